@@ -1,0 +1,50 @@
+# Every target makes the virtual environment it needs; a second run installs nothing.
+#
+#   make demo   train a classifier on handwritten digits        make docs    build the documentation
+#   make test   run the tests                                   make bench   run the benchmarks
+#   make lint   ruff and mypy                                   make clean   remove what these made
+#
+# PYTHON=... picks the interpreter, VENV=... the environment, DEMO=..., PYTEST=..., ASV=... add options.
+
+# The first of these that is Python 3.11 or later.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTEST ?= -n auto --maxprocesses=8
+DEMO ?=
+ASV ?=
+
+.PHONY: demo test lint docs bench clean
+.NOTPARALLEL:
+
+demo: $(VENV)/.has-demo
+	$(BIN)/python -m jittape demo $(DEMO)
+
+test: $(VENV)/.has-test
+	$(BIN)/python -m pytest $(PYTEST)
+
+lint: $(VENV)/.has-lint
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+docs: $(VENV)/.has-docs
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -b doctest docs docs/_build/doctest
+
+bench: $(VENV)/.has-bench
+	$(BIN)/asv machine --yes --config asv_bench/asv.conf.json
+	$(BIN)/asv run --config asv_bench/asv.conf.json --python=same --show-stderr $(ASV)
+
+clean:
+	rm -rf .venv docs/_build docs/generated asv_bench/env asv_bench/html asv_bench/results
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "jittape needs Python 3.11 or later; say where: make PYTHON=..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp an extra, renewed when the list of dependencies changes.
+$(VENV)/.has-%: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[$*]'
+	touch $@

@@ -1,0 +1,34 @@
+"""Sphinx configuration; ``make docs`` builds the pages and runs their examples."""
+
+from importlib.metadata import version as installed_version
+
+project = "jittape"
+author = "The jittape developers"
+copyright = "The jittape developers"
+release = version = installed_version("jittape")
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.doctest",
+    "sphinx.ext.viewcode",
+]
+exclude_patterns = ["_build"]
+default_role = "autolink"  # a public name becomes a link, a parameter does not
+nitpicky = False
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc sections name the types
+numpydoc_show_class_members = False
+
+doctest_global_setup = "import numpy as np\nimport jittape as jt"
+doctest_test_doctest_blocks = "default"
+
+# Nothing is fetched while building, and nothing while reading.
+html_theme = "pydata_sphinx_theme"
+html_title = "jittape"
+html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
+html_show_sourcelink = False
+html_copy_source = False

@@ -1,0 +1,177 @@
+"""jittape: `tf.GradientTape`'s way of writing gradients, in Python on NumPy data, at compiled speed.
+
+The names and defaults are TensorFlow's: a textbook program runs under ``import jittape as tf``.
+
+Examples
+--------
+>>> import jittape as jt
+>>> x = jt.Variable(3.0)
+>>> with jt.GradientTape() as tape:
+...     y = x * x
+>>> print(tape.gradient(y, x))
+jt.Tensor(6.0, shape=(), dtype=float32)
+"""
+
+from jittape import linalg as linalg
+from jittape import math as math
+from jittape import nn as nn
+from jittape import optimizers as optimizers
+from jittape import random as random
+from jittape.config import config as config
+from jittape.errors import CompileError as CompileError
+from jittape.errors import DTypeError as DTypeError
+from jittape.errors import NoGradientError as NoGradientError
+from jittape.errors import ProgramError as ProgramError
+from jittape.errors import ShapeError as ShapeError
+from jittape.errors import TapeUsageWarning as TapeUsageWarning
+from jittape.errors import UnconnectedGradientWarning as UnconnectedGradientWarning
+from jittape.dtypes import as_dtype as as_dtype
+from jittape.dtypes import complex64 as complex64
+from jittape.dtypes import complex128 as complex128
+from jittape.dtypes import double as double
+from jittape.dtypes import float16 as float16
+from jittape.dtypes import float32 as float32
+from jittape.dtypes import float64 as float64
+from jittape.dtypes import half as half
+from jittape.dtypes import int8 as int8
+from jittape.dtypes import int16 as int16
+from jittape.dtypes import int32 as int32
+from jittape.dtypes import int64 as int64
+from jittape.dtypes import uint8 as uint8
+from jittape.dtypes import uint16 as uint16
+from jittape.dtypes import uint32 as uint32
+from jittape.dtypes import uint64 as uint64
+from jittape.dtypes import bool_ as bool
+from jittape.module import Module as Module
+from jittape.primitives.arithmetic import add as add
+from jittape.primitives.arithmetic import add_n as add_n
+from jittape.primitives.arithmetic import divide as divide
+from jittape.primitives.arithmetic import divide_no_nan as divide_no_nan
+from jittape.primitives.arithmetic import floor_divide as floor_divide
+from jittape.primitives.arithmetic import mod as mod
+from jittape.primitives.arithmetic import multiply as multiply
+from jittape.primitives.arithmetic import multiply_no_nan as multiply_no_nan
+from jittape.primitives.arithmetic import negative as negative
+from jittape.primitives.arithmetic import square as square
+from jittape.primitives.arithmetic import squared_difference as squared_difference
+from jittape.primitives.arithmetic import subtract as subtract
+from jittape.primitives.arithmetic import floor_divide as floordiv
+from jittape.primitives.arithmetic import divide as truediv
+from jittape.primitives.bits import bitwise_and as bitwise_and
+from jittape.primitives.bits import bitwise_or as bitwise_or
+from jittape.primitives.bits import bitwise_xor as bitwise_xor
+from jittape.primitives.bits import invert as invert
+from jittape.primitives.bits import is_finite as is_finite
+from jittape.primitives.bits import is_inf as is_inf
+from jittape.primitives.bits import is_nan as is_nan
+from jittape.primitives.bits import left_shift as left_shift
+from jittape.primitives.bits import right_shift as right_shift
+from jittape.primitives.compare import equal as equal
+from jittape.primitives.compare import greater as greater
+from jittape.primitives.compare import greater_equal as greater_equal
+from jittape.primitives.compare import less as less
+from jittape.primitives.compare import less_equal as less_equal
+from jittape.primitives.compare import logical_and as logical_and
+from jittape.primitives.compare import logical_not as logical_not
+from jittape.primitives.compare import logical_or as logical_or
+from jittape.primitives.compare import logical_xor as logical_xor
+from jittape.primitives.compare import not_equal as not_equal
+from jittape.primitives.compare import where as where
+from jittape.primitives.complexes import cast as cast
+from jittape.primitives.complexes import complex as complex
+from jittape.primitives.complexes import conj as conj
+from jittape.primitives.complexes import imag as imag
+from jittape.primitives.complexes import real as real
+from jittape.primitives.complexes import angle as angle
+from jittape.primitives.contract import matmul as matmul
+from jittape.primitives.contract import tensordot as tensordot
+from jittape.primitives.creation import eye as eye
+from jittape.primitives.creation import fill as fill
+from jittape.primitives.creation import linspace as linspace
+from jittape.primitives.creation import one_hot as one_hot
+from jittape.primitives.creation import ones as ones
+from jittape.primitives.creation import ones_like as ones_like
+from jittape.primitives.creation import range as range
+from jittape.primitives.creation import rank as rank
+from jittape.primitives.creation import shape as shape
+from jittape.primitives.creation import size as size
+from jittape.primitives.creation import zeros as zeros
+from jittape.primitives.creation import zeros_like as zeros_like
+from jittape.primitives.cumulative import cumprod as cumprod
+from jittape.primitives.cumulative import cumsum as cumsum
+from jittape.primitives.custom import identity as identity
+from jittape.primitives.custom import stop_gradient as stop_gradient
+from jittape.primitives.einsum import einsum as einsum
+from jittape.primitives.elementwise import exp as exp
+from jittape.primitives.elementwise import sqrt as sqrt
+from jittape.primitives.hyperbolic import acosh as acosh
+from jittape.primitives.hyperbolic import asinh as asinh
+from jittape.primitives.hyperbolic import atanh as atanh
+from jittape.primitives.hyperbolic import cosh as cosh
+from jittape.primitives.hyperbolic import sigmoid as sigmoid
+from jittape.primitives.hyperbolic import sinh as sinh
+from jittape.primitives.hyperbolic import tanh as tanh
+from jittape.primitives.powers import pow as pow
+from jittape.primitives.reduce import reduce_all as reduce_all
+from jittape.primitives.reduce import reduce_any as reduce_any
+from jittape.primitives.reduce import reduce_max as reduce_max
+from jittape.primitives.reduce import reduce_mean as reduce_mean
+from jittape.primitives.reduce import reduce_min as reduce_min
+from jittape.primitives.reduce import reduce_prod as reduce_prod
+from jittape.primitives.reduce import reduce_sum as reduce_sum
+from jittape.primitives.scatter import boolean_mask as boolean_mask
+from jittape.primitives.scatter import gather as gather
+from jittape.primitives.scatter import gather_nd as gather_nd
+from jittape.primitives.scatter import scatter_nd as scatter_nd
+from jittape.primitives.scatter import tensor_scatter_nd_add as tensor_scatter_nd_add
+from jittape.primitives.scatter import tensor_scatter_nd_sub as tensor_scatter_nd_sub
+from jittape.primitives.scatter import tensor_scatter_nd_update as tensor_scatter_nd_update
+from jittape.primitives.shape import broadcast_to as broadcast_to
+from jittape.primitives.shape import concat as concat
+from jittape.primitives.shape import expand_dims as expand_dims
+from jittape.primitives.shape import meshgrid as meshgrid
+from jittape.primitives.shape import pad as pad
+from jittape.primitives.shape import repeat as repeat
+from jittape.primitives.shape import reshape as reshape
+from jittape.primitives.shape import reverse as reverse
+from jittape.primitives.shape import roll as roll
+from jittape.primitives.shape import split as split
+from jittape.primitives.shape import squeeze as squeeze
+from jittape.primitives.shape import stack as stack
+from jittape.primitives.shape import tile as tile
+from jittape.primitives.shape import transpose as transpose
+from jittape.primitives.shape import unstack as unstack
+from jittape.primitives.statistics import argmax as argmax
+from jittape.primitives.statistics import argmin as argmin
+from jittape.primitives.statistics import norm as norm
+from jittape.primitives.statistics import reduce_logsumexp as reduce_logsumexp
+from jittape.primitives.steps import absolute as abs
+from jittape.primitives.steps import ceil as ceil
+from jittape.primitives.steps import clip_by_value as clip_by_value
+from jittape.primitives.steps import floor as floor
+from jittape.primitives.steps import maximum as maximum
+from jittape.primitives.steps import minimum as minimum
+from jittape.primitives.steps import round as round
+from jittape.primitives.steps import sign as sign
+from jittape.primitives.trigonometric import acos as acos
+from jittape.primitives.trigonometric import asin as asin
+from jittape.primitives.trigonometric import atan as atan
+from jittape.primitives.trigonometric import atan2 as atan2
+from jittape.primitives.trigonometric import cos as cos
+from jittape.primitives.trigonometric import sin as sin
+from jittape.primitives.trigonometric import tan as tan
+from jittape.recording.convert import constant as constant
+from jittape.recording.convert import convert_to_tensor as convert_to_tensor
+from jittape.recording.custom import custom_gradient as custom_gradient
+from jittape.recording.custom import py_function as py_function
+from jittape.recording.tape import GradientTape as GradientTape
+from jittape.recording.tape import UnconnectedGradients as UnconnectedGradients
+from jittape.recording.tensor import Tensor as Tensor
+from jittape.recording.variable import IndexedSlices as IndexedSlices
+from jittape.recording.variable import Variable as Variable
+from jittape.inspect import explain as explain
+from jittape.inspect import reset_stats as reset_stats
+from jittape.inspect import stats as stats
+
+__version__ = "0.1.0"
+newaxis = None

@@ -1,0 +1,218 @@
+"""From the loop nest of one program to the kernel of all shapes: merged loops, symbols for sizes.
+
+Adjacent loops merge where every address agrees, so that an elementwise nest over contiguous arrays of any rank becomes
+one loop. Then every integer that depends on a shape gets a symbol, in the order of appearance.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jittape.compile.kernel import (
+    Address,
+    Compute,
+    Factor,
+    Inside,
+    Instruction,
+    Linear,
+    Load,
+    LoopKernel,
+    Masked,
+    Operand,
+    Reduction,
+    Store,
+    Whole,
+)
+from jittape.compile.nest import RawAddress, RawInside, RawLinear, RawLoad, RawNest, RawReduction, RawWhole
+
+__all__ = ["Placed", "canonical"]
+
+
+class Placed(NamedTuple):
+    """A kernel with the slots that are its operands and the integers that are its symbols."""
+
+    kernel: LoopKernel
+    slots: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+def canonical(nest: RawNest) -> Placed:
+    """The kernel of `nest`; equal structure gives equal text."""
+    return _Canonicalizer(_merged(nest)).result()
+
+
+# ---- merging loops -------------------------------------------------------------------------------------------------
+
+
+def _linears(nest: RawNest) -> list[RawLinear]:
+    linears = [store.address.linear for store in nest.stores] + [r.address.linear for r in nest.reductions]
+    for instruction in nest.instructions:
+        if isinstance(instruction, RawLoad):
+            linears.append(instruction.address.linear)
+        elif isinstance(instruction, RawWhole | RawInside):
+            linears.append(instruction.linear)
+    return linears
+
+
+def _merged(nest: RawNest) -> RawNest:
+    factors = [{v: f for v, f, _ in linear.terms} for linear in set(_linears(nest))]
+    group = list(range(len(nest.extents)))  # the merged loop that each loop goes to
+    extents = list(nest.extents)
+    for axis in range(1, len(nest.extents)):
+        together = all(f.get(axis - 1, 0) == f.get(axis, 0) * nest.extents[axis] for f in factors) and all(
+            (axis - 1 in r.axes) == (axis in r.axes) for r in nest.reductions
+        )
+        group[axis] = group[axis - 1] if together else group[axis - 1] + 1
+    if len(group) < 2 or group[-1] == len(group) - 1:
+        return nest
+    extents = [1] * (group[-1] + 1)
+    last = {}
+    for axis, merged in enumerate(group):
+        extents[merged] *= nest.extents[axis]
+        last[merged] = axis
+    return _with_loops(nest, tuple(extents), {axis: merged for merged, axis in last.items()})
+
+
+def _with_loops(nest: RawNest, extents: tuple[int, ...], renamed: dict[int, int]) -> RawNest:
+    """The nest with loops renamed; loops that are not in `renamed` are gone into a later one."""
+
+    def linear(x: RawLinear) -> RawLinear:
+        terms = [(v if isinstance(v, str) else renamed.get(v), f, s) for v, f, s in x.terms]
+        return RawLinear(tuple([(v, f, s) for v, f, s in terms if v is not None]), x.offset)
+
+    def address(x: RawAddress) -> RawAddress:
+        return RawAddress(x.slot, linear(x.linear))
+
+    result = RawNest(extents)
+    for instruction in nest.instructions:
+        if isinstance(instruction, RawLoad):
+            instruction = instruction._replace(address=address(instruction.address))
+        elif isinstance(instruction, RawWhole | RawInside):
+            instruction = instruction._replace(linear=linear(instruction.linear))
+        result.instructions.append(instruction)
+    result.stores = [s._replace(address=address(s.address)) for s in nest.stores]
+    for r in nest.reductions:
+        axes = tuple([renamed[axis] for axis in r.axes if axis in renamed])
+        result.reductions.append(r._replace(address=address(r.address), axes=axes))
+    return result
+
+
+# ---- symbols -------------------------------------------------------------------------------------------------------
+
+
+class _Canonicalizer:
+    """Names operands and integers in the order of their appearance."""
+
+    def __init__(self, nest: RawNest) -> None:
+        self.nest = nest
+        self.depth = len(nest.extents)
+        self.symbols = [f"n{axis}" for axis in range(self.depth)]
+        self.sizes = list(nest.extents)
+        self.operands: list[Operand] = []
+        self.slots: dict[int, int] = {}
+        self.levels: list[int] = []
+        self.counts = dict.fromkeys("sodar", 0)
+
+    def result(self) -> Placed:
+        instructions = tuple([self._instruction(i) for i in self.nest.instructions])
+        stores = tuple([self._store(s.address, s.value) for s in self.nest.stores])
+        reductions = tuple([self._reduction(r) for r in self.nest.reductions])
+        kernel = LoopKernel(
+            tuple(self.operands),
+            self.depth,
+            tuple(self.symbols),
+            instructions,
+            tuple(self.levels),
+            stores,
+            reductions,
+        )
+        return Placed(kernel, tuple(self.slots), tuple(self.sizes))
+
+    def _symbol(self, kind: str, size: int) -> str:
+        name = f"{kind}{self.counts[kind]}"
+        self.counts[kind] += 1
+        self.symbols.append(name)
+        self.sizes.append(size)
+        return name
+
+    def _instruction(self, raw: object) -> Instruction:
+        made: Instruction
+        match raw:
+            case RawLoad(address, mask, dtype):
+                made = Load(self._address(address, "a", dtype), mask, dtype)
+                level = max(self._level(made.address.linear), self._level_of(mask))
+            case RawWhole(linear, divisor, dtype):
+                made = Whole(self._linear(linear), divisor, dtype)
+                level = self._level(made.linear)
+            case RawInside(linear, divisor, extent, also):
+                made = Inside(self._linear(linear), divisor, self._symbol("d", extent), also)
+                level = max(self._level(made.linear), self._level_of(also))
+            case Compute(args=args):
+                made = raw
+                level = max([self.levels[a] for a in args], default=0)
+            case Masked(mask, value):
+                made = raw
+                level = max(self.levels[mask], self.levels[value])
+            case _:
+                raise AssertionError(raw)
+        self.levels.append(level)
+        return made
+
+    def _store(self, raw: RawAddress, value: int) -> Store:
+        address = self._address(raw, "r", self._dtype(value))
+        return Store(address, value, max(self._level(address.linear), self.levels[value]))
+
+    def _reduction(self, r: RawReduction) -> Reduction:
+        kept = [axis for axis in range(self.depth) if axis not in r.axes]
+        level = kept[-1] + 1 if kept else 0
+        in_memory = level == self.depth or any(axis < level for axis in r.axes)
+        params = tuple([(name, value) for name, value in r.op.params if name != "axes"])
+        address = self._address(r.address, "r", r.dtype)
+        return Reduction(r.op.primitive, params, address, r.value, r.axes, level, in_memory, r.dtype)
+
+    def _dtype(self, value: int):  # type: ignore[no-untyped-def]
+        instruction = self.nest.instructions[value]
+        while isinstance(instruction, Masked):
+            instruction = self.nest.instructions[instruction.value]
+        assert not isinstance(instruction, RawInside)
+        return instruction.dtype
+
+    def _level(self, linear: Linear) -> int:
+        levels = [self._level_of(int(v[1:])) if v[0] == "%" else int(v[1:]) + 1 for v, _ in linear.terms]
+        return max(levels, default=0)
+
+    def _level_of(self, value: int | None) -> int:
+        return 0 if value is None else self.levels[value]
+
+    def _address(self, raw: RawAddress, kind: str, dtype) -> Address:  # type: ignore[no-untyped-def]
+        operand = self.slots.get(raw.slot)
+        if operand is None:
+            operand = self.slots[raw.slot] = len(self.slots)
+            self.operands.append(Operand(f"{kind}{self.counts[kind]}", dtype))
+            self.counts[kind] += 1
+        packed = self._packed(raw.linear)
+        if packed is not None:
+            return Address(operand, packed, True)
+        return Address(operand, self._linear(raw.linear), False)
+
+    def _packed(self, linear: RawLinear) -> Linear | None:
+        """The address as a walk through contiguous memory, if it is one: its strides are products of extents."""
+        if linear.offset:
+            return None
+        stride = 1
+        symbols: list[str] = []
+        terms: list[tuple[str, Factor]] = []
+        for variable, factor, _ in sorted(linear.terms, key=lambda term: term[1]):
+            if isinstance(variable, str) or factor != stride:
+                return None
+            terms.append((f"i{variable}", tuple(reversed(symbols)) or 1))
+            stride *= self.nest.extents[variable]
+            symbols.append(f"n{variable}")
+        return Linear(tuple(reversed(terms)))
+
+    def _linear(self, linear: RawLinear) -> Linear:
+        terms: list[tuple[str, Factor]] = []
+        for variable, factor, structural in linear.terms:
+            name = variable if isinstance(variable, str) else f"i{variable}"
+            terms.append((name, factor if structural else self._symbol("s", factor)))
+        return Linear(tuple(terms), self._symbol("o", linear.offset) if linear.offset else None)

@@ -1,0 +1,33 @@
+"""What a scalar expression costs: counted in the LLVM instructions that it writes, so no list of ops is kept."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from jittape.compile.value import IRMath, IRValue, llvm_type
+from jittape.primitive import Map, Primitive
+
+__all__ = ["cost_of_map"]
+
+_WEIGHTS = {"call": 8, "fdiv": 4, "frem": 30, "sdiv": 10, "udiv": 10}
+
+
+@lru_cache(maxsize=4096)
+def cost_of_map(
+    primitive: Primitive, params: tuple[tuple[str, Any], ...], dtypes: tuple[np.dtype[Any], ...]
+) -> int:
+    """The instructions of one element, slow ones counted several times; constants cost nothing."""
+    if not dtypes:
+        return 0
+    module = ir.Module()
+    kinds = [llvm_type(d) for d in dtypes]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), "cost")
+    builder = ir.IRBuilder(function.append_basic_block())
+    operands = [IRValue(builder, a, d) for a, d in zip(function.args, dtypes, strict=True)]
+    assert isinstance(primitive.form, Map)
+    primitive.form.expression(IRMath(builder), *operands, **dict(params))
+    return sum(_WEIGHTS.get(i.opname, 1) for block in function.blocks for i in block.instructions)

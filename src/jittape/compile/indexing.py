@@ -1,0 +1,168 @@
+"""Which element of a value an element of a loop nest needs: affine index maps and their composition.
+
+A `Position` says where along one dimension; an `Access` has one for every dimension of a value, and the conditions
+under which the element exists at all (`Place` gives zero elsewhere). Both are plain hashable data, so that "the same
+value under the same access" is a dictionary key: that is how the scheduler shares work.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from jittape.primitive import Index
+
+__all__ = ["Access", "Condition", "Position", "Quotient", "affine_of_alias", "identity", "placed", "space_of", "viewed"]
+
+
+class Quotient(NamedTuple):
+    """A coordinate that is another one divided by a step that is not 1 or -1."""
+
+    numerator: Position
+    step: int
+
+
+class Position(NamedTuple):
+    """``step * variable + offset + sum of (value of slot * factor)``.
+
+    The variable is a loop axis, a `Quotient`, or None.
+    """
+
+    variable: Any = None
+    step: int = 0
+    offset: int = 0
+    dynamic: tuple[tuple[int, int], ...] = ()
+
+    def constant(self) -> bool:
+        return self.variable is None and not self.dynamic
+
+
+class Condition(NamedTuple):
+    """The element exists where ``0 <= numerator / step < extent`` and the division leaves no remainder."""
+
+    numerator: Position
+    step: int
+    extent: int
+
+
+class Access(NamedTuple):
+    """Where an element of a value stands, and when."""
+
+    positions: tuple[Position, ...]
+    conditions: tuple[Condition, ...] = ()
+
+    def axes(self) -> set[int]:
+        """The loop axes that the place depends on."""
+        found: set[int] = set()
+        for position in self.positions:
+            found |= axes_of(position)
+        return found
+
+
+ORIGIN = Position()
+EVERYWHERE = Access(())
+"""The access to a value without dimensions."""
+
+
+def axes_of(position: Position) -> set[int]:
+    """The loop axes that `position` depends on."""
+    variable = position.variable
+    if variable is None:
+        return set()
+    return axes_of(variable.numerator) if isinstance(variable, Quotient) else {variable}
+
+
+def space_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The loop extents that visit every element of `shape`; dimensions of extent 1 need no loop."""
+    return tuple([n for n in shape if n != 1])
+
+
+def identity(shape: tuple[int, ...]) -> Access:
+    """The access by which the nest over `space_of(shape)` visits a value of `shape`."""
+    positions, axis = [], 0
+    for n in shape:
+        if n == 1:
+            positions.append(ORIGIN)
+        else:
+            positions.append(Position(axis, 1))
+            axis += 1
+    return Access(tuple(positions))
+
+
+def viewed(
+    access: Access, index: tuple[Index, ...], operand_shape: tuple[int, ...], args: tuple[int, ...]
+) -> Access:
+    """The access to the operand of a view whose result is accessed by `access`."""
+    positions = []
+    for entry, extent in zip(index, operand_shape, strict=True):
+        if extent == 1:
+            positions.append(ORIGIN)
+            continue
+        base = access.positions[entry.axis] if entry.axis is not None else ORIGIN
+        dynamic = _scaled(base.dynamic, entry.step)
+        if entry.dynamic is not None:
+            dynamic = _summed(dynamic, ((args[entry.dynamic], 1),))
+        step = base.step * entry.step
+        offset = base.offset * entry.step + entry.offset
+        positions.append(Position(base.variable if step else None, step, offset, dynamic))
+    return Access(tuple(positions), access.conditions)
+
+
+def placed(
+    access: Access,
+    index: tuple[Index, ...],
+    operand_shape: tuple[int, ...],
+    args: tuple[int, ...],
+    extents: tuple[int, ...],
+) -> Access:
+    """The access to the operand of a `Place` whose result is accessed by `access`, within the nest over `extents`."""
+    positions = [ORIGIN] * len(operand_shape)
+    conditions = list(access.conditions)
+    for entry, base in zip(index, access.positions, strict=True):
+        dynamic = base.dynamic
+        if entry.dynamic is not None:
+            dynamic = _summed(dynamic, ((args[entry.dynamic], -1),))
+        numerator = base._replace(offset=base.offset - entry.offset, dynamic=dynamic)
+        extent = 1 if entry.axis is None else operand_shape[entry.axis]
+        condition = Condition(numerator, entry.step if entry.axis is not None else 1, extent)
+        if not _always(condition, extents) and condition not in conditions:
+            conditions.append(condition)
+        if entry.axis is not None and extent != 1:
+            positions[entry.axis] = _divided(numerator, entry.step)
+    return Access(tuple(positions), tuple(conditions))
+
+
+def affine_of_alias(access: Access, shape: tuple[int, ...], operand_shape: tuple[int, ...]) -> Access:
+    """The access to the operand of an `Alias` that only adds or drops dimensions of extent 1."""
+    kept = iter([p for p, n in zip(access.positions, shape, strict=True) if n != 1])
+    return Access(tuple([ORIGIN if n == 1 else next(kept) for n in operand_shape]), access.conditions)
+
+
+def _divided(numerator: Position, step: int) -> Position:
+    if abs(step) == 1:
+        return Position(
+            numerator.variable, numerator.step * step, numerator.offset * step, _scaled(numerator.dynamic, step)
+        )
+    return Position(Quotient(numerator, step), 1)
+
+
+def _always(condition: Condition, extents: tuple[int, ...]) -> bool:
+    """Whether a condition holds on the whole nest."""
+    position, step, extent = condition
+    if position.dynamic or abs(step) != 1 or isinstance(position.variable, Quotient):
+        return False
+    count = extents[position.variable] if position.variable is not None else 1
+    ends = (position.offset * step, (position.offset + position.step * (count - 1)) * step)
+    return min(ends) >= 0 and max(ends) < extent
+
+
+def _scaled(dynamic: tuple[tuple[int, int], ...], step: int) -> tuple[tuple[int, int], ...]:
+    if not dynamic or step == 1:
+        return dynamic
+    return tuple([(slot, factor * step) for slot, factor in dynamic if step])
+
+
+def _summed(a: tuple[tuple[int, int], ...], b: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    factors: dict[int, int] = dict(a)
+    for slot, factor in b:
+        factors[slot] = factors.get(slot, 0) + factor
+    return tuple(sorted((slot, factor) for slot, factor in factors.items() if factor))

@@ -1,0 +1,304 @@
+"""The loop IR: a kernel as canonical, printable data, named by the hash of its text.
+
+A kernel says nothing about the sizes of its arrays. Extents, strides and offsets are *symbols*, integers that a step
+hands over when it runs: ``n0`` is the extent of loop 0, ``s0`` a stride, ``o0`` an offset. So one kernel serves all
+shapes of one structure. Read `Kernel`, then `text_of`, which shows all of it::
+
+    kernel k3f9a21c4(a0: float32, r0: float32, r1: float32; n0)
+      for i0 in n0:
+        %0 = load a0[i0]
+        %1 = multiply %0, %0
+        r0[i0] = %1
+        acc0 = sum(acc0, %1)
+      r1[] = acc0
+
+Instructions stand at the outermost loop where their operands are known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.primitive import Primitive
+
+__all__ = [
+    "Address",
+    "Compute",
+    "Gemm",
+    "Inside",
+    "Kernel",
+    "Linear",
+    "Load",
+    "LoopKernel",
+    "Masked",
+    "Operand",
+    "Reduction",
+    "Store",
+    "Whole",
+]
+
+Factor = int | str | tuple[str, ...]
+"""A known number, a symbol, or a product of symbols."""
+
+
+class Linear(NamedTuple):
+    """An integer ``sum of variable * factor + offset``; a variable is ``"i0"`` (loop) or ``"%3"`` (instruction)."""
+
+    terms: tuple[tuple[str, Factor], ...]
+    offset: str | None = None
+
+    def __str__(self) -> str:
+        parts = [v if f == 1 else f"{v}*{_factor_text(f)}" for v, f in self.terms]
+        if self.offset is not None:
+            parts.append(self.offset)
+        return " + ".join(parts) or "0"
+
+
+class Address(NamedTuple):
+    """An element of an operand; `packed` if the loops visit it in the order in which it lies in memory."""
+
+    operand: int
+    linear: Linear
+    packed: bool
+
+
+class Load(NamedTuple):
+    """An element of an operand; zero where `mask` is false."""
+
+    address: Address
+    mask: int | None
+    dtype: np.dtype[Any]
+
+
+class Compute(NamedTuple):
+    """A primitive's scalar expression."""
+
+    primitive: Primitive
+    params: tuple[tuple[str, Any], ...]
+    args: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+class Whole(NamedTuple):
+    """An integer: ``linear / divisor``, rounded toward zero."""
+
+    linear: Linear
+    divisor: int
+    dtype: np.dtype[Any]
+
+
+class Inside(NamedTuple):
+    """A mask: ``0 <= linear / divisor < extent`` without remainder, and the mask `also`."""
+
+    linear: Linear
+    divisor: int
+    extent: str
+    also: int | None
+
+
+class Masked(NamedTuple):
+    """`value` where `mask` is true, else zero."""
+
+    mask: int
+    value: int
+
+
+Instruction = Load | Compute | Whole | Inside | Masked
+
+
+class Operand(NamedTuple):
+    """A pointer argument: ``a0``, ``a1``, ... are read, ``r0``, ... written (and perhaps read)."""
+
+    name: str
+    dtype: np.dtype[Any]
+
+
+class Store(NamedTuple):
+    """Writes `value` in loop level `level` (0: outside all loops)."""
+
+    address: Address
+    value: int
+    level: int
+
+
+class Reduction(NamedTuple):
+    """Combines `value` over the loops `axes`.
+
+    The accumulator is set up in level `level` and there written, or, where a loop outside of that level is reduced
+    too (`in_memory`), combined into the result's memory.
+    """
+
+    primitive: Primitive
+    params: tuple[tuple[str, Any], ...]
+    address: Address
+    value: int
+    axes: tuple[int, ...]
+    level: int
+    in_memory: bool
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What is compiled once under one name: `text` says all of it but the name."""
+
+    operands: tuple[Operand, ...]
+
+    @cached_property
+    def text(self) -> str:
+        raise NotImplementedError
+
+    @cached_property
+    def name(self) -> str:
+        return "k" + hashlib.blake2b(self.text.encode(), digest_size=8).hexdigest()
+
+    @property
+    def listing(self) -> str:
+        """The text with the name in front, for people."""
+        return f"kernel {self.name}{self.text}"
+
+    @property
+    def loops(self) -> int:
+        """The number of loop nests' loops over data in the text."""
+        return sum(line.lstrip().startswith("for ") for line in self.text.splitlines())
+
+
+@dataclass(frozen=True)
+class LoopKernel(Kernel):
+    """One loop nest with everything that happens in it.
+
+    Attributes
+    ----------
+    depth : int
+        The number of loops, each inside the one before.
+    symbols : tuple of str
+        Names of the integers that a step hands over, in order.
+    instructions, levels : tuples
+        What is computed, and in which loop level.
+    stores, reductions : tuples
+        What leaves the nest.
+    """
+
+    depth: int
+    symbols: tuple[str, ...]
+    instructions: tuple[Instruction, ...]
+    levels: tuple[int, ...]
+    stores: tuple[Store, ...]
+    reductions: tuple[Reduction, ...]
+
+    @cached_property
+    def text(self) -> str:
+        return text_of(self)
+
+
+@dataclass(frozen=True)
+class Gemm(Kernel):
+    """A batch of matrix products by the BLAS; symbols are batch, m, n, k and the batch strides of both operands."""
+
+    dtype: np.dtype[Any]
+    transposed: tuple[bool, bool]
+
+    @cached_property
+    def text(self) -> str:
+        flags = "".join("t" if t else "n" for t in self.transposed)
+        return f"(a0, a1, r0: {self.dtype.name}; batch, m, n, k, s0, s1)\n  gemm {self.dtype.name} {flags}"
+
+
+_namesakes: dict[str, list[Primitive]] = {}
+
+
+def label_of(primitive: Primitive) -> str:
+    """The name of a primitive in texts; a second primitive of the same name is told apart by a number."""
+    same = _namesakes.setdefault(primitive.name, [])
+    if primitive not in same:
+        same.append(primitive)
+    number = same.index(primitive)
+    return f"{primitive.name}.{number}" if number else primitive.name
+
+
+# ---- the text ------------------------------------------------------------------------------------------------------
+
+
+def text_of(kernel: LoopKernel) -> str:
+    """The canonical text; equal texts are equal kernels."""
+    operands = ", ".join(f"{o.name}: {o.dtype.name}" for o in kernel.operands)
+    lines = [f"({operands}; {', '.join(kernel.symbols)})"]
+    for r in kernel.reductions:
+        if r.in_memory:
+            lines.append(f"  {_place(kernel, r.address)} = identity of {label_of(r.primitive)}")
+    for level in range(kernel.depth + 1):
+        margin = "  " * (level + 1)
+        if level:
+            lines.append(f"{'  ' * level}for i{level - 1} in n{level - 1}:")
+        for number, instruction in enumerate(kernel.instructions):
+            if kernel.levels[number] == level:
+                lines.append(f"{margin}%{number} = {_instruction_text(kernel, instruction)}")
+        lines += [margin + _store_text(kernel, s) for s in kernel.stores if s.level == level]
+    for level in range(kernel.depth, -1, -1):
+        lines += _reduction_lines(kernel, level)
+    return "\n".join(lines)
+
+
+def _reduction_lines(kernel: LoopKernel, level: int) -> list[str]:
+    """What happens at the end of a level: combining in the innermost, writing where the accumulator began."""
+    lines = []
+    margin = "  " * (level + 1)
+    for number, r in enumerate(kernel.reductions):
+        place, combine = _place(kernel, r.address), label_of(r.primitive)
+        if level == kernel.depth:
+            held = place if r.level == level else f"acc{number}"
+            lines.append(f"{margin}{held} = {combine}({held}, %{r.value}{_params_text(r.params)})")
+        elif level == r.level:
+            value = f"{combine}({place}, acc{number})" if r.in_memory else f"acc{number}"
+            lines.append(f"{margin}{place} = {value}")
+    return lines
+
+
+def _store_text(kernel: LoopKernel, store: Store) -> str:
+    return f"{_place(kernel, store.address)} = %{store.value}"
+
+
+def _instruction_text(kernel: LoopKernel, instruction: Instruction) -> str:
+    match instruction:
+        case Load(address, mask, _):
+            return f"load {_place(kernel, address)}" + ("" if mask is None else f" where %{mask} else 0")
+        case Compute(primitive, params, args, _):
+            operands = [f"%{a}" for a in args]
+            return f"{label_of(primitive)} {', '.join(operands)}{_params_text(params, bool(args))}".rstrip()
+        case Whole(linear, divisor, dtype):
+            quotient = f"({linear})" + ("" if divisor == 1 else f" / {divisor}")
+            return f"{dtype.name}{quotient}"
+        case Inside(linear, divisor, extent, also):
+            quotient = f"{linear}" if divisor == 1 else f"({linear}) / {divisor} exact"
+            return f"0 <= {quotient} < {extent}" + ("" if also is None else f" and %{also}")
+        case Masked(mask, value):
+            return f"%{value} where %{mask} else 0"
+
+
+def _params_text(params: tuple[tuple[str, Any], ...], comma: bool = True) -> str:
+    text = ", ".join(f"{name}={_value_text(value)}" for name, value in params)
+    return (", " if comma and text else "") + text
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, tuple):
+        return "(" + " ".join(_value_text(v) for v in value) + ")"
+    return repr(value)
+
+
+def _place(kernel: LoopKernel, address: Address) -> str:
+    name = kernel.operands[address.operand].name
+    if address.packed:
+        return f"{name}[{', '.join(v for v, _ in address.linear.terms)}]"
+    return f"{name}[{address.linear}]"
+
+
+def _factor_text(factor: Factor) -> str:
+    return "*".join(factor) if isinstance(factor, tuple) else str(factor)

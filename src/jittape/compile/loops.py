@@ -1,0 +1,352 @@
+"""Machine code for a `LoopKernel`: nested counting loops in LLVM IR, written so that the innermost vectorizes.
+
+What that needs: loops that start at 0 and count in i64, an inner function whose pointers are all ``noalias`` (results
+are never inputs), no branch in the body but around masked loads, and, for sums, freedom to reorder within a chunk.
+
+Floating-point reductions along the innermost loop go in chunks of `CHUNK` elements. A chunk is summed in vector lanes;
+the sums of chunks are combined pairwise, as a binary counter carries. The order depends on the sizes alone, and the
+error grows with the logarithm of the number of chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
+
+from jittape.compile.gemm import pointer, size
+from jittape.compile.kernel import (
+    Address,
+    Compute,
+    Inside,
+    Instruction,
+    Linear,
+    Load,
+    LoopKernel,
+    Masked,
+    Reduction,
+    Whole,
+)
+from jittape.compile.value import IRMath, IRValue, llvm_type
+from jittape.primitive import Map, Reduce
+
+__all__ = ["define_loops"]
+
+CHUNK = 1024
+CARRIES = 64
+I64 = ir.IntType(64)
+INT64 = np.dtype(np.int64)
+BOOL = np.dtype(np.bool_)
+NO_WRAP = ("nsw",)
+
+
+def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
+    """Write the body of `function`: fetch pointers and symbols, then call the nest."""
+    slots, operand_slots, sizes = function.args
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    kinds = [_memory_type(o.dtype).as_pointer() for o in kernel.operands]
+    inner_type = ir.FunctionType(ir.VoidType(), kinds + [I64] * len(kernel.symbols))
+    inner = ir.Function(function.module, inner_type, function.name + "_nest")
+    inner.linkage = "internal"
+    for attribute in ("noinline", "nounwind"):
+        inner.attributes.add(attribute)
+    for argument in inner.args[: len(kinds)]:
+        argument.add_attribute("noalias")
+    _Nest(kernel, inner).write()
+    pointers = [
+        builder.bitcast(pointer(builder, slots, operand_slots, i), kind) for i, kind in enumerate(kinds)
+    ]
+    builder.call(inner, pointers + [size(builder, sizes, i) for i in range(len(kernel.symbols))])
+    builder.ret_void()
+
+
+def _memory_type(dtype: np.dtype[Any]) -> ir.Type:
+    return ir.IntType(8) if dtype.kind == "b" else llvm_type(dtype)
+
+
+def _integer(value: int) -> ir.Constant:
+    return ir.Constant(I64, value)
+
+
+class _Nest:
+    """Writes the nest into one function."""
+
+    def __init__(self, kernel: LoopKernel, function: ir.Function) -> None:
+        self.kernel = kernel
+        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.math = IRMath(self.builder)
+        count = len(kernel.operands)
+        self.pointers = function.args[:count]
+        self.integers: dict[str, ir.Value] = dict(zip(kernel.symbols, function.args[count:], strict=True))
+        self.values: dict[int, IRValue] = {}
+        self.accumulators = {
+            number: Accumulator(self, r)
+            for number, r in enumerate(kernel.reductions)
+            if r.level < kernel.depth
+        }
+
+    def write(self) -> None:
+        for r in self.kernel.reductions:
+            if r.in_memory:
+                self._fill_with_identity(r, [a for a in range(self.kernel.depth) if a not in r.axes])
+        self._level(0)
+        self.builder.ret_void()
+
+    def _fill_with_identity(self, r: Reduction, axes: list[int]) -> None:
+        if not axes:
+            self.store(r.address, self.identity(r))
+            return
+        self.loop(f"i{axes[0]}", self.integers[f"n{axes[0]}"], lambda: self._fill_with_identity(r, axes[1:]))
+
+    # ---- loops -----------------------------------------------------------------------------------------------------
+
+    def _level(self, level: int) -> None:
+        kernel = self.kernel
+        for number, instruction in enumerate(kernel.instructions):
+            if kernel.levels[number] == level:
+                self.values[number] = self._instruction(instruction)
+        for store in kernel.stores:
+            if store.level == level:
+                self.store(store.address, self.values[store.value])
+        if level == kernel.depth:
+            self._combine_all()
+            return
+        begun = [a for a in self.accumulators.values() if a.reduction.level == level]
+        for accumulator in begun:
+            accumulator.begin()
+        chunked = [a for a in self.accumulators.values() if a.in_chunks]
+        if level == kernel.depth - 1 and chunked:
+            self._chunked_loop(level, chunked)
+        else:
+            self.loop(f"i{level}", self.integers[f"n{level}"], lambda: self._level(level + 1))
+        for accumulator in begun:
+            accumulator.finish()
+
+    def _combine_all(self) -> None:
+        for number, r in enumerate(self.kernel.reductions):
+            value = self.math.cast(self.values[r.value], r.dtype)
+            if number in self.accumulators:
+                self.accumulators[number].add(value)
+            else:
+                self.store(r.address, self.combine(r, self.load(r.address, r.dtype), value))
+
+    def _chunked_loop(self, level: int, chunked: list[Accumulator]) -> None:
+        builder = self.builder
+        total = self.integers[f"n{level}"]
+        chunk = _integer(CHUNK)
+        chunks = builder.sdiv(builder.add(total, _integer(CHUNK - 1), flags=NO_WRAP), chunk)
+
+        def one_chunk() -> None:
+            start = builder.mul(self.integers["chunk"], chunk, flags=NO_WRAP)
+            left = builder.sub(total, start, flags=NO_WRAP)
+            count = builder.select(builder.icmp_signed("<", left, chunk), left, chunk)
+            for accumulator in chunked:
+                accumulator.begin_chunk()
+            self.loop(f"i{level}", count, lambda: self._level(level + 1), start)
+            for accumulator in chunked:
+                accumulator.finish_chunk()
+
+        self.loop("chunk", chunks, one_chunk)
+
+    def loop(self, name: str, count: ir.Value, body: Callable[[], None], start: ir.Value | None = None) -> None:
+        """Run `body` for `name` from `start` (0) over `count` values."""
+        builder = self.builder
+        before = builder.block
+        head, inside, after = (builder.append_basic_block(f"{name}.{part}") for part in ("head", "body", "end"))
+        builder.branch(head)
+        builder.position_at_end(head)
+        index = builder.phi(I64, name)
+        index.add_incoming(_integer(0), before)
+        builder.cbranch(builder.icmp_signed("<", index, count), inside, after)
+        builder.position_at_end(inside)
+        self.integers[name] = index if start is None else builder.add(start, index, flags=NO_WRAP)
+        body()
+        index.add_incoming(builder.add(index, _integer(1), flags=NO_WRAP), builder.block)
+        builder.branch(head)
+        builder.position_at_end(after)
+
+    # ---- instructions --------------------------------------------------------------------------------------------
+
+    def _instruction(self, instruction: Instruction) -> IRValue:
+        match instruction:
+            case Load(address, mask, dtype):
+                return self.load(address, dtype) if mask is None else self._masked_load(address, mask, dtype)
+            case Compute(primitive, params, args, dtype):
+                assert isinstance(primitive.form, Map)
+                operands = [self.values[a] for a in args]
+                result = primitive.form.expression(self.math, *operands, **dict(params))
+                if result.dtype != dtype:
+                    raise TypeError(f"{primitive.name} gave {result.dtype}, its rule says {dtype}")
+                return result
+            case Whole(linear, divisor, dtype):
+                whole = self._linear(linear)
+                if divisor != 1:
+                    whole = self.builder.sdiv(whole, _integer(divisor))
+                return self.math.cast(IRValue(self.builder, whole, INT64), dtype)
+            case Inside():
+                return self._inside(instruction)
+            case Masked(mask, value):
+                kept = self.values[value]
+                return self.math.where(self.values[mask], kept, self.math.literal(0, kept.dtype))
+
+    def _inside(self, condition: Inside) -> IRValue:
+        """The mask; a remainder or a negative number makes an unsigned number beyond the extent."""
+        builder = self.builder
+        whole = self._linear(condition.linear)
+        extent = self.integers[condition.extent]
+        if condition.divisor == 1:
+            mask = builder.icmp_unsigned("<", whole, extent)
+        else:
+            divisor = _integer(condition.divisor)
+            quotient = builder.sdiv(whole, divisor)
+            exact = builder.icmp_signed("==", builder.mul(quotient, divisor), whole)
+            mask = builder.and_(exact, builder.icmp_unsigned("<", quotient, extent))
+        if condition.also is not None:
+            mask = builder.and_(mask, self.values[condition.also].ir)
+        return IRValue(builder, mask, BOOL)
+
+    def _masked_load(self, address: Address, mask: int, dtype: np.dtype[Any]) -> IRValue:
+        """A branch: LLVM turns it into a masked vector load."""
+        builder = self.builder
+        before = builder.block
+        with builder.if_then(self.values[mask].ir):
+            loaded = self.load(address, dtype)
+            inside = builder.block
+        merged = builder.phi(loaded.ir.type)
+        merged.add_incoming(self.math.literal(0, dtype).ir, before)
+        merged.add_incoming(loaded.ir, inside)
+        return IRValue(builder, merged, dtype)
+
+    def combine(self, r: Reduction, a: IRValue, b: IRValue, reorder: bool = False) -> IRValue:
+        """One step of a reduction; with `reorder` LLVM may spread it over lanes."""
+        assert isinstance(r.primitive.form, Reduce)
+        first = len(self.builder.block.instructions)
+        result = r.primitive.form.combine(self.math, a, b)
+        if reorder:
+            for written in self.builder.block.instructions[first:]:
+                if written.opname in ("fadd", "fmul"):
+                    written.flags = ["reassoc", "contract"]
+        return result
+
+    def identity(self, r: Reduction) -> IRValue:
+        """The neutral element."""
+        assert isinstance(r.primitive.form, Reduce)
+        return self.math.literal(r.primitive.form.identity(r.dtype), r.dtype)
+
+    # ---- memory --------------------------------------------------------------------------------------------------
+
+    def load(self, address: Address, dtype: np.dtype[Any]) -> IRValue:
+        return self.load_from(self._place(address), dtype)
+
+    def store(self, address: Address, value: IRValue) -> None:
+        self.store_to(self._place(address), value)
+
+    def load_from(self, place: ir.Value, dtype: np.dtype[Any]) -> IRValue:
+        loaded = self.builder.load(place, align=dtype.itemsize)
+        if dtype.kind == "b":
+            loaded = self.builder.icmp_unsigned("!=", loaded, ir.Constant(loaded.type, 0))
+        return IRValue(self.builder, loaded, dtype)
+
+    def store_to(self, place: ir.Value, value: IRValue) -> None:
+        stored = value.ir
+        if value.dtype.kind == "b":
+            stored = self.builder.zext(stored, ir.IntType(8))
+        self.builder.store(stored, place, align=value.dtype.itemsize)
+
+    def _place(self, address: Address) -> ir.Value:
+        return self.builder.gep(self.pointers[address.operand], [self._linear(address.linear)], inbounds=True)
+
+    def _linear(self, linear: Linear) -> ir.Value:
+        builder = self.builder
+        total = self.integers[linear.offset] if linear.offset is not None else None
+        for variable, factor in linear.terms:
+            term = self._variable(variable)
+            if isinstance(factor, tuple):
+                for symbol in factor:
+                    term = builder.mul(term, self.integers[symbol], flags=NO_WRAP)
+            elif isinstance(factor, str):
+                term = builder.mul(term, self.integers[factor], flags=NO_WRAP)
+            elif factor != 1:
+                term = builder.mul(term, _integer(factor), flags=NO_WRAP)
+            total = term if total is None else builder.add(total, term, flags=NO_WRAP)
+        return _integer(0) if total is None else total
+
+    def _variable(self, name: str) -> ir.Value:
+        if name[0] != "%":
+            return self.integers[name]
+        return self.math.cast(self.values[int(name[1:])], INT64).ir
+
+
+class Accumulator:
+    """A reduction that is combined in registers along the innermost loop."""
+
+    def __init__(self, nest: _Nest, reduction: Reduction) -> None:
+        self.nest = nest
+        self.reduction = reduction
+        self.in_chunks = reduction.dtype.kind == "f"
+        kind = _memory_type(reduction.dtype)
+        self.held = cgutils.alloca_once(nest.builder, kind)
+        if self.in_chunks:
+            self.count = cgutils.alloca_once(nest.builder, I64)
+            self.carried = cgutils.alloca_once(nest.builder, kind, size=_integer(CARRIES))
+
+    def begin(self) -> None:
+        if self.in_chunks:
+            self.nest.builder.store(_integer(0), self.count)
+        else:
+            self._hold(self.nest.identity(self.reduction))
+
+    def begin_chunk(self) -> None:
+        self._hold(self.nest.identity(self.reduction))
+
+    def add(self, value: IRValue) -> None:
+        self._hold(self.nest.combine(self.reduction, self._held(), value, reorder=True))
+
+    def finish_chunk(self) -> None:
+        """Add the chunk's sum as a binary counter adds one: equal numbers of chunks combine and carry."""
+        builder = self.nest.builder
+        count = builder.load(self.count)
+
+        def carry(place: ir.Value) -> None:
+            value = self.nest.load_from(place, self.reduction.dtype)
+            self._hold(self.nest.combine(self.reduction, value, self._held()))
+
+        # The trailing ones of the count are the carries that are full.
+        ones = builder.cttz(builder.not_(count), ir.Constant(ir.IntType(1), 0))
+        self.nest.loop("carry", ones, lambda: carry(self._carried(self.nest.integers["carry"])))
+        self.nest.store_to(self._carried(ones), self._held())
+        builder.store(builder.add(count, _integer(1)), self.count)
+
+    def finish(self) -> None:
+        """Write the result; in chunks, combine the carries that are in use, lowest first."""
+        nest, builder = self.nest, self.nest.builder
+        if self.in_chunks:
+            self._hold(nest.identity(self.reduction))
+            count = builder.load(self.count)
+            bits = builder.sub(_integer(64), builder.ctlz(count, ir.Constant(ir.IntType(1), 0)))
+
+            def take() -> None:
+                bit = nest.integers["carry"]
+                used = builder.and_(builder.lshr(count, bit), _integer(1))
+                with builder.if_then(builder.icmp_unsigned("!=", used, _integer(0))):
+                    value = nest.load_from(self._carried(bit), self.reduction.dtype)
+                    self._hold(nest.combine(self.reduction, value, self._held()))
+
+            nest.loop("carry", bits, take)
+        result = self._held()
+        address = self.reduction.address
+        if self.reduction.in_memory:
+            result = nest.combine(self.reduction, nest.load(address, self.reduction.dtype), result)
+        nest.store(address, result)
+
+    def _held(self) -> IRValue:
+        return self.nest.load_from(self.held, self.reduction.dtype)
+
+    def _hold(self, value: IRValue) -> None:
+        self.nest.store_to(self.held, value)
+
+    def _carried(self, position: ir.Value) -> ir.Value:
+        return self.nest.builder.gep(self.carried, [position])

@@ -1,0 +1,326 @@
+"""How one loop nest comes about: from a group of roots to a canonical `LoopKernel`.
+
+`NestBuilder` inlines maps and views into instructions with concrete strides (a `RawNest`); `canonical` merges loops,
+gives every integer that depends on a shape a symbol, and so arrives at a kernel that all shapes share, and at the
+integers for this shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.compile.indexing import (
+    EVERYWHERE,
+    Access,
+    Condition,
+    Position,
+    Quotient,
+    affine_of_alias,
+    identity,
+    placed,
+    space_of,
+    viewed,
+)
+from jittape.compile.kernel import Compute, Masked
+from jittape.primitive import Alias, Coordinate, Map, Place, Reduce, View
+from jittape.program import Aval, Op
+
+__all__ = ["NestBuilder", "RawAddress", "RawInside", "RawLinear", "RawLoad", "RawNest", "RawReduction", "RawStore"]
+__all__ += ["RawWhole", "operand_accesses"]
+
+Key = tuple[int, Access]
+INT64 = np.dtype(np.int64)
+
+
+class RawLinear(NamedTuple):
+    """``sum of variable * factor + offset``; a variable is a loop axis or ``"%3"``.
+
+    A factor is marked structural (third entry) if it does not come from an extent.
+    """
+
+    terms: tuple[tuple[int | str, int, bool], ...]
+    offset: int
+
+
+class RawAddress(NamedTuple):
+    """An element of the memory of a slot."""
+
+    slot: int
+    linear: RawLinear
+
+
+class RawLoad(NamedTuple):
+    """See `kernel.Load`."""
+
+    address: RawAddress
+    mask: int | None
+    dtype: np.dtype[Any]
+
+
+class RawWhole(NamedTuple):
+    """See `kernel.Whole`."""
+
+    linear: RawLinear
+    divisor: int
+    dtype: np.dtype[Any]
+
+
+class RawInside(NamedTuple):
+    """See `kernel.Inside`."""
+
+    linear: RawLinear
+    divisor: int
+    extent: int
+    also: int | None
+
+
+RawInstruction = RawLoad | RawWhole | RawInside | Compute | Masked
+
+
+class RawStore(NamedTuple):
+    """Writes a value."""
+
+    address: RawAddress
+    value: int
+
+
+class RawReduction(NamedTuple):
+    """Combines a value over some loops."""
+
+    op: Op
+    address: RawAddress
+    value: int
+    axes: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+@dataclass
+class RawNest:
+    """A loop nest of one program: slots for operands, numbers for strides."""
+
+    extents: tuple[int, ...]
+    instructions: list[RawInstruction] = field(default_factory=list)
+    stores: list[RawStore] = field(default_factory=list)
+    reductions: list[RawReduction] = field(default_factory=list)
+
+
+def operand_accesses(
+    op: Op, access: Access, avals: Any, extents: tuple[int, ...]
+) -> tuple[tuple[int, Access], ...]:
+    """The (slot, access) pairs that an element of the result of an inlined `op` is made from."""
+    params = dict(op.params)
+    form = op.primitive.form
+    if isinstance(form, Map):
+        return tuple([(slot, access) for slot in op.args])
+    if isinstance(form, Coordinate):
+        return ()
+    operand, result = avals[op.args[0]], avals[op.out]
+    if isinstance(form, Alias):
+        return ((op.args[0], affine_of_alias(access, result.shape, operand.shape)),)
+    extra = tuple([(slot, EVERYWHERE) for slot in op.args[1:]])
+    if isinstance(form, View):
+        inner = viewed(access, form.index(operand, result, **params), operand.shape, op.args)
+    else:
+        assert isinstance(form, Place), form
+        inner = placed(access, form.index(operand, result, **params), operand.shape, op.args, extents)
+    return ((op.args[0], inner), *extra)
+
+
+class NestBuilder:
+    """Builds the `RawNest` of a group of roots over one space.
+
+    Parameters
+    ----------
+    space : tuple of int
+        The loop extents.
+    avals : mapping
+        Shape and dtype of the slots.
+    op_of : mapping
+        The op that defines a slot.
+    stored : container of int
+        Slots that stand in memory.
+    """
+
+    def __init__(self, space: tuple[int, ...], avals: Any, op_of: Any, stored: Any) -> None:
+        self.nest = RawNest(space)
+        self.avals = avals
+        self.op_of = op_of
+        self.stored = stored
+        self.roots: set[int] = set()
+        self.covered: dict[int, Op] = {}
+        self._ids: dict[Key, int] = {}
+        self._known: dict[RawInstruction, int] = {}
+
+    def add_roots(self, ops: list[Op]) -> None:
+        """Compute and write the results of `ops`."""
+        self.roots = {op.out for op in ops}
+        for op in ops:
+            self.covered[op.out] = op
+            if isinstance(op.primitive.form, Reduce):
+                self._add_reduction(op)
+            else:
+                access = identity(self.avals[op.out].shape)
+                value = self._value((op.out, access))
+                self.nest.stores.append(RawStore(self._address(op.out, access), value))
+
+    def add_copy(self, op: Op) -> None:
+        """Write the result of an alias that has to have memory of its own."""
+        self.covered[op.out] = op
+        whole = Aval((self.avals[op.out].size,), self.avals[op.out].dtype)
+        linear = self._linear_of(identity(whole.shape), whole.shape)
+        value = self._instruction(RawLoad(RawAddress(op.args[0], linear), None, whole.dtype))
+        self.nest.stores.append(RawStore(RawAddress(op.out, linear), value))
+
+    def _add_reduction(self, op: Op) -> None:
+        shape, axes = self.avals[op.args[0]].shape, dict(op.params)["axes"]
+        access = identity(shape)
+        value = self._value((op.args[0], access))
+        kept = [p for axis, p in enumerate(access.positions) if axis not in axes]
+        address = self._address(op.out, Access(tuple(kept)))
+        reduced = [p.variable for axis, p in enumerate(access.positions) if axis in axes and p.variable is not None]
+        if reduced:
+            dtype = self.avals[op.out].dtype
+            self.nest.reductions.append(RawReduction(op, address, value, tuple(reduced), dtype))
+        else:
+            self.nest.stores.append(RawStore(address, value))
+
+    # ---- inlining: a walk with a stack of its own, since chains are as long as the user's loop ------------------
+
+    def _value(self, root: Key) -> int:
+        root = self._normal(root)
+        stack = [root]
+        needs: dict[Key, list[Key]] = {}
+        while stack:
+            key = stack[-1]
+            if key in self._ids:
+                stack.pop()
+                continue
+            if key not in needs:
+                needs[key] = [self._normal(k) for k in self._needs(key)]
+            missing = [k for k in needs[key] if k not in self._ids]
+            if missing:
+                stack.extend(reversed(missing))
+            else:
+                self._ids[key] = self._make(key, [self._ids[k] for k in needs.pop(key)])
+                stack.pop()
+        return self._ids[root]
+
+    def _normal(self, key: Key) -> Key:
+        """A constant is the same everywhere."""
+        op = self.op_of.get(key[0])
+        if op is not None and not op.args and isinstance(op.primitive.form, Map):
+            return (key[0], EVERYWHERE)
+        return key
+
+    def _is_load(self, key: Key) -> bool:
+        slot, access = key
+        if slot not in self.stored:
+            return False
+        shape = self.avals[slot].shape
+        return not (slot in self.roots and access == identity(shape) and space_of(shape) == self.nest.extents)
+
+    def _needs(self, key: Key) -> list[Key]:
+        slot, access = key
+        if self._is_load(key):
+            return _dynamic_keys(access.positions, access.conditions)
+        op = self.op_of[slot]
+        form = op.primitive.form
+        inner = list(operand_accesses(op, access, self.avals, self.nest.extents))
+        if isinstance(form, View | Place):
+            del inner[1:]  # dynamic offsets are in the access of the first operand, where an address needs them
+        if isinstance(form, Place):
+            inner += _dynamic_keys((), inner[0][1].conditions)
+        if isinstance(form, Coordinate):
+            inner += _dynamic_keys((access.positions[dict(op.params)["axis"]],), ())
+        return inner
+
+    def _make(self, key: Key, operands: list[int]) -> int:
+        slot, access = key
+        if self._is_load(key):
+            mask = self._mask(access.conditions)
+            return self._instruction(RawLoad(self._address(slot, access), mask, self.avals[slot].dtype))
+        op = self.op_of[slot]
+        self.covered[slot] = op
+        match op.primitive.form:
+            case Map():
+                return self._instruction(
+                    Compute(op.primitive, op.params, tuple(operands), self.avals[slot].dtype)
+                )
+            case Coordinate():
+                position = access.positions[dict(op.params)["axis"]]
+                return self._instruction(RawWhole(self._linear([(position, 1, True)]), 1, self.avals[slot].dtype))
+            case Place():
+                inner = operand_accesses(op, access, self.avals, self.nest.extents)[0][1]
+                mask = self._mask(inner.conditions)
+                value = self.nest.instructions[operands[0]]
+                if mask is None or isinstance(value, RawLoad | Masked) and value.mask == mask:
+                    return operands[0]
+                return self._instruction(Masked(mask, operands[0]))
+            case _:
+                return operands[0]
+
+    def _instruction(self, instruction: RawInstruction) -> int:
+        known = self._known.get(instruction)
+        if known is None:
+            known = self._known[instruction] = len(self.nest.instructions)
+            self.nest.instructions.append(instruction)
+        return known
+
+    # ---- addresses -----------------------------------------------------------------------------------------------
+
+    def _mask(self, conditions: tuple[Condition, ...]) -> int | None:
+        mask = None
+        for numerator, step, extent in conditions:
+            mask = self._instruction(RawInside(self._linear([(numerator, 1, True)]), step, extent, mask))
+        return mask
+
+    def _address(self, slot: int, access: Access) -> RawAddress:
+        return RawAddress(slot, self._linear_of(access, self.avals[slot].shape))
+
+    def _linear_of(self, access: Access, shape: tuple[int, ...]) -> RawLinear:
+        parts: list[tuple[Position, int, bool]] = []
+        stride, innermost = 1, True
+        for position, extent in zip(reversed(access.positions), reversed(shape), strict=True):
+            if extent != 1:
+                parts.append((position, stride, innermost))
+                innermost = False
+            stride *= extent
+        return self._linear(parts[::-1])
+
+    def _linear(self, parts: list[tuple[Position, int, bool]]) -> RawLinear:
+        """The sum of ``position * stride``."""
+        factors: dict[int | str, tuple[int, bool]] = {}
+        offset = 0
+
+        def add(variable: int | str, factor: int, structural: bool) -> None:
+            before, also = factors.get(variable, (0, True))
+            factors[variable] = (before + factor, structural and also)
+
+        for position, stride, structural in parts:
+            offset += position.offset * stride
+            if isinstance(position.variable, Quotient):
+                numerator, step = position.variable
+                whole = self._instruction(RawWhole(self._linear([(numerator, 1, True)]), step, INT64))
+                add(f"%{whole}", position.step * stride, structural)
+            elif position.variable is not None:
+                add(position.variable, position.step * stride, structural)
+            for slot, factor in position.dynamic:
+                add(f"%{self._ids[self._normal((slot, EVERYWHERE))]}", factor * stride, structural)
+        return RawLinear(tuple([(v, f, s) for v, (f, s) in factors.items() if f]), offset)
+
+
+def _dynamic_keys(positions: tuple[Position, ...], conditions: tuple[Condition, ...]) -> list[Key]:
+    """The scalars that an address adds."""
+    keys: dict[Key, None] = {}
+    todo = [*positions, *[c.numerator for c in conditions]]
+    while todo:
+        position = todo.pop()
+        if isinstance(position.variable, Quotient):
+            todo.append(position.variable.numerator)
+        keys.update({(slot, EVERYWHERE): None for slot, _ in position.dynamic})
+    return list(keys)
+
+

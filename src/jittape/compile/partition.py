@@ -1,0 +1,257 @@
+"""Which values of a program stand in memory, and which are computed where they are needed.
+
+Every value is either *stored* (an input, a result, an operand of a library call, ...) or *inlined* into the loop nests
+of its consumers. A stored value that a loop nest computes is a *root*. Roots over the same index space with the same
+*depth* share one nest; depth is the number of finished values (sums, products) on the way to a root, so that no nest
+can wait for itself.
+
+The decision needs two walks that depend on each other: depth goes from inputs to results, the uses of a value (in which
+nest, through which index map) are known from results to inputs. They are repeated until nothing changes; the set of
+stored values only grows.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+from jittape.compile.cost import cost_of_map
+from jittape.compile.indexing import Access, identity, space_of
+from jittape.compile.nest import operand_accesses
+from jittape.primitive import Alias, Call, Coordinate, Map, Place, Reduce, View
+from jittape.program import Op, Program
+
+__all__ = ["Group", "Kind", "Partition", "NATIVE"]
+
+NATIVE = frozenset(np.dtype(name) for name in "float32 float64 bool int8 int16 int32 int64".split())
+NATIVE |= frozenset(np.dtype(name) for name in "uint8 uint16 uint32 uint64".split())
+BLAS = frozenset(np.dtype(name) for name in "float32 float64 complex64 complex128".split())
+
+Group = tuple[tuple[int, ...], int]
+"""Loop extents and depth: what names a nest."""
+
+CHEAP = 4
+"""A value of so few instructions an element may be computed again in every nest that needs it."""
+CHEAP_SCALAR = 60
+"""The same for a value of one element, which is computed once a nest."""
+MANY = 8
+"""So many uses at most of a value that is computed again."""
+MANY_LOADS = 2
+"""Computing a value from more arrays than this again costs more traffic than storing it."""
+PATIENCE = 6
+"""Rounds before the simple rule is taken: everything that is used twice is stored."""
+
+
+class Kind(Enum):
+    """What becomes of an op."""
+
+    INLINE = "computed within a nest, stored where needed"
+    REDUCE = "accumulated by a nest"
+    ALIAS = "the operand's memory under another shape"
+    CALL = "a library routine"
+    NUMPY = "a NumPy step"
+
+
+class Partition:
+    """The decision for one program.
+
+    Attributes
+    ----------
+    kinds : dict
+        What becomes of the op of a slot.
+    stored : set of int
+        Slots in memory, inputs included.
+    depth : dict
+        When the value of a slot can be computed.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.avals = program.avals
+        self.op_of = {op.out: op for op in program.ops}
+        self.kinds = {op.out: _kind(op, program) for op in program.ops}
+        self.transposed: dict[tuple[int, int], int] = {}
+        self.stored = set(program.inputs) | set(program.outputs)
+        self.hard: set[int] = set()
+        self.depth: dict[int, int] = {}
+        self._identities: dict[tuple[int, ...], Access] = {}
+        self._mark_stored()
+        self._costs = self._inlined_costs()
+        self._settle()
+
+    def group(self, slot: int) -> Group:
+        """The nest of a root."""
+        op = self.op_of[slot]
+        source = op.args[0] if self.kinds[slot] is Kind.REDUCE else slot
+        return (space_of(self.avals[source].shape), self.depth[slot])
+
+    def finished(self, slot: int) -> int:
+        """The depth from which on the memory of `slot` can be read."""
+        while slot in self.op_of and self.kinds[slot] is Kind.ALIAS:
+            slot = self.op_of[slot].args[0]
+        return self.depth[slot] + 1 if slot in self.op_of else 0
+
+    # ---- what is stored in any case ------------------------------------------------------------------------------
+
+    def _mark_stored(self) -> None:
+        for op in self.program.ops:
+            kind = self.kinds[op.out]
+            if kind is Kind.INLINE:
+                continue
+            self.stored.add(op.out)
+            self.hard.add(op.out)
+            if kind is Kind.CALL:
+                for position, slot in enumerate(op.args):
+                    self.transposed[op.out, position] = self._transposed_operand(slot)
+                self.stored.update(self.call_operand(op, i)[0] for i in range(len(op.args)))
+            elif kind is not Kind.REDUCE:
+                self.stored.update(op.args)
+
+    def _transposed_operand(self, slot: int) -> int:
+        """The slot that `slot` is the transpose of in its last two dimensions, or -1."""
+        op = self.op_of.get(slot)
+        if op is None or self.kinds[slot] is not Kind.INLINE or not isinstance(op.primitive.form, View):
+            return -1
+        operand = self.avals[op.args[0]]
+        if operand.ndim < 2 or operand.ndim != self.avals[slot].ndim:
+            return -1
+        index = op.primitive.form.index(operand, self.avals[slot], **dict(op.params))
+        wanted = [*range(operand.ndim - 2), operand.ndim - 1, operand.ndim - 2]
+        for axis, entry, extent in zip(wanted, index, operand.shape, strict=True):
+            if extent != 1 and (entry.axis, entry.step, entry.offset, entry.dynamic) != (axis, 1, 0, None):
+                return -1
+        swapped = (*operand.shape[:-2], operand.shape[-1], operand.shape[-2])
+        return op.args[0] if self.avals[slot].shape == swapped else -1
+
+    def call_operand(self, op: Op, position: int) -> tuple[int, bool]:
+        """The stored slot that operand `position` of a library call is read from, and whether transposed."""
+        base = self.transposed[op.out, position]
+        return (base, True) if base >= 0 else (op.args[position], False)
+
+    # ---- what an inlined value costs -----------------------------------------------------------------------------
+
+    def _inlined_costs(self) -> dict[int, tuple[int, int]]:
+        """Instructions and loads of an element, all that it is inlined from included (saturating)."""
+        costs: dict[int, tuple[int, int]] = {}
+        for op in self.program.ops:
+            if self.kinds[op.out] is not Kind.INLINE:
+                continue
+            form = op.primitive.form
+            own = 3 if isinstance(form, Place) else 0
+            if isinstance(form, Map):
+                own = cost_of_map(op.primitive, op.params, tuple([self.avals[a].dtype for a in op.args]))
+            loads = 0
+            for slot in op.args:
+                inner = (0, 1) if slot in self.stored else costs[slot]
+                own, loads = own + inner[0], loads + inner[1]
+            costs[op.out] = (min(own, 1 << 20), min(loads, 1 << 20))
+        return costs
+
+    def _cheap(self, slot: int) -> bool:
+        cost, loads = self._costs[slot]
+        if self.avals[slot].size == 1:
+            return cost <= CHEAP_SCALAR
+        return cost == 0 or cost <= CHEAP and loads <= MANY_LOADS
+
+    # ---- the walks -----------------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        rounds = 0
+        changed = True
+        while changed:
+            self._set_depths()
+            changed = self._walk_uses(cautious=rounds >= PATIENCE)
+            rounds += 1
+
+    def _set_depths(self) -> None:
+        depth = self.depth
+        for op in self.program.ops:
+            kind = self.kinds[op.out]
+            at = 0
+            if kind in (Kind.CALL, Kind.NUMPY):
+                at = max([self.finished(s) for s in self._memory_operands(op)], default=0)
+            elif kind is not Kind.ALIAS:
+                for slot in op.args:
+                    if slot in self.op_of:
+                        at = max(at, self.finished(slot) if slot in self.hard else depth[slot])
+            depth[op.out] = at
+
+    def _memory_operands(self, op: Op) -> list[int]:
+        if self.kinds[op.out] is Kind.CALL:
+            return [self.call_operand(op, i)[0] for i in range(len(op.args))]
+        return list(op.args)
+
+    def _identity(self, shape: tuple[int, ...]) -> Access:
+        found = self._identities.get(shape)
+        if found is None:
+            found = self._identities[shape] = identity(shape)
+        return found
+
+    def _walk_uses(self, cautious: bool) -> bool:
+        """From results to inputs: who needs what through which map; returns whether more values must be stored."""
+        uses: dict[int, dict[tuple[Group, Access], None]] = {}
+        changed = False
+
+        def use(slot: int, group: Group, access: Access) -> None:
+            if slot in self.op_of:
+                uses.setdefault(slot, {})[group, access] = None
+
+        for op in reversed(self.program.ops):
+            slot, kind = op.out, self.kinds[op.out]
+            if kind is Kind.REDUCE:
+                use(op.args[0], self.group(slot), self._identity(self.avals[op.args[0]].shape))
+            if kind is not Kind.INLINE:
+                continue
+            found = list(uses.pop(slot, ()))
+            if slot not in self.stored and self._must_store(slot, found, cautious):
+                self.stored.add(slot)
+                changed = True
+            if slot in self.stored:
+                if slot not in self.hard and not self._in_register(slot, found):
+                    self.hard.add(slot)
+                    changed = True
+                found = [(self.group(slot), self._identity(self.avals[slot].shape))]
+            for group, access in found:
+                for inner, inner_access in operand_accesses(op, access, self.avals, group[0]):
+                    use(inner, group, inner_access)
+        return changed
+
+    def _in_register(self, slot: int, uses: list[tuple[Group, Access]]) -> bool:
+        """Whether every nest that needs the stored `slot` visits it as its own nest does."""
+        shape = self.avals[slot].shape
+        space, whole = space_of(shape), self._identity(shape)
+        return all(group[0] == space and access == whole for group, access in uses)
+
+    def _must_store(self, slot: int, uses: list[tuple[Group, Access]], cautious: bool) -> bool:
+        if not uses or self._costs[slot][0] == 0:
+            return False
+        if cautious and len(uses) > 1:
+            return True
+        if self._cheap(slot):
+            return len(uses) > MANY
+        return len(uses) > 1 or _repeats(*uses[0])
+
+
+def _repeats(group: Group, access: Access) -> bool:
+    """Whether a nest would compute the value more than once an element: a loop outside of those that it depends on."""
+    axes = access.axes()
+    return bool(axes) and len(axes) <= max(axes)
+
+
+def _kind(op: Op, program: Program) -> Kind:
+    avals = [program.avals[s] for s in (*op.args, op.out)]
+    form = op.primitive.form
+    if isinstance(form, Call):
+        fits = all(a.dtype in BLAS and max(a.shape, default=0) < 2**31 for a in avals)
+        return Kind.CALL if form.routine == "gemm" and fits else Kind.NUMPY
+    native = all(a.dtype in NATIVE for a in avals)
+    if isinstance(form, Alias):
+        same = native and space_of(avals[0].shape) == space_of(avals[-1].shape)
+        return Kind.INLINE if same else Kind.ALIAS
+    if not native or form is None:
+        return Kind.NUMPY
+    if isinstance(form, Reduce):
+        return Kind.REDUCE
+    assert isinstance(form, Map | View | Place | Coordinate), form
+    return Kind.INLINE

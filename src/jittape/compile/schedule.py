@@ -1,0 +1,266 @@
+"""From a program to a list of steps over memory: what an executable runs.
+
+`schedule` is a pure function of a program. A step is a kernel (a fused loop nest or a library call, see `kernel`) or a
+NumPy step. Values are placed in *storages*: inputs, results, and temporaries that share one arena by the time in
+which they live.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+from jittape.compile.canonical import Placed, canonical
+from jittape.compile.kernel import Gemm, Kernel, Operand
+from jittape.compile.nest import NestBuilder
+from jittape.compile.partition import Group, Kind, Partition
+from jittape.compile.split import split
+from jittape.program import Aval, Op, Program
+
+__all__ = ["KernelStep", "NumpyStep", "Schedule", "Step", "schedule"]
+
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class KernelStep:
+    """A kernel on storages.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        What runs.
+    storages : tuple of int
+        One for every operand of the kernel.
+    sizes : tuple of int
+        The kernel's symbols for these shapes.
+    ops : tuple of Op
+        What of the program it computes, in part or whole.
+    """
+
+    kernel: Kernel
+    storages: tuple[int, ...]
+    sizes: tuple[int, ...]
+    ops: tuple[Op, ...]
+
+
+@dataclass(frozen=True)
+class NumpyStep:
+    """One op evaluated by NumPy, on views of its operands' storages."""
+
+    op: Op
+    storages: tuple[int, ...]
+    avals: tuple[Aval, ...]
+    result: int
+    result_aval: Aval
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        return (self.op,)
+
+
+Step = KernelStep | NumpyStep
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Steps in order, and where values stand.
+
+    Storages are numbered: first the inputs, then one for each distinct computed result, then temporaries.
+
+    Attributes
+    ----------
+    outputs : tuple of int
+        The storage of each output of the program.
+    results : tuple of Aval
+        Shape and dtype of the storages after the inputs that are handed to the caller.
+    offsets : tuple of int
+        Where in the arena each temporary begins.
+    arena : int
+        The size of the arena in bytes.
+    """
+
+    program: Program
+    steps: tuple[Step, ...]
+    outputs: tuple[int, ...]
+    results: tuple[Aval, ...]
+    offsets: tuple[int, ...]
+    arena: int
+
+
+@dataclass
+class _Draft:
+    """A step whose operands are still slots."""
+
+    depth: int
+    position: int
+    ops: tuple[Op, ...]
+    operands: tuple[int, ...]
+    kernel: Kernel | None
+    sizes: tuple[int, ...] = ()
+
+
+def schedule(program: Program) -> Schedule:
+    """Decide what runs, in which order, on which memory."""
+    return _Scheduler(program).result()
+
+
+class _Scheduler:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.partition = Partition(program)
+        self.position = {op.out: i for i, op in enumerate(program.ops)}
+        self.avals: dict[int, Aval] = dict(program.avals)
+        self.next_slot = max(self.avals, default=-1) + 1
+
+    def result(self) -> Schedule:
+        holder, copies = self._holders()
+        drafts = self._drafts(copies)
+        drafts.sort(key=lambda d: (d.depth, d.position))
+        return self._placed(drafts, holder)
+
+    # ---- whose memory a slot stands in --------------------------------------------------------------------------
+
+    def _holders(self) -> tuple[dict[int, int], list[Op]]:
+        """For every alias the slot that owns its memory; and the aliases that must be copied.
+
+        A result handed to the caller is memory of its own: of several aliased slots only one is.
+        """
+        partition, outputs = self.partition, set(self.program.outputs)
+        holder: dict[int, int] = {}
+        taken = {*self.program.inputs, *(s for s in outputs if partition.kinds.get(s) is not Kind.ALIAS)}
+        copies = []
+        for op in self.program.ops:
+            if partition.kinds[op.out] is not Kind.ALIAS:
+                continue
+            base = holder.get(op.args[0], op.args[0])
+            if op.out not in outputs:
+                holder[op.out] = base
+            elif base in taken:
+                copies.append(op)
+            else:
+                taken.add(base)
+                holder[op.out] = base
+        return holder, copies
+
+    # ---- steps ---------------------------------------------------------------------------------------------------
+
+    def _drafts(self, copies: list[Op]) -> list[_Draft]:
+        groups: dict[Group, list[Op]] = {}
+        drafts: list[_Draft] = []
+        partition = self.partition
+        for op in self.program.ops:
+            kind = partition.kinds[op.out]
+            if kind is Kind.CALL:
+                drafts.append(self._gemm(op))
+            elif kind is Kind.NUMPY:
+                depth, position = partition.depth[op.out], self.position[op.out]
+                drafts.append(_Draft(depth, position, (op,), (*op.args, op.out), None))
+            elif kind is Kind.REDUCE or (kind is Kind.INLINE and op.out in partition.stored):
+                groups.setdefault(partition.group(op.out), []).append(op)
+        for (space, depth), roots in groups.items():
+            builder = self._builder(space)
+            builder.add_roots(roots)
+            drafts += self._kernels(builder, depth)
+        for op in copies:
+            builder = self._builder((self.avals[op.out].size,))
+            builder.add_copy(op)
+            drafts += self._kernels(builder, partition.finished(op.out))
+        return drafts
+
+    def _builder(self, space: tuple[int, ...]) -> NestBuilder:
+        return NestBuilder(space, self.program.avals, self.partition.op_of, self.partition.stored)
+
+    def _kernels(self, builder: NestBuilder, depth: int) -> list[_Draft]:
+        ops = tuple([builder.covered[s] for s in sorted(builder.covered, key=self.position.__getitem__)])
+        position = self.position[ops[-1].out]
+        drafts = []
+        for nest in split(builder.nest, self._temporary):
+            placed: Placed = canonical(nest)
+            drafts.append(_Draft(depth, position, ops, placed.slots, placed.kernel, placed.sizes))
+        return drafts
+
+    def _temporary(self, aval: Aval) -> int:
+        slot = self.next_slot
+        self.next_slot += 1
+        self.avals[slot] = aval
+        return slot
+
+    def _gemm(self, op: Op) -> _Draft:
+        (x, tx), (y, ty) = (self.partition.call_operand(op, i) for i in range(2))
+        out = self.avals[op.out]
+        m, n = out.shape[-2:]
+        k = self.avals[op.args[0]].shape[-1]
+        batch = out.size // (m * n) if m * n else 0
+        names = ("a0", "a1", "r0")
+        kernel = Gemm(tuple([Operand(name, out.dtype) for name in names]), out.dtype, (tx, ty))
+        sizes = (batch, m, n, k, m * k, k * n)
+        depth, position = self.partition.depth[op.out], self.position[op.out]
+        return _Draft(depth, position, (op,), (x, y, op.out), kernel, sizes)
+
+    # ---- memory --------------------------------------------------------------------------------------------------
+
+    def _placed(self, drafts: list[_Draft], holder: dict[int, int]) -> Schedule:
+        program = self.program
+        storage = {slot: i for i, slot in enumerate(program.inputs)}
+        results: list[Aval] = []
+        for slot in dict.fromkeys(program.outputs):
+            owner = holder.get(slot, slot)
+            if owner not in storage:
+                storage[owner] = len(program.inputs) + len(results)
+                results.append(self.avals[slot])
+        first = len(program.inputs) + len(results)
+        last_use = {holder.get(s, s): i for i, draft in enumerate(drafts) for s in draft.operands}
+        arena = _Arena()
+        offsets: list[int] = []
+        for i, draft in enumerate(drafts):
+            owners = [holder.get(s, s) for s in draft.operands]
+            for owner in owners:
+                if owner not in storage:
+                    storage[owner] = first + len(offsets)
+                    offsets.append(arena.take(owner, self.avals[owner].nbytes))
+            for owner in dict.fromkeys(owners):
+                if storage[owner] >= first and last_use[owner] == i:
+                    arena.give_back(owner)
+        steps = tuple([self._step(d, [storage[holder.get(s, s)] for s in d.operands]) for d in drafts])
+        outputs = tuple([storage[holder.get(s, s)] for s in program.outputs])
+        return Schedule(program, steps, outputs, tuple(results), tuple(offsets), arena.size)
+
+    def _step(self, draft: _Draft, storages: list[int]) -> Step:
+        if draft.kernel is not None:
+            return KernelStep(draft.kernel, tuple(storages), draft.sizes, draft.ops)
+        avals = [self.avals[s] for s in draft.operands]
+        return NumpyStep(draft.ops[0], tuple(storages[:-1]), tuple(avals[:-1]), storages[-1], avals[-1])
+
+
+class _Arena:
+    """Hands out byte ranges; first fit among those given back."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._free: list[tuple[int, int]] = []
+        self._taken: dict[int, tuple[int, int]] = {}
+
+    def take(self, owner: int, nbytes: int) -> int:
+        wanted = max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
+        for i, (start, size) in enumerate(self._free):
+            if size >= wanted:
+                self._free[i : i + 1] = [(start + wanted, size - wanted)] if size > wanted else []
+                break
+        else:
+            start, self.size = self.size, self.size + wanted
+        self._taken[owner] = (start, wanted)
+        return start
+
+    def give_back(self, owner: int) -> None:
+        self._free.append(self._taken.pop(owner))
+        self._free.sort()
+        merged: list[tuple[int, int]] = []
+        for start, size in self._free:
+            if merged and merged[-1][0] + merged[-1][1] == start:
+                merged[-1] = (merged[-1][0], merged[-1][1] + size)
+            else:
+                merged.append((start, size))
+        self._free = merged
+
+

@@ -1,0 +1,9 @@
+"""Branch-free elementary and special functions over values: one text for LLVM IR and for NumPy arrays.
+
+Look at `namespace.py` for what a formula may use and for the list of functions, then at any formula file.
+"""
+
+from jittape.compile.vectormath.arrays import NumPyMath
+from jittape.compile.vectormath.namespace import MathNamespace
+
+__all__ = ["MathNamespace", "NumPyMath"]

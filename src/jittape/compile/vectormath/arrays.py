@@ -1,0 +1,145 @@
+"""`NumPyMath`: the math namespace over NumPy arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from jittape.compile.vectormath.namespace import MathNamespace
+
+Array = Any
+
+
+class NumPyMath(MathNamespace):
+    """Formulas over arrays, for tests and for functions that NumPy lacks.
+
+    Evaluate under ``np.errstate(all="ignore")``: formulas compute all branches and select.
+    """
+
+    def literal(self, value: complex, dtype: DTypeLike) -> Array:
+        """Return a 0-d constant."""
+        return np.asarray(value).astype(dtype)[()]
+
+    def cast(self, x: Array, dtype: DTypeLike) -> Array:
+        """Convert as `astype`."""
+        return np.asarray(x).astype(dtype)
+
+    def bitcast(self, x: Array, dtype: DTypeLike) -> Array:
+        """Reinterpret the bits."""
+        return np.asarray(x).view(dtype)
+
+    def where(self, condition: Array, a: Array, b: Array) -> Array:
+        """Select."""
+        return np.where(condition, a, b)
+
+    def fma(self, a: Array, b: Array, c: Array) -> Array:
+        """Fused multiply-add: in double for float32, by exact products (Dekker 1971) for float64.
+
+        Within the last place of the fused result where double rounding strikes; plain ``a * b + c`` where the
+        splitting would overflow.
+        """
+        dtype = np.result_type(a, b, c)
+        if dtype == np.float32:
+            return (np.float64(a) * np.float64(b) + np.float64(c)).astype(np.float32)
+        product = a * b
+        a_high, a_low = _split(a)
+        b_high, b_low = _split(b)
+        error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+        total = product + c
+        back = total - product
+        total_error = (product - (total - back)) + (c - back)
+        fused = total + (total_error + error)
+        return np.where(np.isfinite(fused), fused, total)
+
+    def rounded_add(self, a: Array, b: Array) -> Array:
+        """Sum."""
+        return a + b
+
+    def rounded_multiply(self, a: Array, b: Array) -> Array:
+        """Product."""
+        return a * b
+
+    def rarely(
+        self, condition: Array, function: str, arguments: tuple[Array, ...], otherwise: Array
+    ) -> Array:
+        """Call the function of Python's `math` for the elements where `condition` holds."""
+        result = np.array(otherwise)
+        condition, *arguments_ = np.broadcast_arrays(condition, *arguments)
+        result = np.broadcast_to(result, condition.shape).copy()
+        for index in np.argwhere(condition):
+            place = tuple(index)
+            result[place] = _call_math(function, *(float(argument[place]) for argument in arguments_))
+        return result
+
+    def fmod(self, a: Array, b: Array) -> Array:
+        """C remainder."""
+        return np.fmod(a, b)
+
+    def sqrt(self, x: Array) -> Array:
+        """Square root."""
+        return np.sqrt(x)
+
+    def copysign(self, x: Array, y: Array) -> Array:
+        """Copy a sign."""
+        return np.copysign(x, y)
+
+    def absolute(self, x: Array) -> Array:
+        """Absolute value."""
+        return np.absolute(x)
+
+    def floor(self, x: Array) -> Array:
+        """Round down."""
+        return np.floor(x)
+
+    def ceil(self, x: Array) -> Array:
+        """Round up."""
+        return np.ceil(x)
+
+    def trunc(self, x: Array) -> Array:
+        """Round toward zero."""
+        return np.trunc(x)
+
+    def rint(self, x: Array) -> Array:
+        """Round to nearest; integers stay what they are."""
+        return np.rint(x) if np.asarray(x).dtype.kind == "f" else x
+
+    def floor_divide(self, a: Array, b: Array) -> Array:
+        """Quotient rounded down."""
+        return np.floor_divide(a, b)
+
+    def remainder(self, a: Array, b: Array) -> Array:
+        """Remainder with the sign of `b`."""
+        return np.remainder(a, b)
+
+    def left_shift(self, a: Array, b: Array) -> Array:
+        """Shift left."""
+        return np.left_shift(a, b)
+
+    def right_shift(self, a: Array, b: Array) -> Array:
+        """Shift right."""
+        return np.right_shift(a, b)
+
+    def _integer_to_integer_power(self, a: Array, b: Array) -> Array:
+        reached = np.power(a, np.maximum(b, 0))
+        inverse = np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0)).astype(a.dtype)
+        return np.where(b < 0, inverse, reached)
+
+
+def _split(x: Array) -> tuple[Array, Array]:
+    """Split a double in two halves of 26 bits (Veltkamp)."""
+    shifted = x * 134217729.0
+    high = shifted - (shifted - x)
+    return high, x - high
+
+
+def _call_math(function: str, *arguments: float) -> float:
+    """Call a function of `math` with the C library's values where Python raises."""
+    try:
+        return float(getattr(math, function)(*arguments))
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return math.inf if function == "lgamma" and math.isfinite(arguments[0]) else math.nan

@@ -1,0 +1,82 @@
+"""What formulas share: the layout of floats, polynomials, and unevaluated sums of two floats.
+
+A sum of two floats, high and low, carries about twice the precision of one. The error-free transformations
+are those of Knuth and Dekker (Dekker, Numer. Math. 18, 1971; Muller et al.,
+Handbook of Floating-Point Arithmetic, chapter 4).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Layout(NamedTuple):
+    """The bits of an IEEE 754 format."""
+
+    unsigned: type  #: unsigned integer of the same width
+    mantissa: int  #: explicit bits of the mantissa
+    bias: int  #: of the exponent
+    shift: float  #: 1.5 * 2**mantissa: adding it rounds to an integer, which then sits in the low bits
+    shift_bits: int  #: its bits
+
+
+FLOAT32 = Layout(np.uint32, 23, 127, 12582912.0, 0x4B400000)
+FLOAT64 = Layout(np.uint64, 52, 1023, 6755399441055744.0, 0x4338000000000000)
+
+
+def layout(x: Any) -> Layout:
+    """Return the layout of a value's dtype."""
+    return FLOAT32 if x.dtype.itemsize == 4 else FLOAT64
+
+
+def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+    """Evaluate by Horner's rule; coefficients in rising order."""
+    result = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        result = result * x + coefficient
+    return result
+
+
+def clamp(m: Any, x: Any, low: float, high: float) -> Any:
+    """Limit to an interval; nan stays."""
+    x = m.where(x < low, low, x)
+    return m.where(x > high, high, x)
+
+
+def round_by_shift(m: Any, x: Any) -> tuple[Any, Any]:
+    """Round to an integer n, as a float and as bits: those of the layout's `shift`, plus n.
+
+    The size of n must be below ``2**(mantissa - 1)``. Subtract `shift_bits` to have n as an integer.
+    """
+    shift = layout(x).shift
+    shifted = x + shift
+    return m.rounded_add(shifted, -shift), m.bitcast(shifted, layout(x).unsigned)
+
+
+def two_sum(m: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the sum and its rounding error."""
+    total = m.rounded_add(a, b)
+    back = m.rounded_add(total, -a)
+    return total, m.rounded_add(m.rounded_add(a, -m.rounded_add(total, -back)), m.rounded_add(b, -back))
+
+
+def fast_two_sum(m: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the sum and its rounding error, for ``|a| >= |b|``."""
+    total = m.rounded_add(a, b)
+    return total, m.rounded_add(b, -m.rounded_add(total, -a))
+
+
+def two_product(m: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the product and its rounding error."""
+    product = m.rounded_multiply(a, b)
+    return product, m.fma(a, b, -product)
+
+
+def divide(m: Any, numerator: tuple[Any, Any], denominator: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return the quotient of two-word numbers in two words, with one division."""
+    inverse = 1 / denominator[0]
+    quotient = m.rounded_multiply(numerator[0], inverse)
+    remainder = m.fma(-quotient, denominator[0], numerator[0])
+    return quotient, (remainder + (numerator[1] - quotient * denominator[1])) * inverse

@@ -1,0 +1,372 @@
+"""The math namespace `m`: what a scalar formula may say.
+
+A formula is a function of the namespace and of values, `def sinh(m, x)`. The same text runs over NumPy arrays
+(`NumPyMath`, in `arrays.py`) and writes LLVM IR (`IRMath`, in `jittape.compile.value`). The abstract
+methods here are the basis that each of the two provides; everything else is written once, in terms of the
+basis and of Python operators. Start reading at `MathNamespace.literal`; the surprising fact is at
+`rounded_add`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from jittape.compile.vectormath import (
+    error_function,
+    exponential,
+    gamma,
+    hyperbolic,
+    logarithm,
+    powers,
+    trigonometric,
+)
+
+#: An `IRValue` or an array: both have `dtype` and the Python operators.
+Value = Any
+
+
+class MathNamespace(ABC):
+    """Scalar functions over values; the meaning of each is that of NumPy's function of the same name.
+
+    Operands of one call have one dtype. Python scalars are accepted beside a value and take its dtype.
+    """
+
+    # --- the basis --------------------------------------------------------------------------------
+
+    @abstractmethod
+    def literal(self, value: complex, dtype: DTypeLike) -> Value:
+        """Return the constant `value` as a value of `dtype`."""
+
+    @abstractmethod
+    def cast(self, x: Value, dtype: DTypeLike) -> Value:
+        """Convert as `astype`; a float out of range of an integer gives some integer."""
+
+    @abstractmethod
+    def bitcast(self, x: Value, dtype: DTypeLike) -> Value:
+        """Reinterpret the bits as another dtype of the same width."""
+
+    @abstractmethod
+    def where(self, condition: Value, a: Value, b: Value) -> Value:
+        """Select by a bool; both sides are evaluated, one of them may be a Python scalar."""
+
+    @abstractmethod
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        """Return ``a * b + c`` rounded once, always (slow on processors that lack the instruction)."""
+
+    @abstractmethod
+    def rounded_add(self, a: Value, b: Value) -> Value:
+        """Return ``a + b`` rounded on its own.
+
+        A plain ``+`` or ``-`` next to a ``*`` may be contracted to a fused multiply-add. Error-free
+        transformations must not be: they are written with `rounded_add` and `rounded_multiply`.
+        """
+
+    @abstractmethod
+    def rounded_multiply(self, a: Value, b: Value) -> Value:
+        """Return ``a * b`` rounded on its own."""
+
+    @abstractmethod
+    def rarely(
+        self, condition: Value, function: str, arguments: tuple[Value, ...], otherwise: Value
+    ) -> Value:
+        """Return the C library's `function` where `condition` holds, else `otherwise`.
+
+        For arguments so rare that a branch-free form would burden all others. The surrounding loop
+        still vectorizes.
+        """
+
+    @abstractmethod
+    def fmod(self, a: Value, b: Value) -> Value:
+        """Return the C remainder of floats, with the sign of `a`."""
+
+    @abstractmethod
+    def sqrt(self, x: Value) -> Value:
+        """Square root, correctly rounded."""
+
+    @abstractmethod
+    def copysign(self, x: Value, y: Value) -> Value:
+        """Return the magnitude of `x` with the sign of `y`."""
+
+    @abstractmethod
+    def absolute(self, x: Value) -> Value:
+        """Absolute value; the least integer stays itself."""
+
+    @abstractmethod
+    def floor(self, x: Value) -> Value:
+        """Round down."""
+
+    @abstractmethod
+    def ceil(self, x: Value) -> Value:
+        """Round up."""
+
+    @abstractmethod
+    def trunc(self, x: Value) -> Value:
+        """Round toward zero."""
+
+    @abstractmethod
+    def rint(self, x: Value) -> Value:
+        """Round to nearest, ties to even."""
+
+    @abstractmethod
+    def floor_divide(self, a: Value, b: Value) -> Value:
+        """Quotient rounded down; integers divided by zero give 0."""
+
+    @abstractmethod
+    def remainder(self, a: Value, b: Value) -> Value:
+        """Remainder with the sign of `b`; integers divided by zero give 0."""
+
+    @abstractmethod
+    def left_shift(self, a: Value, b: Value) -> Value:
+        """Shift left; a count of the width or more gives 0."""
+
+    @abstractmethod
+    def right_shift(self, a: Value, b: Value) -> Value:
+        """Shift right, arithmetic if signed; a count of the width or more gives 0, or -1 below zero."""
+
+    @abstractmethod
+    def _integer_to_integer_power(self, a: Value, b: Value) -> Value:
+        """Wrap-around power of integers."""
+
+    # --- arithmetic and logic ---------------------------------------------------------------------
+
+    def add(self, a: Value, b: Value) -> Value:
+        """Sum; of bools, logical or."""
+        return a | b if _is_bool(a) else a + b
+
+    def subtract(self, a: Value, b: Value) -> Value:
+        """Difference; a `TypeError` for bools."""
+        return a - b
+
+    def multiply(self, a: Value, b: Value) -> Value:
+        """Product; of bools, logical and."""
+        return a & b if _is_bool(a) else a * b
+
+    def divide(self, a: Value, b: Value) -> Value:
+        """Quotient of floats."""
+        return a / b
+
+    def negative(self, x: Value) -> Value:
+        """Return ``-x``."""
+        return -x
+
+    def reciprocal(self, x: Value) -> Value:
+        """Return ``1 / x`` of a float."""
+        return 1 / x
+
+    def square(self, x: Value) -> Value:
+        """Return ``x * x``; of a bool, itself."""
+        return self.multiply(x, x)
+
+    def bitwise_and(self, a: Value, b: Value) -> Value:
+        """Return ``a & b`` of integers or bools."""
+        return a & b
+
+    def bitwise_or(self, a: Value, b: Value) -> Value:
+        """Return ``a | b`` of integers or bools."""
+        return a | b
+
+    def bitwise_xor(self, a: Value, b: Value) -> Value:
+        """Return ``a ^ b`` of integers or bools."""
+        return a ^ b
+
+    def invert(self, x: Value) -> Value:
+        """Return ``~x`` of an integer or bool."""
+        return ~x
+
+    def logical_and(self, a: Value, b: Value) -> Value:
+        """Both nonzero."""
+        return self.cast(a, np.bool_) & self.cast(b, np.bool_)
+
+    def logical_or(self, a: Value, b: Value) -> Value:
+        """Either nonzero."""
+        return self.cast(a, np.bool_) | self.cast(b, np.bool_)
+
+    def logical_xor(self, a: Value, b: Value) -> Value:
+        """Exactly one nonzero."""
+        return self.cast(a, np.bool_) ^ self.cast(b, np.bool_)
+
+    def logical_not(self, x: Value) -> Value:
+        """Zero."""
+        return ~self.cast(x, np.bool_)
+
+    def equal(self, a: Value, b: Value) -> Value:
+        """Return ``a == b``."""
+        return a == b
+
+    def not_equal(self, a: Value, b: Value) -> Value:
+        """Return ``a != b``, true of nan."""
+        return a != b
+
+    def less(self, a: Value, b: Value) -> Value:
+        """Return ``a < b``."""
+        return a < b
+
+    def less_equal(self, a: Value, b: Value) -> Value:
+        """Return ``a <= b``."""
+        return a <= b
+
+    def greater(self, a: Value, b: Value) -> Value:
+        """Return ``a > b``."""
+        return a > b
+
+    def greater_equal(self, a: Value, b: Value) -> Value:
+        """Return ``a >= b``."""
+        return a >= b
+
+    def isnan(self, x: Value) -> Value:
+        """Not a number."""
+        return x != x
+
+    def isinf(self, x: Value) -> Value:
+        """Plus or minus infinity."""
+        return self.absolute(x) == np.inf if _is_float(x) else x != x
+
+    def isfinite(self, x: Value) -> Value:
+        """Neither infinite nor nan."""
+        return self.absolute(x) < np.inf if _is_float(x) else x == x
+
+    def signbit(self, x: Value) -> Value:
+        """Negative, or minus zero, or a nan with the sign bit set."""
+        return self.bitcast(x, _signed_dtype(x)) < 0 if _is_float(x) else x < 0
+
+    def minimum(self, a: Value, b: Value) -> Value:
+        """Lesser of the two; nan if either is nan."""
+        return a & b if _is_bool(a) else self.where((a < b) | (a != a), a, b)
+
+    def maximum(self, a: Value, b: Value) -> Value:
+        """Greater of the two; nan if either is nan."""
+        return a | b if _is_bool(a) else self.where((a > b) | (a != a), a, b)
+
+    def sign(self, x: Value) -> Value:
+        """-1, 0 or 1; nan of nan."""
+        zero = self.literal(0, x.dtype)
+        one = self.literal(1, x.dtype)
+        if x.dtype.kind == "u":
+            return self.where(x > 0, one, zero)
+        return self.where(x > 0, one, self.where(x < 0, -one, self.where(x == 0, zero, x)))
+
+    # --- powers -----------------------------------------------------------------------------------
+
+    def power(self, a: Value, b: Value) -> Value:
+        """``a ** b``: of floats as C99 `pow`, of integers with wrap-around."""
+        return powers.power(self, a, b) if _is_float(a) else self._integer_to_integer_power(a, b)
+
+    def integer_power(self, x: Value, exponent: int) -> Value:
+        """``x ** exponent`` for an exponent known when the kernel is written."""
+        return powers.integer_power(self, x, exponent)
+
+    def rsqrt(self, x: Value) -> Value:
+        """Return ``1 / sqrt(x)``."""
+        return powers.rsqrt(self, x)
+
+    # --- elementary functions ---------------------------------------------------------------------
+
+    def exp(self, x: Value) -> Value:
+        """Exponential."""
+        return exponential.exp(self, x)
+
+    def exp2(self, x: Value) -> Value:
+        """Power of two."""
+        return exponential.exp2(self, x)
+
+    def expm1(self, x: Value) -> Value:
+        """``exp(x) - 1`` without cancellation."""
+        return exponential.expm1(self, x)
+
+    def log(self, x: Value) -> Value:
+        """Natural logarithm."""
+        return logarithm.log(self, x)
+
+    def log2(self, x: Value) -> Value:
+        """Logarithm to base 2, exact for powers of two."""
+        return logarithm.log2(self, x)
+
+    def log10(self, x: Value) -> Value:
+        """Logarithm to base 10."""
+        return logarithm.log10(self, x)
+
+    def log1p(self, x: Value) -> Value:
+        """``log(1 + x)`` without cancellation."""
+        return logarithm.log1p(self, x)
+
+    def sin(self, x: Value) -> Value:
+        """Sine, for arguments of any size."""
+        return trigonometric.sin(self, x)
+
+    def cos(self, x: Value) -> Value:
+        """Cosine, for arguments of any size."""
+        return trigonometric.cos(self, x)
+
+    def tan(self, x: Value) -> Value:
+        """Tangent, for arguments of any size."""
+        return trigonometric.tan(self, x)
+
+    def arcsin(self, x: Value) -> Value:
+        """Inverse sine."""
+        return trigonometric.arcsin(self, x)
+
+    def arccos(self, x: Value) -> Value:
+        """Inverse cosine."""
+        return trigonometric.arccos(self, x)
+
+    def arctan(self, x: Value) -> Value:
+        """Inverse tangent."""
+        return trigonometric.arctan(self, x)
+
+    def arctan2(self, y: Value, x: Value) -> Value:
+        """Angle of the point (x, y)."""
+        return trigonometric.arctan2(self, y, x)
+
+    def sinh(self, x: Value) -> Value:
+        """Hyperbolic sine."""
+        return hyperbolic.sinh(self, x)
+
+    def cosh(self, x: Value) -> Value:
+        """Hyperbolic cosine."""
+        return hyperbolic.cosh(self, x)
+
+    def tanh(self, x: Value) -> Value:
+        """Hyperbolic tangent."""
+        return hyperbolic.tanh(self, x)
+
+    def sigmoid(self, x: Value) -> Value:
+        """``1 / (1 + exp(-x))``."""
+        return hyperbolic.sigmoid(self, x)
+
+    def softplus(self, x: Value) -> Value:
+        """``log(1 + exp(x))``."""
+        return hyperbolic.softplus(self, x)
+
+    # --- special functions ------------------------------------------------------------------------
+
+    def erf(self, x: Value) -> Value:
+        """Error function."""
+        return error_function.erf(self, x)
+
+    def erfc(self, x: Value) -> Value:
+        """``1 - erf(x)`` without cancellation."""
+        return error_function.erfc(self, x)
+
+    def lgamma(self, x: Value) -> Value:
+        """Logarithm of the absolute value of the gamma function."""
+        return gamma.lgamma(self, x)
+
+    def digamma(self, x: Value) -> Value:
+        """Logarithmic derivative of the gamma function."""
+        return gamma.digamma(self, x)
+
+
+def _is_float(x: Value) -> bool:
+    return bool(x.dtype.kind == "f")
+
+
+def _is_bool(x: Value) -> bool:
+    return bool(x.dtype.kind == "b")
+
+
+def _signed_dtype(x: Value) -> np.dtype[Any]:
+    return np.dtype(f"i{x.dtype.itemsize}")

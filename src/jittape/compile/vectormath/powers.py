@@ -1,0 +1,138 @@
+"""power, integer_power, rsqrt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.compile.vectormath.double_word import (
+    clamp,
+    divide,
+    fast_two_sum,
+    polynomial,
+    two_product,
+    two_sum,
+)
+from jittape.compile.vectormath.exponential import LN2_PARTS, reduce_exponential, times_power_of_two
+from jittape.compile.vectormath.logarithm import LOG_SERIES, split_any
+
+#: 2/3 in two words.
+_TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
+#: ``exp`` of these rounds to 0 and to infinity.
+_EXP_RANGE = (-746.0, 710.0)
+#: Up to this exponent plain products stay within 2 units in the last place.
+_FEW = 3
+
+
+def power(m: Any, x: Any, y: Any) -> Any:
+    """``x ** y`` by ``exp(y log(|x|))``, the logarithm in two words; the edges as in C99, annex F.9.4.4.
+
+    float32 goes through plain float64, which has digits enough.
+    """
+    positive_power = _power_float32 if x.dtype == np.float32 else _power_float64
+    return _power_edges(m, x, y, positive_power(m, m.absolute(x), y))
+
+
+def _power_float32(m: Any, x: Any, y: Any) -> Any:
+    wide = m.cast(y, np.float64) * m.log(m.cast(x, np.float64))
+    return m.cast(m.exp(wide), np.float32)
+
+
+def _power_float64(m: Any, x: Any, y: Any) -> Any:
+    """Return ``exp(y log(x))`` for positive finite x."""
+    high, low = _log_in_two_words(m, x)
+    product, error = two_product(m, y, high)
+    error = m.where(m.absolute(product) < 1000, error + y * low, 0.0)
+    n_bits, r, tail = reduce_exponential(m, clamp(m, product, *_EXP_RANGE))
+    corrected = tail + error * (1 + (r + tail))
+    return times_power_of_two(m, 1 + (r + corrected), n_bits)
+
+
+def _log_in_two_words(m: Any, x: Any) -> tuple[Any, Any]:
+    """Return log(x) to about 2**-64: ``k ln 2 + 2 s + (2/3) s**3 + ...``, the first terms in two words."""
+    ln2_high, ln2_low = LN2_PARTS[8]
+    k, f, _ = split_any(m, x)
+    s, s_low = divide(m, (f, 0.0), fast_two_sum(m, m.literal(2, x.dtype), f))
+    z, z_low = two_product(m, s, s)
+    z_low = z_low + 2 * s * s_low
+    cubic, cubic_low = two_product(m, z, m.literal(_TWO_THIRDS[0], x.dtype))
+    series = (z * z) * polynomial(z, LOG_SERIES[8][1:])
+    cubic_low = cubic_low + (z_low * _TWO_THIRDS[0] + z * _TWO_THIRDS[1]) + series
+    product, product_low = two_product(m, s, cubic)
+    product_low = product_low + (s * cubic_low + s_low * cubic)
+    high, low = fast_two_sum(m, 2 * s, product)
+    low = low + (product_low + 2 * s_low)
+    total, error = two_sum(m, k * ln2_high, high)
+    return fast_two_sum(m, total, error + (low + k * ln2_low))
+
+
+def _power_edges(m: Any, x: Any, y: Any, magnitude: Any) -> Any:
+    """Put in the values at zeros, infinities and nan, and the sign of odd powers."""
+    size = m.absolute(x)
+    infinity, zero = m.literal(np.inf, x.dtype), m.literal(0, x.dtype)
+    whole = m.trunc(y) == y
+    odd = whole & (m.trunc(0.5 * y) != 0.5 * y)
+    grows = (size > 1) == (y > 0)
+    limit = m.where(grows, infinity, zero)
+    result = m.where((size == 0) | m.isinf(size) | m.isinf(y), limit, magnitude)
+    result = m.where(m.signbit(x) & odd, -result, result)
+    result = m.where((x < 0) & m.isfinite(x) & ~whole, m.literal(np.nan, x.dtype), result)
+    result = m.where((x != x) | (y != y), x + y, result)
+    one = (y == 0) | (x == 1) | ((x == -1) & m.isinf(y))
+    return m.where(one, 1.0, result)
+
+
+def integer_power(m: Any, x: Any, exponent: int) -> Any:
+    """``x ** exponent`` by repeated squaring, of floats in two words where one would lose digits.
+
+    A negative power of an integer is that of NumPy's `power` where defined, else 0.
+    """
+    if exponent == 0:
+        one = m.literal(1, x.dtype)
+        return m.where(x == x, one, one)
+    if x.dtype.kind != "f":
+        return m.power(x, m.literal(exponent, x.dtype)) if exponent < 0 else _product_chain(x, exponent)
+    if exponent == -1:
+        return 1 / x
+    if 0 < exponent <= _FEW:
+        return _product_chain(x, exponent)
+    base = (x, m.literal(0, x.dtype)) if exponent > 0 else divide(m, (m.literal(1, x.dtype), 0.0), (x, 0.0))
+    return _two_word_chain(m, base, abs(exponent))
+
+
+def _product_chain(x: Any, exponent: int) -> Any:
+    result = None
+    while exponent:
+        if exponent & 1:
+            result = x if result is None else result * x
+        x, exponent = x * x, exponent >> 1
+    return result
+
+
+def _two_word_chain(m: Any, base: tuple[Any, Any], exponent: int) -> Any:
+    """Multiply in two words.
+
+    Where that overflows, or gives a zero, which has lost its sign, plain products are right.
+    """
+    one = m.literal(1, base[0].dtype)
+    result, plain = (one, 0.0), one
+    square, plain_square = base, base[0]
+    while exponent:
+        if exponent & 1:
+            result, plain = _multiply(m, result, square), plain * plain_square
+        exponent >>= 1
+        if exponent:
+            square, plain_square = _multiply(m, square, square), plain_square * plain_square
+    total = result[0] + result[1]
+    return m.where(m.isfinite(total) & (total != 0), total, plain)
+
+
+def _multiply(m: Any, a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+    product, error = two_product(m, a[0], b[0])
+    return fast_two_sum(m, product, error + (a[0] * b[1] + a[1] * b[0]))
+
+
+def rsqrt(m: Any, x: Any) -> Any:
+    """Return ``1 / sqrt(x)``."""
+    return 1 / m.sqrt(x)

@@ -1,0 +1,100 @@
+"""Calls of the C library for the rare elements that a branch-free formula does not serve.
+
+A call keeps LLVM from vectorizing a loop, unless a vector version of the called function is known. So each
+outlined function comes with vector versions (the `vector-function-abi-variant` attribute of LLVM) that look
+whether any lane is concerned and return at once if not.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+#: Elements of the vector versions: float32 in AVX-512 needs 16, float64 in NEON or SSE needs 2.
+_WIDTHS = (2, 4, 8, 16)
+
+
+def call_rarely(
+    builder: ir.IRBuilder, condition: ir.Value, name: str, arguments: list[ir.Value], otherwise: ir.Value
+) -> ir.Value:
+    """Write ``condition ? name(*arguments) : otherwise`` as a call of an outlined function."""
+    operands = [condition, *arguments, otherwise]
+    outlined = f"jittape_rarely_{name}"
+    function = builder.module.globals.get(outlined)
+    if function is None:
+        function = _outline(builder.module, outlined, name, [operand.type for operand in operands])
+    return builder.call(function, operands)
+
+
+class _StringAttributes(ir.values.FunctionAttributes):  # type: ignore[misc]
+    """Function attributes with a quoted one, which llvmlite does not know."""
+
+    def __init__(self, names: list[str], quoted: str) -> None:
+        super().__init__(names)
+        self._quoted = quoted
+
+    def _to_list(self, ret_type: ir.Type) -> list[str]:
+        return [*super()._to_list(ret_type), self._quoted]
+
+
+def _outline(module: ir.Module, outlined: str, name: str, types: list[ir.Type]) -> ir.Function:
+    """Write the outlined function and its vector versions into the module."""
+    kind = types[-1]
+    library = module.globals.get(name)
+    if library is None:
+        library = ir.Function(module, ir.FunctionType(kind, types[1:-1]), name)
+    function = ir.Function(module, ir.FunctionType(kind, types), outlined)
+    function.linkage = "linkonce_odr"
+    _write_scalar_body(function, library)
+    variants = []
+    for width in _WIDTHS:
+        _write_vector_version(module, function, width)
+        lanes = "v" * len(types)
+        variants.append(f"_ZGV_LLVM_N{width}{lanes}_{outlined}({outlined}_{width})")
+    quoted = f'"vector-function-abi-variant"="{",".join(variants)}"'
+    function.attributes = _StringAttributes(["cold", "noinline", "nounwind"], quoted)
+    return function
+
+
+def _write_scalar_body(function: ir.Function, library: ir.Function) -> None:
+    condition, *arguments, otherwise = function.args
+    entry, call, done = (function.append_basic_block(label) for label in ("entry", "call", "done"))
+    ir.IRBuilder(entry).cbranch(condition, call, done)
+    builder = ir.IRBuilder(call)
+    called = builder.call(library, arguments)
+    builder.branch(done)
+    builder = ir.IRBuilder(done)
+    result = builder.phi(otherwise.type)
+    result.add_incoming(otherwise, entry)
+    result.add_incoming(called, call)
+    builder.ret(result)
+
+
+def _write_vector_version(module: ir.Module, scalar: ir.Function, width: int) -> None:
+    """Write the version that calls the scalar function lane by lane, if the condition holds in any."""
+    vectors = [ir.VectorType(kind, width) for kind in scalar.function_type.args]
+    function = ir.Function(module, ir.FunctionType(vectors[-1], vectors), f"{scalar.name}_{width}")
+    # Only the attribute refers to it before vectorization, so a discardable linkage would lose it.
+    function.linkage = "weak_odr"
+    function.attributes.add("noinline")
+    function.attributes.add("nounwind")
+    entry, loop, done = (function.append_basic_block(label) for label in ("entry", "loop", "done"))
+    index_type, mask_type = ir.IntType(32), ir.IntType(width)
+    builder = ir.IRBuilder(entry)
+    mask = builder.bitcast(function.args[0], mask_type)
+    builder.cbranch(builder.icmp_unsigned("==", mask, mask_type(0)), done, loop)
+    builder = ir.IRBuilder(loop)
+    index = builder.phi(index_type)
+    partial = builder.phi(vectors[-1])
+    lanes = [builder.extract_element(argument, index) for argument in function.args]
+    updated = builder.insert_element(partial, builder.call(scalar, lanes), index)
+    following = builder.add(index, index_type(1))
+    builder.cbranch(builder.icmp_unsigned("==", following, index_type(width)), done, loop)
+    index.add_incoming(index_type(0), entry)
+    index.add_incoming(following, loop)
+    partial.add_incoming(function.args[-1], entry)
+    partial.add_incoming(updated, loop)
+    builder = ir.IRBuilder(done)
+    result = builder.phi(vectors[-1])
+    result.add_incoming(function.args[-1], entry)
+    result.add_incoming(updated, loop)
+    builder.ret(result)

@@ -1,0 +1,122 @@
+"""Settings that a user may change at run time: ``jt.config``.
+
+One object, ``config``, holds them; each is a property that checks what it is given.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["Config", "config"]
+
+
+class Config:
+    """Run-time settings of jittape.
+
+    Attributes
+    ----------
+    default_float : str
+        The dtype that Python floats get in `constant` and `Variable`: ``"float32"`` (as in TensorFlow) or
+        ``"float64"``.
+    interpret : bool
+        Run every program op by op in NumPy, compile nothing. Slow; for looking for errors.
+    deterministic : bool
+        Pin the BLAS to one thread, so that products too are bitwise the same for any number of threads.
+    max_pending_ops : int
+        Outside a tape, so many recorded ops are run without waiting for somebody to look at a value.
+    max_pending_bytes : int
+        Inputs of pending ops that are kept alive at most, in bytes, before the ops are run.
+    max_trie_nodes : int
+        The number of recorded op lists (nodes of the trie) that are remembered before cold ones are dropped.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> jt.config.default_float
+    'float32'
+    """
+
+    __slots__ = (
+        "_default_float",
+        "_deterministic",
+        "_interpret",
+        "_max_pending_bytes",
+        "_max_pending_ops",
+        "_max_trie_nodes",
+    )
+
+    def __init__(self) -> None:
+        self._default_float = "float32"
+        self._interpret = False
+        self._deterministic = False
+        self._max_pending_ops = 1024
+        self._max_pending_bytes = 256 * 2**20
+        self._max_trie_nodes = 100_000
+
+    @property
+    def default_float(self) -> str:
+        return self._default_float
+
+    @default_float.setter
+    def default_float(self, value: str) -> None:
+        name = np.dtype(value).name
+        if name not in ("float32", "float64"):
+            raise ValueError(f"config.default_float must be 'float32' or 'float64', got {value!r}")
+        self._default_float = name
+
+    @property
+    def interpret(self) -> bool:
+        return self._interpret
+
+    @interpret.setter
+    def interpret(self, value: bool) -> None:
+        self._interpret = _flag("interpret", value)
+
+    @property
+    def deterministic(self) -> bool:
+        return self._deterministic
+
+    @deterministic.setter
+    def deterministic(self, value: bool) -> None:
+        self._deterministic = _flag("deterministic", value)
+
+    @property
+    def max_pending_ops(self) -> int:
+        return self._max_pending_ops
+
+    @max_pending_ops.setter
+    def max_pending_ops(self, value: int) -> None:
+        self._max_pending_ops = _positive("max_pending_ops", value)
+
+    @property
+    def max_pending_bytes(self) -> int:
+        return self._max_pending_bytes
+
+    @max_pending_bytes.setter
+    def max_pending_bytes(self, value: int) -> None:
+        self._max_pending_bytes = _positive("max_pending_bytes", value)
+
+    @property
+    def max_trie_nodes(self) -> int:
+        return self._max_trie_nodes
+
+    @max_trie_nodes.setter
+    def max_trie_nodes(self, value: int) -> None:
+        self._max_trie_nodes = _positive("max_trie_nodes", value)
+
+
+def _flag(name: str, value: bool) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"config.{name} must be True or False, got {value!r}")
+    return value
+
+
+def _positive(name: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"config.{name} must be an int, got {value!r}")
+    if value < 1:
+        raise ValueError(f"config.{name} must be at least 1, got {value}")
+    return value
+
+
+config = Config()

@@ -1,0 +1,64 @@
+"""The demo's picture: both loss curves, and the digits that were misread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["Misread", "draw"]
+
+ROWS, COLUMNS = 3, 4
+
+# By the name of the run, the loss at each step.
+Losses = Mapping[str, Sequence[float]]
+# An image, what was read, what it is.
+Misread = tuple[np.ndarray[Any, Any], int, int]
+
+
+def draw(path: Path, losses: Losses, misread: Sequence[Misread], held_out: int) -> None:
+    """Write the picture to `path` as a PNG.
+
+    Parameters
+    ----------
+    path : Path
+        Where to write; an old file is replaced.
+    losses : Losses
+        Of two runs.
+    misread : sequence of Misread
+        All of them; as many are shown as the grid holds.
+    held_out : int
+        The number of digits that were read.
+    """
+    figure = Figure(figsize=(11, 5), layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=(1.2, 1))
+    draw_losses(left, losses)
+    draw_misread(right, misread, held_out)
+    figure.savefig(path, format="png", dpi=120)
+
+
+def draw_losses(figure: SubFigure, losses: Losses) -> None:
+    """Two curves that should coincide: one broad and pale, one thin and dashed on top of it."""
+    axes = figure.subplots()
+    styles: list[dict[str, Any]] = [
+        {"linewidth": 3.0, "color": "tab:blue", "alpha": 0.45},
+        {"linewidth": 0.8, "color": "black", "linestyle": "--"},
+    ]
+    for (name, values), style in zip(losses.items(), styles, strict=True):
+        axes.plot(np.arange(1, len(values) + 1), values, label=name, **style)
+    axes.set(xlabel="step", ylabel="loss of the batch", yscale="log", title="Training")
+    axes.legend()
+
+
+def draw_misread(figure: SubFigure, misread: Sequence[Misread], held_out: int) -> None:
+    """A grid of the first misread digits."""
+    figure.suptitle(f"Misread: {len(misread)} of {held_out} held-out digits")
+    grid = figure.subplots(ROWS, COLUMNS)
+    for axes in grid.flat:
+        axes.set_axis_off()
+    for axes, (image, read, truth) in zip(grid.flat, misread, strict=False):
+        axes.imshow(image, cmap="gray_r", vmin=0, vmax=16)
+        axes.set_title(f"{truth}, read as {read}", fontsize=9)

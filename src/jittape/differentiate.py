@@ -1,0 +1,222 @@
+"""Reverse mode on the op list: which ops a tape saw, and the ops of their gradient.
+
+Two steps. `seen` walks the list forwards and finds the edges that a tape tracks; `Reverse` walks back along them and
+appends each primitive's VJP, written in user-level functions, with a `Builder`. The appended ops are ordinary ops, so a
+tape that was recording meanwhile can differentiate them again.
+
+A primitive whose gradient is a Python function of the user's (`custom_gradient`) stops the walk: `Reverse.run` returns
+what it needs, the caller runs the function, gives the result to `Reverse.supply` and runs the walk on.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from jittape.builder import Builder, Symbol
+from jittape.dtypes import is_differentiable
+from jittape.errors import NoGradientError, ProgramError
+from jittape.primitive import recording_with
+from jittape.primitives.arithmetic import add
+from jittape.primitives.broadcast import real_op
+from jittape.program import Aval, Op
+
+__all__ = ["Callback", "Path", "Reverse", "Seen", "TapeView", "seen"]
+
+
+class TapeView(NamedTuple):
+    """What a tape saw of the op list; all of it structure, so that it can be part of a trie key.
+
+    Attributes
+    ----------
+    segments : tuple of int
+        Positions (slot numbers) at which recording began and ended in turn: ``(begin, end, begin, end, ...)``.
+    watches : tuple of (position, slot)
+        Explicit `watch` calls in their order.
+    accessed : bool
+        Whether trainable Variables are watched by themselves.
+    """
+
+    segments: tuple[int, ...]
+    watches: tuple[tuple[int, int], ...]
+    accessed: bool
+
+    def records(self, slot: int) -> bool:
+        """Whether the op that defined `slot` was recorded."""
+        return bisect_right(self.segments, slot) % 2 == 1
+
+
+class Path(NamedTuple):
+    """The op list from the root of the trie to a node.
+
+    `variables` maps every slot that a Variable was read into to whether the Variable is trainable.
+    """
+
+    inputs: tuple[int, ...]
+    ops: tuple[Op, ...]
+    avals: Mapping[int, Aval]
+    variables: Mapping[int, bool]
+
+
+class Seen(NamedTuple):
+    """The slots that a tape tracks, and for every tracked op the operand numbers along which it does."""
+
+    slots: set[int]
+    edges: dict[int, tuple[int, ...]]
+
+
+def seen(path: Path, view: TapeView) -> Seen:
+    """Walk `path` forwards and collect what a tape with `view` tracks."""
+    tracked = {slot for slot, trainable in path.variables.items() if trainable} if view.accessed else set()
+    edges: dict[int, tuple[int, ...]] = {}
+    watches = list(reversed(view.watches))
+    for op in path.ops:
+        while watches and watches[-1][0] <= op.out:
+            tracked.add(watches.pop()[1])
+        if not view.records(op.out):
+            continue
+        along = tuple([i for i, slot in enumerate(op.args) if slot in tracked and carries(op, i)])
+        if along and is_differentiable(path.avals[op.out].dtype):
+            tracked.add(op.out)
+            edges[op.out] = along
+    tracked.update(slot for _, slot in watches)
+    return Seen({slot for slot in tracked if is_differentiable(path.avals[slot].dtype)}, edges)
+
+
+def carries(op: Op, operand: int) -> bool:
+    """Whether a cotangent flows from `op` to its operand, or would if somebody had written the rule."""
+    primitive = op.primitive
+    if primitive.calls_back:
+        return operand > 0
+    if primitive.reads_variable or primitive.gradient_stops:
+        return False
+    return primitive.vjp == () or primitive.rule_for(operand) is not None
+
+
+class Callback(NamedTuple):
+    """The walk has come to a call whose gradient is a Python function.
+
+    `op` is the one of its results that the walk met; `slots` are those of all its results, `cotangents` what has come for
+    each, None for nothing.
+    """
+
+    op: Op
+    slots: tuple[int, ...]
+    cotangents: tuple[Symbol | None, ...]
+
+
+@dataclass
+class Reverse:
+    """The walk from targets back to sources; `copy` before running it on twice.
+
+    Attributes
+    ----------
+    steps : tuple of (Op, operand numbers)
+        Ops between sources and targets, last first, and the operands that cotangents go to.
+    avals : mapping
+        Of all slots of the path.
+    cotangents : dict of int to Symbol
+        What has been accumulated for each slot so far.
+    called : set of int
+        Results of calls whose Python function has been asked.
+    """
+
+    steps: tuple[tuple[Op, tuple[int, ...]], ...]
+    avals: Mapping[int, Aval]
+    cotangents: dict[int, Symbol] = field(default_factory=dict)
+    position: int = 0
+    called: set[int] = field(default_factory=set)
+
+    @classmethod
+    def between(cls, path: Path, tracked: Seen, targets: Sequence[int], sources: Sequence[int]) -> Reverse:
+        """The walk over the ops of `path` that lie between `sources` and `targets`."""
+        dependent = {slot for slot in sources if slot in tracked.slots}
+        along: dict[int, tuple[int, ...]] = {}
+        for op in path.ops:
+            edges = tuple([i for i in tracked.edges.get(op.out, ()) if op.args[i] in dependent])
+            if edges:
+                along[op.out] = edges
+                dependent.add(op.out)
+        needed = {slot for slot in targets if slot in dependent}
+        steps = []
+        for op in reversed(path.ops):
+            if op.out in needed and op.out in along:
+                steps.append((op, along[op.out]))
+                needed.update([op.args[i] for i in along[op.out]])
+        return cls(tuple(steps), path.avals)
+
+    def copy(self) -> Reverse:
+        return Reverse(self.steps, self.avals, dict(self.cotangents), self.position, set(self.called))
+
+    def seed(self, builder: Builder, slot: int, cotangent: Symbol) -> None:
+        """Add `cotangent` to that of `slot`: how the walk begins, for each target."""
+        self._accumulate(builder, slot, cotangent)
+
+    def run(self, builder: Builder) -> Callback | None:
+        """Walk on to the end (None) or to the next op whose gradient is a Python function."""
+        while self.position < len(self.steps):
+            op, along = self.steps[self.position]
+            self.position += 1
+            cotangent = self.cotangents.get(op.out)
+            if cotangent is None:
+                continue
+            if op.primitive.calls_back:
+                if op.out not in self.called:
+                    return self._callback(op)
+                continue
+            self._run_op(builder, op, along, cotangent)
+        return None
+
+    def _callback(self, op: Op) -> Callback:
+        """What the Python function needs. All results of the call are defined together, so no cotangent is to come."""
+        params = dict(op.params)
+        first = op.out - params["index"]
+        slots = tuple(range(first, first + params["count"]))
+        self.called.update(slots)
+        return Callback(op, slots, tuple([self.cotangents.get(slot) for slot in slots]))
+
+    def supply(self, builder: Builder, op: Op, cotangents: Sequence[Symbol | None]) -> None:
+        """What the Python function gave for the operands of `op` after the first, its primal."""
+        along = self.steps[self.position - 1][1]
+        for i, cotangent in enumerate(cotangents, start=1):
+            if i in along and cotangent is not None:
+                self._accumulate(builder, op.args[i], cotangent)
+
+    def _run_op(self, builder: Builder, op: Op, along: tuple[int, ...], cotangent: Symbol) -> None:
+        if op.primitive.vjp == ():
+            raise NoGradientError(
+                f"No gradient is defined for {op.primitive.name}, recorded at {op.source or 'an unknown line'}; "
+                "wrap it with jt.custom_gradient, or stop the path there with jt.stop_gradient"
+            )
+        builder.source = op.source
+        out = Symbol(op.out, self.avals[op.out])
+        operands = [Symbol(slot, self.avals[slot]) for slot in op.args]
+        params = dict(op.params)
+        with recording_with(builder):
+            for i in along:
+                rule = op.primitive.rule_for(i)
+                part = rule(cotangent, out, *operands, **params) if rule is not None else None
+                if part is not None:
+                    self._accumulate(builder, op.args[i], self._fitted(op, operands[i], part))
+
+    def _fitted(self, op: Op, operand: Symbol, part: Any) -> Symbol:
+        """`part` as a cotangent of `operand`: real where the operand is real."""
+        if part.dtype.kind == "c" and operand.dtype.kind != "c":
+            part = real_op.bind(part)
+        if part.aval != operand.aval:
+            raise ProgramError(f"the gradient rule of {op.primitive.name} gave {part.aval} for {operand.aval}")
+        fitted: Symbol = part
+        return fitted
+
+    def _accumulate(self, builder: Builder, slot: int, cotangent: Symbol) -> None:
+        before = self.cotangents.get(slot)
+        self.cotangents[slot] = cotangent if before is None else self.sum(builder, before, cotangent)
+
+    def sum(self, builder: Builder, one: Symbol, other: Symbol) -> Symbol:
+        """The sum of two cotangents of one slot."""
+        with recording_with(builder):
+            total: Any = add(one, other)
+        settled: Symbol = total
+        return settled

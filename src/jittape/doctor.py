@@ -1,0 +1,127 @@
+"""``python -m jittape doctor``: what jittape stands on here, and whether a small gradient compiles.
+
+Start at `examine`. Each finding is looked up by itself, so that a broken package shows up as a line of the report and
+hides no other line.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any, TextIO
+
+import numpy as np
+
+import jittape as jt
+
+__all__ = ["examine"]
+
+# What decides the width of the vector instructions that LLVM picks.
+VECTOR_FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "neon", "sve")
+THREADING_LAYERS = {"tbb": "tbbpool", "omp": "omppool", "workqueue": "workqueue"}
+
+
+def python() -> str:
+    """The version, and which of several interpreters."""
+    return f"{platform.python_version()} ({sys.executable})"
+
+
+def processor() -> str:
+    """What LLVM takes the processor for."""
+    binding = import_module("llvmlite.binding")
+    features = binding.get_host_cpu_features()
+    found = [name for name in VECTOR_FEATURES if features.get(name)]
+    return f"{binding.get_host_cpu_name()}, {os.cpu_count()} logical cores, {' '.join(found)}"
+
+
+def blas(package: str) -> str:
+    """The BLAS that NumPy or SciPy was built with."""
+    config: dict[str, Any] = import_module(package).show_config(mode="dicts")
+    built_with = config["Build Dependencies"]["blas"]
+    return f"{built_with['name']} {built_with['version']}"
+
+
+def threading_layers() -> str:
+    """Numba's threading layers that can be loaded; Numba takes the first."""
+    found = []
+    for name, module in THREADING_LAYERS.items():
+        try:
+            import_module(f"numba.np.ufunc.{module}")
+        except ImportError:
+            continue
+        found.append(name)
+    threads = import_module("numba").config.NUMBA_NUM_THREADS
+    return f"{', '.join(found) or 'none'}; {threads} threads"
+
+
+def small_gradient(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A gradient with a fused loop, a reduction and a matrix product in it."""
+    weights = jt.Variable(np.ones((3, 1)))
+    with jt.GradientTape() as tape:
+        loss = jt.reduce_mean(jt.square(jt.tanh(x @ weights) - y))
+    gradient: np.ndarray[Any, Any] = tape.gradient(loss, weights).numpy()
+    return gradient
+
+
+def compiled_gradient() -> str:
+    """Compile `small_gradient` and compare it with the interpreter's; raises if they disagree."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(20, 3)), rng.normal(size=(20, 1))
+    before = jt.config.interpret
+    try:
+        jt.config.interpret = True
+        expected = small_gradient(x, y)
+        jt.config.interpret = False
+        compiled_before = jt.stats().programs
+        for _ in range(3):
+            found = small_gradient(x, y)
+    finally:
+        jt.config.interpret = before
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    if jt.stats().programs == compiled_before:
+        raise RuntimeError("nothing was compiled")
+    return f"compiled, and agrees with NumPy to {np.max(np.abs(found - expected)):.1e}"
+
+
+FINDINGS: tuple[tuple[str, Callable[[], str]], ...] = (
+    ("jittape", lambda: jt.__version__),
+    ("Python", python),
+    ("platform", platform.platform),
+    ("numpy", lambda: version("numpy")),
+    ("numba", lambda: version("numba")),
+    ("llvmlite", lambda: version("llvmlite")),
+    ("scipy", lambda: version("scipy")),
+    ("processor", processor),
+    ("BLAS of NumPy", lambda: blas("numpy")),
+    ("BLAS of SciPy", lambda: blas("scipy")),
+    ("threading layers", threading_layers),
+    ("small gradient", compiled_gradient),
+)
+
+
+def examine(out: TextIO) -> bool:
+    """Write the report to `out`.
+
+    Parameters
+    ----------
+    out : TextIO
+        One line a finding.
+
+    Returns
+    -------
+    bool
+        False if something jittape needs is broken.
+    """
+    healthy = True
+    for name, look in FINDINGS:
+        try:
+            finding = look()
+        except Exception as error:
+            healthy = False
+            finding = f"FAILED: {type(error).__name__}: {error}"
+        print(f"{name:<18}{finding}", file=out)
+    return healthy

@@ -1,0 +1,45 @@
+"""Exceptions and warnings of jittape; their docstrings are the documentation.
+
+Where TensorFlow raises a built-in exception, jittape raises the same one; the classes here refine them, so that
+``except ValueError`` keeps working and a caller who wants to know more can.
+"""
+
+from __future__ import annotations
+
+
+class ShapeError(ValueError):
+    """Operand shapes do not fit the operation.
+
+    The message names the op, the shapes found and the way out. Raised on the line that records the op.
+    """
+
+
+class DTypeError(TypeError):
+    """Operand dtypes do not fit the operation."""
+
+
+class NoGradientError(LookupError):
+    """An operation on the path of a gradient has no derivative rule (TensorFlow: ``LookupError``).
+
+    The message names the op and the source line that recorded it.
+    """
+
+
+class ProgramError(AssertionError):
+    """A program broke its own rules between two compiler passes. Always a defect of jittape; please report it."""
+
+
+class CompileError(RuntimeError):
+    """Machine code could not be made for a kernel. Always a defect of jittape; please report it."""
+
+
+class UnconnectedGradientWarning(UserWarning):
+    """A gradient is ``None``; the message says why and names the source line.
+
+    Silence it with ``warnings.simplefilter("ignore", jt.UnconnectedGradientWarning)`` or ask for zeros with
+    ``unconnected_gradients="zero"``.
+    """
+
+
+class TapeUsageWarning(UserWarning):
+    """A tape is used in a way that works but hides a surprise; the message names it."""

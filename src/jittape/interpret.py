@@ -1,0 +1,69 @@
+"""NumPy evaluation of a program, op by op: the oracle of the compiled kernels, and the first run of every path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape.errors import ProgramError
+from jittape.program import Op, Program
+
+__all__ = ["interpret", "run_op"]
+
+
+def interpret(program: Program, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    """Evaluate `program` on `inputs`.
+
+    Parameters
+    ----------
+    program : Program
+    inputs : sequence of ndarray or scalar
+        One for every input slot, in order; cast to the slot's dtype.
+
+    Returns
+    -------
+    list of ndarray
+        One for every output slot, of the shape and dtype that the program says. They may share memory with the inputs.
+    """
+    values = {
+        slot: np.asarray(value, program.avals[slot].dtype) for slot, value in zip(program.inputs, inputs, strict=True)
+    }
+    last_use = _last_uses(program)
+    for position, op in enumerate(program.ops):
+        values[op.out] = run_op(program, op, [values[slot] for slot in op.args])
+        for slot in last_use.get(position, ()):
+            del values[slot]
+    return [values[slot] for slot in program.outputs]
+
+
+def run_op(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any, Any]:
+    """Evaluate one op. Python's and NumPy's own errors get a note that names the op and its source line."""
+    try:
+        with np.errstate(all="ignore"):
+            result = np.asarray(op.primitive.evaluate(*operands, **dict(op.params)))
+    except Exception as error:
+        error.add_note(f"in op {op.primitive.name}, recorded at {op.source or 'an unknown line'}")
+        raise
+    aval = program.avals[op.out]
+    if result.shape != aval.shape or result.dtype != aval.dtype:
+        raise ProgramError(
+            f"{op.primitive.name} evaluated to {result.dtype}{list(result.shape)}, but its rule says {aval}"
+        )
+    return result
+
+
+def _last_uses(program: Program) -> dict[int, list[int]]:
+    """The slots that may be dropped after each op position."""
+    last: dict[int, int] = {}
+    for position, op in enumerate(program.ops):
+        last[op.out] = position
+        for slot in op.args:
+            last[slot] = position
+    for slot in program.outputs:
+        last.pop(slot, None)
+    drops: dict[int, list[int]] = {}
+    for slot, position in last.items():
+        drops.setdefault(position, []).append(slot)
+    return drops

@@ -1,0 +1,156 @@
+"""Layers: just enough to write networks without boilerplate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jittape import random
+from jittape.module import Module
+from jittape.primitives.activation import elu, gelu, relu, selu, silu, softmax
+from jittape.primitives.arithmetic import add
+from jittape.primitives.contract import matmul
+from jittape.primitives.creation import zeros
+from jittape.primitives.hyperbolic import sigmoid, softplus, tanh
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.tensor import Operators, Tensor
+from jittape.recording.variable import Variable
+
+__all__ = ["Dense", "Sequential"]
+
+Activation = Callable[[Any], Any]
+
+ACTIVATIONS: dict[str, Activation] = {
+    "elu": elu,
+    "gelu": gelu,
+    "linear": lambda x: x,
+    "relu": relu,
+    "selu": selu,
+    "sigmoid": sigmoid,
+    "silu": silu,
+    "softmax": softmax,
+    "softplus": softplus,
+    "tanh": tanh,
+}
+"""Activations that a layer can be given by name."""
+
+
+class Dense(Module):
+    """A densely connected layer, ``activation(x @ kernel + bias)``.
+
+    Parameters
+    ----------
+    units : int
+        Size of the last dimension of the result.
+    activation : callable or str, optional
+        Applied at the end; a name such as ``"relu"`` or ``"tanh"`` will do.
+    use_bias : bool, default True
+    input_dim : int, optional
+        Size of the last dimension of the input. If not given, the Variables are made at the first call.
+    dtype : dtype, optional
+        Of the Variables; `jt.config.default_float` if not given.
+    name : str, optional
+
+    Notes
+    -----
+    The kernel begins as Glorot and Bengio's uniform distribution (AISTATS 2010), the bias as zeros.
+
+    Raises
+    ------
+    ValueError
+        If `units` is not positive, the activation is not known, or an input has another last dimension than before.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> layer = jt.nn.Dense(3, activation="relu")
+    >>> layer(jt.ones([2, 4])).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: Activation | str | None = None,
+        use_bias: bool = True,
+        input_dim: int | None = None,
+        dtype: Any = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name)
+        if units < 1:
+            raise ValueError(f"Dense needs a positive number of units, got {units}")
+        self.units = units
+        self.activation = _activation(activation)
+        self.use_bias = use_bias
+        self.kernel: Variable | None = None
+        self.bias: Variable | None = None
+        self._dtype = dtype
+        if input_dim is not None:
+            self.build(input_dim)
+
+    def build(self, input_dim: int) -> None:
+        """Make the Variables for inputs whose last dimension is `input_dim`."""
+        limit = math.sqrt(6.0 / (input_dim + self.units))
+        kernel = random.uniform([input_dim, self.units], -limit, limit, self._dtype)
+        self.kernel = Variable(kernel, name=f"{self.name}/kernel")
+        if self.use_bias:
+            self.bias = Variable(zeros([self.units], kernel.dtype), name=f"{self.name}/bias")
+
+    def __call__(self, inputs: Any, training: bool | None = None) -> Tensor:
+        """The layer's result for `inputs` of shape ``(..., input_dim)``; `training` makes no difference."""
+        x = inputs if isinstance(inputs, Operators) else convert_to_tensor(inputs)
+        if self.kernel is None:
+            self.build(x.shape[-1])
+        assert self.kernel is not None
+        if x.shape[-1:] != self.kernel.shape[:1]:
+            raise ValueError(
+                f"layer {self.name!r} takes inputs with last dimension {self.kernel.shape[0]}, got shape {x.shape}"
+            )
+        product = matmul(x, self.kernel)
+        result = product if self.bias is None else add(product, self.bias)
+        return result if self.activation is None else self.activation(result)
+
+
+def _activation(given: Activation | str | None) -> Activation | None:
+    if given is None or callable(given):
+        return given
+    if given not in ACTIVATIONS:
+        raise ValueError(
+            f"Unknown activation {given!r}; known are {', '.join(ACTIVATIONS)}, or give a function"
+        )
+    return None if given == "linear" else ACTIVATIONS[given]
+
+
+class Sequential(Module):
+    """Layers applied one after another.
+
+    Parameters
+    ----------
+    layers : sequence of callables
+        Modules or plain functions of one tensor.
+    name : str, optional
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> net = jt.nn.Sequential([jt.nn.Dense(8, "tanh"), jt.nn.Dense(1)])
+    >>> net(jt.ones([5, 2])).shape, len(net.trainable_variables)
+    ((5, 1), 4)
+    """
+
+    def __init__(self, layers: Sequence[Callable[..., Any]] = (), name: str | None = None) -> None:
+        super().__init__(name)
+        self.layers: list[Callable[..., Any]] = list(layers)
+
+    def add(self, layer: Callable[..., Any]) -> None:
+        """Put `layer` behind the others."""
+        self.layers.append(layer)
+
+    def __call__(self, inputs: Any, training: bool | None = None) -> Tensor:
+        """The last layer's result; `training` is passed on to Modules."""
+        x = inputs
+        for layer in self.layers:
+            x = layer(x, training=training) if isinstance(layer, Module) else layer(x)
+        return x if isinstance(x, Tensor) else convert_to_tensor(x)

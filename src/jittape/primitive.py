@@ -1,0 +1,263 @@
+"""The `Primitive` record, its emission forms, and the way an op gets recorded.
+
+Everything the package knows of an op stands in one record; nothing elsewhere asks for an op's name. Read `Primitive`
+first, then the forms (`Map`, `View`, ...), then `apply` and `Recorder`.
+
+User-level functions (``multiply(x, y)``) are one line, ``apply(body, arrays, static)``. The *recorder* in charge decides
+what that does: the lazy trace looks ``(body, argument slots, static)`` up in its trie and runs `body` only the first
+time; a `Builder`, at work while a body or a gradient rule runs, simply calls it. A body, in turn, calls other user-level
+functions or `Primitive.bind`. So a rule may be written with user-level functions and costs nothing when repeated.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from jittape.program import Aval, Op
+
+__all__ = [
+    "Alias",
+    "Call",
+    "Coordinate",
+    "Form",
+    "Handle",
+    "Index",
+    "Map",
+    "Place",
+    "Primitive",
+    "Recorder",
+    "Reduce",
+    "View",
+    "apply",
+    "recording_with",
+    "set_default_recorder",
+]
+
+
+class Index(NamedTuple):
+    """The index into one dimension of an operand as an affine function of one loop coordinate.
+
+    ``offset + step * coordinate[axis] + value of operand number dynamic``; `axis` and `dynamic` may be None.
+    """
+
+    axis: int | None = None
+    step: int = 1
+    offset: int = 0
+    dynamic: int | None = None
+
+
+@dataclass(frozen=True)
+class Map:
+    """Every element of the result is a scalar expression of the same element of each operand.
+
+    `expression` is called as ``expression(m, *values, **params)`` with the math namespace `m` of the code generator
+    (`m.exp`, `m.where`, ...) and values that have Python's operators. An op without operands is a constant:
+    ``m.literal(value, dtype)``.
+    """
+
+    expression: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class View:
+    """Every element of the result is some element of the first operand.
+
+    ``index(operand aval, result aval, **params)`` gives one `Index` for every dimension of the first operand, in terms
+    of the result's coordinates. Further operands are integer scalars that an index may add (`Index.dynamic` is the
+    operand's number, from 1).
+    """
+
+    index: Callable[..., tuple[Index, ...]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The converse of `View`: the first operand is laid into zeros.
+
+    ``index(operand aval, result aval, **params)`` gives one `Index` for every dimension of the *result*, in terms of the
+    operand's coordinates; each axis of the operand appears exactly once. Elements that nothing is laid on are zero.
+    """
+
+    index: Callable[..., tuple[Index, ...]]
+
+
+@dataclass(frozen=True)
+class Alias:
+    """The result has the very bytes of the operand in the same (C) order, under another shape."""
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """No operands; every element is its own coordinate along the axis that the parameter `axis` names."""
+
+
+@dataclass(frozen=True)
+class Reduce:
+    """Combine the elements along the axes that the parameter `axes` (sorted tuple) names; these go from the shape.
+
+    `combine(m, a, b)` must be associative and commutative up to rounding; `identity(dtype)` is its neutral element.
+    The accumulator has the result's dtype, to which every element is cast first.
+    """
+
+    combine: Callable[..., Any]
+    identity: Callable[[np.dtype[Any]], Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A library routine, by the name under which the code generator knows its calling sequence (``"gemm"``)."""
+
+    routine: str
+
+
+Form = Map | View | Place | Alias | Coordinate | Reduce | Call
+
+
+class Handle(Protocol):
+    """What a body or a rule holds: a value that is not there yet."""
+
+    @property
+    def aval(self) -> Aval: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+
+Rule = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Primitive:
+    """One operation: all that the package knows of it.
+
+    Attributes
+    ----------
+    name : str
+        As printed in listings and errors.
+    result : callable
+        ``result(*avals, **params) -> Aval``. Raises `ShapeError` or `DTypeError`. Strict: operands of equal shape and dtype
+        unless the op is about their difference.
+    evaluate : callable
+        ``evaluate(*arrays, **params) -> ndarray``: the NumPy evaluation, oracle for the compiled form.
+    vjp : tuple of callables or None, or one callable
+        One rule per operand, ``rule(g, out, *operands, **params)``, written with user-level functions; None where no
+        gradient flows. One callable for an op with any number of operands: ``vjp(i, g, out, *operands, **params)``.
+    form : Form or None
+        How it is compiled; None: it runs as a NumPy step between kernels.
+    prepare : callable or None
+        Makes operands fit before the op is recorded by ``apply(primitive, ...)``: promotion and broadcasting.
+    gradient_stops : str
+        For an op without any `vjp`: why, as said in an explanation of a ``None``.
+    simplified : callable or None
+        ``simplified(op, producers) -> slot or None``: a slot that holds the very value of `op`, if there is one
+        (multiplication by a literal 1, an identity, the transpose of a transpose). `producers` maps a slot to its op.
+    reads_variable : bool
+        The result is a Variable as read after an assignment: a new slot, which a tape watches by itself.
+    calls_back : bool
+        The gradient is a Python function of the user's, called each time a gradient is asked for.
+    """
+
+    name: str
+    result: Callable[..., Aval]
+    evaluate: Callable[..., Any]
+    vjp: tuple[Rule | None, ...] | Callable[..., Any] = ()
+    form: Form | None = None
+    prepare: Callable[..., tuple[Any, ...]] | None = None
+    gradient_stops: str = ""
+    simplified: Callable[[Op, Mapping[int, Op]], int | None] | None = None
+    reads_variable: bool = False
+    calls_back: bool = False
+
+    def bind(self, *operands: Handle, **params: Any) -> Any:
+        """Record this op on operands that already fit; for use in bodies and rules."""
+        return _active.recorder.bind(self, operands, params)
+
+    def __call__(self, *operands: Any, **params: Any) -> Any:
+        """The op as a body: make the operands fit, then record. What `apply` calls."""
+        if self.prepare is not None:
+            operands = self.prepare(*operands)
+        return self.bind(*operands, **params)
+
+    def rule_for(self, operand: int) -> Rule | None:
+        """The gradient rule of operand number `operand`, as ``rule(g, out, *operands, **params)``."""
+        if callable(self.vjp):
+            rule = self.vjp
+            return lambda *args, **params: rule(operand, *args, **params)
+        return self.vjp[operand] if operand < len(self.vjp) else None
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"primitive {self.name} is a part of jittape's code, not data: it cannot be pickled")
+
+
+class Recorder(Protocol):
+    """Takes what user-level functions say: the lazy trace, or a builder at work."""
+
+    def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any: ...
+    def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any: ...
+
+
+class _Active(threading.local):
+    """The recorder in charge of this thread; `threading.local` calls `__init__` once a thread."""
+
+    recorder: Recorder
+    factory: Callable[[], Recorder] | None = None
+
+    def __init__(self) -> None:
+        if self.factory is not None:
+            self.recorder = self.factory()
+
+
+_active = _Active()
+
+
+def set_default_recorder(factory: Callable[[], Recorder]) -> None:
+    """Say what records in this thread from now on, and in every thread that has not recorded yet."""
+    _Active.factory = staticmethod(factory)
+    _active.recorder = factory()
+
+
+def apply(body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
+    """Record ``body(*arrays, *static)`` with the recorder in charge.
+
+    Parameters
+    ----------
+    body : callable
+        A primitive or a function of handles; its identity is part of the graph signature, so it must live at module
+        level.
+    arrays : tuple
+        Operands: tensors, Variables, ndarrays, Python scalars.
+    static : tuple
+        Hashable parameters that are structure: axes, shapes, dtypes.
+    """
+    return _active.recorder.apply(body, arrays, static)
+
+
+def active_recorder() -> Recorder:
+    """The recorder in charge of this thread."""
+    return _active.recorder
+
+
+def replace_recorder(recorder: Recorder) -> None:
+    """Put `recorder` in charge of this thread, for good."""
+    _active.recorder = recorder
+
+
+@contextmanager
+def recording_with(recorder: Recorder) -> Iterator[Recorder]:
+    """Put `recorder` in charge of this thread for a while."""
+    before = _active.recorder
+    _active.recorder = recorder
+    try:
+        yield recorder
+    finally:
+        _active.recorder = before

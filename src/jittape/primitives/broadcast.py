@@ -1,0 +1,282 @@
+"""The ops that every other rule leans on: cast, reshape, broadcast_to, sum; and the promotion of operands.
+
+Broadcasting is an op of its own, and all other ops are strict about equal shapes: so the only rule in the package that
+sums over broadcast axes is that of `broadcast_to_op`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.builder import Symbol, WeakScalar
+from jittape.dtypes import default_dtype, is_differentiable
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitive import Alias, Coordinate, Index, Map, Primitive, Reduce, View
+from jittape.program import Aval
+
+__all__ = [
+    "broadcast_operands",
+    "broadcast_to_op",
+    "cast_op",
+    "cast_to",
+    "conj_op",
+    "iota",
+    "iota_op",
+    "normalized_axes",
+    "promote",
+    "real_op",
+    "reshape_op",
+    "settle",
+    "sum_op",
+    "sum_over",
+    "to_shape",
+]
+
+
+# ---- dtype -----------------------------------------------------------------------------------------------------------
+
+
+def _cast_evaluate(x: Any, *, dtype: np.dtype[Any]) -> Any:
+    with np.errstate(invalid="ignore", over="ignore"):
+        if x.dtype.kind == "c" and dtype.kind != "c":
+            x = x.real if dtype.kind != "b" else x != 0
+        return x.astype(dtype)
+
+
+def _cast_vjp(g: Any, out: Any, x: Any, *, dtype: np.dtype[Any]) -> Any:
+    return cast_to(g, x.dtype)
+
+
+cast_op = Primitive(
+    "cast",
+    result=lambda x, *, dtype: Aval(x.shape, dtype),
+    evaluate=_cast_evaluate,
+    vjp=(_cast_vjp,),
+    form=Map(lambda m, x, *, dtype: m.cast(x, dtype)),
+)
+
+
+def cast_to(x: Any, dtype: np.dtype[Any]) -> Any:
+    """`x` in `dtype`, as it is where it has that dtype. From complex to real the imaginary part goes."""
+    if isinstance(x, WeakScalar):
+        return x.resolve(dtype)
+    return x if x.dtype == dtype else cast_op.bind(x, dtype=dtype)
+
+
+def _real_part(x: Aval) -> Aval:
+    return Aval(x.shape, np.empty(0, x.dtype).real.dtype)
+
+
+real_op = Primitive(
+    "real",
+    result=_real_part,
+    evaluate=lambda x: np.real(x).copy(),
+    vjp=(lambda g, out, x: cast_to(g, x.dtype),),
+)
+
+conj_op = Primitive(
+    "conj",
+    result=lambda x: x,
+    evaluate=np.conjugate,
+    vjp=(lambda g, out, x: conj(g),),
+)
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate; a real value as it is. What a rule writes around a derivative."""
+    return conj_op.bind(x) if x.dtype.kind == "c" else x
+
+
+# ---- shape -----------------------------------------------------------------------------------------------------------
+
+
+def _reshape_result(x: Aval, *, shape: tuple[int, ...]) -> Aval:
+    result = Aval(shape, x.dtype)
+    if result.size != x.size:
+        raise ShapeError(
+            f"[reshape] cannot reshape {x.size} elements of shape {x.shape} into shape {shape} ({result.size} elements)"
+        )
+    return result
+
+
+reshape_op = Primitive(
+    "reshape",
+    result=_reshape_result,
+    evaluate=lambda x, *, shape: x.reshape(shape),
+    vjp=(lambda g, out, x, *, shape: to_shape(g, x.shape),),
+    form=Alias(),
+)
+
+
+def to_shape(x: Any, shape: tuple[int, ...]) -> Any:
+    """`x` reshaped to a full `shape` (no -1), as it is where it has that shape."""
+    return x if x.shape == shape else reshape_op.bind(x, shape=shape)
+
+
+def _broadcast_result(x: Aval, *, shape: tuple[int, ...]) -> Aval:
+    lead = len(shape) - x.ndim
+    if lead < 0 or any(n not in (1, m) for n, m in zip(x.shape, shape[lead:], strict=True)):
+        raise ShapeError(
+            f"[broadcast_to] shape {x.shape} cannot be broadcast to {shape}: "
+            "each dimension must be equal or 1, counted from the last"
+        )
+    return Aval(shape, x.dtype)
+
+
+def _broadcast_index(x: Aval, out: Aval, *, shape: tuple[int, ...]) -> tuple[Index, ...]:
+    lead = len(shape) - x.ndim
+    return tuple(
+        Index() if n == 1 and shape[lead + axis] != 1 else Index(axis=lead + axis) for axis, n in enumerate(x.shape)
+    )
+
+
+def _broadcast_vjp(g: Any, out: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
+    lead = len(shape) - len(x.shape)
+    stretched = [lead + axis for axis, n in enumerate(x.shape) if n == 1 and shape[lead + axis] != 1]
+    return to_shape(sum_over(g, (*range(lead), *stretched)), x.shape)
+
+
+broadcast_to_op = Primitive(
+    "broadcast_to",
+    result=_broadcast_result,
+    evaluate=lambda x, *, shape: np.broadcast_to(x, shape),
+    vjp=(_broadcast_vjp,),
+    form=View(_broadcast_index),
+)
+
+
+def broadcast(x: Any, shape: tuple[int, ...]) -> Any:
+    """`x` broadcast to `shape`, as it is where it has that shape."""
+    return x if x.shape == shape else broadcast_to_op.bind(x, shape=shape)
+
+
+def _iota_evaluate(*, shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Any:
+    line = np.arange(shape[axis], dtype=dtype)
+    return np.broadcast_to(line.reshape(with_ones(shape, tuple(a for a in range(len(shape)) if a != axis))), shape)
+
+
+iota_op = Primitive(
+    "iota",
+    result=lambda *, shape, axis, dtype: Aval(shape, dtype),
+    evaluate=_iota_evaluate,
+    form=Coordinate(),
+    gradient_stops="it is a constant",
+)
+
+
+def iota(shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Any:
+    """The array of `shape` whose every element is its own coordinate along `axis` (not negative)."""
+    return iota_op.bind(shape=shape, axis=axis, dtype=dtype)
+
+
+# ---- sum -------------------------------------------------------------------------------------------------------------
+
+
+def without_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` less the dimensions in `axes`."""
+    return tuple(n for axis, n in enumerate(shape) if axis not in axes)
+
+
+def with_ones(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` with 1 for the dimensions in `axes`: what a reduction with ``keepdims=True`` gives."""
+    return tuple(1 if axis in axes else n for axis, n in enumerate(shape))
+
+
+def spread(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """The result `x` of a reduction of `shape` over `axes`, repeated along them."""
+    return broadcast(to_shape(x, with_ones(shape, axes)), shape)
+
+
+sum_op = Primitive(
+    "sum",
+    result=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
+    evaluate=lambda x, *, axes: np.sum(x, axis=axes, dtype=x.dtype),
+    vjp=(lambda g, out, x, *, axes: spread(g, x.shape, axes),),
+    form=Reduce(combine=lambda m, a, b: m.add(a, b), identity=lambda dtype: 0),
+)
+
+
+def sum_over(x: Any, axes: tuple[int, ...]) -> Any:
+    """The sum of `x` over `axes` (sorted, not negative), which go; `x` itself where there are none."""
+    return sum_op.bind(x, axes=axes) if axes else x
+
+
+def normalized_axes(op: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """`axis` (None, an int or a sequence) as sorted non-negative axes of a value with `ndim` dimensions.
+
+    Raises
+    ------
+    ShapeError
+        If an axis is out of range or named twice.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    axes = []
+    for a in axis if isinstance(axis, (tuple, list)) else (axis,):
+        if isinstance(a, bool) or not isinstance(a, (int, np.integer)):
+            raise TypeError(f"[{op}] axis must be an int or a sequence of ints, got {axis!r}")
+        if not -ndim <= a < ndim:
+            raise ShapeError(
+                f"[{op}] axis {a} is out of range for {ndim} dimension{'s' if ndim != 1 else ''}"
+                + (f"; use {-ndim} to {ndim - 1}" if ndim else ": a scalar has no axis")
+            )
+        axes.append(int(a) % ndim)
+    if len(set(axes)) != len(axes):
+        raise ShapeError(f"[{op}] axis {axis!r} names a dimension twice")
+    return tuple(sorted(axes))
+
+
+# ---- operands --------------------------------------------------------------------------------------------------------
+
+
+def settle(x: Any) -> Symbol:
+    """A handle with a dtype: a Python scalar that meets nothing takes its default dtype."""
+    return x.default() if isinstance(x, WeakScalar) else x
+
+
+def promote(*operands: Any) -> tuple[Any, ...]:
+    """The operands in their common dtype: NumPy's promotion, Python scalars weak (NEP 50)."""
+    known = [x.dtype for x in operands if not isinstance(x, WeakScalar)]
+    weak = [x.example for x in operands if isinstance(x, WeakScalar)]
+    if not known:
+        dtype = np.result_type(*[default_dtype(type(e)) for e in weak])
+        if dtype.kind == "f":
+            dtype = default_dtype(float)
+    else:
+        dtype = np.result_type(*known, *weak)
+    return tuple([cast_to(x, dtype) for x in operands])
+
+
+def broadcast_operands(*operands: Any, op: str = "broadcast") -> tuple[Any, ...]:
+    """The operands broadcast to their common shape."""
+    first = operands[0].shape
+    if all(x.shape == first for x in operands):
+        return operands
+    try:
+        shape = np.broadcast_shapes(*[x.shape for x in operands])
+    except ValueError:
+        shapes = " and ".join(str(x.shape) for x in operands)
+        raise ShapeError(
+            f"[{op}] shapes {shapes} do not broadcast: counted from the last, dimensions must be equal or 1; "
+            "reshape or expand_dims one of them"
+        ) from None
+    return tuple([broadcast(x, shape) for x in operands])
+
+
+def require_equal(op: str, *avals: Aval) -> Aval:
+    """The aval that all operands of a strict op share."""
+    for aval in avals[1:]:
+        if aval.shape != avals[0].shape:
+            raise ShapeError(f"[{op}] operands must have equal shapes, got {' and '.join(str(a.shape) for a in avals)}")
+        if aval.dtype != avals[0].dtype:
+            raise DTypeError(f"[{op}] operands must have equal dtypes, got {' and '.join(a.dtype.name for a in avals)}")
+    return avals[0]
+
+
+def require_differentiable(op: str, aval: Aval) -> Aval:
+    """`aval`, if it is of a floating or complex dtype."""
+    if not is_differentiable(aval.dtype):
+        raise DTypeError(f"[{op}] needs a floating or complex dtype, got {aval.dtype.name}; cast it first")
+    return aval

@@ -1,0 +1,91 @@
+"""Ops whose gradient is not that of their arithmetic: identity, stop_gradient, custom gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jittape.primitive import Map, Primitive, apply
+from jittape.primitives.broadcast import settle
+from jittape.program import Aval
+
+if TYPE_CHECKING:
+    from jittape.typing import Tensor, TensorLike
+
+__all__ = ["custom_gradient_op", "identity", "identity_op", "stop_gradient", "stop_gradient_op"]
+
+identity_op = Primitive(
+    "identity",
+    result=lambda x: x,
+    evaluate=lambda x: x,
+    vjp=(lambda g, out, x: g,),
+    form=Map(lambda m, x: x),
+    prepare=lambda x: (settle(x),),
+    simplified=lambda op, producers: op.args[0],
+)
+
+
+def identity(input: TensorLike, name: str | None = None) -> Tensor:
+    """The value itself, as a tensor of its own.
+
+    Of a Variable: its value at this moment.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> v = jt.Variable(1.0)
+    >>> before = jt.identity(v)
+    >>> _ = v.assign(2.0)
+    >>> float(before)
+    1.0
+    """
+    result: Tensor = apply(identity_op, (input,))
+    return result
+
+
+stop_gradient_op = Primitive(
+    "stop_gradient",
+    result=lambda x: x,
+    evaluate=lambda x: x,
+    form=Map(lambda m, x: x),
+    prepare=lambda x: (settle(x),),
+    gradient_stops="stopping it is what it is for",
+    simplified=lambda op, producers: op.args[0],
+)
+
+
+def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
+    """The value itself, a constant to every tape.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> x = jt.Variable(3.0)
+    >>> with jt.GradientTape() as tape:
+    ...     y = x * jt.stop_gradient(x)
+    >>> float(tape.gradient(y, x))
+    3.0
+    """
+    result: Tensor = apply(stop_gradient_op, (input,))
+    return result
+
+
+def _custom_result(y: Aval, *operands: Aval, index: int, count: int) -> Aval:
+    return y
+
+
+def _custom_evaluate(y: Any, *operands: Any, index: int, count: int) -> Any:
+    return y
+
+
+custom_gradient_op = Primitive(
+    "custom_gradient",
+    result=_custom_result,
+    evaluate=_custom_evaluate,
+    simplified=lambda op, producers: op.args[0],
+    calls_back=True,
+)
+"""Result `index` of `count` of a user's function with a gradient of its own.
+
+The first operand is the result as computed, the others are the function's operands, which cotangents go to. The `count`
+ops of one call have consecutive slots.
+"""

@@ -1,0 +1,142 @@
+"""Exponential, logarithm and square root. The trigonometric and hyperbolic functions have modules of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jittape.primitive import Map, Primitive, apply
+from jittape.primitives.arithmetic import add, chain, multiply, reciprocal, square
+from jittape.primitives.signatures import one_float, same_float
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["exp", "expm1", "log", "log1p", "rsqrt", "sqrt"]
+
+
+# ---- exponential and logarithm ---------------------------------------------------------------------------------------
+
+exp_op = Primitive(
+    "exp",
+    result=same_float("exp"),
+    evaluate=np.exp,
+    vjp=(lambda g, out, x: chain(g, out),),
+    form=Map(lambda m, x: m.exp(x)),
+    prepare=one_float,
+)
+
+
+def exp(x: TensorLike, name: str | None = None) -> Tensor:
+    """Exponential.
+
+    Examples
+    --------
+    >>> jt.exp([0.0, 1.0]).numpy()
+    array([1.      , 2.718282], dtype=float32)
+    """
+    return apply(exp_op, (x,))
+
+
+expm1_op = Primitive(
+    "expm1",
+    result=same_float("expm1"),
+    evaluate=np.expm1,
+    vjp=(lambda g, out, x: chain(g, add(out, 1)),),
+    form=Map(lambda m, x: m.expm1(x)),
+    prepare=one_float,
+)
+
+
+def expm1(x: TensorLike, name: str | None = None) -> Tensor:
+    """``exp(x) - 1``, exact also near 0.
+
+    Examples
+    --------
+    >>> jt.math.expm1([0.0, 1.0]).numpy()
+    array([0.       , 1.7182819], dtype=float32)
+    """
+    return apply(expm1_op, (x,))
+
+
+log_op = Primitive(
+    "log",
+    result=same_float("log"),
+    evaluate=np.log,
+    vjp=(lambda g, out, x: chain(g, reciprocal(x)),),
+    form=Map(lambda m, x: m.log(x)),
+    prepare=one_float,
+)
+
+
+def log(x: TensorLike, name: str | None = None) -> Tensor:
+    """Natural logarithm.
+
+    Examples
+    --------
+    >>> jt.math.log([1.0, 2.0]).numpy()
+    array([0.       , 0.6931472], dtype=float32)
+    """
+    return apply(log_op, (x,))
+
+
+log1p_op = Primitive(
+    "log1p",
+    result=same_float("log1p"),
+    evaluate=np.log1p,
+    vjp=(lambda g, out, x: chain(g, reciprocal(add(x, 1))),),
+    form=Map(lambda m, x: m.log1p(x)),
+    prepare=one_float,
+)
+
+
+def log1p(x: TensorLike, name: str | None = None) -> Tensor:
+    """``log(1 + x)``, exact also near 0.
+
+    Examples
+    --------
+    >>> jt.math.log1p([0.0, 1.0]).numpy()
+    array([0.       , 0.6931472], dtype=float32)
+    """
+    return apply(log1p_op, (x,))
+
+
+# ---- roots -----------------------------------------------------------------------------------------------------------
+
+sqrt_op = Primitive(
+    "sqrt",
+    result=same_float("sqrt"),
+    evaluate=np.sqrt,
+    vjp=(lambda g, out, x: chain(g, multiply(0.5, reciprocal(out))),),
+    form=Map(lambda m, x: m.sqrt(x)),
+    prepare=one_float,
+)
+
+
+def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
+    """Square root. Its gradient at 0 is infinite.
+
+    Examples
+    --------
+    >>> jt.sqrt([4.0, 9.0]).numpy()
+    array([2., 3.], dtype=float32)
+    """
+    return apply(sqrt_op, (x,))
+
+
+rsqrt_op = Primitive(
+    "rsqrt",
+    result=same_float("rsqrt"),
+    evaluate=lambda x: x.dtype.type(1) / np.sqrt(x),
+    vjp=(lambda g, out, x: chain(g, multiply(-0.5, multiply(out, square(out)))),),
+    form=Map(lambda m, x: m.rsqrt(x)),
+    prepare=one_float,
+)
+
+
+def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
+    """``1 / sqrt(x)``.
+
+    Examples
+    --------
+    >>> jt.math.rsqrt([4.0, 0.25]).numpy()
+    array([0.5, 2. ], dtype=float32)
+    """
+    return apply(rsqrt_op, (x,))

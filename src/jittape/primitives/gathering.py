@@ -1,0 +1,188 @@
+"""Indexing by integer arrays: gather, and its converses scatter-add and scatter-update.
+
+All three take, after their first operands, one int64 array of indices for each of the adjacent dimensions that begin at
+`axis`; the dimensions of the index arrays stand in their place in the result, as in NumPy's indexing. Negative indices
+count from the end, and one out of range raises `IndexError` when the op runs (the values are not known before).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape.builder import literal
+from jittape.dtypes import bool_, int64
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitive import Primitive
+from jittape.primitives.broadcast import broadcast, cast_to, to_shape
+from jittape.primitives.compare import where
+from jittape.program import Aval
+
+__all__ = [
+    "check_range",
+    "gather_op",
+    "integer_index",
+    "last_write_op",
+    "scatter_add_op",
+    "scatter_update_op",
+]
+
+
+def integer_index(op: str, x: Any) -> Any:
+    """`x` as an index operand: int64."""
+    if x.dtype.kind not in "iu":
+        raise DTypeError(f"[{op}] indices must be integers, got {x.dtype.name}; cast them first")
+    return cast_to(x, int64)
+
+
+def check_range(op: str, index: np.ndarray[Any, Any], axis: int, size: int) -> None:
+    """Raise `IndexError` if one of the indices is out of range."""
+    if index.size:
+        low, high = int(index.min()), int(index.max())
+        if low < -size or high >= size:
+            bad = high if high >= size else low
+            raise IndexError(f"[{op}] index {bad} is out of bounds for axis {axis} with size {size}")
+
+
+def _counted(index: Any, size: int, op: str, axis: int) -> Any:
+    """`index` counted from the start, once it is known to be in range."""
+    check_range(op, index, axis, size)
+    return np.where(index < 0, index + size, index) if index.size and index.min() < 0 else index
+
+
+def _flat(indices: Sequence[Any], sizes: tuple[int, ...], op: str, axis: int) -> Any:
+    """Indices into dimensions of `sizes` as one index into their product."""
+    flat: Any = 0
+    for position, (index, size) in enumerate(zip(indices, sizes, strict=True)):
+        flat = flat * size + _counted(index, size, op, axis + position)
+    return flat
+
+
+def _merged(shape: tuple[int, ...], axis: int, end: int) -> tuple[int, ...]:
+    """`shape` with the dimensions from `axis` to `end` made one."""
+    return (*shape[:axis], math.prod(shape[axis:end]), *shape[end:])
+
+
+def _gathered_shape(op: str, shape: tuple[int, ...], indices: tuple[Aval, ...], axis: int) -> tuple[int, ...]:
+    if axis + len(indices) > len(shape):
+        raise ShapeError(f"[{op}] {len(indices)} indices from axis {axis} on are too many for shape {shape}")
+    for index in indices:
+        if index.shape != indices[0].shape or index.dtype != int64:
+            raise ShapeError(
+                f"[{op}] index arrays must be int64 and of one shape, got {[str(i) for i in indices]}"
+            )
+    return (*shape[:axis], *indices[0].shape, *shape[axis + len(indices) :])
+
+
+# ---- gather ----------------------------------------------------------------------------------------------------------
+
+
+def _gather_evaluate(x: Any, *indices: Any, axis: int) -> Any:
+    end = axis + len(indices)
+    flat = _flat(indices, x.shape[axis:end], "gather", axis)
+    return np.take(x.reshape(_merged(x.shape, axis, end)), flat, axis)
+
+
+def _gather_vjp(g: Any, out: Any, x: Any, *indices: Any, axis: int) -> Any:
+    return scatter_add_op.bind(g, *indices, axis=axis, shape=x.shape)
+
+
+gather_op = Primitive(
+    "gather",
+    result=lambda x, *indices, axis: Aval(_gathered_shape("gather", x.shape, indices, axis), x.dtype),
+    evaluate=_gather_evaluate,
+    vjp=(_gather_vjp,),
+)
+
+
+# ---- scatter ---------------------------------------------------------------------------------------------------------
+
+
+def _scatter_add_result(v: Aval, *indices: Aval, axis: int, shape: tuple[int, ...]) -> Aval:
+    expected = _gathered_shape("scatter_add", shape, indices, axis)
+    if v.shape != expected:
+        raise ShapeError(f"[scatter_add] values of shape {v.shape} do not fit indices that pick {expected}")
+    return Aval(shape, v.dtype)
+
+
+def _scatter_add_evaluate(v: Any, *indices: Any, axis: int, shape: tuple[int, ...]) -> Any:
+    end = axis + len(indices)
+    flat = _flat(indices, shape[axis:end], "scatter_add", axis)
+    if axis or end < len(shape):
+        # One index an element: six times as fast as np.add.at with rows for 20,000 rows of 32 numbers.
+        rows = np.arange(math.prod(shape[:axis]))
+        columns = np.arange(math.prod(shape[end:]))
+        flat = (
+            rows[:, None, None] * math.prod(shape[axis:end]) + flat.reshape(-1, 1)
+        ) * columns.size + columns
+    result = np.zeros(math.prod(shape), v.dtype)
+    np.add.at(result, flat.reshape(-1), v.reshape(-1))
+    return result.reshape(shape)
+
+
+def _scatter_add_vjp(g: Any, out: Any, v: Any, *indices: Any, axis: int, shape: tuple[int, ...]) -> Any:
+    return gather_op.bind(g, *indices, axis=axis)
+
+
+scatter_add_op = Primitive(
+    "scatter_add",
+    result=_scatter_add_result,
+    evaluate=_scatter_add_evaluate,
+    vjp=(_scatter_add_vjp,),
+)
+
+
+def _last_write_evaluate(*indices: Any, sizes: tuple[int, ...]) -> Any:
+    flat = _flat(indices, sizes, "scatter_update", 0).reshape(-1)
+    order = np.arange(flat.size)
+    writer = np.empty(math.prod(sizes), np.int64)
+    writer[flat] = order
+    return (writer[flat] == order).reshape(indices[0].shape)
+
+
+last_write_op = Primitive(
+    "last_write",
+    result=lambda *indices, sizes: Aval(indices[0].shape, bool_),
+    evaluate=_last_write_evaluate,
+    gradient_stops="it tells which of several writes to one element came last",
+)
+
+
+def _scatter_update_result(x: Aval, v: Aval, *indices: Aval, axis: int) -> Aval:
+    _scatter_add_result(v, *indices, axis=axis, shape=x.shape)
+    if v.dtype != x.dtype:
+        raise DTypeError(f"[scatter_update] values must be {x.dtype.name}, got {v.dtype.name}")
+    return x
+
+
+def _scatter_update_evaluate(x: Any, v: Any, *indices: Any, axis: int) -> Any:
+    end = axis + len(indices)
+    merged = _merged(x.shape, axis, end)
+    flat = _flat(indices, x.shape[axis:end], "scatter_update", axis)
+    result = x.reshape(merged).copy()
+    result[(slice(None),) * axis + (flat,)] = v
+    return result.reshape(x.shape)
+
+
+def _scatter_update_x_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, axis: int) -> Any:
+    zeros = broadcast(literal(0, g.dtype), v.shape)
+    return scatter_update_op.bind(g, zeros, *indices, axis=axis)
+
+
+def _scatter_update_v_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, axis: int) -> Any:
+    part = gather_op.bind(g, *indices, axis=axis)
+    won = last_write_op.bind(*indices, sizes=x.shape[axis : axis + len(indices)])
+    rest = len(x.shape) - axis - len(indices)
+    won = to_shape(won, (*won.shape, *(1,) * rest))
+    return where(won, part, 0)
+
+
+scatter_update_op = Primitive(
+    "scatter_update",
+    result=_scatter_update_result,
+    evaluate=_scatter_update_evaluate,
+    vjp=(_scatter_update_x_vjp, _scatter_update_v_vjp),
+)

@@ -1,0 +1,169 @@
+"""Losses of neural networks: the cross-entropies, in formulas that neither overflow nor take the log of 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jittape.builder import WeakScalar
+from jittape.dtypes import int64, is_differentiable
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitive import apply
+from jittape.primitives.activation import shifted
+from jittape.primitives.arithmetic import add, multiply, multiply_no_nan, negative, square, subtract
+from jittape.primitives.broadcast import broadcast_operands, cast_to, iota, promote, settle, spread
+from jittape.primitives.compare import equal, greater_equal, where
+from jittape.primitives.elementwise import exp, log, log1p
+from jittape.primitives.reduce import reduce_sum
+from jittape.primitives.signatures import floating
+from jittape.typing import Tensor, TensorLike
+
+__all__ = [
+    "l2_loss",
+    "sigmoid_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits",
+    "sparse_softmax_cross_entropy_with_logits",
+    "weighted_cross_entropy_with_logits",
+]
+
+
+def _alike(op: str, labels: Any, logits: Any) -> tuple[Any, ...]:
+    """Labels and logits in one floating dtype and shape; integer labels take the dtype of the logits."""
+    logits = floating(logits)
+    if isinstance(labels, WeakScalar) or not is_differentiable(labels.dtype):
+        labels = cast_to(labels, logits.dtype)
+    return broadcast_operands(*promote(labels, logits), op=op)
+
+
+def _softmax_cross_entropy_body(labels: Any, logits: Any, axis: int) -> Any:
+    labels, logits = _alike("softmax_cross_entropy_with_logits", labels, logits)
+    x, axes = shifted("softmax_cross_entropy_with_logits", logits, axis)
+    log_total = log(reduce_sum(exp(x), axes, keepdims=True))
+    # A class of probability 0 costs nothing, also where its logit is -inf.
+    return reduce_sum(multiply_no_nan(subtract(log_total, x), labels), axes)
+
+
+def softmax_cross_entropy_with_logits(
+    labels: TensorLike, logits: TensorLike, axis: int = -1, name: str | None = None
+) -> Tensor:
+    """Cross-entropy between `labels` and the softmax of `logits`, along `axis`.
+
+    Parameters
+    ----------
+    labels : tensor
+        Probabilities of the classes; they should sum to 1. A gradient flows through them as well.
+    logits : tensor
+        Unscaled log-probabilities, of the same shape.
+    axis : int
+        The dimension of the classes.
+
+    Examples
+    --------
+    >>> jt.nn.softmax_cross_entropy_with_logits(labels=[[0.0, 1.0]], logits=[[0.0, 0.0]]).numpy()
+    array([0.6931472], dtype=float32)
+    """
+    return apply(_softmax_cross_entropy_body, (labels, logits), (axis,))
+
+
+def _sparse_cross_entropy_body(labels: Any, logits: Any) -> Any:
+    labels, logits = settle(labels), floating(logits)
+    op = "sparse_softmax_cross_entropy_with_logits"
+    if labels.dtype.kind not in "iu":
+        raise DTypeError(
+            f"[{op}] labels must be integers, got {labels.dtype.name}; cast them, or use one-hot labels"
+        )
+    if not logits.shape or labels.shape != logits.shape[:-1]:
+        raise ShapeError(
+            f"[{op}] labels must have the shape of logits without its last dimension, "
+            f"got labels {labels.shape} and logits {logits.shape}"
+        )
+    x, axes = shifted(op, logits, -1)
+    classes = iota(x.shape, axes[0], int64)
+    chosen = equal(classes, spread(cast_to(labels, int64), x.shape, axes))
+    log_total = log(reduce_sum(exp(x), axes))
+    return subtract(log_total, reduce_sum(where(chosen, x, 0), axes))
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    labels: TensorLike, logits: TensorLike, name: str | None = None
+) -> Tensor:
+    """Cross-entropy between the class numbers `labels` and the softmax of `logits`, along the last dimension.
+
+    Parameters
+    ----------
+    labels : tensor of int
+        Class numbers, from 0.
+    logits : tensor
+        Unscaled log-probabilities; one dimension more than `labels`.
+
+    Examples
+    --------
+    >>> jt.nn.sparse_softmax_cross_entropy_with_logits(labels=[1], logits=[[0.0, 0.0]]).numpy()
+    array([0.6931472], dtype=float32)
+    """
+    return apply(_sparse_cross_entropy_body, (labels, logits))
+
+
+def _sigmoid_cross_entropy_body(labels: Any, logits: Any) -> Any:
+    z, x = _alike("sigmoid_cross_entropy_with_logits", labels, logits)
+    # max(x, 0) and -abs(x) by one condition: their kinks at 0 cancel, as in TensorFlow.
+    above = greater_equal(x, 0)
+    overshoot = where(above, x, 0)
+    return add(subtract(overshoot, multiply(x, z)), log1p(exp(where(above, negative(x), x))))
+
+
+def sigmoid_cross_entropy_with_logits(
+    labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
+) -> Tensor:
+    """Cross-entropy between `labels` and the sigmoid of `logits`, element by element.
+
+    Parameters
+    ----------
+    labels : tensor
+        Probabilities between 0 and 1. A gradient flows through them as well.
+    logits : tensor
+        Unscaled log-odds, of the same shape.
+
+    Examples
+    --------
+    >>> jt.nn.sigmoid_cross_entropy_with_logits(labels=[1.0, 0.0], logits=[0.0, 100.0]).numpy()
+    array([  0.6931472, 100.       ], dtype=float32)
+    """
+    if labels is None or logits is None:
+        raise ValueError("Both labels and logits must be provided.")
+    return apply(_sigmoid_cross_entropy_body, (labels, logits))
+
+
+def _weighted_cross_entropy_body(labels: Any, logits: Any, weight: Any) -> Any:
+    z, x = _alike("weighted_cross_entropy_with_logits", labels, logits)
+    log_weight = add(multiply(subtract(weight, 1), z), 1)
+    above = greater_equal(x, 0)
+    tail = add(log1p(exp(where(above, negative(x), x))), where(above, 0, negative(x)))
+    return add(multiply(subtract(1, z), x), multiply(log_weight, tail))
+
+
+def weighted_cross_entropy_with_logits(
+    labels: TensorLike, logits: TensorLike, pos_weight: TensorLike, name: str | None = None
+) -> Tensor:
+    """Sigmoid cross-entropy in which errors on positive labels count `pos_weight` times.
+
+    Examples
+    --------
+    >>> jt.nn.weighted_cross_entropy_with_logits(labels=[1.0, 0.0], logits=[0.0, 0.0], pos_weight=2.0).numpy()
+    array([1.3862944, 0.6931472], dtype=float32)
+    """
+    return apply(_weighted_cross_entropy_body, (labels, logits, pos_weight))
+
+
+def _l2_loss_body(t: Any) -> Any:
+    return multiply(reduce_sum(square(floating(t))), 0.5)
+
+
+def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
+    """Half the sum of the squares of all elements.
+
+    Examples
+    --------
+    >>> jt.nn.l2_loss([3.0, 4.0]).numpy()
+    np.float32(12.5)
+    """
+    return apply(_l2_loss_body, (t,))

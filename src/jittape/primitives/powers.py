@@ -1,0 +1,115 @@
+"""Powers. A Python integer as exponent is part of the program's structure, any other exponent is an input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.dtypes import int64
+from jittape.primitive import Map, Primitive, apply
+from jittape.primitives.arithmetic import chain, multiply, square, subtract
+from jittape.primitives.broadcast import cast_to, settle
+from jittape.primitives.compare import greater, not_equal, where
+from jittape.primitives.elementwise import log
+from jittape.primitives.signatures import common, filled, same_of_kinds
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["pow"]
+
+MAX_UNROLLED = 16
+"""Floats to a higher integer power go through the general power: repeated squaring doubles its error at each step."""
+
+
+# ---- powers ----------------------------------------------------------------------------------------------------------
+
+
+def _integer_power_evaluate(x: Any, *, exponent: int) -> Any:
+    if x.dtype.kind not in "iu":
+        return np.power(x, exponent)
+    result, factor = np.ones_like(x), x
+    while exponent:
+        if exponent & 1:
+            result = result * factor
+        factor, exponent = factor * factor, exponent >> 1
+    return result
+
+
+def _integer_power_vjp(g: Any, out: Any, x: Any, *, exponent: int) -> Any:
+    if exponent == 0:
+        return filled(x, 0)
+    return chain(g, multiply(float(exponent), pow(x, exponent - 1)))
+
+
+integer_power_op = Primitive(
+    "integer_power",
+    result=lambda x, *, exponent: same_of_kinds("pow", "iufc")(x),
+    evaluate=_integer_power_evaluate,
+    vjp=(_integer_power_vjp,),
+    form=Map(lambda m, x, *, exponent: m.integer_power(x, exponent)),
+)
+
+
+def _integer_power_body(x: Any, exponent: int) -> Any:
+    x = settle(x)
+    if x.dtype.kind == "b":
+        x = cast_to(x, int64)
+    if x.dtype.kind in "iu" and exponent < 0:
+        raise ValueError(
+            f"[pow] Integers to negative integer powers are not allowed: {x.dtype.name} ** {exponent}; "
+            f"write x ** {exponent}.0 or cast x to a float"
+        )
+    if exponent == 2:
+        return square(x)
+    if x.dtype.kind not in "iu" and abs(exponent) > MAX_UNROLLED:
+        return pow_op.bind(x, filled(x, float(exponent)))
+    return integer_power_op.bind(x, exponent=exponent)
+
+
+def _pow_evaluate(x: Any, y: Any) -> Any:
+    if x.dtype.kind not in "iu":
+        return np.power(x, y)
+    odd = np.where(y % 2 == 0, 1, x)
+    inverse = np.where(np.abs(x) == 1, odd, 0).astype(x.dtype)
+    return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0)))
+
+
+def _pow_base_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
+    return chain(g, multiply(y, pow(x, subtract(y, 1))))
+
+
+def _pow_exponent_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
+    defined = not_equal(x, 0) if x.dtype.kind == "c" else greater(x, 0)
+    return chain(g, multiply(out, where(defined, log(x), 0)))
+
+
+pow_op = Primitive(
+    "pow",
+    result=same_of_kinds("pow", "iufc"),
+    evaluate=_pow_evaluate,
+    vjp=(_pow_base_vjp, _pow_exponent_vjp),
+    form=Map(lambda m, x, y: m.power(x, y)),
+    prepare=common("pow"),
+)
+
+
+def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x` to the power `y`, element by element.
+
+    Parameters
+    ----------
+    x : tensor
+        The base. As in NumPy, an integer base with a negative Python integer as exponent is refused; with a tensor of
+        negative integers the result is rounded toward zero.
+    y : tensor or int
+        The exponent. A Python integer is part of the program's structure: another one makes another program. A float is
+        an input like any other. For a base that is not positive, the gradient with respect to `y` is 0.
+
+    Examples
+    --------
+    >>> jt.pow([2.0, 3.0], 2).numpy()
+    array([4., 9.], dtype=float32)
+    """
+    if type(y) is int:
+        return apply(_integer_power_body, (x,), (y,))
+    return apply(pow_op, (x, y))

@@ -1,0 +1,294 @@
+"""TensorFlow's indexing functions: gather, gather_nd, boolean_mask, and the scatter family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.builder import WeakScalar
+from jittape.dtypes import int64
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitive import apply
+from jittape.primitives.arithmetic import add, negative
+from jittape.primitives.broadcast import broadcast, cast_to, iota, settle, to_shape
+from jittape.primitives.gathering import (
+    check_range,
+    gather_op,
+    integer_index,
+    scatter_add_op,
+    scatter_update_op,
+)
+from jittape.primitives.index import getitem
+from jittape.primitives.shape import as_shape, one_axis
+from jittape.primitives.views import permuted, sliced
+from jittape.typing import Tensor, TensorLike
+
+__all__ = [
+    "boolean_mask",
+    "gather",
+    "gather_nd",
+    "scatter_add",
+    "scatter_nd",
+    "scatter_sub",
+    "scatter_update",
+    "take_along_axis",
+    "tensor_scatter_nd_add",
+    "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update",
+]
+
+
+def _index(op: str, indices: Any) -> Any:
+    return cast_to(indices, int64) if isinstance(indices, WeakScalar) else integer_index(op, indices)
+
+
+def _known(indices: Any) -> Any:
+    """`indices` as an ndarray where their values are known without running anything."""
+    return np.asarray(indices) if isinstance(indices, (int, np.integer, np.ndarray)) else None
+
+
+# ---- gather ----------------------------------------------------------------------------------------------------------
+
+
+def _gather(params: Any, indices: Any, axis: int, batch_dims: int) -> Any:
+    params = settle(params)
+    indices = _index("gather", indices)
+    lead = len(indices.shape) + batch_dims if batch_dims < 0 else batch_dims
+    a = one_axis("gather", axis, len(params.shape))
+    if not 0 <= lead <= a or params.shape[:lead] != indices.shape[:lead]:
+        raise ShapeError(
+            f"[gather] batch_dims={batch_dims} does not fit params {params.shape}, indices {indices.shape} and axis {axis}"
+        )
+    between = tuple(range(lead, a))
+    rows = [iota(indices.shape, d, int64) for d in range(lead)]
+    if not rows:
+        return gather_op.bind(params, indices, axis=a)
+    params = permuted(params, (*range(lead), a, *between, *range(a + 1, len(params.shape))))
+    result = gather_op.bind(params, *rows, indices, axis=0)
+    n = len(indices.shape)
+    moved = tuple(range(n, n + len(between)))
+    return permuted(
+        result, (*range(lead), *moved, *range(lead, n), *range(n + len(between), len(result.shape)))
+    )
+
+
+def gather(
+    params: TensorLike,
+    indices: TensorLike,
+    validate_indices: Any = None,
+    axis: int | None = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> Tensor:
+    """The slices of `params` along `axis` that `indices` pick.
+
+    Parameters
+    ----------
+    params : tensor_like
+    indices : tensor_like of int
+        Of any shape, which stands in the place of `axis` in the result. Negative ones count from the end.
+    validate_indices : optional
+        Ignored: indices are always checked.
+    axis : int, optional
+        ``batch_dims`` by default.
+    batch_dims : int
+        So many first dimensions are shared by `params` and `indices`.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range: at once where it is known, when the value is looked at where it is a tensor.
+
+    Examples
+    --------
+    >>> jt.gather(jt.constant([10., 20., 30.]), [2, 0, 2]).numpy()
+    array([30., 10., 30.], dtype=float32)
+    """
+    if isinstance(params, (list, tuple)):
+        return apply(_gather, (params, indices), (batch_dims if axis is None else axis, batch_dims))
+    if isinstance(indices, (list, tuple)) and not any(_is_tensor(i) for i in indices):
+        indices = np.asarray(indices, None if len(indices) else np.int64)
+    along = batch_dims if axis is None else axis
+    known = _known(indices)
+    if known is not None and -len(params.shape) <= along < len(params.shape):
+        check_range("gather", known, along % len(params.shape), params.shape[along])
+    return apply(_gather, (params, indices), (along, batch_dims))
+
+
+def _is_tensor(value: Any) -> bool:
+    return not isinstance(value, (int, np.generic, np.ndarray, list, tuple))
+
+
+def _coordinates(op: str, indices: Any, ndim: int, batch_dims: int = 0) -> list[Any]:
+    """The last dimension of `indices` taken apart into one index array for each axis."""
+    indices = _index(op, indices)
+    if not indices.shape:
+        raise ShapeError(f"[{op}] indices must have at least 1 dimension")
+    count = indices.shape[-1]
+    if not 1 <= count <= ndim - batch_dims:
+        raise ShapeError(
+            f"[{op}] the last dimension of indices {indices.shape} must be 1 to {ndim - batch_dims}: an index for each axis"
+        )
+    shape = indices.shape[:-1]
+    rows = [iota(shape, d, int64) for d in range(batch_dims)]
+    return rows + [to_shape(sliced(indices, len(shape), k, 1), shape) for k in range(count)]
+
+
+def _gather_nd(params: Any, indices: Any, batch_dims: int) -> Any:
+    params = settle(params)
+    if params.shape[:batch_dims] != indices.shape[:batch_dims]:
+        raise ShapeError(
+            f"[gather_nd] batch_dims={batch_dims} does not fit params {params.shape} and indices {indices.shape}"
+        )
+    return gather_op.bind(params, *_coordinates("gather_nd", indices, len(params.shape), batch_dims), axis=0)
+
+
+def gather_nd(
+    params: TensorLike, indices: TensorLike, batch_dims: int = 0, name: str | None = None
+) -> Tensor:
+    """The elements or slices of `params` at the coordinates in the last dimension of `indices`."""
+    return apply(_gather_nd, (params, indices), (batch_dims,))
+
+
+def _take_along_axis(x: Any, indices: Any, axis: int) -> Any:
+    x = settle(x)
+    indices = _index("take_along_axis", indices)
+    a = one_axis("take_along_axis", axis, len(x.shape))
+    others = [d for d in range(len(x.shape)) if d != a]
+    if len(indices.shape) != len(x.shape) or any(
+        n != m and 1 not in (n, m) for d in others for n, m in [(x.shape[d], indices.shape[d])]
+    ):
+        raise ShapeError(
+            f"[take_along_axis] indices {indices.shape} do not fit shape {x.shape} along axis {axis}"
+        )
+    shape = np.broadcast_shapes(indices.shape, tuple([n if d != a else 1 for d, n in enumerate(x.shape)]))
+    x = broadcast(x, tuple([n if d != a else x.shape[a] for d, n in enumerate(shape)]))
+    where = [broadcast(indices, shape) if d == a else iota(shape, d, int64) for d in range(len(shape))]
+    return gather_op.bind(x, *where, axis=0)
+
+
+def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int) -> Tensor:
+    """The elements of `arr` along `axis` that the matching elements of `indices` pick."""
+    return apply(_take_along_axis, (arr, indices), (axis,))
+
+
+def boolean_mask(
+    tensor: TensorLike, mask: TensorLike, axis: int | None = None, name: str | None = "boolean_mask"
+) -> Tensor:
+    """The elements or slices of `tensor` where `mask` is true.
+
+    The shape of the result depends on the mask, so the mask is looked at; `where` does without.
+
+    Parameters
+    ----------
+    tensor : tensor_like
+    mask : tensor_like of bool
+        Of the shape of `tensor`, or of some of its dimensions.
+    axis : int, optional
+        The dimension of `tensor` that the first of `mask` stands for; 0 by default.
+    name : str, optional
+        Ignored.
+    """
+    array = np.asarray(mask)
+    if array.dtype != np.bool_:
+        raise DTypeError(
+            f"[boolean_mask] the mask must be bool, got {array.dtype}; compare first, as in x > 0"
+        )
+    if not array.ndim:
+        raise ValueError("[boolean_mask] mask cannot be scalar")
+    if isinstance(tensor, (list, tuple)):
+        tensor = np.asarray(tensor)
+    at = 0 if axis is None else one_axis("boolean_mask", axis, len(tensor.shape))
+    return getitem(tensor, (*(slice(None),) * at, array))
+
+
+# ---- scatter ---------------------------------------------------------------------------------------------------------
+
+
+def _scatter_nd(indices: Any, updates: Any, shape: tuple[int, ...]) -> Any:
+    return _added("scatter_nd", settle(updates), _coordinates("scatter_nd", indices, len(shape)), shape)
+
+
+def _fitted(op: str, updates: Any, indices: list[Any], shape: tuple[int, ...]) -> Any:
+    expected = (*indices[0].shape, *shape[len(indices) :])
+    try:
+        return broadcast(updates, expected)
+    except ShapeError:
+        raise ShapeError(
+            f"[{op}] updates of shape {updates.shape} do not fit the shape {expected} of what is picked"
+        ) from None
+
+
+def _added(op: str, updates: Any, indices: list[Any], shape: tuple[int, ...]) -> Any:
+    return scatter_add_op.bind(_fitted(op, updates, indices, shape), *indices, axis=0, shape=shape)
+
+
+def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Any, name: str | None = None) -> Tensor:
+    """Zeros of `shape` with `updates` added at the coordinates in the last dimension of `indices`.
+
+    Examples
+    --------
+    >>> jt.scatter_nd([[1], [3], [1]], jt.constant([1., 2., 10.]), [5]).numpy()
+    array([ 0., 11.,  0.,  2.,  0.], dtype=float32)
+    """
+    return apply(_scatter_nd, (indices, updates), (as_shape("scatter_nd", shape),))
+
+
+def _same_dtype(op: str, x: Any, updates: Any) -> Any:
+    if not isinstance(updates, WeakScalar) and not np.can_cast(updates.dtype, x.dtype, "same_kind"):
+        raise DTypeError(
+            f"[{op}] cannot put {updates.dtype.name} values into {x.dtype.name}; cast one of them"
+        )
+    return cast_to(updates, x.dtype)
+
+
+def _scatter(x: Any, indices: Any, updates: Any, op: str, nd: bool) -> Any:
+    x = settle(x)
+    updates = _same_dtype(op, x, updates)
+    where = _coordinates(op, indices, len(x.shape)) if nd else [_index(op, indices)]
+    if not x.shape:
+        raise ShapeError(f"[{op}] a scalar has no axis to scatter into")
+    if op.endswith("update"):
+        return scatter_update_op.bind(x, _fitted(op, updates, where, x.shape), *where, axis=0)
+    if op.endswith("sub"):
+        updates = negative(updates)
+    return add(x, _added(op, updates, where, x.shape))
+
+
+def tensor_scatter_nd_update(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
+    """`tensor` with `updates` at the coordinates in the last dimension of `indices`; of several, the last one wins."""
+    return apply(_scatter, (tensor, indices, updates), ("tensor_scatter_nd_update", True))
+
+
+def tensor_scatter_nd_add(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
+    """`tensor` with `updates` added at the coordinates in the last dimension of `indices`."""
+    return apply(_scatter, (tensor, indices, updates), ("tensor_scatter_nd_add", True))
+
+
+def tensor_scatter_nd_sub(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
+    """`tensor` with `updates` subtracted at the coordinates in the last dimension of `indices`."""
+    return apply(_scatter, (tensor, indices, updates), ("tensor_scatter_nd_sub", True))
+
+
+def scatter_update(x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
+    """`x` with the slices along its first axis that `indices` pick replaced; of several, the last one wins."""
+    return apply(_scatter, (x, indices, updates), ("scatter_update", False))
+
+
+def scatter_add(x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
+    """`x` with `updates` added to the slices along its first axis that `indices` pick."""
+    return apply(_scatter, (x, indices, updates), ("scatter_add", False))
+
+
+def scatter_sub(x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
+    """`x` with `updates` subtracted from the slices along its first axis that `indices` pick."""
+    return apply(_scatter, (x, indices, updates), ("scatter_sub", False))

@@ -1,0 +1,214 @@
+"""Special functions: error functions, the gamma family, and logarithms that are 0 at 0.
+
+SciPy evaluates them in the interpreter; it is imported when the first of them runs, not with the package.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jittape.primitive import Map, Primitive, apply
+from jittape.primitives.arithmetic import add, chain, chain_op, multiply, negative, reciprocal, square
+from jittape.primitives.bits import is_finite
+from jittape.primitives.compare import equal, logical_and, logical_not, where
+from jittape.primitives.elementwise import exp, log, log1p
+from jittape.primitives.signatures import common_float, floating, one_float, same_real_float
+from jittape.program import Aval
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["digamma", "erf", "erfc", "lgamma", "polygamma", "xlog1py", "xlogy"]
+
+TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+
+
+def _scipy_special() -> Any:
+    """`scipy.special`, imported at first use: it takes longer to import than all of jittape."""
+    import scipy.special
+
+    return scipy.special
+
+
+# ---- error functions -------------------------------------------------------------------------------------------------
+
+erf_op = Primitive(
+    "erf",
+    result=same_real_float("erf"),
+    evaluate=lambda x: _scipy_special().erf(x).astype(x.dtype),
+    vjp=(lambda g, out, x: chain(g, multiply(TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
+    form=Map(lambda m, x: m.erf(x)),
+    prepare=one_float,
+)
+
+
+def erf(x: TensorLike, name: str | None = None) -> Tensor:
+    """Error function.
+
+    Examples
+    --------
+    >>> jt.math.erf([0.0, 1.0]).numpy()
+    array([0.       , 0.8427008], dtype=float32)
+    """
+    return apply(erf_op, (x,))
+
+
+erfc_op = Primitive(
+    "erfc",
+    result=same_real_float("erfc"),
+    evaluate=lambda x: _scipy_special().erfc(x).astype(x.dtype),
+    vjp=(lambda g, out, x: chain(g, multiply(-TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
+    form=Map(lambda m, x: m.erfc(x)),
+    prepare=one_float,
+)
+
+
+def erfc(x: TensorLike, name: str | None = None) -> Tensor:
+    """``1 - erf(x)``, exact also where `erf` is nearly 1.
+
+    Examples
+    --------
+    >>> jt.math.erfc([0.0, 5.0]).numpy()
+    array([1.000000e+00, 1.537460e-12], dtype=float32)
+    """
+    return apply(erfc_op, (x,))
+
+
+# ---- the gamma family ------------------------------------------------------------------------------------------------
+
+lgamma_op = Primitive(
+    "lgamma",
+    result=same_real_float("lgamma"),
+    evaluate=lambda x: _scipy_special().gammaln(x).astype(x.dtype),
+    vjp=(lambda g, out, x: chain(g, digamma(x)),),
+    form=Map(lambda m, x: m.lgamma(x)),
+    prepare=one_float,
+)
+
+
+def lgamma(x: TensorLike, name: str | None = None) -> Tensor:
+    """Logarithm of the absolute value of the gamma function.
+
+    Examples
+    --------
+    >>> jt.math.lgamma([1.0, 5.0]).numpy()
+    array([0.       , 3.1780539], dtype=float32)
+    """
+    return apply(lgamma_op, (x,))
+
+
+digamma_op = Primitive(
+    "digamma",
+    result=same_real_float("digamma"),
+    evaluate=lambda x: _scipy_special().psi(x).astype(x.dtype),
+    vjp=(lambda g, out, x: chain(g, polygamma(1, x)),),
+    form=Map(lambda m, x: m.digamma(x)),
+    prepare=one_float,
+)
+
+
+def digamma(x: TensorLike, name: str | None = None) -> Tensor:
+    """Derivative of `lgamma`.
+
+    Examples
+    --------
+    >>> jt.math.digamma([1.0, 2.0]).numpy()
+    array([-0.5772157,  0.4227843], dtype=float32)
+    """
+    return apply(digamma_op, (x,))
+
+
+def _polygamma_result(x: Aval, *, order: int) -> Aval:
+    return same_real_float("polygamma")(x)
+
+
+polygamma_op = Primitive(
+    "polygamma",
+    result=_polygamma_result,
+    evaluate=lambda x, *, order: _scipy_special().polygamma(order, x).astype(x.dtype),
+    vjp=(lambda g, out, x, *, order: chain(g, polygamma(order + 1, x)),),
+)
+
+
+def _polygamma_body(x: Any, order: int) -> Any:
+    return digamma(x) if order == 0 else polygamma_op.bind(floating(x), order=order)
+
+
+def polygamma(a: int, x: TensorLike, name: str | None = None) -> Tensor:
+    """Derivative of `digamma` of order `a`, an integer that is part of the program's structure.
+
+    Examples
+    --------
+    >>> jt.math.polygamma(1, [1.0, 2.0]).numpy()
+    array([1.6449341, 0.6449341], dtype=float32)
+    """
+    order = int(a)
+    if order != a or order < 0:
+        raise ValueError(f"[polygamma] the order must be an integer of at least 0, got {a!r}")
+    return apply(_polygamma_body, (x,), (order,))
+
+
+# ---- x log y ---------------------------------------------------------------------------------------------------------
+
+
+def _zero_at_zero(x: Any, logarithm: Any) -> Any:
+    """`logarithm`, the derivative by `x`; 0 where `x` is 0 and it is infinite or nan."""
+    lost = logical_and(equal(x, 0), logical_not(is_finite(logarithm)))
+    return where(lost, 0, logarithm)
+
+
+def _xlogy_evaluate(x: Any, y: Any) -> Any:
+    return np.where(x == 0, x.dtype.type(0), x * np.log(y))
+
+
+xlogy_op = Primitive(
+    "xlogy",
+    result=same_real_float("xlogy"),
+    evaluate=_xlogy_evaluate,
+    vjp=(
+        lambda g, out, x, y: chain(g, _zero_at_zero(x, log(y))),
+        lambda g, out, x, y: chain(g, chain_op.bind(x, reciprocal(y))),
+    ),
+    form=Map(lambda m, x, y: m.where(x == 0, 0, x * m.log(y))),
+    prepare=common_float("xlogy"),
+)
+
+
+def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """``x * log(y)``, and 0 where `x` is 0.
+
+    Examples
+    --------
+    >>> jt.math.xlogy([0.0, 2.0], [0.0, 1.0]).numpy()
+    array([0., 0.], dtype=float32)
+    """
+    return apply(xlogy_op, (x, y))
+
+
+def _xlog1py_evaluate(x: Any, y: Any) -> Any:
+    return np.where(x == 0, x.dtype.type(0), x * np.log1p(y))
+
+
+xlog1py_op = Primitive(
+    "xlog1py",
+    result=same_real_float("xlog1py"),
+    evaluate=_xlog1py_evaluate,
+    vjp=(
+        lambda g, out, x, y: chain(g, _zero_at_zero(x, log1p(y))),
+        lambda g, out, x, y: chain(g, chain_op.bind(x, reciprocal(add(y, 1)))),
+    ),
+    form=Map(lambda m, x, y: m.where(x == 0, 0, x * m.log1p(y))),
+    prepare=common_float("xlog1py"),
+)
+
+
+def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """``x * log(1 + y)``, and 0 where `x` is 0.
+
+    Examples
+    --------
+    >>> jt.math.xlog1py([0.0, 2.0], [-1.0, 0.0]).numpy()
+    array([0., 0.], dtype=float32)
+    """
+    return apply(xlog1py_op, (x, y))

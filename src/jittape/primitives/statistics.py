@@ -1,0 +1,261 @@
+"""What is made of reductions: variance, logsumexp, norm, moments; and the places of extrema (`argmax`, `argmin`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from jittape.dtypes import as_dtype, int64
+from jittape.errors import ShapeError
+from jittape.primitive import Primitive, apply
+from jittape.primitives.arithmetic import add, square, squared_difference, subtract
+from jittape.primitives.bits import is_finite
+from jittape.primitives.broadcast import (
+    normalized_axes,
+    real_op,
+    settle,
+    spread,
+    to_shape,
+    with_ones,
+    without_axes,
+)
+from jittape.primitives.compare import where
+from jittape.primitives.custom import stop_gradient
+from jittape.primitives.elementwise import exp, log, sqrt
+from jittape.primitives.reduce import Axis, axis_key, reduce_max, reduce_mean, reduce_sum
+from jittape.primitives.signatures import floating, require_kinds
+from jittape.primitives.steps import absolute
+from jittape.program import Aval
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["argmax", "argmin", "moments", "norm", "reduce_logsumexp", "reduce_std", "reduce_variance"]
+
+
+# ---- spread ----------------------------------------------------------------------------------------------------------
+
+
+def _variance_body(x: Any, axis: Any, keepdims: bool) -> Any:
+    x = floating(x)
+    deviation = squared_difference(x, reduce_mean(x, axis, keepdims=True))
+    if x.dtype.kind == "c":
+        deviation = real_op.bind(deviation)
+    return reduce_mean(deviation, axis, keepdims)
+
+
+def reduce_variance(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Variance of the elements along `axis`: the mean of the squared distances from the mean.
+
+    Parameters
+    ----------
+    input_tensor : tensor
+        Integers give floats; complex numbers give a real variance.
+    axis : int or sequence of int, optional
+        The dimensions that go; all of them by default.
+    keepdims : bool
+        Keep them with length 1.
+
+    Examples
+    --------
+    >>> jt.math.reduce_variance([[1.0, 3.0], [2.0, 2.0]], axis=1).numpy()
+    array([1., 0.], dtype=float32)
+    """
+    return apply(_variance_body, (input_tensor,), (axis_key(axis), keepdims))
+
+
+def _std_body(x: Any, axis: Any, keepdims: bool) -> Any:
+    return sqrt(_variance_body(x, axis, keepdims))
+
+
+def reduce_std(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Standard deviation of the elements along `axis`: the root of `reduce_variance`.
+
+    Examples
+    --------
+    >>> jt.math.reduce_std([[1.0, 5.0], [2.0, 4.0]], axis=1).numpy()
+    array([2., 1.], dtype=float32)
+    """
+    return apply(_std_body, (input_tensor,), (axis_key(axis), keepdims))
+
+
+def _moments_body(x: Any, axes: Any, keepdims: bool) -> Any:
+    return reduce_mean(x, axes, keepdims), _variance_body(x, axes, keepdims)
+
+
+def moments(
+    x: TensorLike, axes: Axis, shift: None = None, keepdims: bool = False, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance of the elements along `axes`. `shift` is ignored, as in TensorFlow.
+
+    Examples
+    --------
+    >>> mean, variance = jt.nn.moments([1.0, 3.0], axes=[0])
+    >>> print(mean, variance)
+    jt.Tensor(2.0, shape=(), dtype=float32) jt.Tensor(1.0, shape=(), dtype=float32)
+    """
+    return apply(_moments_body, (x,), (axis_key(axes), keepdims))
+
+
+# ---- norms -----------------------------------------------------------------------------------------------------------
+
+
+def _logsumexp_body(x: Any, axis: Any, keepdims: bool) -> Any:
+    x = floating(x)
+    axes = normalized_axes("reduce_logsumexp", axis, len(x.shape))
+    top = stop_gradient(reduce_max(x, axes))
+    top = where(is_finite(top), top, 0)
+    total = log(reduce_sum(exp(subtract(x, spread(top, x.shape, axes))), axes))
+    out = add(total, top)
+    return to_shape(out, with_ones(x.shape, axes)) if keepdims else out
+
+
+def reduce_logsumexp(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """``log(reduce_sum(exp(x)))`` along `axis`, without overflow.
+
+    Parameters
+    ----------
+    input_tensor : tensor
+        Integers give floats.
+    axis : int or sequence of int, optional
+        The dimensions that go; all of them by default.
+    keepdims : bool
+        Keep them with length 1.
+
+    Examples
+    --------
+    >>> jt.reduce_logsumexp([[0.0, 0.0], [1000.0, 1000.0]], axis=1).numpy()
+    array([6.931472e-01, 1.000693e+03], dtype=float32)
+    """
+    return apply(_logsumexp_body, (input_tensor,), (axis_key(axis), keepdims))
+
+
+def _norm_body(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    x = floating(x)
+    size = absolute(x) if x.dtype.kind == "c" or ord not in ("euclidean", "fro", 2) else x
+    if ord == 1:
+        return reduce_sum(size, axis, keepdims)
+    if ord == np.inf:
+        return reduce_max(size, axis, keepdims)
+    return sqrt(reduce_sum(square(size), axis, keepdims))
+
+
+def norm(
+    tensor: TensorLike,
+    ord: float | str = "euclidean",
+    axis: Axis = None,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Norm of the elements along `axis`, as of one long vector. Its gradient at 0 is nan.
+
+    Parameters
+    ----------
+    tensor : tensor
+        Integers give floats.
+    ord : {'euclidean', 'fro', 1, 2, inf}
+        The root of the sum of squares, the sum, or the greatest of the absolute values. ``2`` is meant for one axis.
+    axis : int or sequence of int, optional
+        The dimensions that go; all of them by default.
+    keepdims : bool
+        Keep them with length 1.
+
+    Examples
+    --------
+    >>> jt.norm([3.0, 4.0]).numpy()
+    np.float32(5.0)
+    """
+    if ord not in ("euclidean", "fro", 1, 2, np.inf):
+        raise ValueError(f"[norm] ord must be 'euclidean', 'fro', 1, 2 or inf, got {ord!r}")
+    if ord == 2 and isinstance(axis, (tuple, list)) and len(axis) > 1:
+        raise ValueError("[norm] ord=2 of a matrix is its greatest singular value; use ord='fro' or one axis")
+    return apply(_norm_body, (tensor,), (ord, axis_key(axis), keepdims))
+
+
+# ---- places of extrema -----------------------------------------------------------------------------------------------
+
+PLACE = "the place of an extremum is an integer"
+
+
+def _place_result(x: Aval, *, axis: int, dtype: np.dtype[Any]) -> Aval:
+    require_kinds("argmax and argmin", "biuf", x)
+    if x.shape[axis] == 0:
+        raise ShapeError(f"[argmax and argmin] axis {axis} of shape {x.shape} has no elements")
+    return Aval(without_axes(x.shape, (axis,)), dtype)
+
+
+argmax_op = Primitive(
+    "argmax",
+    result=_place_result,
+    evaluate=lambda x, *, axis, dtype: np.argmax(x, axis).astype(dtype),
+    gradient_stops=PLACE,
+)
+
+argmin_op = Primitive(
+    "argmin",
+    result=_place_result,
+    evaluate=lambda x, *, axis, dtype: np.argmin(x, axis).astype(dtype),
+    gradient_stops=PLACE,
+)
+
+
+def _argmax_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
+    x = settle(x)
+    (a,) = normalized_axes("argmax", axis, len(x.shape))
+    return argmax_op.bind(x, axis=a, dtype=dtype)
+
+
+def argmax(
+    input: TensorLike, axis: int | None = None, output_type: DTypeLike = int64, name: str | None = None
+) -> Tensor:
+    """Index of the greatest element along `axis`, the first of them at a tie.
+
+    Parameters
+    ----------
+    input : tensor
+        Of a real or bool dtype.
+    axis : int, optional
+        The dimension that goes; as in TensorFlow, the first by default.
+    output_type : dtype
+        An integer dtype.
+
+    Examples
+    --------
+    >>> jt.argmax([[1.0, 5.0], [7.0, 2.0]], axis=1).numpy()
+    array([1, 0])
+    """
+    return apply(_argmax_body, (input,), (0 if axis is None else axis, as_dtype(output_type)))
+
+
+def _argmin_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
+    x = settle(x)
+    (a,) = normalized_axes("argmin", axis, len(x.shape))
+    return argmin_op.bind(x, axis=a, dtype=dtype)
+
+
+def argmin(
+    input: TensorLike, axis: int | None = None, output_type: DTypeLike = int64, name: str | None = None
+) -> Tensor:
+    """Index of the least element along `axis`, the first of them at a tie.
+
+    Parameters
+    ----------
+    input : tensor
+        Of a real or bool dtype.
+    axis : int, optional
+        The dimension that goes; as in TensorFlow, the first by default.
+    output_type : dtype
+        An integer dtype.
+
+    Examples
+    --------
+    >>> jt.argmin([[1.0, 5.0], [7.0, 2.0]], axis=1).numpy()
+    array([0, 1])
+    """
+    return apply(_argmin_body, (input,), (0 if axis is None else axis, as_dtype(output_type)))

@@ -1,0 +1,175 @@
+"""The linear op list: `Aval`, `Op`, `Program`, its check and its printed form.
+
+Start at `Program`. A program is frozen; passes make new ones. A value is a *slot*, a small integer; inputs and ops each
+define one slot, and an op may only use slots that were defined before it, so the list is its own topological order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jittape.errors import ProgramError
+
+if TYPE_CHECKING:
+    from jittape.primitive import Primitive
+
+__all__ = ["Aval", "Op", "Program", "SourceLine", "check", "dead_code_removed", "listing"]
+
+
+class Aval(NamedTuple):
+    """What is known of a value before it is computed: an abstract value."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+
+
+class SourceLine(NamedTuple):
+    """Where in the user's source an op was first recorded."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} in {self.function}"
+
+
+class Op(NamedTuple):
+    """One application of a primitive. `params` are sorted pairs, so that an op can be hashed."""
+
+    primitive: Primitive
+    args: tuple[int, ...]
+    params: tuple[tuple[str, Any], ...]
+    out: int
+    source: SourceLine | None = None
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What makes two ops compute the same value."""
+        return (self.primitive, self.args, self.params)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A linear list of ops from input slots to output slots.
+
+    Attributes
+    ----------
+    inputs : tuple of int
+        Slots given at run time, in calling order.
+    ops : tuple of Op
+        In an order in which they can run.
+    outputs : tuple of int
+        Slots asked for, in order; a slot may be asked for twice and may be an input.
+    avals : mapping of int to Aval
+        Shape and dtype of every slot.
+    """
+
+    inputs: tuple[int, ...]
+    ops: tuple[Op, ...]
+    outputs: tuple[int, ...]
+    avals: Mapping[int, Aval] = field(repr=False)
+
+    def input_avals(self) -> tuple[Aval, ...]:
+        return tuple(self.avals[slot] for slot in self.inputs)
+
+    def output_avals(self) -> tuple[Aval, ...]:
+        return tuple(self.avals[slot] for slot in self.outputs)
+
+    def replaced(self, ops: tuple[Op, ...], outputs: tuple[int, ...], avals: Mapping[int, Aval]) -> Program:
+        """The same inputs with other ops and outputs."""
+        return Program(self.inputs, ops, outputs, avals)
+
+    def __str__(self) -> str:
+        return listing(self)
+
+
+def dead_code_removed(program: Program, keep_inputs: bool = True) -> Program:
+    """The program without the ops that no output needs.
+
+    With ``keep_inputs=False`` unused inputs go as well.
+    """
+    needed = set(program.outputs)
+    kept: list[Op] = []
+    for op in reversed(program.ops):
+        if op.out in needed:
+            kept.append(op)
+            needed.update(op.args)
+    kept.reverse()
+    inputs = program.inputs if keep_inputs else tuple(s for s in program.inputs if s in needed)
+    defined = {*inputs, *(op.out for op in kept)}
+    avals = {slot: program.avals[slot] for slot in sorted(defined)}
+    return Program(inputs, tuple(kept), program.outputs, avals)
+
+
+def check(program: Program) -> Program:
+    """Return `program` if it keeps the rules of an op list, else raise `ProgramError`.
+
+    Every argument is defined before its use, every slot once, every result is what the primitive's own rule says.
+    """
+    defined: set[int] = set()
+    for slot in program.inputs:
+        if slot in defined:
+            raise ProgramError(f"input slot %{slot} appears twice\n{listing(program)}")
+        defined.add(slot)
+    for position, op in enumerate(program.ops):
+        _check_op(program, position, op, defined)
+        defined.add(op.out)
+    for slot in program.outputs:
+        if slot not in defined:
+            raise ProgramError(f"output %{slot} is never computed\n{listing(program)}")
+    return program
+
+
+def _check_op(program: Program, position: int, op: Op, defined: set[int]) -> None:
+    problem = None
+    missing = [slot for slot in op.args if slot not in defined]
+    if missing:
+        problem = f"uses {', '.join(f'%{s}' for s in missing)} before definition"
+    elif op.out in defined:
+        problem = f"defines %{op.out} again"
+    else:
+        inferred = op.primitive.result(*(program.avals[s] for s in op.args), **dict(op.params))
+        if inferred != program.avals[op.out]:
+            problem = f"says {program.avals[op.out]} but its rule gives {inferred}"
+    if problem is not None:
+        near = range(max(0, position - 3), min(len(program.ops), position + 4))
+        lines = "\n".join(("-> " if i == position else "   ") + _op_text(program, program.ops[i]) for i in near)
+        raise ProgramError(f"op {position} ({op.primitive.name}) {problem}\n{lines}")
+
+
+def listing(program: Program, note: Callable[[Op], str] | None = None) -> str:
+    """The program as text, one op a line; `note` may add a remark to each."""
+    head = ", ".join(f"%{slot}: {program.avals[slot]}" for slot in program.inputs)
+    lines = [f"program({head})"]
+    for op in program.ops:
+        remark = note(op) if note is not None else (f"  # {op.source}" if op.source else "")
+        lines.append("  " + _op_text(program, op) + remark)
+    lines.append("  return " + ", ".join(f"%{slot}" for slot in program.outputs))
+    return "\n".join(lines)
+
+
+def _op_text(program: Program, op: Op) -> str:
+    params = "".join(f", {name}={value!r}" for name, value in op.params)
+    args = ", ".join(f"%{slot}" for slot in op.args)
+    return f"%{op.out}: {program.avals.get(op.out, '?')} = {op.primitive.name}({args}{params})"

@@ -1,0 +1,209 @@
+"""Gradients that the user writes: `custom_gradient`, and Python functions as ops: `py_function`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from jittape.dtypes import as_dtype
+from jittape.primitive import apply
+from jittape.primitives.custom import custom_gradient_op
+from jittape.recording.convert import cast_to_dtype, convert_to_tensor
+from jittape.recording.nested import flatten
+from jittape.recording.tensor import Tensor
+from jittape.recording.trace import Trace, current_trace
+from jittape.recording.trie import Node
+from jittape.recording.variable import Variable
+
+__all__ = ["custom_gradient", "py_function"]
+
+
+def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function say its own gradient.
+
+    Parameters
+    ----------
+    f : callable
+        Returns ``(y, grad_fn)``. ``grad_fn(*upstream)``, with one cotangent for every result in `y`, returns one gradient
+        (or None) for every positional argument, flattened. If `f` reads trainable Variables that are no arguments,
+        `grad_fn` must take ``variables=`` and return ``(gradients, gradients of the variables)``.
+
+    Returns
+    -------
+    callable
+        Takes what `f` takes and returns `y`.
+
+    Raises
+    ------
+    TypeError
+        If `f` does not return a pair, or `grad_fn` does not take the Variables.
+    ValueError
+        If `grad_fn` returns another number of gradients than there are arguments, or one of another shape.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> @jt.custom_gradient
+    ... def log1pexp(x):
+    ...     e = jt.exp(x)
+    ...     return jt.math.log(1 + e), lambda upstream: upstream * (1 - 1 / (1 + e))
+    >>> x = jt.constant(100.0)
+    >>> with jt.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = log1pexp(x)
+    >>> float(tape.gradient(y, x))
+    1.0
+    """
+
+    @functools.wraps(f)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        return _call(f, args, kwargs)
+
+    return decorated
+
+
+def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    leaves, rebuild = flatten(args)
+    tensors = [leaf if isinstance(leaf, Variable) else convert_to_tensor(leaf) for leaf in leaves]
+    trace = current_trace()
+    before = trace.node
+    with _tapes_paused(trace):
+        returned = f(*rebuild(list(tensors)), **kwargs)
+        if not (isinstance(returned, tuple) and len(returned) == 2 and callable(returned[1])):
+            raise TypeError(
+                f"custom_gradient needs a function that returns (y, grad_fn), but {_name(f)} returned "
+                f"{type(returned).__name__}"
+            )
+        outputs, rebuild_outputs = flatten(returned[0])
+        results = [convert_to_tensor(y) for y in outputs]
+    grad_fn = returned[1]
+    variables = _variables_read(trace, before, tensors)
+    if variables and not _takes_variables(grad_fn):
+        names = ", ".join(v.name for v in variables)
+        raise TypeError(
+            "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: " + names
+        )
+    made = apply(_custom, (*results, *tensors, *variables), (len(results),))
+    trace.callbacks[made[0]._slot] = functools.partial(_gradients, grad_fn, tensors, variables)
+    return rebuild_outputs(list(made))
+
+
+def _custom(*operands_and_count: Any) -> tuple[Any, ...]:
+    *operands, count = operands_and_count
+    inputs = operands[count:]
+    return tuple([custom_gradient_op.bind(operands[i], *inputs, index=i, count=count) for i in range(count)])
+
+
+@contextmanager
+def _tapes_paused(trace: Trace) -> Iterator[None]:
+    """What runs inside is recorded by no tape that records now."""
+    tapes = list(trace.recording)
+    for tape in tapes:
+        tape._stop()
+    try:
+        yield
+    finally:
+        for tape in tapes:
+            tape._start()
+
+
+def _variables_read(trace: Trace, before: Node, arguments: Sequence[Any]) -> list[Variable]:
+    """Trainable Variables that ops since `before` used and that are no arguments."""
+    used: set[int] = set()
+    node: Node | None = trace.node
+    while node is not None and node is not before:
+        used.update(slot for op in node.ops for slot in op.args)
+        node = node.parent
+    known = {id(a) for a in arguments}
+    found = [
+        variable
+        for variable, slots in trace.variables.values()
+        if variable.trainable and id(variable) not in known and any(slot in used for slot in slots)
+    ]
+    return sorted(found, key=lambda variable: variable._serial)
+
+
+def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(grad_fn).parameters.values()
+    return any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def _gradients(
+    grad_fn: Callable[..., Any], tensors: list[Any], variables: list[Variable], *upstream: Tensor
+) -> list[Tensor | None]:
+    """Call the user's `grad_fn` and check what it gives."""
+    if variables:
+        returned = grad_fn(*upstream, variables=variables)
+        if not (isinstance(returned, tuple) and len(returned) == 2):
+            raise TypeError("grad_fn with Variables must return (gradients, gradients of the variables)")
+        gradients = [*flatten(returned[0])[0], *flatten(returned[1])[0]]
+    else:
+        gradients = flatten(grad_fn(*upstream))[0]
+    operands = [*tensors, *variables]
+    if len(gradients) != len(operands):
+        raise ValueError(
+            f"custom_gradient function expected to return {len(operands)} gradients, but returned {len(gradients)} instead."
+        )
+    return [_checked(i, g, x) for i, (g, x) in enumerate(zip(gradients, operands, strict=True))]
+
+
+def _checked(number: int, gradient: Any, operand: Any) -> Tensor | None:
+    if gradient is None:
+        return None
+    tensor = convert_to_tensor(gradient, dtype_hint=operand.dtype)
+    if tensor.shape != operand.shape:
+        raise ValueError(
+            f"custom_gradient function returned a gradient of shape {tensor.shape} for argument {number} of shape "
+            f"{operand.shape}"
+        )
+    fitted: Tensor = cast_to_dtype(tensor, operand.dtype)
+    return fitted
+
+
+def _name(f: Callable[..., Any]) -> str:
+    return getattr(f, "__name__", repr(f))
+
+
+def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:  # noqa: N803
+    """Call a Python function on tensors; what it does with jittape operations is recorded and differentiable.
+
+    Parameters
+    ----------
+    func : callable
+        Takes one tensor for every entry of `inp`.
+    inp : sequence of tensor-like
+    Tout : dtype or sequence of dtypes
+        Of the results. An empty sequence or None: the result is dropped.
+    name : str, optional
+        Accepted for TensorFlow's sake.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+
+    Raises
+    ------
+    ValueError
+        If `func` returns another number of results than `Tout` names.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> float(jt.py_function(lambda x: x * x if x > 1 else x, [jt.constant(3.0)], jt.float32))
+    9.0
+    """
+    tensors = [x if isinstance(x, (Tensor, Variable)) else convert_to_tensor(x) for x in inp]
+    result = func(*tensors)
+    if isinstance(Tout, (list, tuple)):
+        results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
+        if len(results) != len(Tout):
+            raise ValueError(f"py_function: {_name(func)} returned {len(results)} results, Tout names {len(Tout)}")
+        return [_as(r, dtype) for r, dtype in zip(results, Tout, strict=True)]
+    return None if Tout is None else _as(result, Tout)
+
+
+def _as(value: Any, dtype: Any) -> Any:
+    return cast_to_dtype(convert_to_tensor(value), as_dtype(dtype))

@@ -1,0 +1,185 @@
+"""NumPy's protocols: what ``np.exp(x)`` and ``np.sum(x, axis=0)`` do with a tensor.
+
+`array_ufunc` and `array_function` are what ``__array_ufunc__`` and ``__array_function__`` of Tensor and Variable call. What NumPy
+function becomes which user-level function stands in two tables: `UFUNCS` here, `FUNCTIONS` in `numpy_functions`. What is in
+neither is refused by name: turning a tensor into an ndarray behind the user's back would lose the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.primitive import apply
+from jittape.primitives import (
+    arithmetic,
+    bits,
+    compare,
+    complexes,
+    contract,
+    elementwise,
+    hyperbolic,
+    powers,
+    steps,
+)
+from jittape.primitives import trigonometric as trig
+from jittape.primitives.broadcast import broadcast_operands, promote
+from jittape.primitives.reduce import reduce_all, reduce_any, reduce_max, reduce_min
+from jittape.primitives.shape import stack
+from jittape.primitives.statistics import reduce_logsumexp
+from jittape.recording.numpy_functions import FUNCTIONS, LOOKS, refuse
+
+__all__ = ["array_function", "array_ufunc"]
+
+
+def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    return arithmetic.floor_divide(x, y), arithmetic.mod(x, y)
+
+
+def _logaddexp_body(x: Any, y: Any) -> Any:
+    return reduce_logsumexp(stack(broadcast_operands(*promote(x, y), op="logaddexp")), 0)
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    return apply(_logaddexp_body, (x, y))
+
+
+UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
+    np.absolute: steps.absolute,
+    np.add: arithmetic.add,
+    np.arccos: trig.acos,
+    np.arccosh: hyperbolic.acosh,
+    np.arcsin: trig.asin,
+    np.arcsinh: hyperbolic.asinh,
+    np.arctan: trig.atan,
+    np.arctan2: trig.atan2,
+    np.arctanh: hyperbolic.atanh,
+    np.bitwise_and: bits.bitwise_and,
+    np.bitwise_or: bits.bitwise_or,
+    np.bitwise_xor: bits.bitwise_xor,
+    np.ceil: steps.ceil,
+    np.conjugate: complexes.conj,
+    np.cos: trig.cos,
+    np.cosh: hyperbolic.cosh,
+    np.deg2rad: lambda x: arithmetic.multiply(x, np.pi / 180),
+    np.divide: arithmetic.divide,
+    np.divmod: _divmod,
+    np.equal: compare.equal,
+    np.exp: elementwise.exp,
+    np.exp2: lambda x: powers.pow(2.0, x),
+    np.expm1: elementwise.expm1,
+    np.fabs: steps.absolute,
+    np.float_power: lambda x, y: powers.pow(complexes.cast(x, np.float64), y),
+    np.floor: steps.floor,
+    np.floor_divide: arithmetic.floor_divide,
+    np.greater: compare.greater,
+    np.greater_equal: compare.greater_equal,
+    np.invert: bits.invert,
+    np.isfinite: bits.is_finite,
+    np.isinf: bits.is_inf,
+    np.isnan: bits.is_nan,
+    np.left_shift: bits.left_shift,
+    np.less: compare.less,
+    np.less_equal: compare.less_equal,
+    np.log: elementwise.log,
+    np.log10: lambda x: arithmetic.multiply(elementwise.log(x), 1 / np.log(10.0).item()),
+    np.log1p: elementwise.log1p,
+    np.log2: lambda x: arithmetic.multiply(elementwise.log(x), 1 / np.log(2.0).item()),
+    np.logaddexp: _logaddexp,
+    np.logical_and: compare.logical_and,
+    np.logical_not: compare.logical_not,
+    np.logical_or: compare.logical_or,
+    np.logical_xor: compare.logical_xor,
+    np.matmul: contract.matmul,
+    np.maximum: steps.maximum,
+    np.minimum: steps.minimum,
+    np.multiply: arithmetic.multiply,
+    np.negative: arithmetic.negative,
+    np.not_equal: compare.not_equal,
+    np.positive: arithmetic.positive,
+    np.power: powers.pow,
+    np.rad2deg: lambda x: arithmetic.multiply(x, 180 / np.pi),
+    np.reciprocal: arithmetic.reciprocal,
+    np.remainder: arithmetic.mod,
+    np.right_shift: bits.right_shift,
+    np.rint: steps.round,
+    np.sign: steps.sign,
+    np.sin: trig.sin,
+    np.sinh: hyperbolic.sinh,
+    np.sqrt: elementwise.sqrt,
+    np.square: arithmetic.square,
+    np.subtract: arithmetic.subtract,
+    np.tan: trig.tan,
+    np.tanh: hyperbolic.tanh,
+}
+
+REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
+    np.add: FUNCTIONS[np.sum],
+    np.logical_and: FUNCTIONS[np.all],
+    np.logical_or: FUNCTIONS[np.any],
+    np.maximum: FUNCTIONS[np.max],
+    np.minimum: FUNCTIONS[np.min],
+    np.multiply: FUNCTIONS[np.prod],
+}
+"""What ``ufunc.reduce`` becomes."""
+
+
+def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record a call of a NumPy ufunc with a tensor among its `inputs`.
+
+    Raises
+    ------
+    TypeError
+        For a ufunc or a method of one that has no counterpart, and for ``out=`` and ``where=``.
+    """
+    out = kwargs.pop("out", None)
+    if out is not None and any(isinstance(o, np.ndarray) for o in out):
+        raise TypeError(
+            f"np.{ufunc.__name__} cannot record into an ndarray (out=, or an in-place operator such as `array += tensor`): "
+            "it keeps no gradient. Write `array = array + tensor`, use a jt.Variable, or add tensor.numpy()"
+        )
+    if method == "reduce" and ufunc in REDUCTIONS:
+        kwargs.setdefault("axis", 0)
+        return REDUCTIONS[ufunc](*inputs, **kwargs)
+    if method != "__call__":
+        raise TypeError(f"np.{ufunc.__name__}.{method} is not recorded for a tensor; {LEAVE}")
+    function = UFUNCS.get(ufunc)
+    if function is None:
+        raise TypeError(f"np.{ufunc.__name__} is not recorded for a tensor; {LEAVE}")
+    dtype = kwargs.pop("dtype", None)
+    refuse(ufunc.__name__, **kwargs)
+    if dtype is not None:
+        inputs = tuple([complexes.cast(x, dtype) for x in inputs])
+    return function(*inputs)
+
+
+LEAVE = "x.numpy() gives an ndarray, which leaves the tape"
+
+
+def array_function(
+    func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Record a call of a NumPy function with a tensor among its arguments.
+
+    Raises
+    ------
+    TypeError
+        For a function that has no counterpart.
+    """
+    adapter = FUNCTIONS.get(func)
+    if adapter is not None:
+        return adapter(*args, **kwargs)
+    if func in LOOKS:
+        tensors = tuple(types)
+        return func(*looked_at(args, tensors), **{name: looked_at(a, tensors) for name, a in kwargs.items()})
+    name = f"{func.__module__.removeprefix('numpy').lstrip('.')}.{func.__name__}".lstrip(".")
+    raise TypeError(f"np.{name} is not recorded for a tensor; {LEAVE}")
+
+
+def looked_at(value: Any, tensors: tuple[type, ...]) -> Any:
+    """`value` with the tensors in it as ndarrays."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([looked_at(v, tensors) for v in value])
+    return np.asarray(value) if isinstance(value, tensors) else value

@@ -1,0 +1,125 @@
+"""Why a gradient is ``None``, in a sentence with the user's source lines."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from jittape.differentiate import Path, Seen, TapeView, carries, seen
+from jittape.dtypes import is_differentiable
+from jittape.program import Op
+from jittape.recording.variable import Variable
+
+__all__ = ["Asked", "reason"]
+
+
+class Asked(NamedTuple):
+    """A question about a gradient: target slots, the slots of each source, and the sources themselves."""
+
+    targets: tuple[int, ...]
+    sources: tuple[tuple[int, ...], ...]
+    values: tuple[Any, ...]
+
+
+def reason(path: Path, view: TapeView, asked: Asked, number: int) -> str:
+    """The sentence for source `number`."""
+    slots, value = asked.sources[number], asked.values[number]
+    name = _name(value, number)
+    if not is_differentiable(value.dtype):
+        return f"{name} has dtype {value.dtype.name}; only floating and complex values have gradients"
+    if not slots:
+        return f"{name} was not used in anything that the tape recorded" + _numpy_hint(value)
+    if not asked.targets:
+        return (
+            "the target was not computed on this tape: it is a constant, or was computed before the tape was entered, "
+            "after a step boundary, or in another thread"
+        )
+    tracked = seen(path, view)
+    if not any(slot in tracked.slots for slot in slots):
+        return _not_watched(path, view, slots, value, name)
+    depends = _dependent(path, slots)
+    if not any(slot in depends for slot in asked.targets):
+        return f"the target does not depend on {name}: no recorded op leads from one to the other" + _numpy_hint(value)
+    return _blocked(path, view, tracked, asked.targets, slots, depends, name)
+
+
+def _name(value: Any, number: int) -> str:
+    if isinstance(value, Variable):
+        return f"variable {value.name!r}"
+    return f"source {number} ({value.aval})"
+
+
+def _numpy_hint(value: Any) -> str:
+    buffer = value._buffer
+    if buffer is not None and buffer.exposed:
+        return "; its value was taken out with numpy(), and what NumPy computes is not recorded"
+    return ""
+
+
+def _uses(path: Path, view: TapeView, slots: tuple[int, ...]) -> list[Op]:
+    return [op for op in path.ops if view.records(op.out) and any(slot in slots for slot in op.args)]
+
+
+def _not_watched(path: Path, view: TapeView, slots: tuple[int, ...], value: Any, name: str) -> str:
+    uses = _uses(path, view, slots)
+    where = f" before line {uses[0].source.line} of {uses[0].source.file}" if uses and uses[0].source else " before using it"
+    if isinstance(value, Variable):
+        why = "it is not trainable" if not value.trainable else "the tape was made with watch_accessed_variables=False"
+        return f"{name} was not watched: {why}; call tape.watch(variable){where}"
+    if any(op.out in slots for op in path.ops):
+        return f"{name} was computed from nothing that the tape watched; call tape.watch on what it was computed from{where}"
+    return f"{name} was not watched: it is a constant; call tape.watch(x){where}"
+
+
+def _dependent(path: Path, slots: tuple[int, ...]) -> set[int]:
+    """All slots computed from `slots`, recorded or not."""
+    depends = set(slots)
+    for op in path.ops:
+        if any(slot in depends for slot in op.args):
+            depends.add(op.out)
+    return depends
+
+
+def _blocked(
+    path: Path,
+    view: TapeView,
+    tracked: Seen,
+    targets: tuple[int, ...],
+    slots: tuple[int, ...],
+    depends: set[int],
+    name: str,
+) -> str:
+    """The first op between source and target that no cotangent passes, or that all is well."""
+    towards = set(targets)
+    for op in reversed(path.ops):
+        if op.out in towards and op.out in depends:
+            towards.update(op.args)
+    followed = {slot for slot in slots if slot in tracked.slots}
+    stops: list[str] = []
+    count = 0
+    for op in path.ops:
+        if op.out not in towards or not any(slot in followed for slot in op.args):
+            continue
+        along = [i for i in tracked.edges.get(op.out, ()) if op.args[i] in followed]
+        if along:
+            followed.add(op.out)
+            count += 1
+        else:
+            stops.append(_obstacle(path, view, op, followed))
+    if any(slot in followed for slot in targets):
+        return f"the target depends on {name} through {count} recorded op{'s' if count != 1 else ''}"
+    return f"no gradient reaches {name}: " + (stops[0] if stops else "it was watched after its use")
+
+
+def _obstacle(path: Path, view: TapeView, op: Op, followed: set[int]) -> str:
+    where = f"at line {op.source.line} of {op.source.file}" if op.source else "at an unknown line"
+    if op.primitive.reads_variable:
+        return f"the Variable read {where} had been assigned, and no gradient flows through an assignment"
+    if not view.records(op.out):
+        return f"`{op.primitive.name}` {where} ran while the tape was not recording"
+    if op.primitive.gradient_stops:
+        return f"the path goes through `{op.primitive.name}` {where}, which has no gradient: {op.primitive.gradient_stops}"
+    if not is_differentiable(path.avals[op.out].dtype):
+        return f"`{op.primitive.name}` {where} gives {path.avals[op.out].dtype.name}, which has no gradient"
+    if not any(carries(op, i) for i, slot in enumerate(op.args) if slot in followed):
+        return f"the path goes through an argument of `{op.primitive.name}` {where} that has no gradient"
+    return f"it was watched after its use in `{op.primitive.name}` {where}"

@@ -1,0 +1,152 @@
+"""A gradient as ops appended to a trace: derived once, then found in the trie.
+
+`record_gradient` is one look-up when the same gradient has been asked for at the same place of the same path. A
+`custom_gradient` on the way makes it two or more: the user's Python function is called every time, and its ops are
+recorded, between the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from jittape.builder import Builder, Symbol, literal
+from jittape.differentiate import Callback, Path, Reverse, TapeView, seen
+from jittape.primitive import recording_with
+from jittape.primitives.broadcast import broadcast
+from jittape.program import Aval
+from jittape.recording.source import user_line
+from jittape.recording.tensor import Tensor, tensor_of
+from jittape.recording.trace import Trace
+from jittape.recording.trie import Node, path_to
+
+__all__ = ["record_gradient"]
+
+Slots = tuple[int, ...]
+
+
+def record_gradient(
+    trace: Trace,
+    targets: Slots,
+    sources: tuple[Slots, ...],
+    seeds: tuple[int | None, ...],
+    view: TapeView,
+    on_new: Callable[[Path, Node], None],
+) -> list[Tensor | None]:
+    """Append the reverse ops to `trace`; the result holds a pending cotangent, or None, for every source.
+
+    Parameters
+    ----------
+    trace : Trace
+    targets : tuple of int
+        Slots whose gradients are summed.
+    sources : tuple of tuples of int
+        For every source its slots; a Variable has one for each version read.
+    seeds : tuple of int or None
+        For every target the slot of the cotangent to begin with; None stands for ones.
+    view : TapeView
+        What the tape saw.
+    on_new : callable
+        Called with the path and the finished node when this gradient is asked for the first time.
+    """
+    path: Path | None = None
+    key: tuple[Any, ...] = ("gradient", targets, sources, seeds, view)
+    node = trace.node.children.get(key)
+    if node is None:
+        path = path_to(trace.node)
+        node = _derive(trace, key, path)
+    trace.node = node
+    while node.callback is not None:
+        node = _after_callback(trace, node)
+    if path is not None:
+        on_new(path, node)
+    return [_pending(trace, result) for result in node.results or ()]
+
+
+def _pending(trace: Trace, result: tuple[int, Aval] | None) -> Tensor | None:
+    if result is None:
+        return None
+    tensor = Tensor(trace, *result)
+    trace.pending.append(ref(tensor))
+    return tensor
+
+
+def _derive(trace: Trace, key: tuple[Any, ...], path: Path) -> Node:
+    """The node for the first part of a gradient: up to the end or to the first Python function."""
+    _, targets, sources, seeds, view = key
+    tracked = seen(path, view)
+    flat = [slot for slots in sources for slot in slots]
+    reverse = Reverse.between(path, tracked, targets, flat)
+    builder = Builder(trace.node.n_slots, user_line())
+    reachable = {op.out for op, _ in reverse.steps} | {slot for slot in flat if slot in tracked.slots}
+    for slot, seed in zip(targets, seeds, strict=True):
+        if slot in reachable:
+            reverse.seed(builder, slot, _seed(builder, path, slot, seed))
+    return _run_on(trace, key, reverse, builder, sources)
+
+
+def _seed(builder: Builder, path: Path, slot: int, seed: int | None) -> Symbol:
+    aval = path.avals[slot]
+    if seed is not None:
+        return Symbol(seed, aval)
+    with recording_with(builder):
+        ones: Symbol = broadcast(literal(1, aval.dtype), aval.shape)
+    return ones
+
+
+def _run_on(trace: Trace, key: tuple[Any, ...], reverse: Reverse, builder: Builder, sources: tuple[Slots, ...]) -> Node:
+    """Walk on and put what the walk appended into the trie as the child for `key`."""
+    node = Node(trace.node)
+    node.source = builder.source
+    node.callback = reverse.run(builder)
+    if node.callback is not None:
+        node.reverse = (reverse, sources)
+    else:
+        node.results = tuple([_total(reverse, builder, slots) for slots in sources])
+    return trace.attach(key, node, builder)
+
+
+def _total(reverse: Reverse, builder: Builder, slots: Slots) -> tuple[int, Aval] | None:
+    """The cotangent of one source: the sum over its versions."""
+    parts = [reverse.cotangents[slot] for slot in slots if slot in reverse.cotangents]
+    if not parts:
+        return None
+    total = parts[0]
+    for part in parts[1:]:
+        total = reverse.sum(builder, total, part)
+    return total.slot, total.aval
+
+
+def _after_callback(trace: Trace, node: Node) -> Node:
+    """Call the Python function that `node` stopped at, record its ops and go on behind them."""
+    assert node.callback is not None and node.reverse is not None
+    op = node.callback.op
+    given = _called(trace, node.callback)
+    key = ("after callback", node.callback.slots, given)
+    child = trace.node.children.get(key)
+    if child is None:
+        before, sources = node.reverse
+        reverse = before.copy()
+        builder = Builder(trace.node.n_slots, user_line())
+        symbols = [None if slot is None else Symbol(slot, trace.aval_of(slot)) for slot in given]
+        reverse.supply(builder, op, symbols)
+        child = _run_on(trace, key, reverse, builder, sources)
+    trace.node = child
+    return child
+
+
+def _called(trace: Trace, callback: Callback) -> tuple[int | None, ...]:
+    """Call the Python function; the slots of what it gave."""
+    upstream = []
+    for slot, cotangent in zip(callback.slots, callback.cotangents, strict=True):
+        if cotangent is None:
+            aval = trace.aval_of(slot)
+            upstream.append(tensor_of(np.zeros(aval.shape, aval.dtype)))
+        else:
+            upstream.append(Tensor(trace, cotangent.slot, cotangent.aval))
+            trace.adopt(upstream[-1])
+    tensors = trace.callbacks[callback.slots[0]](*upstream)
+    return tuple([None if t is None else trace.enter(t) for t in tensors])

@@ -1,0 +1,184 @@
+"""The trie of all op lists seen before. The path to a node is the graph signature.
+
+An edge stands for one call of a user-level function, or for one gradient: the key says which function on which slots
+with which static parameters, and the child holds the ops that it stands for. So what a call records, infers and checks
+is worked out once; after that it is one dictionary look-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jittape.config import config
+from jittape.differentiate import Callback, Path, Reverse
+from jittape.program import Aval, Op, Program, SourceLine, dead_code_removed
+
+if TYPE_CHECKING:
+    from jittape.runtime.path import PathExecutable
+
+__all__ = ["Node", "ScalarInput", "Trie", "cut_program", "path_to", "trie"]
+
+ScalarInput = tuple[int, np.dtype[Any]]
+"""Which Python scalar of a call becomes an input slot, and in which dtype."""
+
+
+class Node:
+    """The op list up to here, as what the last edge added to the parent's.
+
+    Attributes
+    ----------
+    inputs : tuple of (slot, Aval, trainable or None)
+        Input slots that the edge added; `trainable` is None for what is no Variable.
+    scalars : tuple of ScalarInput
+        The last of these inputs, which are Python scalars of the call.
+    ops, op_avals : tuples of Op and Aval
+        What the edge added to the list, and what each gives.
+    slot, aval : int, Aval
+        The result of the call; `results` has them all where the call gave a tuple.
+    n_slots, n_inputs, n_ops : int
+        Totals from the root.
+    callback, reverse
+        Where a gradient waits for a Python function: for which op, and the walk to go on with.
+    executables : dict
+        What runs when the trace is flushed here, by (slots needed, slots at hand).
+    """
+
+    __slots__ = (
+        "aval",
+        "callback",
+        "children",
+        "executables",
+        "inputs",
+        "n_inputs",
+        "n_ops",
+        "n_slots",
+        "op_avals",
+        "ops",
+        "parent",
+        "results",
+        "reverse",
+        "scalars",
+        "slot",
+        "source",
+        "stamp",
+    )
+
+    def __init__(self, parent: Node | None) -> None:
+        self.parent = parent
+        self.children: dict[Any, Node] = {}
+        self.executables: dict[tuple[tuple[int, ...], tuple[int, ...]], PathExecutable] = {}
+        self.inputs: tuple[tuple[int, Aval, bool | None], ...] = ()
+        self.scalars: tuple[ScalarInput, ...] = ()
+        self.ops: tuple[Op, ...] = ()
+        self.op_avals: tuple[Aval, ...] = ()
+        self.results: tuple[tuple[int, Aval] | None, ...] | None = None
+        self.slot = -1
+        self.aval: Aval | None = None
+        self.n_slots = parent.n_slots if parent is not None else 0
+        self.n_inputs = parent.n_inputs if parent is not None else 0
+        self.n_ops = parent.n_ops if parent is not None else 0
+        self.source: SourceLine | None = None
+        self.stamp = 0
+        self.callback: Callback | None = None
+        self.reverse: tuple[Reverse, tuple[tuple[int, ...], ...]] | None = None
+
+
+class Trie:
+    """All op lists, and the clock by which cold ones are told."""
+
+    def __init__(self) -> None:
+        self._roots: dict[str, Node] = {}
+        self.n_nodes = 0
+        self.clock = 0
+        self.pruned = 0
+
+    def root(self) -> Node:
+        """Where a new trace begins. The default float dtype is structure, so each has a root of its own."""
+        name = config.default_float
+        root = self._roots.get(name)
+        if root is None:
+            root = self._roots.setdefault(name, Node(None))
+        return root
+
+    def added(self, node: Node) -> None:
+        """Count a new node, and drop cold subtrees if there are too many."""
+        node.stamp = self.clock
+        self.n_nodes += 1
+        if self.n_nodes > config.max_trie_nodes:
+            self.prune()
+
+    def touch(self, node: Node) -> None:
+        """Mark the path to `node` as used now."""
+        self.clock += 1
+        node.stamp = self.clock
+
+    def prune(self) -> None:
+        """Drop the half of the nodes that has gone unused the longest.
+
+        A subtree is as warm as its warmest node. A trace on a dropped path goes on undisturbed, as nodes know their
+        parents; the path is just not found again.
+        """
+        order = list(self._walk())
+        warmth: dict[int, int] = {}
+        for node in reversed(order):
+            warmth[id(node)] = max([node.stamp, *(warmth[id(child)] for child in node.children.values())])
+        limit = sorted(warmth.values())[len(order) // 2]
+        for node in order:
+            for key, child in list(node.children.items()):
+                if warmth[id(child)] <= limit:
+                    del node.children[key]
+        before = self.n_nodes
+        self.n_nodes = sum(1 for _ in self._walk())
+        self.pruned += before - self.n_nodes
+
+    def clear(self) -> None:
+        """Forget all paths."""
+        self._roots.clear()
+        self.n_nodes = 0
+
+    def _walk(self) -> Iterator[Node]:
+        """All nodes below the roots, parents first."""
+        stack = [child for root in self._roots.values() for child in root.children.values()]
+        yield from self._roots.values()
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(node.children.values())
+
+
+trie = Trie()
+
+
+def path_to(node: Node) -> Path:
+    """The whole op list from the root to `node`."""
+    chain: list[Node] = []
+    at: Node | None = node
+    while at is not None:
+        chain.append(at)
+        at = at.parent
+    inputs: list[int] = []
+    ops: list[Op] = []
+    avals: dict[int, Aval] = {}
+    variables: dict[int, bool] = {}
+    for step in reversed(chain):
+        for slot, aval, trainable in step.inputs:
+            inputs.append(slot)
+            avals[slot] = aval
+            if trainable is not None:
+                variables[slot] = trainable
+        for op, aval in zip(step.ops, step.op_avals, strict=True):
+            ops.append(op)
+            avals[op.out] = aval
+            if op.primitive.reads_variable:
+                variables[op.out] = dict(op.params)["trainable"]
+    return Path(tuple(inputs), tuple(ops), avals, variables)
+
+
+def cut_program(path: Path, needed: tuple[int, ...], at_hand: tuple[int, ...]) -> Program:
+    """The ops of `path` that compute the slots in `needed`, starting from the inputs and the slots `at_hand`."""
+    cut = set(at_hand)
+    ops = tuple([op for op in path.ops if op.out not in cut])
+    return dead_code_removed(Program(path.inputs + at_hand, ops, needed, path.avals), keep_inputs=False)

@@ -1,0 +1,296 @@
+"""`Variable`: a value that a program may change, watched by tapes when it is read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.dtypes import as_dtype
+from jittape.primitive import Primitive, active_recorder
+from jittape.primitives import arithmetic, index, scatter
+from jittape.primitives.custom import identity
+from jittape.program import Aval
+from jittape.recording.convert import cast_to_dtype, constant, convert_to_tensor
+from jittape.recording.tensor import Operators, Tensor, TensorRef
+from jittape.runtime.buffers import Buffer
+
+__all__ = ["IndexedSlices", "Variable", "read_variable_op"]
+
+_serial = itertools.count()
+
+read_variable_op = Primitive(
+    "read_variable",
+    result=lambda x, *, trainable: x,
+    evaluate=lambda x, *, trainable: x,
+    gradient_stops="the Variable was assigned, which a gradient does not flow through",
+    simplified=lambda op, producers: op.args[0],
+    reads_variable=True,
+)
+
+
+class IndexedSlices(NamedTuple):
+    """Rows of a larger value: ``values[i]`` belongs at ``indices[i]`` along the first axis."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any = None
+
+
+class Variable(Operators):
+    """A value that can be assigned. Reading it is recorded; a tape watches trainable Variables that are read.
+
+    Parameters
+    ----------
+    initial_value : tensor-like or callable
+        As for `constant`; a callable without arguments is called.
+    trainable : bool, default True
+        Whether tapes watch it by themselves.
+    name : str, optional
+        Shown when printed.
+    dtype : dtype, optional
+        The value is cast to it.
+    constraint : callable, optional
+        Applied to the new value by optimizers after an update.
+    shape : tuple of int, optional
+        Must be the shape of the value.
+
+    Notes
+    -----
+    The dtype and shape never change. ``v += x`` is ``v.assign_add(x)``. An assignment is recorded and runs together with
+    the step that it belongs to; no gradient flows through it.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> v = jt.Variable([1.0, 2.0], name="v")
+    >>> v.assign_add([1.0, 1.0])
+    <jt.Variable 'v:0' shape=(2,) dtype=float32, numpy=array([2., 3.], dtype=float32)>
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_assigned_in",
+        "_aval",
+        "_buffer",
+        "_marker",
+        "_serial",
+        "_slot",
+        "_trace",
+        "constraint",
+        "_trainable",
+        "name",
+    )
+
+    def __init__(
+        self,
+        initial_value: Any,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        constraint: Callable[[Any], Any] | None = None,
+        shape: Any = None,
+    ) -> None:
+        if callable(initial_value) and not isinstance(initial_value, Operators):
+            initial_value = initial_value()
+        if initial_value is None:
+            raise ValueError("Variable needs an initial_value: a number, an array, a tensor or a callable")
+        tensor = _initial(initial_value, dtype)
+        if shape is not None and tuple(shape) != tensor.shape:
+            raise ValueError(f"The initial value's shape ({tensor.shape}) is not the given shape ({tuple(shape)})")
+        self._aval: Aval = tensor.aval
+        self._buffer: Buffer = tensor._computed()
+        self._trace: Any = None
+        self._slot = -1
+        self._assigned_in: Any = None
+        self._marker: Any = None
+        self._serial = next(_serial)
+        self._trainable = bool(trainable)
+        self.name = f"{name or 'Variable'}:0"
+        self.constraint = constraint
+
+    @property
+    def trainable(self) -> bool:
+        """Whether tapes watch it by themselves; settled when it is made."""
+        return self._trainable
+
+    # ---- reading -------------------------------------------------------------------------------------------------------
+
+    def value(self) -> Tensor:
+        """The value now, as a tensor: a recorded read, which later assignments do not change."""
+        tensor: Tensor = identity(self)
+        return tensor
+
+    def read_value(self) -> Tensor:
+        """As `value`, under TensorFlow's other name."""
+        return self.value()
+
+    def initialized_value(self) -> Tensor:
+        """As `value`: a Variable of jittape always has one."""
+        return self.value()
+
+    def ref(self) -> TensorRef:
+        """A hashable stand-in, for dictionaries and sets; `deref` gives the Variable back."""
+        return TensorRef(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        part = index.getitem(self, key)
+        part._origin = (self, key)
+        return part
+
+    def _computed(self) -> Buffer:
+        if self._assigned_in is not None:
+            self._assigned_in.flush()
+        return self._buffer
+
+    # ---- assigning -----------------------------------------------------------------------------------------------------
+
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Variable:
+        """Give the Variable a new value.
+
+        Parameters
+        ----------
+        value : tensor-like
+            Of the Variable's shape; its dtype must cast to the Variable's by NumPy's "same kind" rule.
+        use_locking, name, read_value
+            Accepted for TensorFlow's sake.
+
+        Returns
+        -------
+        Variable
+            This one.
+
+        Raises
+        ------
+        ValueError
+            If the shape is another one. Nothing has changed then.
+        TypeError
+            If the dtype does not cast.
+        """
+        if isinstance(value, Operators):
+            tensor = value.value() if isinstance(value, Variable) else value
+        else:
+            tensor = convert_to_tensor(value, dtype_hint=self.dtype)
+        fitted = self._fitted(tensor)
+        if fitted._buffer is not None and fitted._trace is None:
+            self._set(fitted._computed())
+        else:
+            active_recorder().assign(self, fitted)  # type: ignore[attr-defined]
+        return self
+
+    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Variable:
+        """Add `delta` to the value; otherwise as `assign`."""
+        return self._assign_result(arithmetic.add(self, delta))
+
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Variable:
+        """Subtract `delta` from the value; otherwise as `assign`."""
+        return self._assign_result(arithmetic.subtract(self, delta))
+
+    def _assign_result(self, tensor: Tensor) -> Variable:
+        active_recorder().assign(self, self._fitted(tensor))  # type: ignore[attr-defined]
+        return self
+
+    def _fitted(self, tensor: Tensor) -> Tensor:
+        """`tensor` as it can be assigned, or an error."""
+        if tensor._aval is self._aval or tensor._aval == self._aval:
+            return tensor
+        if tensor.shape != self.shape:
+            raise ValueError(
+                f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable shape {self.shape}, "
+                f"and the assigned value shape {tensor.shape} are incompatible."
+            )
+        if not np.can_cast(tensor.dtype, self.dtype, "same_kind"):
+            raise TypeError(
+                f"Cannot assign value to variable '{self.name}': a {tensor.dtype.name} value does not cast to "
+                f"{self.dtype.name} by the same-kind rule; use jt.cast(value, {self.dtype.name!r})"
+            )
+        fitted: Tensor = cast_to_dtype(tensor, self.dtype)
+        return fitted
+
+    def _set(self, buffer: Buffer) -> None:
+        """Take a computed value at once; what was recorded before keeps the old one."""
+        if self._assigned_in is not None:
+            self._assigned_in.forget_assignment(self)
+        self._adopt(buffer)
+
+    def _adopt(self, buffer: Buffer) -> None:
+        """The assignment has run."""
+        self._buffer = buffer
+        self._forget_assignment()
+
+    def _forget_assignment(self) -> None:
+        """No assignment is pending any more; the next read is a new input."""
+        self._assigned_in = None
+        self._trace = None
+        self._slot = -1
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._assign_result(index.setitem(self, key, value))
+
+    def __iadd__(self, other: Any) -> Any:
+        return self.assign_add(other)
+
+    def __isub__(self, other: Any) -> Any:
+        return self.assign_sub(other)
+
+    def __imul__(self, other: Any) -> Any:
+        return self._assign_result(arithmetic.multiply(self, other))
+
+    def __itruediv__(self, other: Any) -> Any:
+        return self._assign_result(arithmetic.divide(self, other))
+
+    # ---- scattering ----------------------------------------------------------------------------------------------------
+
+    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Variable:
+        """Add ``sparse_delta.values`` to the rows that ``sparse_delta.indices`` name; repeated rows add up."""
+        return self._assign_result(scatter.scatter_add(self, sparse_delta.indices, sparse_delta.values))
+
+    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Variable:
+        """Subtract ``sparse_delta.values`` from the rows that ``sparse_delta.indices`` name."""
+        return self._assign_result(scatter.scatter_sub(self, sparse_delta.indices, sparse_delta.values))
+
+    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Variable:
+        """Replace the rows that ``sparse_delta.indices`` name."""
+        return self._assign_result(scatter.scatter_update(self, sparse_delta.indices, sparse_delta.values))
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Add `updates` at `indices`, as `jt.tensor_scatter_nd_add` does."""
+        return self._assign_result(scatter.tensor_scatter_nd_add(self, indices, updates))
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Subtract `updates` at `indices`."""
+        return self._assign_result(scatter.tensor_scatter_nd_sub(self, indices, updates))
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Put `updates` at `indices`."""
+        return self._assign_result(scatter.tensor_scatter_nd_update(self, indices, updates))
+
+    # ---- printing and copying ------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        array = self.numpy()
+        text = str(array) if array.ndim == 0 else repr(array)
+        return f"<jt.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text}>"
+
+    def __deepcopy__(self, memo: Any) -> Variable:
+        return _unpickled(*self._state())
+
+    def __reduce__(self) -> Any:
+        return _unpickled, self._state()
+
+    def _state(self) -> tuple[Any, ...]:
+        return np.array(self.numpy()), self.trainable, self.name.rpartition(":")[0], self.constraint
+
+
+def _unpickled(array: np.ndarray[Any, Any], trainable: bool, name: str, constraint: Any) -> Variable:
+    return Variable(array, trainable, name, constraint=constraint)
+
+
+def _initial(value: Any, dtype: Any) -> Tensor:
+    """The first value of a Variable: cast where a dtype is given."""
+    if not isinstance(value, Operators):
+        return constant(value, dtype)
+    tensor = convert_to_tensor(value)
+    return tensor if dtype is None else cast_to_dtype(tensor, as_dtype(dtype))

@@ -1,0 +1,1 @@
+"""Memory and execution: buffers, and executables that run a program on them."""

@@ -1,0 +1,317 @@
+"""`CompiledExecutable`: a program as a table of kernel calls, ready to run on buffers.
+
+Running is: write addresses and scalars into the *slot table* with one `struct` call, and let the driver walk the table
+of kernels. All that can be prepared is prepared: temporaries have their place in an arena, results are mostly buffers
+handed out earlier that nobody holds any more. What belongs to one run at a time is a `_Workspace`; every thread that
+runs takes one of its own.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from jittape.compile.driver import driver
+from jittape.compile.emit import registry
+from jittape.compile.kernel import Kernel
+from jittape.compile.schedule import ALIGNMENT, KernelStep, NumpyStep, Schedule, schedule
+from jittape.errors import ProgramError
+from jittape.program import Aval, Program
+from jittape.runtime.buffers import Buffer, allocate
+
+__all__ = ["CompiledExecutable", "UsedKernel"]
+
+Input = Buffer | bool | int | float | complex
+
+CELL = 8
+"""Bytes of an entry of the slot table."""
+RING = 3
+"""So many buffers handed out earlier are remembered for a result; a training loop needs two, old value and new."""
+
+_SCALAR_FORMATS = {"b1": "?7x", "f2": "e6x", "f4": "f4x", "f8": "d"} | {
+    "i1": "b7x",
+    "i2": "h6x",
+    "i4": "i4x",
+    "i8": "q",
+    "u1": "B7x",
+    "u2": "H6x",
+    "u4": "I4x",
+    "u8": "Q",
+}
+
+
+@dataclass(frozen=True)
+class UsedKernel:
+    """A kernel of an executable, and whether it had been compiled before."""
+
+    kernel: Kernel
+    found: bool
+
+    @property
+    def name(self) -> str:
+        return self.kernel.name
+
+    @property
+    def listing(self) -> str:
+        return self.kernel.listing
+
+    @property
+    def loops(self) -> int:
+        return self.kernel.loops
+
+
+class CompiledExecutable:
+    """A program, scheduled and compiled.
+
+    Parameters
+    ----------
+    program : Program
+        Simplified, without dead code.
+    scalar_inputs : frozenset of int
+        Input slots of shape () that `run` gets as Python scalars.
+    """
+
+    def __init__(self, program: Program, scalar_inputs: frozenset[int]) -> None:
+        self.program = program
+        self.schedule: Schedule = schedule(program)
+        self.scalar_inputs = scalar_inputs
+        self.kernels = self._compile()
+        self._layout = _Layout(program, scalar_inputs, self.schedule)
+        self._segments = _segments(self.schedule, self._layout)
+        self._drive = driver()
+        self._free: list[_Workspace] = []
+
+    @property
+    def steps(self) -> tuple[KernelStep | NumpyStep, ...]:
+        """What runs, in order; each step knows the ops that it covers."""
+        return self.schedule.steps
+
+    @property
+    def listing(self) -> str:
+        """The listings of all kernels."""
+        return "\n\n".join(kernel.listing for kernel in self.kernels)
+
+    def run(self, inputs: list[Input]) -> list[Buffer]:
+        """Compute the outputs.
+
+        Parameters
+        ----------
+        inputs : list
+            One for each input of the program: a Python scalar for the slots in `scalar_inputs`, else a buffer of the
+            declared shape and dtype.
+
+        Returns
+        -------
+        list of Buffer
+            One for each output of the program.
+        """
+        try:
+            workspace = self._free.pop()
+        except IndexError:
+            workspace = _Workspace(self.schedule, self._layout)
+        try:
+            results = workspace.fill(inputs)
+            for segment in self._segments:
+                if type(segment) is _Calls:
+                    self._drive(segment.address, workspace.address)
+                else:
+                    workspace.evaluate(segment, inputs, results)
+        finally:
+            self._free.append(workspace)
+        return results if self._layout.plain_outputs else self._outputs(inputs, results)
+
+    def _outputs(self, inputs: list[Input], results: list[Buffer]) -> list[Buffer]:
+        """The outputs where some are inputs or asked for twice."""
+        count = len(inputs)
+        outputs: list[Buffer] = []
+        for slot, storage in zip(self.program.outputs, self.schedule.outputs, strict=True):
+            value = inputs[storage] if storage < count else results[storage - count]
+            if not isinstance(value, Buffer):
+                value = Buffer(_array_of(value, self.program.avals[slot].dtype))
+            outputs.append(value)
+        return outputs
+
+    def _compile(self) -> tuple[UsedKernel, ...]:
+        kernels = {s.kernel.name: s.kernel for s in self.schedule.steps if isinstance(s, KernelStep)}
+        _, fresh = registry.addresses(kernels.values())
+        return tuple(UsedKernel(kernel, name not in fresh) for name, kernel in kernels.items())
+
+
+class _Layout:
+    """Where in the slot table things stand.
+
+    First one cell for every input (an address, or the raw value of a scalar), then the addresses of results: these change
+    from run to run. Then the addresses of temporaries and of the scalars' cells.
+    """
+
+    def __init__(self, program: Program, scalar_inputs: frozenset[int], schedule: Schedule) -> None:
+        self.count = len(program.inputs)
+        self.results = schedule.results
+        self.scalar_dtypes = [
+            program.avals[slot].dtype if slot in scalar_inputs else None for slot in program.inputs
+        ]
+        # A complex scalar does not fit a cell; it becomes a 0-d array when it comes.
+        self.boxed = [i for i, d in enumerate(self.scalar_dtypes) if d is not None and d.kind == "c"]
+        formats = []
+        for i, dtype in enumerate(self.scalar_dtypes):
+            raw = dtype is not None and i not in self.boxed
+            formats.append(_SCALAR_FORMATS[f"{dtype.kind}{dtype.itemsize}"] if raw and dtype else "Q")
+        self.raw = [i for i, text in enumerate(formats) if text != "Q" or i in self.unsigned_scalars()]
+        self.is_raw = [i in self.raw for i in range(self.count)]
+        self.arrays_only = not self.raw
+        self.pack_into = struct.Struct("=" + "".join(formats) + "Q" * len(self.results)).pack_into
+        first = self.count + len(self.results)
+        self.temporaries = first
+        self.scalar_pointers = first + len(schedule.offsets)
+        self.cells = self.scalar_pointers + len(self.raw)
+        self.cell_of = list(range(self.scalar_pointers))
+        for position, i in enumerate(self.raw):
+            self.cell_of[i] = self.scalar_pointers + position
+        self.plain_outputs = schedule.outputs == tuple(range(self.count, first))
+
+    def unsigned_scalars(self) -> list[int]:
+        """uint64 scalars have the same format as an address."""
+        return [i for i, d in enumerate(self.scalar_dtypes) if d is not None and d == np.uint64]
+
+
+class _Workspace:
+    """What one run at a time uses: the slot table, the arena, and buffers handed out earlier."""
+
+    def __init__(self, schedule: Schedule, layout: _Layout) -> None:
+        self._layout = layout
+        self._table = _aligned(max(1, layout.cells) * CELL)
+        self._arena = _aligned(max(1, schedule.arena))
+        self.address = _address(self._table)
+        arena = _address(self._arena)
+        cells = self._table.view(np.int64)
+        for i, offset in enumerate(schedule.offsets):
+            cells[layout.temporaries + i] = arena + offset
+        for position, i in enumerate(layout.raw):
+            cells[layout.scalar_pointers + position] = self.address + CELL * i
+        self._offsets = schedule.offsets
+        self._rings: list[tuple[Aval, list[Buffer]]] = [(aval, []) for aval in layout.results]
+
+    def fill(self, inputs: list[Input]) -> list[Buffer]:
+        """Write addresses and scalars into the slot table; returns the buffers for the results."""
+        layout = self._layout
+        results = [_unheld(ring) or _handed_out(ring, aval) for aval, ring in self._rings]
+        if layout.boxed:
+            inputs = list(inputs)
+            for i in layout.boxed:
+                inputs[i] = Buffer(_array_of(inputs[i], layout.scalar_dtypes[i]))
+        values: list[Any] = [x if raw else x.address for x, raw in zip(inputs, layout.is_raw, strict=True)]  # type: ignore[union-attr]
+        try:
+            layout.pack_into(self._table, 0, *values, *[b.address for b in results])
+        except (struct.error, OverflowError):
+            # `struct` is strict where NumPy rounds to infinity or wraps around.
+            for i in layout.raw:
+                values[i] = _array_of(inputs[i], layout.scalar_dtypes[i]).item()
+            layout.pack_into(self._table, 0, *values, *[b.address for b in results])
+        return results
+
+    def evaluate(self, step: NumpyStep, inputs: list[Input], results: list[Buffer]) -> None:
+        """Run a NumPy step."""
+        arrays = [self._array(s, a, inputs, results) for s, a in zip(step.storages, step.avals, strict=True)]
+        value = np.asarray(step.op.primitive.evaluate(*arrays, **dict(step.op.params)))
+        aval = step.result_aval
+        if value.shape != aval.shape or value.dtype != aval.dtype:
+            raise ProgramError(
+                f"{step.op.primitive.name} computed {value.dtype}{value.shape} where its rule says {aval}"
+            )
+        np.copyto(self._array(step.result, aval, inputs, results), value)
+
+    def _array(
+        self, storage: int, aval: Aval, inputs: list[Input], results: list[Buffer]
+    ) -> np.ndarray[Any, Any]:
+        """The memory of a storage as an array."""
+        layout = self._layout
+        if storage < layout.count:
+            value = inputs[storage]
+            if not isinstance(value, Buffer):
+                return _array_of(value, layout.scalar_dtypes[storage])
+            return value.array.reshape(aval.shape)
+        if storage < layout.temporaries:
+            return results[storage - layout.count].array.reshape(aval.shape)
+        offset = self._offsets[storage - layout.temporaries]
+        return self._arena[offset : offset + aval.nbytes].view(aval.dtype).reshape(aval.shape)
+
+
+def _unheld(ring: list[Buffer]) -> Buffer | None:
+    """A buffer handed out earlier that nobody else holds and the user never saw.
+
+    Three references are ours: the ring's, the loop variable's and the argument's. An array derived from the buffer's, for
+    example a broadcast operand of a NumPy evaluation, holds the array but not the buffer: so the array's references count
+    as well.
+    """
+    for buffer in ring:
+        if getrefcount(buffer) == 3 and not buffer.exposed and getrefcount(buffer.array) == 2:
+            return buffer
+    return None
+
+
+def _handed_out(ring: list[Buffer], aval: Aval) -> Buffer:
+    """A fresh buffer, remembered in the ring in place of one that the user has seen, or of the oldest."""
+    buffer = allocate(aval)
+    ring[:] = [b for b in ring if not b.exposed][-(RING - 1) :] + [buffer]
+    return buffer
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """Kernel calls in a row: the driver's table and what it points to."""
+
+    address: int
+    memory: tuple[np.ndarray[Any, Any], ...]
+
+
+def _segments(schedule: Schedule, layout: _Layout) -> list[_Calls | NumpyStep]:
+    """The steps with runs of kernels joined to tables."""
+    segments: list[_Calls | NumpyStep] = []
+    run: list[KernelStep] = []
+    for step in schedule.steps:
+        if isinstance(step, KernelStep):
+            run.append(step)
+            continue
+        if run:
+            segments.append(_calls(run, layout))
+            run = []
+        segments.append(step)
+    if run:
+        segments.append(_calls(run, layout))
+    return segments
+
+
+def _calls(steps: list[KernelStep], layout: _Layout) -> _Calls:
+    addresses, _ = registry.addresses([step.kernel for step in steps])
+    slots = np.array([layout.cell_of[s] for step in steps for s in step.storages], np.int32)
+    sizes = np.array([n for step in steps for n in step.sizes] or [0], np.int64)
+    table = [len(steps)]
+    slot, size = _address(slots), _address(sizes)
+    for step, address in zip(steps, addresses, strict=True):
+        table += [address, slot, size]
+        slot += 4 * len(step.storages)
+        size += 8 * len(step.sizes)
+    calls = np.array(table, np.int64)
+    return _Calls(_address(calls), (calls, slots, sizes))
+
+
+def _aligned(nbytes: int) -> np.ndarray[Any, Any]:
+    """Bytes that begin at a multiple of `ALIGNMENT`."""
+    raw = np.zeros(nbytes + ALIGNMENT, np.uint8)
+    start = -_address(raw) % ALIGNMENT
+    return raw[start : start + nbytes]
+
+
+def _address(array: np.ndarray[Any, Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
+    """A Python scalar as a 0-d array, rounded or wrapped as a cast does."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.array(value).astype(dtype)

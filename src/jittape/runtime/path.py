@@ -1,0 +1,85 @@
+"""`PathExecutable`: what runs when a trace is flushed at one node of the trie.
+
+The first visit is interpreted, as there is nothing to wait for; a path seen again is compiled. Both start from the same
+program; the interpreter runs it as recorded, the compiler after simplification, so that each can check the other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from jittape.config import config
+from jittape.interpret import interpret
+from jittape.program import Program
+from jittape.runtime.buffers import Buffer, owned
+from jittape.runtime.counters import counters
+from jittape.simplify import simplify
+
+__all__ = ["PathExecutable"]
+
+
+class PathExecutable:
+    """Runs one program: interpreted at first, compiled from the second visit on.
+
+    Parameters
+    ----------
+    program : Program
+        As recorded.
+    picks : sequence of int
+        For every program input, which value of the trace it is: an index into its runtime inputs, or ``-1 - i`` for
+        number `i` of the slots at hand.
+    scalars : frozenset of int
+        Input slots whose value is a Python scalar.
+    """
+
+    __slots__ = ("_compiled", "_picks", "program", "scalars", "visits")
+
+    def __init__(self, program: Program, picks: Sequence[int], scalars: frozenset[int]) -> None:
+        self.program = program
+        self.scalars = scalars
+        self.visits = 0
+        self._picks = tuple(picks)
+        self._compiled: Any = None
+
+    @property
+    def compiled(self) -> Any:
+        """The `CompiledExecutable`, or None while the path has been seen once only."""
+        return self._compiled
+
+    def run(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
+        """One buffer for every output of the program."""
+        values = [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks]
+        self.visits += 1
+        if config.interpret or self.visits == 1:
+            return self._interpret(values)
+        if self._compiled is None:
+            self._compile()
+        counters.compiled_runs += 1
+        results: list[Buffer] = self._compiled.run(values)
+        return results
+
+    def _interpret(self, values: list[Any]) -> list[Buffer]:
+        counters.interpreted_runs += 1
+        arrays = [value.array if isinstance(value, Buffer) else value for value in values]
+        held = {id(array): value for array, value in zip(arrays, values, strict=True) if isinstance(value, Buffer)}
+        outputs: list[Buffer] = []
+        for array in interpret(self.program, arrays):
+            buffer = held.get(id(array))
+            if buffer is None:
+                buffer = held[id(array)] = owned(array)
+            outputs.append(buffer)
+        return outputs
+
+    def _compile(self) -> None:
+        # Numba is imported at the first compilation only: `import jittape` costs NumPy and little more.
+        from jittape.runtime.executable import CompiledExecutable
+
+        began = time.perf_counter()
+        self._compiled = CompiledExecutable(simplify(self.program), self.scalars)
+        found = sum(1 for kernel in self._compiled.kernels if kernel.found)
+        counters.programs_compiled += 1
+        counters.kernels_found += found
+        counters.kernels_compiled += len(self._compiled.kernels) - found
+        counters.compile_seconds += time.perf_counter() - began

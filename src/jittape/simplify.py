@@ -1,0 +1,73 @@
+"""Passes that make a program smaller without changing what it computes.
+
+`simplify` runs them in order and checks the program after each. Only exact rewrites are done: nothing that could change
+a nan, an infinity, the sign of a zero or a rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jittape.program import Op, Program, check, dead_code_removed
+
+__all__ = ["common_subexpressions_merged", "identities_removed", "simplify"]
+
+
+def simplify(program: Program) -> Program:
+    """The program after all passes, each of them checked."""
+    for rewrite in PASSES:
+        program = check(rewrite(program))
+    return program
+
+
+def common_subexpressions_merged(program: Program) -> Program:
+    """Compute equal ops of equal arguments once. Primitives are pure, so equal keys mean equal values."""
+    seen: dict[object, int] = {}
+    replacement: dict[int, int] = {}
+    ops: list[Op] = []
+    for op in program.ops:
+        args = tuple([replacement.get(slot, slot) for slot in op.args])
+        if args != op.args:
+            op = op._replace(args=args)
+        first = seen.setdefault(op.key, op.out)
+        if first == op.out:
+            ops.append(op)
+        else:
+            replacement[op.out] = first
+    outputs = tuple([replacement.get(slot, slot) for slot in program.outputs])
+    return program.replaced(tuple(ops), outputs, program.avals)
+
+
+def identities_removed(program: Program) -> Program:
+    """Drop ops that their own record declares to be the identity for these arguments (`Primitive.simplified`)."""
+    replacement: dict[int, int] = {}
+    producers: dict[int, Op] = {}
+    ops: list[Op] = []
+    for op in program.ops:
+        op = op._replace(args=tuple([replacement.get(slot, slot) for slot in op.args]))
+        same_as = _identity(program, producers, op)
+        if same_as is not None:
+            replacement[op.out] = same_as
+        else:
+            producers[op.out] = op
+            ops.append(op)
+    outputs = tuple([replacement.get(slot, slot) for slot in program.outputs])
+    return program.replaced(tuple(ops), outputs, program.avals)
+
+
+def _identity(program: Program, producers: dict[int, Op], op: Op) -> int | None:
+    """The slot whose value `op` repeats, if its primitive's rule finds one."""
+    if op.primitive.simplified is None:
+        return None
+    same_as = op.primitive.simplified(op, producers)
+    if same_as is not None and program.avals[same_as] != program.avals[op.out]:
+        return None
+    return same_as
+
+
+PASSES: tuple[Callable[[Program], Program], ...] = (
+    dead_code_removed,
+    identities_removed,
+    common_subexpressions_merged,
+    dead_code_removed,
+)

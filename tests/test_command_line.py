@@ -1,0 +1,77 @@
+"""``python -m jittape``: the doctor, the demo in small, and what they say when something is missing."""
+
+import io
+import re
+import subprocess
+import sys
+
+import matplotlib.image
+import pytest
+
+import jittape as jt
+from jittape import doctor
+from jittape.__main__ import main
+
+
+def test_doctor_finds_this_machine_healthy(capsys):
+    assert main(["doctor"]) == 0
+    report = capsys.readouterr().out
+    assert re.search(rf"^jittape +{re.escape(jt.__version__)}$", report, re.MULTILINE)
+    assert re.search(r"^small gradient +compiled, and agrees with NumPy", report, re.MULTILINE)
+    assert len(report.splitlines()) == len(doctor.FINDINGS)
+
+
+def test_doctor_reports_a_broken_part_and_goes_on(monkeypatch):
+    def broken():
+        raise OSError("libgone.so: cannot open shared object file")
+
+    monkeypatch.setattr(doctor, "FINDINGS", (("BLAS", broken), ("Python", doctor.python)))
+    out = io.StringIO()
+    assert not doctor.examine(out)
+    first, second = out.getvalue().splitlines()
+    assert re.fullmatch(r"BLAS +FAILED: OSError: libgone.so: .*", first)
+    assert second.startswith("Python")
+
+
+def test_doctor_sees_a_gradient_that_disagrees(monkeypatch):
+    results = iter([1.0, 2.0, 2.0, 2.0])
+    monkeypatch.setattr(doctor, "small_gradient", lambda x, y: next(results))
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        doctor.compiled_gradient()
+
+
+def test_demo_trains_and_draws(tmp_path, capsys):
+    picture = tmp_path / "digits.png"
+    assert main(["demo", "--epochs", "12", "--output", str(picture)]) == 0
+    said = capsys.readouterr()
+    accuracy = float(re.search(r"accuracy on held-out digits +([\d.]+)", said.out)[1])
+    assert accuracy >= 0.95
+    programs, kernels = re.search(r"made on the way +(\d+) programs, (\d+) kernels", said.out).groups()
+    assert int(programs) >= 1
+    assert int(kernels) >= 1
+    assert str(picture) in said.out
+    assert "loss" in said.err
+    assert matplotlib.image.imread(picture).shape[2] == 4
+    assert jt.config.interpret is False
+
+
+def test_demo_without_its_extra_says_what_to_install(monkeypatch, capsys, tmp_path):
+    for name in [name for name in sys.modules if name.startswith("jittape.demo")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert main(["demo", "--output", str(tmp_path / "digits.png")]) == 1
+    assert "pip install 'jittape[demo]'" in capsys.readouterr().err
+
+
+def test_demo_refuses_a_directory_that_is_not_there_before_it_trains(tmp_path, capsys):
+    assert main(["demo", "--output", str(tmp_path / "gone" / "digits.png")]) == 1
+    assert "there is no directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["dance"], ["demo", "--epochs", "1"]])
+def test_wrong_usage(arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "jittape", *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "usage: python -m jittape" in done.stderr

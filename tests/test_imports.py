@@ -1,0 +1,121 @@
+"""The order of the house: a file may import from files above it, never below; docs/architecture.rst lists them."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import jittape
+
+ROOT = Path(jittape.__file__).parent
+ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.rst"
+
+
+def module_name(path: Path) -> str:
+    """``primitives/shape.py`` -> ``primitives.shape``; a package's ``__init__.py`` -> the package."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+def documented_order() -> list[str]:
+    """The modules as the page lists them; a package itself stands right after its last file."""
+    listing = re.search(
+        r"^\.\. house: begin$(.*)^\.\. house: end$", ARCHITECTURE.read_text("utf-8"), re.M | re.S
+    )
+    assert listing is not None
+    order = [module_name(Path(path)) for path in re.findall(r"^ {4}(\S+\.py) ", listing[1], re.M)]
+    packages = {name.rpartition(".")[0] for name in order} - {""}
+    for package in sorted(packages, key=len, reverse=True):
+        last = max(i for i, name in enumerate(order) if name.startswith(f"{package}."))
+        order.insert(last + 1, package)
+    return order
+
+
+FILES = {module_name(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
+ORDER = documented_order()
+POSITION = {name: position for position, name in enumerate(ORDER)}
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    """An ``if TYPE_CHECKING:`` block, which is never run."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def import_nodes(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Every import statement that can run, those inside functions too."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        elif is_type_checking(child):
+            for alternative in child.orelse:
+                yield from import_nodes(ast.Module([alternative], []))
+        else:
+            yield from import_nodes(child)
+
+
+def imported_names(source: str, importer: str) -> Iterator[str]:
+    """The modules of the package that `source` imports, by their names in `ORDER`."""
+    for node in import_nodes(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            dotted = [alias.name for alias in node.names]
+        else:
+            assert node.level == 0, f"{importer}:{node.lineno}: relative imports are not used here"
+            # "from jittape.primitives import shape" imports the module, "... import Op" the package.
+            dotted = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in dotted:
+            if name.split(".")[0] == "jittape":
+                yield longest_module(name.split(".")[1:])
+
+
+def longest_module(parts: list[str]) -> str:
+    for end in range(len(parts), 0, -1):
+        if ".".join(parts[:end]) in POSITION:
+            return ".".join(parts[:end])
+    return "__init__"
+
+
+def violations(source: str, importer: str) -> list[str]:
+    return [name for name in imported_names(source, importer) if POSITION[name] >= POSITION[importer]]
+
+
+def test_the_page_names_every_file_once():
+    assert sorted(ORDER) == sorted(FILES), "a file came or went: say in docs/architecture.rst where it stands"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_imports_go_upward_only(name):
+    below = violations(FILES[name].read_text(encoding="utf-8"), name)
+    assert not below, f"{name} imports {', '.join(below)}, which stands below it"
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from jittape.program import Op", []),
+        ("import jittape.recording.tape", ["recording.tape"]),
+        ("from jittape.recording.tape import GradientTape", ["recording.tape"]),
+        ("from jittape.recording import tape", ["recording.tape"]),
+        ("import jittape", ["__init__"]),
+        ("from jittape import Variable", ["__init__"]),
+        (
+            "def f():\n    try:\n        from jittape import interpret\n    finally:\n        pass",
+            ["interpret"],
+        ),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from jittape.interpret import run", []),
+        ("if TYPE_CHECKING:\n    pass\nelse:\n    import jittape.interpret", ["interpret"]),
+        ("import numpy, jittapes", []),
+    ],
+)
+def test_a_violation_is_seen(source, found):
+    assert violations(source, "primitive") == found
+
+
+@pytest.mark.parametrize("heavy", ["numba", "llvmlite", "scipy"])
+def test_import_is_light(heavy):
+    program = f"import jittape, sys; print([m for m in sys.modules if m.split('.')[0] == {heavy!r}][:5])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
