@@ -11,6 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
+SPHINX := $(BIN)/sphinx-build -W --keep-going -d docs/_build/doctrees
 PYTEST ?= -n auto --maxprocesses=8
 DEMO ?=
 ASV ?=
@@ -30,11 +31,12 @@ lint: $(VENV)/.has-lint
 	$(BIN)/mypy
 
 docs: $(VENV)/.has-docs
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
-	$(BIN)/sphinx-build -W --keep-going -b doctest docs docs/_build/doctest
+	rm -rf docs/generated
+	$(SPHINX) -E -b html docs docs/_build/html
+	$(SPHINX) -b doctest docs docs/_build/doctest $(wildcard docs/*.rst)
 
 bench: $(VENV)/.has-bench
-	$(BIN)/asv machine --yes --config asv_bench/asv.conf.json
+	$(BIN)/asv machine --yes --config asv_bench/asv.conf.json >/dev/null
 	$(BIN)/asv run --config asv_bench/asv.conf.json --python=same --show-stderr $(ASV)
 
 clean:

@@ -15,6 +15,7 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.viewcode",
 ]
+templates_path = ["_templates"]
 exclude_patterns = ["_build"]
 default_role = "autolink"  # a public name becomes a link, a parameter does not
 nitpicky = False
@@ -24,7 +25,7 @@ autodoc_typehints = "none"  # numpydoc sections name the types
 numpydoc_show_class_members = False
 
 doctest_global_setup = "import numpy as np\nimport jittape as jt"
-doctest_test_doctest_blocks = "default"
+
 
 # Nothing is fetched while building, and nothing while reading.
 html_theme = "pydata_sphinx_theme"

@@ -1,4 +1,4 @@
-"""Make programs out of functions, run them, and take their gradients, without a tape: what the tests of primitives use."""
+"""Make programs out of functions, run them and take their gradients, without a tape: for the tests of primitives."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import Builder, Symbol
+from jittape.builder import Builder, Symbol, literal
 from jittape.differentiate import Path, Reverse, TapeView, seen
 from jittape.interpret import interpret
-from jittape.primitive import recording_with
+from jittape.primitive import active_recorder, recording_with
+from jittape.primitives.broadcast import broadcast
 from jittape.program import Aval, Program, check
+from jittape.runtime.buffers import allocate
+from jittape.runtime.executable import CompiledExecutable
 from jittape.simplify import simplify
 
 Array = np.ndarray[Any, Any]
@@ -56,9 +59,6 @@ def gradient_program(program: Program, wrt: Sequence[int]) -> Program:
 def _or_zeros(builder: Builder, cotangent: Symbol | None, aval: Aval) -> int:
     if cotangent is not None:
         return cotangent.slot
-    from jittape.builder import literal
-    from jittape.primitives.broadcast import broadcast
-
     with recording_with(builder):
         return int(broadcast(literal(0, aval.dtype), aval.shape).slot)
 
@@ -69,7 +69,9 @@ def value(function: Callable[..., Any], *operands: Any) -> Array:
     return interpret(simplify(program_of(function, *operands)), operands)[0]
 
 
-def gradients(function: Callable[..., Any], *operands: Any, wrt: Sequence[int] | None = None, weight: Any = None) -> list[Array]:
+def gradients(
+    function: Callable[..., Any], *operands: Any, wrt: Sequence[int] | None = None, weight: Any = None
+) -> list[Array]:
     """The gradients of ``sum(weight * function(*operands))``; the weight is ones if not given."""
     operands = tuple(np.asarray(x) for x in operands)
     program = program_of(function, *operands)
@@ -91,10 +93,6 @@ def derivative(function: Callable[..., Any], order: int) -> Callable[..., Any]:
 
 
 def _derivative(function: Callable[..., Any]) -> Callable[..., Any]:
-    from jittape.primitive import active_recorder
-    from jittape.primitives.broadcast import broadcast
-    from jittape.builder import literal
-
     def differentiated(x: Symbol) -> Symbol:
         builder = active_recorder()
         assert isinstance(builder, Builder)
@@ -110,3 +108,12 @@ def _derivative(function: Callable[..., Any]) -> Callable[..., Any]:
         return broadcast(literal(0, x.dtype), x.shape) if found is None else found
 
     return differentiated
+
+
+def compiled(program: Program, operands: Sequence[Any]) -> list[Array]:
+    """What the compiled kernels make of a program that has been simplified."""
+    executable = CompiledExecutable(program, frozenset())
+    buffers = [allocate(program.avals[slot]) for slot in program.inputs]
+    for buffer, operand in zip(buffers, operands, strict=True):
+        buffer.array[...] = operand
+    return [buffer.array.copy() for buffer in executable.run(list(buffers))]

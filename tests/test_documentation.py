@@ -1,20 +1,28 @@
-"""The Python examples of the Markdown files at the root run as they stand there."""
+"""What the documentation says is so: its examples run as they stand there, and no public name is left out."""
 
 import re
+from collections import defaultdict
+from enum import EnumType
 from pathlib import Path
+from types import FunctionType
 
+import numpy as np
 import pytest
+
+import jittape as jt
+import test_primitives
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
+LISTED = set(re.findall(r"^   (\S+)$", (ROOT / "docs" / "api.rst").read_text(encoding="utf-8"), re.MULTILINE))
+
 
 def run_examples(name):
     """Run every Python block of a file in one namespace, which is returned."""
-    text = (ROOT / name).read_text(encoding="utf-8")
-    namespace = {"__name__": "__main__"}
-    blocks = EXAMPLE.findall(text)
+    blocks = EXAMPLE.findall((ROOT / name).read_text(encoding="utf-8"))
     assert blocks, f"{name} has no example any more"
+    namespace = {"__name__": "__main__"}
     for block in blocks:
         exec(compile(block, name, "exec"), namespace)
     return namespace
@@ -25,6 +33,29 @@ def test_readme(capsys):
     assert capsys.readouterr().out == "y = 3.00 x + 2.00\n"
 
 
-@pytest.mark.parametrize("name", ["CONTRIBUTING.md"])
-def test_contributing(name):
-    run_examples(name)
+def test_the_op_of_contributing_passes_the_tests_of_every_op(capsys):
+    row = run_examples("CONTRIBUTING.md")["row"]
+    assert "logcosh" in capsys.readouterr().out
+    operands = row.sample(np.random.default_rng(0))
+    for dtype in row.dtypes:
+        for edge in (operands, *row.edges):
+            test_primitives.assert_value(row, edge, dtype)
+            test_primitives.assert_compiled(row, edge, dtype)
+    test_primitives.test_gradient_against_differences(row)
+
+
+def public_names():
+    """Every class and function that a user can reach, with the dotted names it goes by."""
+    names = defaultdict(set)
+    for module in (jt, jt.bitwise, jt.linalg, jt.math, jt.nn, jt.optimizers, jt.random):
+        prefix = module.__name__.partition(".")[2]
+        for name in getattr(module, "__all__", vars(module)):
+            value = getattr(module, name)
+            if not name.startswith("_") and value.__class__ in (type, EnumType, FunctionType):
+                names[value].add(f"{prefix}.{name}".lstrip("."))
+    return names.items()
+
+
+@pytest.mark.parametrize("names", [names for value, names in public_names()], ids=min)
+def test_the_reference_lists(names):
+    assert names & LISTED, f"add one of {sorted(names)} to docs/api.rst"

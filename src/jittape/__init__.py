@@ -12,20 +12,15 @@ Examples
 jt.Tensor(6.0, shape=(), dtype=float32)
 """
 
+from jittape import bitwise as bitwise
 from jittape import linalg as linalg
 from jittape import math as math
 from jittape import nn as nn
 from jittape import optimizers as optimizers
 from jittape import random as random
 from jittape.config import config as config
-from jittape.errors import CompileError as CompileError
-from jittape.errors import DTypeError as DTypeError
-from jittape.errors import NoGradientError as NoGradientError
-from jittape.errors import ProgramError as ProgramError
-from jittape.errors import ShapeError as ShapeError
-from jittape.errors import TapeUsageWarning as TapeUsageWarning
-from jittape.errors import UnconnectedGradientWarning as UnconnectedGradientWarning
 from jittape.dtypes import as_dtype as as_dtype
+from jittape.dtypes import bool_ as bool
 from jittape.dtypes import complex64 as complex64
 from jittape.dtypes import complex128 as complex128
 from jittape.dtypes import double as double
@@ -41,13 +36,25 @@ from jittape.dtypes import uint8 as uint8
 from jittape.dtypes import uint16 as uint16
 from jittape.dtypes import uint32 as uint32
 from jittape.dtypes import uint64 as uint64
-from jittape.dtypes import bool_ as bool
+from jittape.errors import CompileError as CompileError
+from jittape.errors import DTypeError as DTypeError
+from jittape.errors import NoGradientError as NoGradientError
+from jittape.errors import ProgramError as ProgramError
+from jittape.errors import ShapeError as ShapeError
+from jittape.errors import TapeUsageWarning as TapeUsageWarning
+from jittape.errors import UnconnectedGradientWarning as UnconnectedGradientWarning
+from jittape.inspect import Explanation as Explanation
+from jittape.inspect import explain as explain
+from jittape.inspect import reset_stats as reset_stats
+from jittape.inspect import stats as stats
 from jittape.module import Module as Module
 from jittape.primitives.arithmetic import add as add
 from jittape.primitives.arithmetic import add_n as add_n
 from jittape.primitives.arithmetic import divide as divide
+from jittape.primitives.arithmetic import divide as truediv
 from jittape.primitives.arithmetic import divide_no_nan as divide_no_nan
 from jittape.primitives.arithmetic import floor_divide as floor_divide
+from jittape.primitives.arithmetic import floor_divide as floordiv
 from jittape.primitives.arithmetic import mod as mod
 from jittape.primitives.arithmetic import multiply as multiply
 from jittape.primitives.arithmetic import multiply_no_nan as multiply_no_nan
@@ -55,8 +62,6 @@ from jittape.primitives.arithmetic import negative as negative
 from jittape.primitives.arithmetic import square as square
 from jittape.primitives.arithmetic import squared_difference as squared_difference
 from jittape.primitives.arithmetic import subtract as subtract
-from jittape.primitives.arithmetic import floor_divide as floordiv
-from jittape.primitives.arithmetic import divide as truediv
 from jittape.primitives.bits import bitwise_and as bitwise_and
 from jittape.primitives.bits import bitwise_or as bitwise_or
 from jittape.primitives.bits import bitwise_xor as bitwise_xor
@@ -66,6 +71,8 @@ from jittape.primitives.bits import is_inf as is_inf
 from jittape.primitives.bits import is_nan as is_nan
 from jittape.primitives.bits import left_shift as left_shift
 from jittape.primitives.bits import right_shift as right_shift
+from jittape.primitives.clipping import clip_by_global_norm as clip_by_global_norm
+from jittape.primitives.clipping import clip_by_norm as clip_by_norm
 from jittape.primitives.compare import equal as equal
 from jittape.primitives.compare import greater as greater
 from jittape.primitives.compare import greater_equal as greater_equal
@@ -77,12 +84,12 @@ from jittape.primitives.compare import logical_or as logical_or
 from jittape.primitives.compare import logical_xor as logical_xor
 from jittape.primitives.compare import not_equal as not_equal
 from jittape.primitives.compare import where as where
+from jittape.primitives.complexes import angle as angle
 from jittape.primitives.complexes import cast as cast
 from jittape.primitives.complexes import complex as complex
 from jittape.primitives.complexes import conj as conj
 from jittape.primitives.complexes import imag as imag
 from jittape.primitives.complexes import real as real
-from jittape.primitives.complexes import angle as angle
 from jittape.primitives.contract import matmul as matmul
 from jittape.primitives.contract import tensordot as tensordot
 from jittape.primitives.creation import eye as eye
@@ -130,15 +137,12 @@ from jittape.primitives.shape import broadcast_to as broadcast_to
 from jittape.primitives.shape import concat as concat
 from jittape.primitives.shape import expand_dims as expand_dims
 from jittape.primitives.shape import meshgrid as meshgrid
-from jittape.primitives.shape import pad as pad
-from jittape.primitives.shape import repeat as repeat
 from jittape.primitives.shape import reshape as reshape
 from jittape.primitives.shape import reverse as reverse
 from jittape.primitives.shape import roll as roll
 from jittape.primitives.shape import split as split
 from jittape.primitives.shape import squeeze as squeeze
 from jittape.primitives.shape import stack as stack
-from jittape.primitives.shape import tile as tile
 from jittape.primitives.shape import transpose as transpose
 from jittape.primitives.shape import unstack as unstack
 from jittape.primitives.statistics import argmax as argmax
@@ -153,6 +157,9 @@ from jittape.primitives.steps import maximum as maximum
 from jittape.primitives.steps import minimum as minimum
 from jittape.primitives.steps import round as round
 from jittape.primitives.steps import sign as sign
+from jittape.primitives.tiling import pad as pad
+from jittape.primitives.tiling import repeat as repeat
+from jittape.primitives.tiling import tile as tile
 from jittape.primitives.trigonometric import acos as acos
 from jittape.primitives.trigonometric import asin as asin
 from jittape.primitives.trigonometric import atan as atan
@@ -160,18 +167,15 @@ from jittape.primitives.trigonometric import atan2 as atan2
 from jittape.primitives.trigonometric import cos as cos
 from jittape.primitives.trigonometric import sin as sin
 from jittape.primitives.trigonometric import tan as tan
+from jittape.recording.arguments import UnconnectedGradients as UnconnectedGradients
 from jittape.recording.convert import constant as constant
 from jittape.recording.convert import convert_to_tensor as convert_to_tensor
 from jittape.recording.custom import custom_gradient as custom_gradient
 from jittape.recording.custom import py_function as py_function
 from jittape.recording.tape import GradientTape as GradientTape
-from jittape.recording.tape import UnconnectedGradients as UnconnectedGradients
 from jittape.recording.tensor import Tensor as Tensor
 from jittape.recording.variable import IndexedSlices as IndexedSlices
 from jittape.recording.variable import Variable as Variable
-from jittape.inspect import explain as explain
-from jittape.inspect import reset_stats as reset_stats
-from jittape.inspect import stats as stats
 
 __version__ = "0.1.0"
 newaxis = None

@@ -17,7 +17,7 @@ from jittape.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype
 from jittape.primitive import Map, Primitive
 from jittape.program import Aval, Op, SourceLine
 
-__all__ = ["Builder", "Symbol", "WeakScalar", "literal_op", "literal"]
+__all__ = ["Builder", "Symbol", "WeakScalar", "literal", "literal_op"]
 
 
 class Symbol:
@@ -128,7 +128,9 @@ def _literal_evaluate(*, value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, An
 
 
 def _number(value: Any) -> Any:
-    return -0.0 if value == "-0.0" else value
+    if isinstance(value, str):
+        return complex(value) if "j" in value else float(value)
+    return value
 
 
 literal_op = Primitive(
@@ -142,9 +144,13 @@ literal_op = Primitive(
 
 def literal(value: complex, dtype: np.dtype[Any]) -> Symbol:
     """A 0-d constant that is part of the program's structure."""
-    if isinstance(value, float) and value == 0.0 and math.copysign(1.0, value) < 0:
+    if isinstance(value, (float, complex)) and _has_negative_zero(value):
         # 0.0 == -0.0, and equal parameters make equal ops.
-        symbol: Symbol = literal_op.bind(value="-0.0", dtype=dtype)
+        symbol: Symbol = literal_op.bind(value=str(value), dtype=dtype)
     else:
         symbol = literal_op.bind(value=value, dtype=dtype)
     return symbol
+
+
+def _has_negative_zero(value: complex) -> bool:
+    return any(part == 0 and math.copysign(1.0, part) < 0 for part in (value.real, value.imag))

@@ -5,6 +5,8 @@ One object, ``config``, holds them; each is a property that checks what it is gi
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 __all__ = ["Config", "config"]
@@ -23,7 +25,8 @@ class Config:
     deterministic : bool
         Pin the BLAS to one thread, so that products too are bitwise the same for any number of threads.
     max_pending_ops : int
-        Outside a tape, so many recorded ops are run without waiting for somebody to look at a value.
+        Outside a tape, so many recorded ops are run without waiting for somebody to look at a value. Takes effect at
+        the next step boundary.
     max_pending_bytes : int
         Inputs of pending ops that are kept alive at most, in bytes, before the ops are run.
     max_trie_nodes : int
@@ -40,6 +43,7 @@ class Config:
         "_default_float",
         "_deterministic",
         "_interpret",
+        "_listeners",
         "_max_pending_bytes",
         "_max_pending_ops",
         "_max_trie_nodes",
@@ -52,6 +56,7 @@ class Config:
         self._max_pending_ops = 1024
         self._max_pending_bytes = 256 * 2**20
         self._max_trie_nodes = 100_000
+        self._listeners: list[Callable[[], None]] = []
 
     @property
     def default_float(self) -> str:
@@ -63,6 +68,7 @@ class Config:
         if name not in ("float32", "float64"):
             raise ValueError(f"config.default_float must be 'float32' or 'float64', got {value!r}")
         self._default_float = name
+        self._changed()
 
     @property
     def interpret(self) -> bool:
@@ -87,6 +93,7 @@ class Config:
     @max_pending_ops.setter
     def max_pending_ops(self, value: int) -> None:
         self._max_pending_ops = _positive("max_pending_ops", value)
+        self._changed()
 
     @property
     def max_pending_bytes(self) -> int:
@@ -95,6 +102,7 @@ class Config:
     @max_pending_bytes.setter
     def max_pending_bytes(self, value: int) -> None:
         self._max_pending_bytes = _positive("max_pending_bytes", value)
+        self._changed()
 
     @property
     def max_trie_nodes(self) -> int:
@@ -103,6 +111,14 @@ class Config:
     @max_trie_nodes.setter
     def max_trie_nodes(self, value: int) -> None:
         self._max_trie_nodes = _positive("max_trie_nodes", value)
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called when a setting changes that is read at the beginning of a step."""
+        self._listeners.append(listener)
+
+    def _changed(self) -> None:
+        for listener in self._listeners:
+            listener()
 
 
 def _flag(name: str, value: bool) -> bool:

@@ -19,7 +19,7 @@ from jittape.builder import Builder, Symbol
 from jittape.dtypes import is_differentiable
 from jittape.errors import NoGradientError, ProgramError
 from jittape.primitive import recording_with
-from jittape.primitives.arithmetic import add
+from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import real_op
 from jittape.program import Aval, Op
 
@@ -98,8 +98,8 @@ def carries(op: Op, operand: int) -> bool:
 class Callback(NamedTuple):
     """The walk has come to a call whose gradient is a Python function.
 
-    `op` is the one of its results that the walk met; `slots` are those of all its results, `cotangents` what has come for
-    each, None for nothing.
+    `op` is the one of its results that the walk met; `slots` are those of all its results, `cotangents` what has come
+    for each, None for nothing.
     """
 
     op: Op
@@ -217,6 +217,5 @@ class Reverse:
     def sum(self, builder: Builder, one: Symbol, other: Symbol) -> Symbol:
         """The sum of two cotangents of one slot."""
         with recording_with(builder):
-            total: Any = add(one, other)
-        settled: Symbol = total
-        return settled
+            total: Symbol = add_op.bind(one, other)
+        return total

@@ -1,5 +1,6 @@
 """Linear algebra under TensorFlow's names (``jt.linalg``)."""
 
+from jittape.primitives.clipping import global_norm as global_norm
 from jittape.primitives.contract import matmul as matmul
 from jittape.primitives.contract import matvec as matvec
 from jittape.primitives.contract import tensordot as tensordot

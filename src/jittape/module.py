@@ -13,8 +13,8 @@ __all__ = ["Module"]
 class Module:
     """Base class of things that own Variables.
 
-    Variables, Modules, and lists, tuples and dicts of them that are set as attributes are found, each once, in the order
-    in which the attributes were set.
+    Variables, Modules, and lists, tuples and dicts of them that are set as attributes are found, each once, in the
+    order in which the attributes were set.
 
     Parameters
     ----------
@@ -35,18 +35,20 @@ class Module:
     (2, 2.0)
     """
 
+    _name: str | None = None  # for a subclass that does not call our constructor
+
     def __init__(self, name: str | None = None) -> None:
-        self._name = name or type(self).__name__
+        self._name = name
 
     @property
     def name(self) -> str:
         """The name given, or the class's."""
-        return self._name
+        return self._name or type(self).__name__
 
     @property
     def variables(self) -> tuple[Variable, ...]:
         """All Variables of this Module and those within it."""
-        return tuple(_unique(part for part in _parts(self) if isinstance(part, Variable)))
+        return tuple([part for part in _parts(self) if isinstance(part, Variable)])
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
@@ -61,7 +63,7 @@ class Module:
     @property
     def submodules(self) -> tuple[Module, ...]:
         """All Modules within this one."""
-        return tuple(_unique(part for part in _parts(self) if isinstance(part, Module) and part is not self))
+        return tuple([part for part in _parts(self) if isinstance(part, Module) and part is not self])
 
     def __repr__(self) -> str:
         count = sum(v.size for v in self.trainable_variables)
@@ -76,21 +78,13 @@ def _parts(root: Module) -> Iterator[Any]:
         part = stack.pop()
         if id(part) in seen:
             continue
+        seen.add(id(part))
         if isinstance(part, Variable):
             yield part
         elif isinstance(part, Module):
-            seen.add(id(part))
             yield part
             stack.extend(reversed(list(vars(part).values())))
         elif isinstance(part, (list, tuple)):
             stack.extend(reversed(part))
         elif isinstance(part, dict):
             stack.extend(reversed(list(part.values())))
-
-
-def _unique(parts: Iterator[Any]) -> Iterator[Any]:
-    seen: set[int] = set()
-    for part in parts:
-        if id(part) not in seen:
-            seen.add(id(part))
-            yield part

@@ -3,10 +3,11 @@
 Everything the package knows of an op stands in one record; nothing elsewhere asks for an op's name. Read `Primitive`
 first, then the forms (`Map`, `View`, ...), then `apply` and `Recorder`.
 
-User-level functions (``multiply(x, y)``) are one line, ``apply(body, arrays, static)``. The *recorder* in charge decides
-what that does: the lazy trace looks ``(body, argument slots, static)`` up in its trie and runs `body` only the first
-time; a `Builder`, at work while a body or a gradient rule runs, simply calls it. A body, in turn, calls other user-level
-functions or `Primitive.bind`. So a rule may be written with user-level functions and costs nothing when repeated.
+User-level functions (``multiply(x, y)``) are one line, ``apply(body, arrays, static)``. The *recorder* in charge
+decides what that does: the lazy trace looks ``(body, argument slots, static)`` up in its trie and runs `body` only the
+first time; a `Builder`, at work while a body or a gradient rule runs, simply calls it. A body, in turn, calls other
+user-level functions or `Primitive.bind`. So a rule may be written with user-level functions and costs nothing when
+repeated.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ class View:
 class Place:
     """The converse of `View`: the first operand is laid into zeros.
 
-    ``index(operand aval, result aval, **params)`` gives one `Index` for every dimension of the *result*, in terms of the
-    operand's coordinates; each axis of the operand appears exactly once. Elements that nothing is laid on are zero.
+    ``index(operand aval, result aval, **params)`` gives one `Index` for every dimension of the *result*, in terms of
+    the operand's coordinates; each axis of the operand appears exactly once. Elements that nothing is laid on are zero.
     """
 
     index: Callable[..., tuple[Index, ...]]
@@ -142,8 +143,8 @@ class Primitive:
     name : str
         As printed in listings and errors.
     result : callable
-        ``result(*avals, **params) -> Aval``. Raises `ShapeError` or `DTypeError`. Strict: operands of equal shape and dtype
-        unless the op is about their difference.
+        ``result(*avals, **params) -> Aval``. Raises `ShapeError` or `DTypeError`. Strict: operands of equal shape and
+        dtype unless the op is about their difference.
     evaluate : callable
         ``evaluate(*arrays, **params) -> ndarray``: the NumPy evaluation, oracle for the compiled form.
     vjp : tuple of callables or None, or one callable

@@ -125,15 +125,20 @@ def dead_code_removed(program: Program, keep_inputs: bool = True) -> Program:
 def check(program: Program) -> Program:
     """Return `program` if it keeps the rules of an op list, else raise `ProgramError`.
 
-    Every argument is defined before its use, every slot once, every result is what the primitive's own rule says.
+    Every slot has a shape and dtype and is defined once, every argument is defined before its use, every result is what
+    the primitive's own rule says.
     """
     defined: set[int] = set()
     for slot in program.inputs:
         if slot in defined:
             raise ProgramError(f"input slot %{slot} appears twice\n{listing(program)}")
+        if slot not in program.avals:
+            raise ProgramError(f"input slot %{slot} has no shape and dtype\n{listing(program)}")
         defined.add(slot)
     for position, op in enumerate(program.ops):
-        _check_op(program, position, op, defined)
+        problem = _problem(program, op, defined)
+        if problem is not None:
+            raise ProgramError(f"op {position} ({op.primitive.name}) {problem}\n{_neighbors(program, position)}")
         defined.add(op.out)
     for slot in program.outputs:
         if slot not in defined:
@@ -141,26 +146,36 @@ def check(program: Program) -> Program:
     return program
 
 
-def _check_op(program: Program, position: int, op: Op, defined: set[int]) -> None:
-    problem = None
+def _problem(program: Program, op: Op, defined: set[int]) -> str | None:
+    """What is wrong with `op`, if anything is, where the slots in `defined` are known."""
     missing = [slot for slot in op.args if slot not in defined]
     if missing:
-        problem = f"uses {', '.join(f'%{s}' for s in missing)} before definition"
-    elif op.out in defined:
-        problem = f"defines %{op.out} again"
-    else:
+        return f"uses {', '.join(f'%{s}' for s in missing)} before definition"
+    if op.out in defined:
+        return f"defines %{op.out} again"
+    if op.out not in program.avals:
+        return f"gives %{op.out}, which has no shape and dtype"
+    names = [name for name, _ in op.params]
+    if names != sorted(set(names)):
+        return f"has its parameters out of order: {', '.join(names)}"
+    try:
         inferred = op.primitive.result(*(program.avals[s] for s in op.args), **dict(op.params))
-        if inferred != program.avals[op.out]:
-            problem = f"says {program.avals[op.out]} but its rule gives {inferred}"
-    if problem is not None:
-        near = range(max(0, position - 3), min(len(program.ops), position + 4))
-        lines = "\n".join(("-> " if i == position else "   ") + _op_text(program, program.ops[i]) for i in near)
-        raise ProgramError(f"op {position} ({op.primitive.name}) {problem}\n{lines}")
+    except Exception as error:
+        return f"breaks its own rule: {error}"
+    if inferred != program.avals[op.out]:
+        return f"says {program.avals[op.out]} but its rule gives {inferred}"
+    return None
+
+
+def _neighbors(program: Program, position: int) -> str:
+    """The op at `position`, marked, and three on either side."""
+    near = range(max(0, position - 3), min(len(program.ops), position + 4))
+    return "\n".join(("-> " if i == position else "   ") + _op_text(program, program.ops[i]) for i in near)
 
 
 def listing(program: Program, note: Callable[[Op], str] | None = None) -> str:
     """The program as text, one op a line; `note` may add a remark to each."""
-    head = ", ".join(f"%{slot}: {program.avals[slot]}" for slot in program.inputs)
+    head = ", ".join(f"%{slot}: {program.avals.get(slot, '?')}" for slot in program.inputs)
     lines = [f"program({head})"]
     for op in program.ops:
         remark = note(op) if note is not None else (f"  # {op.source}" if op.source else "")
@@ -170,6 +185,6 @@ def listing(program: Program, note: Callable[[Op], str] | None = None) -> str:
 
 
 def _op_text(program: Program, op: Op) -> str:
-    params = "".join(f", {name}={value!r}" for name, value in op.params)
-    args = ", ".join(f"%{slot}" for slot in op.args)
-    return f"%{op.out}: {program.avals.get(op.out, '?')} = {op.primitive.name}({args}{params})"
+    operands = [f"%{slot}" for slot in op.args]
+    params = [f"{name}={value if isinstance(value, np.dtype) else repr(value)}" for name, value in op.params]
+    return f"%{op.out}: {program.avals.get(op.out, '?')} = {op.primitive.name}({', '.join(operands + params)})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 __all__ = ["Tensor", "TensorLike"]
 
@@ -11,10 +11,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from jittape.recording.operators import Operators
     from jittape.recording.tensor import Tensor
-    from jittape.recording.variable import Variable
 
-    TensorLike = Tensor | Variable | np.ndarray[Any, Any] | np.generic | complex | Sequence[Any]
+    # Operators is what Tensor and Variable have in common.
+    TensorLike: TypeAlias = Operators | np.ndarray[Any, Any] | np.generic | complex | Sequence[Any]
 else:
     Tensor = Any
     TensorLike = Any

@@ -6,11 +6,15 @@ one loop. Then every integer that depends on a shape gets a symbol, in the order
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from jittape.compile.kernel import (
     Address,
     Compute,
+    Constant,
     Factor,
     Inside,
     Instruction,
@@ -24,6 +28,7 @@ from jittape.compile.kernel import (
     Whole,
 )
 from jittape.compile.nest import RawAddress, RawInside, RawLinear, RawLoad, RawNest, RawReduction, RawWhole
+from jittape.primitive import Primitive
 
 __all__ = ["Placed", "canonical"]
 
@@ -34,6 +39,9 @@ class Placed(NamedTuple):
     kernel: LoopKernel
     slots: tuple[int, ...]
     sizes: tuple[int, ...]
+
+
+STRUCTURAL = frozenset((0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5))
 
 
 def canonical(nest: RawNest) -> Placed:
@@ -70,31 +78,21 @@ def _merged(nest: RawNest) -> RawNest:
     for axis, merged in enumerate(group):
         extents[merged] *= nest.extents[axis]
         last[merged] = axis
-    return _with_loops(nest, tuple(extents), {axis: merged for merged, axis in last.items()})
+    return nest.with_loops(tuple(extents), {axis: merged for merged, axis in last.items()})
 
 
-def _with_loops(nest: RawNest, extents: tuple[int, ...], renamed: dict[int, int]) -> RawNest:
-    """The nest with loops renamed; loops that are not in `renamed` are gone into a later one."""
+@lru_cache(maxsize=1024)
+def _constant_bits(
+    primitive: Primitive, params: tuple[tuple[str, Any], ...], dtype: np.dtype[Any]
+) -> int | None:
+    """The bytes of a constant as an integer, or None if the number is structure.
 
-    def linear(x: RawLinear) -> RawLinear:
-        terms = [(v if isinstance(v, str) else renamed.get(v), f, s) for v, f, s in x.terms]
-        return RawLinear(tuple([(v, f, s) for v, f, s in terms if v is not None]), x.offset)
-
-    def address(x: RawAddress) -> RawAddress:
-        return RawAddress(x.slot, linear(x.linear))
-
-    result = RawNest(extents)
-    for instruction in nest.instructions:
-        if isinstance(instruction, RawLoad):
-            instruction = instruction._replace(address=address(instruction.address))
-        elif isinstance(instruction, RawWhole | RawInside):
-            instruction = instruction._replace(linear=linear(instruction.linear))
-        result.instructions.append(instruction)
-    result.stores = [s._replace(address=address(s.address)) for s in nest.stores]
-    for r in nest.reductions:
-        axes = tuple([renamed[axis] for axis in r.axes if axis in renamed])
-        result.reductions.append(r._replace(address=address(r.address), axes=axes))
-    return result
+    The size of a mean is a constant too, and all sizes share a kernel. Numbers that simplify what they meet stay.
+    """
+    value = primitive.evaluate(**dict(params))
+    if dtype.kind == "b" or not np.isfinite(value) or float(value) in STRUCTURAL:
+        return None
+    return int.from_bytes(np.asarray(value, dtype.newbyteorder("<")).tobytes(), "little", signed=False)
 
 
 # ---- symbols -------------------------------------------------------------------------------------------------------
@@ -111,7 +109,7 @@ class _Canonicalizer:
         self.operands: list[Operand] = []
         self.slots: dict[int, int] = {}
         self.levels: list[int] = []
-        self.counts = dict.fromkeys("sodar", 0)
+        self.counts = dict.fromkeys("sodarc", 0)
 
     def result(self) -> Placed:
         instructions = tuple([self._instruction(i) for i in self.nest.instructions])
@@ -147,9 +145,13 @@ class _Canonicalizer:
             case RawInside(linear, divisor, extent, also):
                 made = Inside(self._linear(linear), divisor, self._symbol("d", extent), also)
                 level = max(self._level(made.linear), self._level_of(also))
+            case Compute(primitive, params, (), dtype):
+                bits = _constant_bits(primitive, params, dtype)
+                made = raw if bits is None else Constant(self._symbol("c", bits), dtype)
+                level = 0
             case Compute(args=args):
                 made = raw
-                level = max([self.levels[a] for a in args], default=0)
+                level = max([self.levels[a] for a in args])
             case Masked(mask, value):
                 made = raw
                 level = max(self.levels[mask], self.levels[value])
@@ -170,7 +172,7 @@ class _Canonicalizer:
         address = self._address(r.address, "r", r.dtype)
         return Reduction(r.op.primitive, params, address, r.value, r.axes, level, in_memory, r.dtype)
 
-    def _dtype(self, value: int):  # type: ignore[no-untyped-def]
+    def _dtype(self, value: int) -> np.dtype[Any]:
         instruction = self.nest.instructions[value]
         while isinstance(instruction, Masked):
             instruction = self.nest.instructions[instruction.value]
@@ -184,7 +186,7 @@ class _Canonicalizer:
     def _level_of(self, value: int | None) -> int:
         return 0 if value is None else self.levels[value]
 
-    def _address(self, raw: RawAddress, kind: str, dtype) -> Address:  # type: ignore[no-untyped-def]
+    def _address(self, raw: RawAddress, kind: str, dtype: np.dtype[Any]) -> Address:
         operand = self.slots.get(raw.slot)
         if operand is None:
             operand = self.slots[raw.slot] = len(self.slots)

@@ -24,12 +24,12 @@ __all__ = ["driver"]
 def driver() -> Callable[[int, int], None]:
     """``run(table address, slots address)``; compiled at the first call."""
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def run_table(typing_context: Any, table: Any, slots: Any) -> Any:
         return types.void(types.intp, types.intp), _generate
 
     def run(table, slots):  # type: ignore[no-untyped-def]
-        run_table(table, slots)
+        run_table(table, slots)  # type: ignore[call-arg]
 
     compiled: Callable[[int, int], None] = njit("void(intp, intp)", nogil=True)(run)
     return compiled

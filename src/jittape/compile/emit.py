@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,7 +96,7 @@ def compile_functions(definitions: list[tuple[str, Define]]) -> tuple[Any, list[
     """Compile functions of three pointers; returns what must be kept alive, and the addresses."""
     failures: list[CompileError] = []
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def store_addresses(typing_context: Any, out: Any) -> Any:
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
             try:
@@ -110,7 +109,7 @@ def compile_functions(definitions: list[tuple[str, Define]]) -> tuple[Any, list[
         return types.void(types.intp), generate
 
     def entry(out):  # type: ignore[no-untyped-def]
-        store_addresses(out)
+        store_addresses(out)  # type: ignore[call-arg]
 
     addresses = np.zeros(len(definitions), np.int64)
     try:
@@ -124,9 +123,7 @@ def compile_functions(definitions: list[tuple[str, Define]]) -> tuple[Any, list[
     return dispatcher, addresses.tolist()
 
 
-def _write_functions(
-    builder: ir.IRBuilder, out: ir.Value, definitions: list[tuple[str, Define]]
-) -> None:
+def _write_functions(builder: ir.IRBuilder, out: ir.Value, definitions: list[tuple[str, Define]]) -> None:
     i64 = ir.IntType(64)
     out = builder.inttoptr(out, i64.as_pointer())
     for position, (name, define) in enumerate(definitions):

@@ -24,13 +24,13 @@ def define_gemm(kernel: Gemm, function: ir.Function) -> None:
 
     The BLAS counts columns first, so what it calls A is the transpose of y and what it calls B that of x.
     """
-    ensure_blas()
+    ensure_blas()  # type: ignore[no-untyped-call]
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     slots, operand_slots, sizes = function.args
     x, y, out = (pointer(builder, slots, operand_slots, i) for i in range(3))
     batch, m, n, k, x_stride, y_stride = (size(builder, sizes, i) for i in range(6))
     one, zero = _constants(builder, kernel)
-    xxgemm = cgutils.get_or_insert_function(builder.module, _XXGEMM, "numba_xxgemm")
+    xxgemm = cgutils.get_or_insert_function(builder.module, _XXGEMM, "numba_xxgemm")  # type: ignore[no-untyped-call]
     width = ir.Constant(_I64, kernel.dtype.itemsize)
     x_step, y_step = builder.mul(x_stride, width), builder.mul(y_stride, width)
     out_step = builder.mul(builder.mul(m, n), width)

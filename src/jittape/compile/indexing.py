@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 
 from jittape.primitive import Index
 
-__all__ = ["Access", "Condition", "Position", "Quotient", "affine_of_alias", "identity", "placed", "space_of", "viewed"]
+__all__ = [
+    "Access",
+    "Condition",
+    "Position",
+    "Quotient",
+    "affine_of_alias",
+    "identity",
+    "placed",
+    "space_of",
+    "viewed",
+]
 
 
 class Quotient(NamedTuple):
@@ -140,7 +150,10 @@ def affine_of_alias(access: Access, shape: tuple[int, ...], operand_shape: tuple
 def _divided(numerator: Position, step: int) -> Position:
     if abs(step) == 1:
         return Position(
-            numerator.variable, numerator.step * step, numerator.offset * step, _scaled(numerator.dynamic, step)
+            numerator.variable,
+            numerator.step * step,
+            numerator.offset * step,
+            _scaled(numerator.dynamic, step),
         )
     return Position(Quotient(numerator, step), 1)
 

@@ -1,8 +1,8 @@
 """The loop IR: a kernel as canonical, printable data, named by the hash of its text.
 
 A kernel says nothing about the sizes of its arrays. Extents, strides and offsets are *symbols*, integers that a step
-hands over when it runs: ``n0`` is the extent of loop 0, ``s0`` a stride, ``o0`` an offset. So one kernel serves all
-shapes of one structure. Read `Kernel`, then `text_of`, which shows all of it::
+hands over when it runs: ``n0`` is the extent of loop 0, ``s0`` a stride, ``o0`` an offset, ``c0`` the bytes of a
+constant. So one kernel serves all shapes of one structure. Read `Kernel`, then `text_of`, which shows all of it::
 
     kernel k3f9a21c4(a0: float32, r0: float32, r1: float32; n0)
       for i0 in n0:
@@ -29,6 +29,7 @@ from jittape.primitive import Primitive
 __all__ = [
     "Address",
     "Compute",
+    "Constant",
     "Gemm",
     "Inside",
     "Kernel",
@@ -84,6 +85,13 @@ class Compute(NamedTuple):
     dtype: np.dtype[Any]
 
 
+class Constant(NamedTuple):
+    """A number that a step hands over, its bytes in the symbol's integer: so another number is no other kernel."""
+
+    symbol: str
+    dtype: np.dtype[Any]
+
+
 class Whole(NamedTuple):
     """An integer: ``linear / divisor``, rounded toward zero."""
 
@@ -108,7 +116,7 @@ class Masked(NamedTuple):
     value: int
 
 
-Instruction = Load | Compute | Whole | Inside | Masked
+Instruction = Load | Compute | Constant | Whole | Inside | Masked
 
 
 class Operand(NamedTuple):
@@ -270,6 +278,8 @@ def _instruction_text(kernel: LoopKernel, instruction: Instruction) -> str:
         case Compute(primitive, params, args, _):
             operands = [f"%{a}" for a in args]
             return f"{label_of(primitive)} {', '.join(operands)}{_params_text(params, bool(args))}".rstrip()
+        case Constant(symbol, dtype):
+            return f"{dtype.name}({symbol})"
         case Whole(linear, divisor, dtype):
             quotient = f"({linear})" + ("" if divisor == 1 else f" / {divisor}")
             return f"{dtype.name}{quotient}"

@@ -21,6 +21,7 @@ from jittape.compile.gemm import pointer, size
 from jittape.compile.kernel import (
     Address,
     Compute,
+    Constant,
     Inside,
     Instruction,
     Linear,
@@ -71,6 +72,21 @@ def _integer(value: int) -> ir.Constant:
     return ir.Constant(I64, value)
 
 
+class _LaneMath(IRMath):
+    """The namespace for combining: NumPy's maximum and minimum as the intrinsics that LLVM spreads over lanes.
+
+    `max` of 10⁵ float32: 10 µs instead of 127.
+    """
+
+    __slots__ = ()
+
+    def maximum(self, a: Any, b: Any) -> IRValue:
+        return self._intrinsic("maximum", a, b) if a.dtype.kind == "f" else super().maximum(a, b)
+
+    def minimum(self, a: Any, b: Any) -> IRValue:
+        return self._intrinsic("minimum", a, b) if a.dtype.kind == "f" else super().minimum(a, b)
+
+
 class _Nest:
     """Writes the nest into one function."""
 
@@ -78,6 +94,7 @@ class _Nest:
         self.kernel = kernel
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.math = IRMath(self.builder)
+        self.lanes = _LaneMath(self.builder)
         count = len(kernel.operands)
         self.pointers = function.args[:count]
         self.integers: dict[str, ir.Value] = dict(zip(kernel.symbols, function.args[count:], strict=True))
@@ -151,11 +168,15 @@ class _Nest:
 
         self.loop("chunk", chunks, one_chunk)
 
-    def loop(self, name: str, count: ir.Value, body: Callable[[], None], start: ir.Value | None = None) -> None:
+    def loop(
+        self, name: str, count: ir.Value, body: Callable[[], None], start: ir.Value | None = None
+    ) -> None:
         """Run `body` for `name` from `start` (0) over `count` values."""
         builder = self.builder
         before = builder.block
-        head, inside, after = (builder.append_basic_block(f"{name}.{part}") for part in ("head", "body", "end"))
+        head, inside, after = (
+            builder.append_basic_block(f"{name}.{part}") for part in ("head", "body", "end")
+        )
         builder.branch(head)
         builder.position_at_end(head)
         index = builder.phi(I64, name)
@@ -181,6 +202,11 @@ class _Nest:
                 if result.dtype != dtype:
                     raise TypeError(f"{primitive.name} gave {result.dtype}, its rule says {dtype}")
                 return result
+            case Constant(symbol, dtype):
+                bits = ir.IntType(8 * dtype.itemsize)
+                whole = self.integers[symbol]
+                number = whole if bits == I64 else self.builder.trunc(whole, bits)
+                return IRValue(self.builder, self.builder.bitcast(number, llvm_type(dtype)), dtype)
             case Whole(linear, divisor, dtype):
                 whole = self._linear(linear)
                 if divisor != 1:
@@ -224,7 +250,7 @@ class _Nest:
         """One step of a reduction; with `reorder` LLVM may spread it over lanes."""
         assert isinstance(r.primitive.form, Reduce)
         first = len(self.builder.block.instructions)
-        result = r.primitive.form.combine(self.math, a, b)
+        result = r.primitive.form.combine(self.lanes, a, b)
         if reorder:
             for written in self.builder.block.instructions[first:]:
                 if written.opname in ("fadd", "fmul"):
@@ -288,10 +314,10 @@ class Accumulator:
         self.reduction = reduction
         self.in_chunks = reduction.dtype.kind == "f"
         kind = _memory_type(reduction.dtype)
-        self.held = cgutils.alloca_once(nest.builder, kind)
+        self.held = cgutils.alloca_once(nest.builder, kind)  # type: ignore[no-untyped-call]
         if self.in_chunks:
-            self.count = cgutils.alloca_once(nest.builder, I64)
-            self.carried = cgutils.alloca_once(nest.builder, kind, size=_integer(CARRIES))
+            self.count = cgutils.alloca_once(nest.builder, I64)  # type: ignore[no-untyped-call]
+            self.carried = cgutils.alloca_once(nest.builder, kind, size=_integer(CARRIES))  # type: ignore[no-untyped-call]
 
     def begin(self) -> None:
         if self.in_chunks:

@@ -28,8 +28,19 @@ from jittape.compile.kernel import Compute, Masked
 from jittape.primitive import Alias, Coordinate, Map, Place, Reduce, View
 from jittape.program import Aval, Op
 
-__all__ = ["NestBuilder", "RawAddress", "RawInside", "RawLinear", "RawLoad", "RawNest", "RawReduction", "RawStore"]
-__all__ += ["RawWhole", "operand_accesses"]
+__all__ = [
+    "NestBuilder",
+    "RawAddress",
+    "RawInside",
+    "RawInstruction",
+    "RawLinear",
+    "RawLoad",
+    "RawNest",
+    "RawReduction",
+    "RawStore",
+    "RawWhole",
+    "operand_accesses",
+]
 
 Key = tuple[int, Access]
 INT64 = np.dtype(np.int64)
@@ -106,6 +117,29 @@ class RawNest:
     stores: list[RawStore] = field(default_factory=list)
     reductions: list[RawReduction] = field(default_factory=list)
 
+    def with_loops(self, extents: tuple[int, ...], renamed: dict[int, int]) -> RawNest:
+        """The nest over other loops; addresses forget the loops that are not in `renamed`."""
+
+        def linear(x: RawLinear) -> RawLinear:
+            terms = [(v if isinstance(v, str) else renamed.get(v), f, s) for v, f, s in x.terms]
+            return RawLinear(tuple([(v, f, s) for v, f, s in terms if v is not None]), x.offset)
+
+        def address(x: RawAddress) -> RawAddress:
+            return RawAddress(x.slot, linear(x.linear))
+
+        result = RawNest(extents)
+        for instruction in self.instructions:
+            if isinstance(instruction, RawLoad):
+                instruction = instruction._replace(address=address(instruction.address))
+            elif isinstance(instruction, RawWhole | RawInside):
+                instruction = instruction._replace(linear=linear(instruction.linear))
+            result.instructions.append(instruction)
+        result.stores = [RawStore(address(s.address), s.value) for s in self.stores]
+        for r in self.reductions:
+            axes = tuple([renamed[axis] for axis in r.axes if axis in renamed])
+            result.reductions.append(r._replace(address=address(r.address), axes=axes))
+        return result
+
 
 def operand_accesses(
     op: Op, access: Access, avals: Any, extents: tuple[int, ...]
@@ -167,9 +201,10 @@ class NestBuilder:
                 self.nest.stores.append(RawStore(self._address(op.out, access), value))
 
     def add_copy(self, op: Op) -> None:
-        """Write the result of an alias that has to have memory of its own."""
+        """Write the result of an alias that has to have memory of its own: its bytes, as integers of up to 8."""
         self.covered[op.out] = op
-        whole = Aval((self.avals[op.out].size,), self.avals[op.out].dtype)
+        nbytes, word = self.avals[op.out].nbytes, min(8, self.avals[op.out].dtype.itemsize)
+        whole = Aval((nbytes // word,), np.dtype(f"u{word}"))
         linear = self._linear_of(identity(whole.shape), whole.shape)
         value = self._instruction(RawLoad(RawAddress(op.args[0], linear), None, whole.dtype))
         self.nest.stores.append(RawStore(RawAddress(op.out, linear), value))
@@ -180,7 +215,9 @@ class NestBuilder:
         value = self._value((op.args[0], access))
         kept = [p for axis, p in enumerate(access.positions) if axis not in axes]
         address = self._address(op.out, Access(tuple(kept)))
-        reduced = [p.variable for axis, p in enumerate(access.positions) if axis in axes and p.variable is not None]
+        reduced = [
+            p.variable for axis, p in enumerate(access.positions) if axis in axes and p.variable is not None
+        ]
         if reduced:
             dtype = self.avals[op.out].dtype
             self.nest.reductions.append(RawReduction(op, address, value, tuple(reduced), dtype))
@@ -230,7 +267,9 @@ class NestBuilder:
         form = op.primitive.form
         inner = list(operand_accesses(op, access, self.avals, self.nest.extents))
         if isinstance(form, View | Place):
-            del inner[1:]  # dynamic offsets are in the access of the first operand, where an address needs them
+            del inner[
+                1:
+            ]  # dynamic offsets are in the access of the first operand, where an address needs them
         if isinstance(form, Place):
             inner += _dynamic_keys((), inner[0][1].conditions)
         if isinstance(form, Coordinate):
@@ -251,12 +290,14 @@ class NestBuilder:
                 )
             case Coordinate():
                 position = access.positions[dict(op.params)["axis"]]
-                return self._instruction(RawWhole(self._linear([(position, 1, True)]), 1, self.avals[slot].dtype))
+                return self._instruction(
+                    RawWhole(self._linear([(position, 1, True)]), 1, self.avals[slot].dtype)
+                )
             case Place():
                 inner = operand_accesses(op, access, self.avals, self.nest.extents)[0][1]
                 mask = self._mask(inner.conditions)
                 value = self.nest.instructions[operands[0]]
-                if mask is None or isinstance(value, RawLoad | Masked) and value.mask == mask:
+                if mask is None or (isinstance(value, RawLoad | Masked) and value.mask == mask):
                     return operands[0]
                 return self._instruction(Masked(mask, operands[0]))
             case _:
@@ -322,5 +363,3 @@ def _dynamic_keys(positions: tuple[Position, ...], conditions: tuple[Condition, 
             todo.append(position.variable.numerator)
         keys.update({(slot, EVERYWHERE): None for slot, _ in position.dynamic})
     return list(keys)
-
-

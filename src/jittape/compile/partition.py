@@ -22,11 +22,13 @@ from jittape.compile.nest import operand_accesses
 from jittape.primitive import Alias, Call, Coordinate, Map, Place, Reduce, View
 from jittape.program import Op, Program
 
-__all__ = ["Group", "Kind", "Partition", "NATIVE"]
+__all__ = ["NATIVE", "Group", "Kind", "Partition"]
 
-NATIVE = frozenset(np.dtype(name) for name in "float32 float64 bool int8 int16 int32 int64".split())
-NATIVE |= frozenset(np.dtype(name) for name in "uint8 uint16 uint32 uint64".split())
-BLAS = frozenset(np.dtype(name) for name in "float32 float64 complex64 complex128".split())
+NATIVE = frozenset(
+    np.dtype(name) for name in ["float32", "float64", "bool", "int8", "int16", "int32", "int64"]
+)
+NATIVE |= frozenset(np.dtype(name) for name in ["uint8", "uint16", "uint32", "uint64"])
+BLAS = frozenset(np.dtype(name) for name in ["float32", "float64", "complex64", "complex128"])
 
 Group = tuple[tuple[int, ...], int]
 """Loop extents and depth: what names a nest."""
@@ -152,7 +154,7 @@ class Partition:
         cost, loads = self._costs[slot]
         if self.avals[slot].size == 1:
             return cost <= CHEAP_SCALAR
-        return cost == 0 or cost <= CHEAP and loads <= MANY_LOADS
+        return cost == 0 or (cost <= CHEAP and loads <= MANY_LOADS)
 
     # ---- the walks -----------------------------------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 from jittape.compile.canonical import Placed, canonical
+from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, Operand
 from jittape.compile.nest import NestBuilder
 from jittape.compile.partition import Group, Kind, Partition
@@ -57,6 +57,11 @@ class NumpyStep:
     @property
     def ops(self) -> tuple[Op, ...]:
         return (self.op,)
+
+    @property
+    def kernel(self) -> None:
+        """There is none."""
+        return None
 
 
 Step = KernelStep | NumpyStep
@@ -163,7 +168,8 @@ class _Scheduler:
             builder.add_roots(roots)
             drafts += self._kernels(builder, depth)
         for op in copies:
-            builder = self._builder((self.avals[op.out].size,))
+            aval = self.avals[op.out]
+            builder = self._builder(space_of((aval.nbytes // min(8, aval.dtype.itemsize),)))
             builder.add_copy(op)
             drafts += self._kernels(builder, partition.finished(op.out))
         return drafts
@@ -262,5 +268,3 @@ class _Arena:
             else:
                 merged.append((start, size))
         self._free = merged
-
-

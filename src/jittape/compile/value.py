@@ -302,14 +302,12 @@ class IRMath(MathNamespace):
         a, b = self._common(a, b)
         return a._of(self.builder.fmul(a.ir, b.ir))
 
-    def rarely(
-        self, condition: IRValue, function: str, arguments: tuple[Any, ...], otherwise: Any
-    ) -> IRValue:
+    def rarely(self, condition: IRValue, function: str, argument: Any, otherwise: Any) -> IRValue:
         """Call the C library where `condition` holds, from an outlined function (see `rarely.py`)."""
-        *arguments_, otherwise = self._common(*arguments, otherwise)
-        operands = [argument.ir for argument in arguments_]
+        argument, otherwise = self._common(argument, otherwise)
         name = function if otherwise.dtype == np.float64 else function + "f"
-        return otherwise._of(call_rarely(self.builder, condition.ir, name, operands, otherwise.ir))
+        result = call_rarely(self.builder, condition.ir, name, argument.ir, otherwise.ir)
+        return otherwise._of(result)
 
     def fmod(self, a: Any, b: Any) -> IRValue:
         """C remainder, a scalar call of the C library's `fmod`."""
@@ -407,5 +405,7 @@ class IRMath(MathNamespace):
         power = a._of(call_integer_power(self.builder, a.ir, b.ir))
         if a.dtype.kind == "u":
             return power
-        unit = self.where((a == -1) & ((b & 1) != 0), -1, self.where(((a == 1) | (a == -1)), a * a, 0))
-        return self.where(b < 0, unit, power)
+        odd = (b & 1) != 0
+        one = self.where(odd, a, a * a)
+        inverse = self.where((a == 1) | (a == -1), one, 0)
+        return self.where(b < 0, inverse, power)

@@ -44,8 +44,8 @@ def train(images: Array, labels: Array, epochs: int, report: Callable[[float], N
     """Train by minibatches; two calls see the same batches and start from the same weights."""
     rng = np.random.default_rng(0)
     weights = initial_weights(rng)
-    means = [jt.Variable(jt.zeros_like(w), trainable=False) for w in weights]
-    squares = [jt.Variable(jt.zeros_like(w), trainable=False) for w in weights]
+    means = [jt.Variable(np.zeros(w.shape, np.float32), trainable=False) for w in weights]
+    squares = [jt.Variable(np.zeros(w.shape, np.float32), trainable=False) for w in weights]
     step = 0
     for _ in range(epochs):
         order = rng.permutation(len(images))

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure, SubFigure
 __all__ = ["Misread", "draw"]
 
 ROWS, COLUMNS = 3, 4
+SMOOTH = 20
 
 # By the name of the run, the loss at each step.
 Losses = Mapping[str, Sequence[float]]
@@ -34,7 +35,7 @@ def draw(path: Path, losses: Losses, misread: Sequence[Misread], held_out: int) 
         The number of digits that were read.
     """
     figure = Figure(figsize=(11, 5), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=(1.2, 1))
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.2, 1))[0]
     draw_losses(left, losses)
     draw_misread(right, misread, held_out)
     figure.savefig(path, format="png", dpi=120)
@@ -44,12 +45,13 @@ def draw_losses(figure: SubFigure, losses: Losses) -> None:
     """Two curves that should coincide: one broad and pale, one thin and dashed on top of it."""
     axes = figure.subplots()
     styles: list[dict[str, Any]] = [
-        {"linewidth": 3.0, "color": "tab:blue", "alpha": 0.45},
-        {"linewidth": 0.8, "color": "black", "linestyle": "--"},
+        {"linewidth": 4.0, "color": "tab:blue", "alpha": 0.45},
+        {"linewidth": 1.0, "color": "black", "linestyle": "--"},
     ]
     for (name, values), style in zip(losses.items(), styles, strict=True):
-        axes.plot(np.arange(1, len(values) + 1), values, label=name, **style)
-    axes.set(xlabel="step", ylabel="loss of the batch", yscale="log", title="Training")
+        smooth = np.convolve(values, np.full(SMOOTH, 1 / SMOOTH), mode="valid")
+        axes.plot(np.arange(SMOOTH, len(values) + 1), smooth, label=name, **style)
+    axes.set(xlabel="step", ylabel=f"loss, mean of the last {SMOOTH} steps", yscale="log", title="Training")
     axes.legend()
 
 

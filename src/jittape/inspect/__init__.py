@@ -1,5 +1,6 @@
 """Where to look: what was recorded, what was compiled, and why."""
 
+from jittape.inspect.explain import Explanation as Explanation
 from jittape.inspect.explain import explain as explain
 from jittape.inspect.stats import Stats as Stats
 from jittape.inspect.stats import reset_stats as reset_stats

@@ -1,9 +1,200 @@
-"""What became of the last step, as a page of text: `jt.explain()`."""
+"""What became of the last step, as a page of text: `jt.explain()`.
+
+The page is put together from what is there anyway: the trie knows the user's line of every op, the schedule knows which
+ops each kernel covers, the kernel prints itself.
+"""
 
 from __future__ import annotations
 
-__all__ = ["explain"]
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jittape.primitive import Call, Map, Reduce
+from jittape.program import Op, Program
+from jittape.runtime.counters import counters
+from jittape.runtime.path import PathExecutable
+
+__all__ = ["Explanation", "StepExplanation", "explain"]
 
 
-def explain() -> str:
-    return ""
+@dataclass(frozen=True)
+class StepExplanation:
+    """One kernel, library call or NumPy step of an executable.
+
+    Attributes
+    ----------
+    title : str
+        The kernel's name, or the op that NumPy evaluates.
+    found : bool or None
+        Whether the kernel had been compiled before; None for a NumPy step.
+    loops : int
+        Loop nests of the kernel.
+    ops : tuple of Op
+        The ops of the program that it covers.
+    bytes_read, bytes_written : int
+        Sizes of the arrays that go in and come out.
+    operations : int
+        Arithmetic operations on elements.
+    listing : str
+        The kernel's loops; empty for a NumPy step.
+    """
+
+    title: str
+    found: bool | None
+    loops: int
+    ops: tuple[Op, ...]
+    bytes_read: int
+    bytes_written: int
+    operations: int
+    listing: str
+
+    def __str__(self) -> str:
+        state = "" if self.found is None else ", found" if self.found else ", compiled for this program"
+        head = (
+            f"{self.title}: {_plural(self.loops, 'loop')}{state}; reads {_size(self.bytes_read)}, "
+            f"writes {_size(self.bytes_written)}, {self.operations:,} operations"
+        )
+        lines = [head, *(f"  {line}" for line in _by_line(self.ops))]
+        if self.listing:
+            lines += ["", *(f"    {line}" for line in self.listing.splitlines())]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The last step: printed, it is the page.
+
+    Attributes
+    ----------
+    compiled : bool
+        Whether compiled code ran, or the interpreter.
+    visits : int
+        How often this very sequence of operations has been run.
+    program : Program
+        The op list that ran, after simplification if it is compiled.
+    steps : tuple of StepExplanation
+        What runs for it; empty while it is interpreted.
+    """
+
+    compiled: bool
+    visits: int
+    program: Program
+    steps: tuple[StepExplanation, ...]
+
+    def __str__(self) -> str:
+        how = (
+            f"compiled; {_plural(len(self.steps), 'step')}"
+            if self.compiled
+            else "interpreted by NumPy; it is compiled when the same operations come again"
+        )
+        program = self.program
+        head = [
+            f"last step: {how}; run {self.visits} of this path",
+            f"program: {_plural(len(program.ops), 'op')}, {_plural(len(program.inputs), 'input')}, "
+            f"{_plural(len(program.outputs), 'output')}",
+        ]
+        if not self.compiled:
+            return "\n".join([*head, "", str(program)])
+        return "\n".join(head) + "".join(f"\n\n{i}. {step}" for i, step in enumerate(self.steps, 1))
+
+    __repr__ = __str__
+
+
+def explain() -> Explanation:
+    """What ran at the last flush: program, kernels with their loops, source lines, bytes and operations.
+
+    Returns
+    -------
+    Explanation
+        Print it.
+
+    Raises
+    ------
+    RuntimeError
+        If nothing has run yet.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> x = jt.constant([1.0, 2.0, 3.0])
+    >>> for _ in range(2):
+    ...     total = float(jt.reduce_sum(jt.square(x)))
+    >>> page = jt.explain()
+    >>> page.compiled, len(page.steps), page.steps[0].loops
+    (True, 1, 1)
+    """
+    executable = counters.last
+    if executable is None:
+        raise RuntimeError("nothing has run yet: look at a value first, for example with numpy()")
+    return _explained(executable)
+
+
+def _explained(executable: PathExecutable) -> Explanation:
+    compiled = executable.compiled
+    if compiled is None:
+        return Explanation(False, executable.visits, executable.program, ())
+    program: Program = compiled.program
+    found = {kernel.name: kernel.found for kernel in compiled.kernels}
+    steps = []
+    for step in compiled.steps:
+        kernel = step.kernel
+        read, written = _traffic(program, step.ops)
+        steps.append(
+            StepExplanation(
+                title=f"NumPy step {step.ops[0].primitive.name}" if kernel is None else f"kernel {kernel.name}",
+                found=None if kernel is None else found[kernel.name],
+                loops=0 if kernel is None else kernel.loops,
+                ops=step.ops,
+                bytes_read=read,
+                bytes_written=written,
+                operations=sum(_operations(program, op) for op in step.ops),
+                listing="" if kernel is None else kernel.listing,
+            )
+        )
+    return Explanation(True, executable.visits, program, tuple(steps))
+
+
+def _traffic(program: Program, ops: Sequence[Op]) -> tuple[int, int]:
+    """Bytes of the arrays that come into a group of ops, and of those that leave it."""
+    inside = {op.out for op in ops}
+    incoming = {slot for op in ops for slot in op.args} - inside
+    outside_uses = {slot for op in program.ops if op.out not in inside for slot in op.args} | set(program.outputs)
+    return _nbytes(program, incoming), _nbytes(program, inside & outside_uses)
+
+
+def _nbytes(program: Program, slots: Iterable[int]) -> int:
+    return sum(program.avals[slot].nbytes for slot in slots)
+
+
+def _operations(program: Program, op: Op) -> int:
+    form = op.primitive.form
+    if isinstance(form, Map):
+        return program.avals[op.out].size
+    if isinstance(form, Reduce):
+        return program.avals[op.args[0]].size
+    if isinstance(form, Call):
+        return 2 * program.avals[op.out].size * program.avals[op.args[0]].shape[-1]
+    return 0
+
+
+def _by_line(ops: Sequence[Op]) -> list[str]:
+    """The ops of each source line, lines in the order in which they first come."""
+    lines: dict[str, list[str]] = {}
+    for op in ops:
+        source = op.source
+        where = f"{Path(source.file).name}:{source.line}" if source is not None else "unknown line"
+        lines.setdefault(where, []).append(op.primitive.name)
+    return [f"{where}  {', '.join(dict.fromkeys(names))}" for where, names in lines.items()]
+
+
+def _size(nbytes: int) -> str:
+    for unit in ("B", "kB", "MB"):
+        if nbytes < 1000:
+            return f"{nbytes:.4g} {unit}"
+        nbytes /= 1000  # type: ignore[assignment]
+    return f"{nbytes:.4g} GB"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

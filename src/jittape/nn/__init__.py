@@ -1,5 +1,7 @@
-"""``jt.nn``: activations and losses under TensorFlow's names."""
+"""``jt.nn``: activations, losses and layers under TensorFlow's names."""
 
+from jittape.nn.layers import Dense as Dense
+from jittape.nn.layers import Sequential as Sequential
 from jittape.primitives.activation import elu as elu
 from jittape.primitives.activation import gelu as gelu
 from jittape.primitives.activation import l2_normalize as l2_normalize

@@ -6,15 +6,17 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from jittape import random
 from jittape.module import Module
 from jittape.primitives.activation import elu, gelu, relu, selu, silu, softmax
 from jittape.primitives.arithmetic import add
 from jittape.primitives.contract import matmul
-from jittape.primitives.creation import zeros
 from jittape.primitives.hyperbolic import sigmoid, softplus, tanh
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.tensor import Operators, Tensor
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
 __all__ = ["Dense", "Sequential"]
@@ -96,7 +98,7 @@ class Dense(Module):
         kernel = random.uniform([input_dim, self.units], -limit, limit, self._dtype)
         self.kernel = Variable(kernel, name=f"{self.name}/kernel")
         if self.use_bias:
-            self.bias = Variable(zeros([self.units], kernel.dtype), name=f"{self.name}/bias")
+            self.bias = Variable(np.zeros(self.units, kernel.dtype), name=f"{self.name}/bias")
 
     def __call__(self, inputs: Any, training: bool | None = None) -> Tensor:
         """The layer's result for `inputs` of shape ``(..., input_dim)``; `training` makes no difference."""

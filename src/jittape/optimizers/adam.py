@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from jittape.dtypes import float64
-from jittape.optimizers.base import Optimizer
+from jittape.optimizers.base import Optimizer, zeros_like_each
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, divide, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to
-from jittape.primitives.creation import zeros
 from jittape.primitives.elementwise import sqrt
 from jittape.primitives.powers import pow
 from jittape.recording.variable import Variable
@@ -55,21 +54,20 @@ class Adam(Optimizer):
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon
-        self._moments: dict[int, tuple[Variable, Variable]] = {}
+        self._first: list[Variable] = []
+        self._second: list[Variable] = []
         self._step_size: Any = None
 
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The step count, and two averages for each Variable."""
-        return (self.iterations, *(average for pair in self._moments.values() for average in pair))
+        pairs = zip(self._first, self._second, strict=True)
+        return (self.iterations, *[average for pair in pairs for average in pair])
 
     def build(self, variables: Sequence[Variable]) -> None:
         """Two averages of zero for each Variable."""
-        for v in variables:
-            first, second = (
-                Variable(zeros(v.shape, v.dtype), trainable=False, name=f"moment_{k}") for k in ("first", "second")
-            )
-            self._moments[id(v)] = (first, second)
+        self._first.extend(zeros_like_each(variables, "moment_first"))
+        self._second.extend(zeros_like_each(variables, "moment_second"))
 
     def begin_step(self) -> None:
         """The step size is the same for all Variables."""
@@ -77,8 +75,11 @@ class Adam(Optimizer):
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
         """One step of Adam."""
-        first, second = self._moments[id(variable)]
-        operands = (variable, gradient, first, second, self._step_size, self.beta_1, self.beta_2, self.epsilon)
+        position = self.position(variable)
+        first, second = self._first[position], self._second[position]
+        # 1 - beta is taken in double precision: 0.999 as float32 has lost four digits of it.
+        rates = (1.0 - self.beta_1, 1.0 - self.beta_2)
+        operands = (variable, gradient, first, second, self._step_size, *rates, self.epsilon)
         new_value, new_first, new_second = apply(_updated, operands)
         first.assign(new_first)
         second.assign(new_second)
@@ -92,9 +93,11 @@ def _step_size(rate: Any, beta_1: Any, beta_2: Any, iterations: Any) -> Any:
     return multiply(rate, correction)
 
 
-def _updated(w: Any, g: Any, m: Any, v: Any, step_size: Any, beta_1: Any, beta_2: Any, epsilon: Any) -> tuple[Any, ...]:
+def _updated(
+    w: Any, g: Any, m: Any, v: Any, step_size: Any, rate_1: Any, rate_2: Any, epsilon: Any
+) -> tuple[Any, ...]:
     g = cast_to(g, w.dtype)
-    m = add(m, multiply(subtract(g, m), subtract(1.0, beta_1)))
-    v = add(v, multiply(subtract(square(g), v), subtract(1.0, beta_2)))
+    m = add(m, multiply(subtract(g, m), rate_1))
+    v = add(v, multiply(subtract(square(g), v), rate_2))
     moved = divide(multiply(m, cast_to(step_size, w.dtype)), add(sqrt(v), epsilon))
     return subtract(w, moved), m, v

@@ -95,8 +95,8 @@ def elu(features: TensorLike, name: str | None = None) -> Tensor:
 
     Examples
     --------
-    >>> jt.nn.elu([-1.0, 2.0]).numpy()
-    array([-0.6321205,  2.       ], dtype=float32)
+    >>> jt.nn.elu([-1.0, 2.0]).numpy().round(4)
+    array([-0.6321,  2.    ], dtype=float32)
     """
     return apply(_elu_body, (features,))
 
@@ -116,8 +116,8 @@ def selu(features: TensorLike, name: str | None = None) -> Tensor:
 
     Examples
     --------
-    >>> jt.nn.selu([-1.0, 2.0]).numpy()
-    array([-1.1113307,  2.101402 ], dtype=float32)
+    >>> jt.nn.selu([-1.0, 2.0]).numpy().round(4)
+    array([-1.1113,  2.1014], dtype=float32)
     """
     return apply(_selu_body, (features,))
 
@@ -145,8 +145,8 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
 
     Examples
     --------
-    >>> jt.nn.gelu([-1.0, 2.0]).numpy()
-    array([-0.15865526,  1.9544997 ], dtype=float32)
+    >>> jt.nn.gelu([-1.0, 2.0]).numpy().round(4)
+    array([-0.1587,  1.9545], dtype=float32)
     """
     return apply(_gelu_body, (features,), (bool(approximate),))
 
@@ -161,8 +161,8 @@ def silu(features: TensorLike, beta: TensorLike = 1.0, name: str | None = None) 
 
     Examples
     --------
-    >>> jt.nn.silu([0.0, 2.0]).numpy()
-    array([0.       , 1.7615942], dtype=float32)
+    >>> jt.nn.silu([0.0, 2.0]).numpy().round(4)
+    array([0.    , 1.7616], dtype=float32)
     """
     return apply(_silu_body, (features, beta))
 
@@ -220,8 +220,8 @@ def log_softmax(logits: TensorLike, axis: Axis = -1, name: str | None = None) ->
 
     Examples
     --------
-    >>> jt.nn.log_softmax([0.0, 0.0]).numpy()
-    array([-0.6931472, -0.6931472], dtype=float32)
+    >>> jt.nn.log_softmax([0.0, 0.0]).numpy().round(4)
+    array([-0.6931, -0.6931], dtype=float32)
     """
     return apply(_log_softmax_body, (logits,), (-1 if axis is None else axis_key(axis),))
 

@@ -55,6 +55,9 @@ __all__ = [
 # `annihilate(h, g)`, zero where either is zero: where g is zero the product does not depend on d, whatever h is, and
 # h = inf does happen: where(x > 0, log(sqrt(x)), 0), twice. The rules of `annihilate` give `annihilate` again.
 #
+# The price in a compiled loop is a comparison and a selection: the rule of tanh over 20,000 float64 in the cache takes
+# 1.00 instead of 0.98 ns an element. Where the cotangent is a literal, as below a sum, it is nothing.
+#
 # Not covered: ops that mix elements by sums of products (matmul, cumprod), where a nan among the elements meets zeros.
 
 
@@ -76,7 +79,7 @@ def _annihilate_evaluate(a: Any, b: Any) -> Any:
     return np.where((a == 0) | (b == 0), a.dtype.type(0), a * b)
 
 
-annihilate_op = Primitive(
+annihilate_op: Primitive = Primitive(
     "annihilate",
     result=lambda a, b: require_equal("annihilate", a, b),
     evaluate=_annihilate_evaluate,

@@ -128,7 +128,8 @@ def _broadcast_result(x: Aval, *, shape: tuple[int, ...]) -> Aval:
 def _broadcast_index(x: Aval, out: Aval, *, shape: tuple[int, ...]) -> tuple[Index, ...]:
     lead = len(shape) - x.ndim
     return tuple(
-        Index() if n == 1 and shape[lead + axis] != 1 else Index(axis=lead + axis) for axis, n in enumerate(x.shape)
+        Index() if n == 1 and shape[lead + axis] != 1 else Index(axis=lead + axis)
+        for axis, n in enumerate(x.shape)
     )
 
 
@@ -154,7 +155,9 @@ def broadcast(x: Any, shape: tuple[int, ...]) -> Any:
 
 def _iota_evaluate(*, shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Any:
     line = np.arange(shape[axis], dtype=dtype)
-    return np.broadcast_to(line.reshape(with_ones(shape, tuple(a for a in range(len(shape)) if a != axis))), shape)
+    return np.broadcast_to(
+        line.reshape(with_ones(shape, tuple(a for a in range(len(shape)) if a != axis))), shape
+    )
 
 
 iota_op = Primitive(
@@ -269,9 +272,13 @@ def require_equal(op: str, *avals: Aval) -> Aval:
     """The aval that all operands of a strict op share."""
     for aval in avals[1:]:
         if aval.shape != avals[0].shape:
-            raise ShapeError(f"[{op}] operands must have equal shapes, got {' and '.join(str(a.shape) for a in avals)}")
+            raise ShapeError(
+                f"[{op}] operands must have equal shapes, got {' and '.join(str(a.shape) for a in avals)}"
+            )
         if aval.dtype != avals[0].dtype:
-            raise DTypeError(f"[{op}] operands must have equal dtypes, got {' and '.join(a.dtype.name for a in avals)}")
+            raise DTypeError(
+                f"[{op}] operands must have equal dtypes, got {' and '.join(a.dtype.name for a in avals)}"
+            )
     return avals[0]
 
 

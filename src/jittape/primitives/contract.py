@@ -1,7 +1,7 @@
 """Matrix products: `matmul` and what is made of it.
 
-`matmul_op` is strict: stacks of matrices with equal leading dimensions. The user-level function makes every rank that NumPy
-allows fit: vectors become matrices, and a stack times one matrix becomes one tall product.
+`matmul_op` is strict: stacks of matrices with equal leading dimensions. The user-level function makes every rank that
+NumPy allows fit: vectors become matrices, and a stack times one matrix becomes one tall product.
 """
 
 from __future__ import annotations
@@ -38,14 +38,19 @@ def _matmul_result(x: Aval, y: Aval) -> Aval:
     return Aval((*x.shape[:-1], y.shape[-1]), x.dtype)
 
 
+def _matmul_x_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
+    return matmul_op.bind(g, conj(_swapped(y)))
+
+
+def _matmul_y_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
+    return matmul_op.bind(conj(_swapped(x)), g)
+
+
 matmul_op = Primitive(
     "matmul",
     result=_matmul_result,
     evaluate=np.matmul,
-    vjp=(
-        lambda g, out, x, y: matmul_op.bind(g, conj(_swapped(y))),
-        lambda g, out, x, y: matmul_op.bind(conj(_swapped(x)), g),
-    ),
+    vjp=(_matmul_x_vjp, _matmul_y_vjp),
     form=Call("gemm"),
 )
 
@@ -76,12 +81,13 @@ def product(
     """``a @ b`` for handles of one dtype; `shapes` and `flags` are what an error shows."""
     row = len(a.shape) == 1
     column = len(b.shape) == 1
-    m = to_shape(a, (1, *a.shape)) if row else a
-    n = to_shape(b, (*b.shape, 1)) if column else b
-    if m.shape[-1] != n.shape[-2]:
-        raise ShapeError(_misfit(shapes or (a.shape, b.shape), flags, m.shape[-1], n.shape[-2]))
+    inner = a.shape[-1], b.shape[-1 if column else -2]
+    if inner[0] != inner[1]:
+        raise ShapeError(_misfit(shapes or (a.shape, b.shape), flags, *inner))
     if row and column:
         return sum_over(multiply(a, b), (0,))
+    m = to_shape(a, (1, *a.shape)) if row else a
+    n = to_shape(b, (*b.shape, 1)) if column else b
     result = _stacks_product(m, n, shapes or (a.shape, b.shape))
     *lead, rows, columns = result.shape
     return to_shape(result, (*lead, *(() if row else (rows,)), *(() if column else (columns,))))

@@ -54,7 +54,7 @@ def _constant(value: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 def _checked(op: str, shape: Any) -> tuple[int, ...]:
     dims = as_shape(op, shape)
-    if any([n < 0 for n in dims]):
+    if any(n < 0 for n in dims):
         raise ShapeError(f"[{op}] dimensions must not be negative, got {dims}")
     return dims
 
@@ -131,9 +131,9 @@ def _range(start: Any, delta: Any, count: int, dtype: np.dtype[Any]) -> Any:
 
 
 def range(
-    start: complex,
-    limit: complex | None = None,
-    delta: complex = 1,
+    start: Any,
+    limit: Any = None,
+    delta: Any = 1,
     dtype: Any = None,
     name: str | None = "range",
 ) -> Tensor:
@@ -150,7 +150,7 @@ def range(
     if dtype is None:
         known = [n.dtype for n in (start, limit, delta) if not isinstance(n, (int, float))]
         found = np.result_type(*known) if known else int32
-        floating = any([isinstance(n, float) for n in numbers])
+        floating = any(isinstance(n, float) for n in numbers)
         found = default_dtype(float) if floating and found.kind != "f" else found
     else:
         found = as_dtype(dtype)
@@ -235,10 +235,9 @@ def one_hot(
     array([[0., 0., 1.],
            [1., 0., 0.]], dtype=float32)
     """
-    if dtype is not None:
-        found = as_dtype(dtype)
-    else:
-        found = default_dtype(float) if on_value is None and off_value is None else None
+    found = None if dtype is None else as_dtype(dtype)
+    if dtype is None and on_value is None and off_value is None:
+        found = default_dtype(float)
     on = 1 if on_value is None else on_value
     off = 0 if off_value is None else off_value
     return apply(_one_hot, (indices, on, off), (operator.index(depth), -1 if axis is None else axis, found))

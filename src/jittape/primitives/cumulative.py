@@ -77,7 +77,7 @@ recurrence_op = Primitive(
 
 # ---- running sums and products ---------------------------------------------------------------------------------------
 
-cumsum_op = Primitive(
+cumsum_op: Primitive = Primitive(
     "cumsum",
     result=lambda x, *, axis: x,
     evaluate=lambda x, *, axis: np.cumsum(x, axis, dtype=x.dtype),

@@ -33,7 +33,10 @@ Labels = tuple[str, ...]
 
 
 def _parse(equation: str, ranks: tuple[int, ...]) -> tuple[list[Labels], Labels]:
-    """The labels of each operand and of the result; an ellipsis becomes labels ``.0``, ``.1``, ... counted from the last."""
+    """The labels of each operand and of the result.
+
+    An ellipsis becomes labels ``.0``, ``.1``, ... counted from its last dimension.
+    """
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")

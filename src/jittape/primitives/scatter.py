@@ -44,8 +44,11 @@ def _index(op: str, indices: Any) -> Any:
 
 
 def _known(indices: Any) -> Any:
-    """`indices` as an ndarray where their values are known without running anything."""
-    return np.asarray(indices) if isinstance(indices, (int, np.integer, np.ndarray)) else None
+    """`indices` as an integer ndarray where their values are known without running anything, else None."""
+    if isinstance(indices, (list, tuple)) and all(isinstance(i, (int, np.integer)) for i in indices):
+        return np.asarray(indices, np.int64)
+    known = isinstance(indices, (int, np.integer, np.ndarray))
+    return np.asarray(indices) if known and np.asarray(indices).dtype.kind in "iu" else None
 
 
 # ---- gather ----------------------------------------------------------------------------------------------------------
@@ -58,7 +61,8 @@ def _gather(params: Any, indices: Any, axis: int, batch_dims: int) -> Any:
     a = one_axis("gather", axis, len(params.shape))
     if not 0 <= lead <= a or params.shape[:lead] != indices.shape[:lead]:
         raise ShapeError(
-            f"[gather] batch_dims={batch_dims} does not fit params {params.shape}, indices {indices.shape} and axis {axis}"
+            f"[gather] batch_dims={batch_dims} does not fit params {params.shape}, indices {indices.shape} "
+            f"and axis {axis}"
         )
     between = tuple(range(lead, a))
     rows = [iota(indices.shape, d, int64) for d in range(lead)]
@@ -107,19 +111,14 @@ def gather(
     >>> jt.gather(jt.constant([10., 20., 30.]), [2, 0, 2]).numpy()
     array([30., 10., 30.], dtype=float32)
     """
-    if isinstance(params, (list, tuple)):
-        return apply(_gather, (params, indices), (batch_dims if axis is None else axis, batch_dims))
-    if isinstance(indices, (list, tuple)) and not any(_is_tensor(i) for i in indices):
-        indices = np.asarray(indices, None if len(indices) else np.int64)
     along = batch_dims if axis is None else axis
     known = _known(indices)
-    if known is not None and -len(params.shape) <= along < len(params.shape):
-        check_range("gather", known, along % len(params.shape), params.shape[along])
-    return apply(_gather, (params, indices), (along, batch_dims))
-
-
-def _is_tensor(value: Any) -> bool:
-    return not isinstance(value, (int, np.generic, np.ndarray, list, tuple))
+    if known is None:
+        return apply(_gather, (params, indices), (along, batch_dims))
+    shape = np.shape(params)
+    if -len(shape) <= along < len(shape):
+        check_range("gather", known, along % len(shape), shape[along])
+    return apply(_gather, (params, known), (along, batch_dims))
 
 
 def _coordinates(op: str, indices: Any, ndim: int, batch_dims: int = 0) -> list[Any]:
@@ -130,7 +129,8 @@ def _coordinates(op: str, indices: Any, ndim: int, batch_dims: int = 0) -> list[
     count = indices.shape[-1]
     if not 1 <= count <= ndim - batch_dims:
         raise ShapeError(
-            f"[{op}] the last dimension of indices {indices.shape} must be 1 to {ndim - batch_dims}: an index for each axis"
+            f"[{op}] the last dimension of indices {indices.shape} must be 1 to {ndim - batch_dims}: "
+            "an index for each axis"
         )
     shape = indices.shape[:-1]
     rows = [iota(shape, d, int64) for d in range(batch_dims)]
@@ -192,17 +192,16 @@ def boolean_mask(
     name : str, optional
         Ignored.
     """
-    array = np.asarray(mask)
+    array: np.ndarray[Any, Any] = np.asarray(mask)
     if array.dtype != np.bool_:
         raise DTypeError(
             f"[boolean_mask] the mask must be bool, got {array.dtype}; compare first, as in x > 0"
         )
     if not array.ndim:
         raise ValueError("[boolean_mask] mask cannot be scalar")
-    if isinstance(tensor, (list, tuple)):
-        tensor = np.asarray(tensor)
-    at = 0 if axis is None else one_axis("boolean_mask", axis, len(tensor.shape))
-    return getitem(tensor, (*(slice(None),) * at, array))
+    source: Any = np.asarray(tensor) if isinstance(tensor, (list, tuple)) else tensor
+    at = 0 if axis is None else one_axis("boolean_mask", axis, len(source.shape))
+    return getitem(source, (*(slice(None),) * at, array))
 
 
 # ---- scatter ---------------------------------------------------------------------------------------------------------

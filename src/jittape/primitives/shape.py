@@ -15,15 +15,13 @@ from jittape.errors import ShapeError
 from jittape.primitive import apply
 from jittape.primitives.broadcast import (
     broadcast,
-    cast_to,
     conj,
     normalized_axes,
     promote,
     settle,
     to_shape,
 )
-from jittape.primitives.gathering import gather_op
-from jittape.primitives.views import concat_op, flipped, permuted, placed, sliced
+from jittape.primitives.views import concat_op, flipped, permuted, sliced
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
@@ -31,19 +29,17 @@ __all__ = [
     "broadcast_to",
     "concat",
     "expand_dims",
+    "hashable",
     "matrix_transpose",
     "meshgrid",
     "moveaxis",
     "one_axis",
-    "pad",
-    "repeat",
     "reshape",
     "reverse",
     "roll",
     "split",
     "squeeze",
     "stack",
-    "tile",
     "transpose",
     "unstack",
 ]
@@ -51,7 +47,7 @@ __all__ = [
 
 def as_shape(op: str, shape: Any) -> tuple[int, ...]:
     """`shape` (an int, or a sequence or integer array of them) as a tuple of Python ints."""
-    if type(shape) is tuple and all([type(n) is int for n in shape]):
+    if type(shape) is tuple and all(type(n) is int for n in shape):
         return shape
     try:
         if isinstance(shape, (tuple, list)):
@@ -73,13 +69,13 @@ def one_axis(op: str, axis: Any, ndim: int) -> int:
     return normalized_axes(op, axis, ndim)[0]
 
 
-def _hashable(value: Any) -> Any:
+def hashable(value: Any) -> Any:
     """`value`, a Python int, an array or a nested sequence of ints, as nested tuples."""
     if isinstance(value, (tuple, list)):
-        return tuple([_hashable(v) for v in value])
+        return tuple([hashable(v) for v in value])
     if value is None or isinstance(value, int):
         return value
-    return _hashable(np.asarray(value).tolist())
+    return hashable(np.asarray(value).tolist())
 
 
 # ---- reshape and its kin ---------------------------------------------------------------------------------------------
@@ -132,7 +128,7 @@ def _expand_dims(x: Any, axis: Any) -> Any:
 
 def expand_dims(input: TensorLike, axis: int | Sequence[int], name: str | None = None) -> Tensor:
     """`input` with dimensions of length 1 put in at `axis` of the result."""
-    return apply(_expand_dims, (input,), (_hashable(axis),))
+    return apply(_expand_dims, (input,), (hashable(axis),))
 
 
 def _squeeze(x: Any, axis: Any) -> Any:
@@ -145,7 +141,7 @@ def _squeeze(x: Any, axis: Any) -> Any:
 
 def squeeze(input: TensorLike, axis: int | Sequence[int] | None = None, name: str | None = None) -> Tensor:
     """`input` without the dimensions of length 1, or without those of them in `axis`."""
-    return apply(_squeeze, (input,), (_hashable(axis),))
+    return apply(_squeeze, (input,), (hashable(axis),))
 
 
 def _broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
@@ -210,7 +206,7 @@ def _moveaxis(x: Any, source: Any, destination: Any) -> Any:
 
 def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """`a` with the dimensions `source` moved to the places `destination`; the others keep their order."""
-    return apply(_moveaxis, (a,), (_hashable(source), _hashable(destination)))
+    return apply(_moveaxis, (a,), (hashable(source), hashable(destination)))
 
 
 def _reverse(x: Any, axis: Any) -> Any:
@@ -220,7 +216,7 @@ def _reverse(x: Any, axis: Any) -> Any:
 
 def reverse(tensor: TensorLike, axis: int | Sequence[int] | None, name: str | None = None) -> Tensor:
     """`tensor` with the order of the elements along `axis` reversed; None: along all."""
-    return apply(_reverse, (tensor,), (_hashable(axis),))
+    return apply(_reverse, (tensor,), (hashable(axis),))
 
 
 def _roll(x: Any, shift: Any, axis: Any) -> Any:
@@ -244,7 +240,7 @@ def roll(
     input: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | None, name: str | None = None
 ) -> Tensor:
     """`input` with its elements moved on by `shift` along `axis`; those that fall off come in at the other end."""
-    return apply(_roll, (input,), (_hashable(shift), _hashable(axis)))
+    return apply(_roll, (input,), (hashable(shift), hashable(axis)))
 
 
 # ---- joining and splitting -------------------------------------------------------------------------------------------
@@ -325,7 +321,7 @@ def split(
     name: str | None = None,
 ) -> list[Tensor]:
     """`value` cut along `axis` into so many equal parts, or into parts of the given sizes (one may be -1)."""
-    sizes = _hashable(num_or_size_splits)
+    sizes = hashable(num_or_size_splits)
     return list(apply(_split, (value,), (sizes, operator.index(axis), True)))
 
 
@@ -367,142 +363,3 @@ def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -
     if indexing not in ("xy", "ij"):
         raise ValueError(f"[meshgrid] indexing must be 'xy' or 'ij', got {indexing!r}")
     return list(apply(_meshgrid, args, (indexing,))) if args else []
-
-
-# ---- repetition and padding ------------------------------------------------------------------------------------------
-
-
-def _tile(x: Any, multiples: tuple[int, ...]) -> Any:
-    x = settle(x)
-    ndim = max(len(x.shape), len(multiples))
-    shape = (*(1,) * (ndim - len(x.shape)), *x.shape)
-    times = (*(1,) * (ndim - len(multiples)), *multiples)
-    if any(t < 0 for t in times):
-        raise ShapeError(f"[tile] multiples {multiples} must not be negative")
-    apart = [n for size in shape for n in (1, size)]
-    spread = [n for pair in zip(times, shape, strict=True) for n in pair]
-    x = broadcast(to_shape(x, tuple(apart)), tuple(spread))
-    return to_shape(x, tuple([t * n for t, n in zip(times, shape, strict=True)]))
-
-
-def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
-    """`input` laid side by side, ``multiples[i]`` times along dimension `i`."""
-    return apply(_tile, (input,), (as_shape("tile", multiples),))
-
-
-def _repeat(x: Any, times: int, axis: int | None) -> Any:
-    x = settle(x)
-    if axis is None:
-        return _repeat(to_shape(x, (x.aval.size,)), times, 0)
-    a = one_axis("repeat", axis, len(x.shape))
-    n = x.shape[a]
-    if times < 0:
-        raise ShapeError(f"[repeat] repeats must not be negative, got {times}")
-    lead, rest = x.shape[: a + 1], x.shape[a + 1 :]
-    return to_shape(
-        broadcast(to_shape(x, (*lead, 1, *rest)), (*lead, times, *rest)), (*x.shape[:a], n * times, *rest)
-    )
-
-
-def _repeat_each(x: Any, rows: Any, count: int, axis: int | None) -> Any:
-    x = settle(x)
-    if axis is None:
-        return _repeat_each(to_shape(x, (x.aval.size,)), rows, count, 0)
-    a = one_axis("repeat", axis, len(x.shape))
-    if count != x.shape[a]:
-        raise ShapeError(
-            f"[repeat] {count} repeats do not fit axis {axis} of shape {x.shape}: give one for each element"
-        )
-    return gather_op.bind(x, rows, axis=a)
-
-
-def repeat(
-    input: TensorLike, repeats: int | Sequence[int], axis: int | None = None, name: str | None = None
-) -> Tensor:
-    """Every element of `input` repeated along `axis`; without an axis, along the flattened input."""
-    counts = as_shape("repeat", repeats)
-    if len(counts) == 1:
-        return apply(_repeat, (input,), (counts[0], axis))
-    if min(counts, default=0) < 0:
-        raise ShapeError(f"[repeat] repeats must not be negative, got {counts}")
-    rows = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
-    return apply(_repeat_each, (input, rows), (len(counts), axis))
-
-
-PAD_MODES = ("CONSTANT", "REFLECT", "SYMMETRIC")
-
-
-def _zero_pad(x: Any, paddings: tuple[tuple[int, int], ...]) -> Any:
-    x = settle(x)
-    _check_paddings(x.shape, paddings)
-    shape = tuple([before + n + after for n, (before, after) in zip(x.shape, paddings, strict=True)])
-    return placed(x, tuple([before for before, _ in paddings]), shape)
-
-
-def _pad(x: Any, value: Any, paddings: tuple[tuple[int, int], ...]) -> Any:
-    x = settle(x)
-    _check_paddings(x.shape, paddings)
-    value = cast_to(value, x.dtype)
-    for axis, widths in enumerate(paddings):
-        before, after = [broadcast(value, (*x.shape[:axis], width, *x.shape[axis + 1 :])) for width in widths]
-        if any(widths):
-            x = concat_op.bind(before, x, after, axis=axis)
-    return x
-
-
-def _mirrored_pad(x: Any, paddings: tuple[tuple[int, int], ...], edge: int) -> Any:
-    x = settle(x)
-    _check_paddings(x.shape, paddings)
-    for axis, (before, after) in enumerate(paddings):
-        n = x.shape[axis]
-        if max(before, after) > n - edge:
-            raise ShapeError(
-                f"[pad] paddings {(before, after)} of axis {axis} must be at most {n - edge} "
-                f"for shape {x.shape} in mode {'REFLECT' if edge else 'SYMMETRIC'}"
-            )
-        parts = [x]
-        if before:
-            parts.insert(0, flipped(sliced(x, axis, edge, before), (axis,)))
-        if after:
-            parts.append(flipped(sliced(x, axis, n - edge - after, after), (axis,)))
-        x = concat_op.bind(*parts, axis=axis) if len(parts) > 1 else x
-    return x
-
-
-def _check_paddings(shape: tuple[int, ...], paddings: Any) -> None:
-    if len(paddings) != len(shape) or any(len(pair) != 2 or min(pair) < 0 for pair in paddings):
-        raise ShapeError(
-            f"[pad] paddings must be a pair of counts for each dimension of shape {shape}, got {paddings!r}"
-        )
-
-
-def pad(
-    tensor: TensorLike,
-    paddings: Any,
-    mode: str = "CONSTANT",
-    constant_values: TensorLike = 0,
-    name: str | None = None,
-) -> Tensor:
-    """`tensor` with elements added before and after it along every dimension.
-
-    Parameters
-    ----------
-    tensor : tensor_like
-    paddings : sequence of pairs of int
-        How many elements go before and after, for every dimension.
-    mode : {"CONSTANT", "REFLECT", "SYMMETRIC"}
-        What they are: `constant_values`, or the mirrored tensor without or with its edge.
-    constant_values : tensor_like
-        A scalar.
-    name : str, optional
-        Ignored.
-    """
-    widths = _hashable(paddings)
-    mode = mode.upper()
-    if mode == "CONSTANT":
-        if type(constant_values) is int and constant_values == 0:
-            return apply(_zero_pad, (tensor,), (widths,))
-        return apply(_pad, (tensor, constant_values), (widths,))
-    if mode not in PAD_MODES:
-        raise ValueError(f"[pad] mode must be one of {', '.join(PAD_MODES)}, got {mode!r}")
-    return apply(_mirrored_pad, (tensor,), (widths, int(mode == "REFLECT")))

@@ -130,8 +130,8 @@ def reduce_logsumexp(
 
     Examples
     --------
-    >>> jt.reduce_logsumexp([[0.0, 0.0], [1000.0, 1000.0]], axis=1).numpy()
-    array([6.931472e-01, 1.000693e+03], dtype=float32)
+    >>> jt.reduce_logsumexp([[0.0, 0.0], [200.0, 200.0]], axis=1).numpy().round(3)
+    array([  0.693, 200.693], dtype=float32)
     """
     return apply(_logsumexp_body, (input_tensor,), (axis_key(axis), keepdims))
 
@@ -169,7 +169,7 @@ def norm(
     Examples
     --------
     >>> jt.norm([3.0, 4.0]).numpy()
-    np.float32(5.0)
+    array(5., dtype=float32)
     """
     if ord not in ("euclidean", "fro", 1, 2, np.inf):
         raise ValueError(f"[norm] ord must be 'euclidean', 'fro', 1, 2 or inf, got {ord!r}")

@@ -28,8 +28,8 @@ def sin(x: TensorLike, name: str | None = None) -> Tensor:
 
     Examples
     --------
-    >>> jt.sin([0.0, 1.0]).numpy()
-    array([0.      , 0.841471], dtype=float32)
+    >>> jt.sin([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.8415], dtype=float32)
     """
     return apply(sin_op, (x,))
 
@@ -49,8 +49,8 @@ def cos(x: TensorLike, name: str | None = None) -> Tensor:
 
     Examples
     --------
-    >>> jt.cos([0.0, 1.0]).numpy()
-    array([1.       , 0.5403023], dtype=float32)
+    >>> jt.cos([0.0, 1.0]).numpy().round(4)
+    array([1.    , 0.5403], dtype=float32)
     """
     return apply(cos_op, (x,))
 
@@ -70,8 +70,8 @@ def tan(x: TensorLike, name: str | None = None) -> Tensor:
 
     Examples
     --------
-    >>> jt.tan([0.0, 1.0]).numpy()
-    array([0.       , 1.5574077], dtype=float32)
+    >>> jt.tan([0.0, 1.0]).numpy().round(4)
+    array([0.    , 1.5574], dtype=float32)
     """
     return apply(tan_op, (x,))
 
@@ -91,8 +91,8 @@ def asin(x: TensorLike, name: str | None = None) -> Tensor:
 
     Examples
     --------
-    >>> jt.asin([0.0, 1.0]).numpy()
-    array([0.       , 1.5707964], dtype=float32)
+    >>> jt.asin([0.0, 1.0]).numpy().round(4)
+    array([0.    , 1.5708], dtype=float32)
     """
     return apply(asin_op, (x,))
 
@@ -112,8 +112,8 @@ def acos(x: TensorLike, name: str | None = None) -> Tensor:
 
     Examples
     --------
-    >>> jt.acos([0.0, 1.0]).numpy()
-    array([1.5707964, 0.       ], dtype=float32)
+    >>> jt.acos([0.0, 1.0]).numpy().round(4)
+    array([1.5708, 0.    ], dtype=float32)
     """
     return apply(acos_op, (x,))
 
@@ -133,8 +133,8 @@ def atan(x: TensorLike, name: str | None = None) -> Tensor:
 
     Examples
     --------
-    >>> jt.atan([0.0, 1.0]).numpy()
-    array([0.       , 0.7853982], dtype=float32)
+    >>> jt.atan([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.7854], dtype=float32)
     """
     return apply(atan_op, (x,))
 
@@ -157,7 +157,7 @@ def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
 
     Examples
     --------
-    >>> jt.atan2([0.0, 1.0], [-1.0, 0.0]).numpy()
-    array([3.1415927, 1.5707964], dtype=float32)
+    >>> jt.atan2([0.0, 1.0], [-1.0, 0.0]).numpy().round(4)
+    array([3.1416, 1.5708], dtype=float32)
     """
     return apply(atan2_op, (y, x))

@@ -1,8 +1,9 @@
 """The ops that only move elements: transpose, slice, place (its converse), update and concat.
 
-`slice_op` and `place_op` are mutually adjoint; with `update_op` they share one description of a region, `Region`. The surprising fact: where
-a region starts is an *operand* when the offset of its axis is None, so that a loop over minibatches ``x[i:i + 32]`` is
-one path for every ``i``; it is structure (an int) where the op itself knows it, as in `split` and `reverse`.
+`slice_op` and `place_op` are mutually adjoint; with `update_op` they share one description of a part of an array,
+`Region`. The surprising fact: where a region starts is an *operand* when the offset of its axis is None, so that a loop
+over minibatches ``x[i:i + 32]`` is one path for every ``i``; it is structure (an int) where the op itself knows it, as
+in `split` and `reverse`.
 """
 
 from __future__ import annotations
@@ -96,17 +97,17 @@ class Region(NamedTuple):
             result[axis] = size
         return tuple(result)
 
-    def index(self, ndim: int) -> tuple[Index, ...]:
+    def indices(self, ndim: int) -> tuple[Index, ...]:
         """The index into each dimension of the whole array, in coordinates of the region."""
-        indices = [Index(axis=axis) for axis in range(ndim)]
+        found = [Index(axis=axis) for axis in range(ndim)]
         operand = 0
         for axis, offset, _, step in zip(*self, strict=True):
             if offset is None:
                 operand += 1
-                indices[axis] = Index(axis, step, 0, operand)
+                found[axis] = Index(axis, step, 0, operand)
             else:
-                indices[axis] = Index(axis, step, offset)
-        return tuple(indices)
+                found[axis] = Index(axis, step, offset)
+        return tuple(found)
 
     def key(self, ndim: int, starts: tuple[Any, ...]) -> tuple[slice, ...]:
         """The region as NumPy's indexing takes it; `starts` are the operands."""
@@ -132,7 +133,7 @@ slice_op = Primitive(
     result=lambda x, *starts, region: Aval(region.within("slice", x.shape), x.dtype),
     evaluate=_slice_evaluate,
     vjp=(_slice_vjp,),
-    form=View(lambda x, out, *, region: region.index(x.ndim)),
+    form=View(lambda x, out, *, region: region.indices(x.ndim)),
 )
 
 
@@ -159,7 +160,7 @@ place_op = Primitive(
     result=_place_result,
     evaluate=_place_evaluate,
     vjp=(_place_vjp,),
-    form=Place(lambda x, out, *, region, shape: region.index(x.ndim)),
+    form=Place(lambda x, out, *, region, shape: region.indices(x.ndim)),
 )
 
 

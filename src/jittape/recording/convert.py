@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 import numpy as np
 
-from jittape.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype
+from jittape.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import cast_op
-from jittape.primitives.shape import stack
-from jittape.recording.tensor import Operators, Tensor, tensor_of
+from jittape.primitives.custom import identity
+from jittape.primitives.shape import broadcast_to, reshape
+from jittape.program import Aval
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor, holds_tensors, stacked, tensor_of
 
 __all__ = ["constant", "convert_to_tensor"]
 
@@ -22,7 +27,8 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     ----------
     value : scalar, sequence or ndarray
         Copied, unless it is a read-only ndarray. Python floats become float32 (`jt.config.default_float`), Python ints
-        int32; arrays and NumPy scalars keep their dtype.
+        int32, or int64 where one needs it; arrays and NumPy scalars keep their dtype. A tensor, or a sequence that
+        holds tensors, is taken as `convert_to_tensor` takes it, and gradients flow through.
     dtype : dtype, optional
     shape : tuple of int, optional
         The value is reshaped to it; a single number fills it.
@@ -34,7 +40,9 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     TypeError
         For values that are not numbers, and for floats where an integer dtype is asked for.
     ValueError
-        For ragged sequences, and a shape that does not fit.
+        For ragged sequences, a tensor of another dtype than asked for, and a shape that does not fit.
+    OverflowError
+        For Python ints that do not fit the dtype.
 
     Examples
     --------
@@ -42,18 +50,35 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     >>> jt.constant([1.0, 2.0])
     <jt.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>
     """
-    if isinstance(value, Operators):
-        value = value.numpy()
+    if isinstance(value, Operators) or holds_tensors(value):
+        tensor = identity(convert_to_tensor(value, dtype))
+        return tensor if shape is None else _filling(tensor, _wanted_shape(tensor.aval, shape))
     array = _array_of(value, None if dtype is None else as_dtype(dtype))
     if shape is not None:
-        wanted = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
-        if array.size != 1 and array.size != int(np.prod(wanted)):
-            raise ShapeError(f"[constant] {array.size} elements of shape {array.shape} do not fill shape {wanted}")
-        array = np.full(wanted, array.item(), array.dtype) if array.size == 1 else array.reshape(wanted).copy()
+        wanted = _wanted_shape(Aval(array.shape, array.dtype), shape)
+        array = (
+            np.full(wanted, array.item(), array.dtype) if array.size == 1 else array.reshape(wanted).copy()
+        )
     return tensor_of(array)
 
 
-def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
+def _wanted_shape(found: Aval, shape: Any) -> tuple[int, ...]:
+    """`shape` as a tuple, if a value of shape `found` can fill it."""
+    wanted = (operator.index(shape),) if np.ndim(shape) == 0 else tuple([operator.index(n) for n in shape])
+    if found.size not in (1, math.prod(wanted)):
+        raise ShapeError(
+            f"[constant] {found.size} elements of shape {found.shape} do not fill shape {wanted}"
+        )
+    return wanted
+
+
+def _filling(tensor: Tensor, wanted: tuple[int, ...]) -> Tensor:
+    return broadcast_to(reshape(tensor, ()), wanted) if tensor.size == 1 else reshape(tensor, wanted)
+
+
+def convert_to_tensor(
+    value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
+) -> Tensor:
     """`value` as a tensor; a tensor as it is, a Variable as it is read now.
 
     Parameters
@@ -88,10 +113,10 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
                 f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {value.dtype.name}: "
                 f"use jt.cast(x, {wanted.name!r})"
             )
-        return value if isinstance(value, Tensor) else value.value()  # type: ignore[attr-defined, no-any-return]
-    if isinstance(value, (list, tuple)) and _holds_tensors(value):
-        stacked: Tensor = stack([convert_to_tensor(v) if isinstance(v, (list, tuple)) else v for v in value])
-        return stacked if wanted is None else cast_to_dtype(stacked, wanted)
+        return value if isinstance(value, Tensor) else value.value()  # type: ignore[attr-defined]
+    if holds_tensors(value):
+        tensor = stacked(value)
+        return tensor if wanted is None else cast_to_dtype(tensor, wanted)
     if wanted is None and dtype_hint is not None and not isinstance(value, (np.ndarray, np.generic)):
         try:
             return tensor_of(_array_of(value, as_dtype(dtype_hint)))
@@ -105,12 +130,6 @@ def cast_to_dtype(tensor: Any, dtype: np.dtype[Any]) -> Any:
     return tensor if tensor.dtype == dtype else cast_op.bind(tensor, dtype=dtype)
 
 
-def _holds_tensors(value: Any) -> bool:
-    return any(
-        isinstance(v, Operators) or (isinstance(v, (list, tuple)) and _holds_tensors(v)) for v in value
-    )
-
-
 def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     """An ndarray that nobody else will write to."""
     kind = type(value)
@@ -119,15 +138,19 @@ def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     if isinstance(value, np.ndarray):
         return _from_array(value, dtype)
     if isinstance(value, (str, bytes)) or value is None:
-        raise DTypeError(f"Cannot convert {value!r} to a tensor: numbers, arrays and nested lists of them can be")
+        raise DTypeError(
+            f"Cannot convert {value!r} to a tensor: numbers, arrays and nested lists of them can be"
+        )
     try:
         array = np.asarray(value)
     except ValueError as error:
         raise ValueError(f"Cannot convert {kind.__name__} to a tensor: {error}") from None
     if array.dtype.kind not in "biufc":
-        raise DTypeError(f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: it is no number")
-    if dtype is None and isinstance(value, (list, tuple)) and not _holds_numpy(value):
-        dtype = default_dtype({"b": bool, "i": int, "u": int, "f": float, "c": complex}[array.dtype.kind])
+        raise DTypeError(
+            f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: it is no number"
+        )
+    if isinstance(value, (list, tuple, range)) and not _holds_numpy(value):
+        return _from_sequence(array, value, dtype)
     if dtype is not None and array.size:
         _refuse_lossy(array, dtype, value)
     return np.array(array, as_dtype(array.dtype if dtype is None else dtype), order="C")
@@ -136,19 +159,42 @@ def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
 def _from_python(value: Any, kind: type, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     if dtype is None:
         dtype = default_dtype(kind)
-    _refuse_lossy(np.asarray(value), dtype, value)
+        if dtype == int32 and not -(2**31) <= value < 2**31:
+            dtype = int64
+    _refuse_lossy(np.asarray(kind()), dtype, value)
     if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        if not limits.min <= int(value) <= limits.max:
-            raise OverflowError(f"Python int {value} does not fit {dtype.name}; give a wider dtype")
+        _refuse_overflow(value, value, dtype)
     return np.array(value, dtype)
+
+
+def _from_sequence(
+    array: np.ndarray[Any, Any], value: Any, dtype: np.dtype[Any] | None
+) -> np.ndarray[Any, Any]:
+    """What NumPy made of a sequence of Python numbers, in the dtype that jittape gives these."""
+    if dtype is None:
+        dtype = default_dtype({"b": bool, "i": int, "u": int, "f": float, "c": complex}[array.dtype.kind])
+        if dtype == int32 and array.size and not -(2**31) <= array.min() <= array.max() < 2**31:
+            dtype = int64
+    if array.size:
+        _refuse_lossy(array, dtype, value)
+        if dtype.kind in "iu":
+            _refuse_overflow(int(array.min()), int(array.max()), dtype)
+    return _cast(array, dtype)
+
+
+def _refuse_overflow(least: int, greatest: int, dtype: np.dtype[Any]) -> None:
+    limits = np.iinfo(dtype)
+    for value in (least, greatest):
+        if not limits.min <= value <= limits.max:
+            raise OverflowError(f"Python int {value} does not fit {dtype.name}; give a wider dtype")
+
+
+RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def _refuse_lossy(array: np.ndarray[Any, Any], dtype: np.dtype[Any], value: Any) -> None:
     """Floats do not become ints unasked, nor complex numbers real ones."""
-    order = "biufc"
-    rank = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-    if array.dtype.kind in order and rank[array.dtype.kind] > max(rank[dtype.kind], 0) and dtype.kind != "b":
+    if RANK[array.dtype.kind] > RANK[dtype.kind]:
         raise DTypeError(f"Cannot convert {_short(value)} to a tensor of dtype {dtype.name}; use jt.cast")
 
 
@@ -156,9 +202,19 @@ def _from_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None) -> np.
     if value.dtype.kind not in "biufc":
         raise DTypeError(f"Cannot convert an array of dtype {value.dtype} to a tensor; use a numeric dtype")
     wanted = as_dtype(value.dtype) if dtype is None else dtype
-    if value.dtype == wanted and value.flags.c_contiguous and type(value) is np.ndarray and _is_frozen(value):
-        return value
-    return np.array(value, wanted, order="C", subok=False)
+    if value.dtype == wanted:
+        if value.flags.c_contiguous and type(value) is np.ndarray and _is_frozen(value):
+            return value
+        return np.array(value, wanted, order="C", subok=False)
+    if value.size:
+        _refuse_lossy(value, wanted, value)
+    return _cast(value, wanted)
+
+
+def _cast(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """A copy in `dtype`; what is too great becomes inf without a warning, as in any op."""
+    with np.errstate(over="ignore"):
+        return np.array(array, dtype, order="C", subok=False)
 
 
 def _is_frozen(array: np.ndarray[Any, Any]) -> bool:

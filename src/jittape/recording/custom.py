@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from jittape.dtypes import as_dtype
+import numpy as np
+
+from jittape.dtypes import as_dtype, is_differentiable
 from jittape.primitive import apply
 from jittape.primitives.custom import custom_gradient_op
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
@@ -27,9 +28,10 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        Returns ``(y, grad_fn)``. ``grad_fn(*upstream)``, with one cotangent for every result in `y`, returns one gradient
-        (or None) for every positional argument, flattened. If `f` reads trainable Variables that are no arguments,
-        `grad_fn` must take ``variables=`` and return ``(gradients, gradients of the variables)``.
+        A function or method that returns ``(y, grad_fn)``. ``grad_fn(*upstream)``, with one cotangent for every result
+        in `y`, returns one gradient (or None) for every positional argument, flattened. If `f` reads trainable
+        Variables that are no arguments, `grad_fn` must take ``variables=`` and return ``(gradients, gradients of the
+        variables)``.
 
     Returns
     -------
@@ -42,6 +44,10 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
         If `f` does not return a pair, or `grad_fn` does not take the Variables.
     ValueError
         If `grad_fn` returns another number of gradients than there are arguments, or one of another shape.
+
+    Notes
+    -----
+    Tapes see what `f` and `grad_fn` do: an outer tape differentiates the gradient as it is computed in `grad_fn`.
 
     Examples
     --------
@@ -57,57 +63,57 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> float(tape.gradient(y, x))
     1.0
     """
+    return _WithGradient(f)
 
-    @functools.wraps(f)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
-        return _call(f, args, kwargs)
 
-    return decorated
+class _WithGradient:
+    """A function that says its own gradient; a method too, as it binds like one."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self._f = f
+        functools.update_wrapper(self, f)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> _WithGradient:
+        return self if instance is None else _WithGradient(functools.partial(self._f, instance))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _call(self._f, args, kwargs)
+
+    def __reduce__(self) -> str:
+        name: str = self.__qualname__  # type: ignore[attr-defined]
+        return name
 
 
 def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    leaves, rebuild = flatten(args)
+    leaves, _ = flatten(args)
     tensors = [leaf if isinstance(leaf, Variable) else convert_to_tensor(leaf) for leaf in leaves]
-    trace = current_trace()
-    before = trace.node
-    with _tapes_paused(trace):
-        returned = f(*rebuild(list(tensors)), **kwargs)
-        if not (isinstance(returned, tuple) and len(returned) == 2 and callable(returned[1])):
-            raise TypeError(
-                f"custom_gradient needs a function that returns (y, grad_fn), but {_name(f)} returned "
-                f"{type(returned).__name__}"
-            )
-        outputs, rebuild_outputs = flatten(returned[0])
-        results = [convert_to_tensor(y) for y in outputs]
+    before = current_trace().node
+    returned = f(*args, **kwargs)
+    if not (isinstance(returned, tuple) and len(returned) == 2 and callable(returned[1])):
+        raise TypeError(
+            f"custom_gradient needs a function that returns (y, grad_fn), but {_name(f)} returned "
+            f"{type(returned).__name__}"
+        )
+    outputs, rebuild = flatten(returned[0])
+    results = [convert_to_tensor(y) for y in outputs]
     grad_fn = returned[1]
-    variables = _variables_read(trace, before, tensors)
+    trace = current_trace()
+    variables = _variables_read(trace, before, [*leaves, *flatten(kwargs)[0]])
     if variables and not _takes_variables(grad_fn):
         names = ", ".join(v.name for v in variables)
         raise TypeError(
-            "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: " + names
+            "@tf.custom_gradient grad_fn must accept keyword argument 'variables', "
+            f"since function uses variables: {names}"
         )
     made = apply(_custom, (*results, *tensors, *variables), (len(results),))
     trace.callbacks[made[0]._slot] = functools.partial(_gradients, grad_fn, tensors, variables)
-    return rebuild_outputs(list(made))
+    return rebuild(list(made))
 
 
 def _custom(*operands_and_count: Any) -> tuple[Any, ...]:
     *operands, count = operands_and_count
     inputs = operands[count:]
     return tuple([custom_gradient_op.bind(operands[i], *inputs, index=i, count=count) for i in range(count)])
-
-
-@contextmanager
-def _tapes_paused(trace: Trace) -> Iterator[None]:
-    """What runs inside is recorded by no tape that records now."""
-    tapes = list(trace.recording)
-    for tape in tapes:
-        tape._stop()
-    try:
-        yield
-    finally:
-        for tape in tapes:
-            tape._start()
 
 
 def _variables_read(trace: Trace, before: Node, arguments: Sequence[Any]) -> list[Variable]:
@@ -135,23 +141,29 @@ def _gradients(
     grad_fn: Callable[..., Any], tensors: list[Any], variables: list[Variable], *upstream: Tensor
 ) -> list[Tensor | None]:
     """Call the user's `grad_fn` and check what it gives."""
+    given: Any = grad_fn(*upstream, variables=variables) if variables else grad_fn(*upstream)
+    for_variables: list[Any] = []
     if variables:
-        returned = grad_fn(*upstream, variables=variables)
-        if not (isinstance(returned, tuple) and len(returned) == 2):
+        if not (isinstance(given, tuple) and len(given) == 2):
             raise TypeError("grad_fn with Variables must return (gradients, gradients of the variables)")
-        gradients = [*flatten(returned[0])[0], *flatten(returned[1])[0]]
-    else:
-        gradients = flatten(grad_fn(*upstream))[0]
-    operands = [*tensors, *variables]
-    if len(gradients) != len(operands):
+        given, for_variables = given[0], flatten(given[1])[0]
+        if len(for_variables) != len(variables):
+            raise ValueError(
+                "Must return gradient for each variable from @custom_gradient grad_fn: "
+                f"{len(variables)} variables, {len(for_variables)} gradients"
+            )
+    gradients = flatten(given)[0]
+    if len(gradients) != len(tensors):
         raise ValueError(
-            f"custom_gradient function expected to return {len(operands)} gradients, but returned {len(gradients)} instead."
+            f"custom_gradient function expected to return {len(tensors)} gradients, "
+            f"but returned {len(gradients)} instead."
         )
-    return [_checked(i, g, x) for i, (g, x) in enumerate(zip(gradients, operands, strict=True))]
+    pairs = zip((*gradients, *for_variables), (*tensors, *variables), strict=True)
+    return [_checked(i, gradient, operand) for i, (gradient, operand) in enumerate(pairs)]
 
 
 def _checked(number: int, gradient: Any, operand: Any) -> Tensor | None:
-    if gradient is None:
+    if gradient is None or not is_differentiable(operand.dtype):
         return None
     tensor = convert_to_tensor(gradient, dtype_hint=operand.dtype)
     if tensor.shape != operand.shape:
@@ -167,7 +179,7 @@ def _name(f: Callable[..., Any]) -> str:
     return getattr(f, "__name__", repr(f))
 
 
-def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:  # noqa: N803
+def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
     """Call a Python function on tensors; what it does with jittape operations is recorded and differentiable.
 
     Parameters
@@ -188,6 +200,8 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     ------
     ValueError
         If `func` returns another number of results than `Tout` names.
+    TypeError
+        If a result is of another kind than `Tout` says, as a float is for an int.
 
     Examples
     --------
@@ -195,15 +209,23 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     >>> float(jt.py_function(lambda x: x * x if x > 1 else x, [jt.constant(3.0)], jt.float32))
     9.0
     """
-    tensors = [x if isinstance(x, (Tensor, Variable)) else convert_to_tensor(x) for x in inp]
-    result = func(*tensors)
-    if isinstance(Tout, (list, tuple)):
-        results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
-        if len(results) != len(Tout):
-            raise ValueError(f"py_function: {_name(func)} returned {len(results)} results, Tout names {len(Tout)}")
-        return [_as(r, dtype) for r, dtype in zip(results, Tout, strict=True)]
-    return None if Tout is None else _as(result, Tout)
+    result = func(*[convert_to_tensor(x) for x in inp])
+    if not isinstance(Tout, (list, tuple)):
+        return None if Tout is None else _as(result, Tout)
+    results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
+    if len(results) != len(Tout):
+        raise ValueError(
+            f"py_function: {_name(func)} returned {len(results)} results, Tout names {len(Tout)}"
+        )
+    return [_as(r, dtype) for r, dtype in zip(results, Tout, strict=True)]
 
 
 def _as(value: Any, dtype: Any) -> Any:
-    return cast_to_dtype(convert_to_tensor(value), as_dtype(dtype))
+    """A result of a Python function in the dtype that was announced."""
+    wanted = as_dtype(dtype)
+    tensor = convert_to_tensor(value, dtype_hint=wanted)
+    if not np.can_cast(tensor.dtype, wanted, "same_kind"):
+        raise TypeError(
+            f"py_function: a result is {tensor.dtype.name}, which does not cast to Tout {wanted.name}"
+        )
+    return cast_to_dtype(tensor, wanted)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jittape.recording.tensor import Operators
+from jittape.recording.operators import Operators
 
 __all__ = ["flatten"]
 

@@ -1,7 +1,6 @@
 """NumPy's functions on tensors: small adapters from NumPy's signatures onto user-level functions.
 
-`FUNCTIONS` is what is recorded. `LOOKS` are functions whose results no gradient could flow through (whether arrays are equal, how
-they print, how they sort): these look at the value and give what NumPy gives.
+`FUNCTIONS` at the end is the table of them. Reductions are in `numpy_reductions`.
 """
 
 from __future__ import annotations
@@ -16,19 +15,16 @@ from jittape.primitives import creation
 from jittape.primitives.arithmetic import divide, multiply, subtract
 from jittape.primitives.compare import where
 from jittape.primitives.complexes import angle, cast, imag, real
-from jittape.primitives.custom import identity
 from jittape.primitives.contract import matmul, outer, tensordot
 from jittape.primitives.cumulative import cumprod, cumsum
+from jittape.primitives.custom import identity
 from jittape.primitives.einsum import diag_part, einsum, trace
 from jittape.primitives.index import getitem
 from jittape.primitives.reduce import (
     reduce_all,
     reduce_any,
     reduce_max,
-    reduce_mean,
     reduce_min,
-    reduce_prod,
-    reduce_sum,
 )
 from jittape.primitives.scatter import gather, take_along_axis
 from jittape.primitives.shape import (
@@ -39,195 +35,37 @@ from jittape.primitives.shape import (
     matrix_transpose,
     meshgrid,
     moveaxis,
-    pad,
-    repeat,
     reshape,
     reverse,
     roll,
     split,
     squeeze,
     stack,
-    tile,
     transpose,
 )
-from jittape.primitives.statistics import argmax, argmin, norm, reduce_std, reduce_variance
+from jittape.primitives.statistics import argmax, argmin, reduce_std, reduce_variance
 from jittape.primitives.steps import clip_by_value, maximum, minimum, round
+from jittape.primitives.tiling import pad, repeat, tile
+from jittape.recording.numpy_reductions import (
+    converted,
+    dtype_of,
+    extreme_adapter,
+    numpy_average,
+    numpy_mean,
+    numpy_norm,
+    numpy_prod,
+    numpy_ptp,
+    numpy_sum,
+    place_adapter,
+    refuse,
+    running_adapter,
+    shape_of,
+    spread_adapter,
+    truth_adapter,
+    wide,
+)
 
-__all__ = ["FUNCTIONS", "LOOKS", "refuse"]
-
-
-def refuse(function: str, **arguments: Any) -> None:
-    """Raise `TypeError` if one of NumPy's arguments that cannot be recorded is given."""
-    for name, value in arguments.items():
-        if value is None or value is np._NoValue or (name == "where" and value is True):
-            continue
-        if name == "out":
-            raise TypeError(
-                f"np.{function} cannot record into out=: an ndarray keeps no gradient. Use its result, "
-                "Variable.assign for state, or x.numpy() to leave the tape"
-            )
-        raise TypeError(
-            f"np.{function} on a tensor takes no {name}=; use jt.where, or x.numpy() to leave the tape"
-        )
-
-
-def _shape(a: Any) -> tuple[int, ...]:
-    return np.shape(np.asarray(a)) if isinstance(a, (int, float, complex, list, tuple)) else a.shape
-
-
-def _dtype(a: Any) -> np.dtype[Any]:
-    return np.asarray(a).dtype if isinstance(a, (int, float, complex, list, tuple)) else a.dtype
-
-
-def _converted(a: Any, dtype: Any) -> Any:
-    return a if dtype is None else cast(a, dtype)
-
-
-# ---- reductions ------------------------------------------------------------------------------------------------------
-
-
-def _wide(a: Any, dtype: Any) -> Any:
-    """`a` in the dtype in which NumPy adds it up: small integers widen."""
-    if dtype is None and _dtype(a).kind in "biu":
-        dtype = np.sum(np.empty(0, _dtype(a))).dtype
-    return _converted(a, dtype)
-
-
-def _float(a: Any, dtype: Any = None) -> Any:
-    """`a` in the dtype in which NumPy averages it: integers become float64."""
-    return _converted(a, np.float64 if dtype is None and _dtype(a).kind in "biu" else dtype)
-
-
-def _sum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    refuse("sum", out=out, initial=initial, where=where)
-    return reduce_sum(_wide(a, dtype), axis, bool(keepdims))
-
-
-def _prod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    refuse("prod", out=out, initial=initial, where=where)
-    return reduce_prod(_wide(a, dtype), axis, bool(keepdims))
-
-
-def _mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-) -> Any:
-    refuse("mean", out=out, where=where)
-    return reduce_mean(_float(a, dtype), axis, bool(keepdims))
-
-
-def _spread(of: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def measure(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: float = 0,
-        keepdims: Any = False,
-        *,
-        where: Any = True,
-        mean: Any = None,
-        correction: Any = None,
-    ) -> Any:
-        refuse(name, out=out, where=where, mean=mean)
-        ddof = ddof if correction is None else correction
-        result = of(_float(a, dtype), axis, bool(keepdims))
-        if not ddof:
-            return result
-        shape = _shape(a)
-        axes = range(len(shape)) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
-        count = float(np.prod([shape[i] for i in axes]))
-        factor = count / (count - ddof) if count > ddof else np.nan
-        return multiply(result, factor if name == "var" else factor**0.5)
-
-    return measure
-
-
-def _extreme(of: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def extreme(
-        a: Any,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = None,
-        where: Any = True,
-    ) -> Any:
-        refuse(name, out=out, initial=initial, where=where)
-        return of(a, axis, bool(keepdims))
-
-    return extreme
-
-
-def _truth(of: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def truth(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
-        refuse(name, out=out, where=where)
-        return of(cast(a, np.bool_), axis, bool(keepdims))
-
-    return truth
-
-
-def _place(of: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def place(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-        refuse(name, out=out)
-        if axis is None:
-            flat = of(reshape(a, -1), 0)
-            return reshape(flat, (1,) * len(_shape(a))) if keepdims is True else flat
-        found = of(a, axis)
-        return expand_dims(found, axis) if keepdims is True else found
-
-    return place
-
-
-def _running(of: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def running(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        refuse(name, out=out)
-        a = _wide(a, dtype)
-        return of(reshape(a, -1), 0) if axis is None else of(a, axis)
-
-    return running
-
-
-def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    refuse("ptp", out=out)
-    return subtract(reduce_max(a, axis, bool(keepdims)), reduce_min(a, axis, bool(keepdims)))
-
-
-def _average(
-    a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = False
-) -> Any:
-    refuse("average", returned=returned or None)
-    if weights is None:
-        return _mean(a, axis, keepdims=keepdims)
-    if _shape(weights) != _shape(a):
-        raise TypeError("np.average on a tensor takes weights of the shape of a; broadcast them first")
-    return divide(
-        reduce_sum(multiply(_float(a), weights), axis, bool(keepdims)),
-        reduce_sum(weights, axis, bool(keepdims)),
-    )
-
-
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
-    matrix = len(_shape(x)) > 1 if axis is None else isinstance(axis, tuple) and len(axis) > 1
-    if matrix and ord not in (None, "fro"):
-        raise TypeError(
-            f"np.linalg.norm on a tensor has no matrix norm ord={ord!r}; it has the Frobenius norm"
-        )
-    return norm(_float(x), "euclidean" if ord is None else ord, axis, bool(keepdims))
+__all__ = ["FUNCTIONS"]
 
 
 # ---- shape -----------------------------------------------------------------------------------------------------------
@@ -246,13 +84,13 @@ def _ravel(a: Any, order: str = "C") -> Any:
 
 
 def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    perm = list(range(len(_shape(a))))
+    perm = list(range(len(shape_of(a))))
     perm[axis1], perm[axis2] = perm[axis2], perm[axis1]
     return transpose(a, perm)
 
 
 def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
-    shape = np.broadcast_shapes(*[_shape(a) for a in args])
+    shape = np.broadcast_shapes(*[shape_of(a) for a in args])
     return tuple([broadcast_to(a, shape) for a in args])
 
 
@@ -262,19 +100,19 @@ def _concatenate(
     refuse("concatenate", out=out, casting=casting)
     if axis is None:
         arrays, axis = [reshape(a, -1) for a in arrays], 0
-    return _converted(concat(list(arrays), axis), dtype)
+    return converted(concat(list(arrays), axis), dtype)
 
 
 def _stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None) -> Any:
     refuse("stack", out=out, casting=casting)
-    return _converted(stack(list(arrays), axis), dtype)
+    return converted(stack(list(arrays), axis), dtype)
 
 
 def _at_least(rank: int) -> Callable[..., Any]:
     def at_least(*arrays: Any) -> Any:
         results = []
         for a in arrays:
-            shape = _shape(a)
+            shape = shape_of(a)
             fitted = np.broadcast_to(False, shape)
             wide = {1: np.atleast_1d, 2: np.atleast_2d, 3: np.atleast_3d}[rank](fitted).shape
             results.append(a if wide == shape else reshape(a, wide))
@@ -286,29 +124,29 @@ def _at_least(rank: int) -> Callable[..., Any]:
 def _joined(rank: int, axis: int) -> Callable[..., Any]:
     def joined(tup: Any, *, dtype: Any = None, casting: Any = None) -> Any:
         parts = [_at_least(rank)(a) for a in tup]
-        along = 0 if axis == 1 and all(len(_shape(p)) == 1 for p in parts) else axis
+        along = 0 if axis == 1 and all(len(shape_of(p)) == 1 for p in parts) else axis
         return _concatenate(parts, along, dtype=dtype, casting=casting)
 
     return joined
 
 
 def _column_stack(tup: Any) -> Any:
-    return concat([expand_dims(a, 1) if len(_shape(a)) == 1 else _at_least(2)(a) for a in tup], 1)
+    return concat([expand_dims(a, 1) if len(shape_of(a)) == 1 else _at_least(2)(a) for a in tup], 1)
 
 
 def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     if isinstance(indices_or_sections, (int, np.integer)):
         return split(ary, int(indices_or_sections), axis)
-    length = _shape(ary)[axis]
+    length = shape_of(ary)[axis]
     edges = [slice(i, None).indices(length)[0] for i in as_shape("split", indices_or_sections)]
-    before = (slice(None),) * (axis % len(_shape(ary)))
+    before = (slice(None),) * (axis % len(shape_of(ary)))
     return [getitem(ary, (*before, slice(a, b))) for a, b in zip([0, *edges], [*edges, length], strict=True)]
 
 
 def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     if not isinstance(indices_or_sections, (int, np.integer)):
         return _split(ary, indices_or_sections, axis)
-    each, extra = divmod(_shape(ary)[axis], int(indices_or_sections))
+    each, extra = divmod(shape_of(ary)[axis], int(indices_or_sections))
     return split(ary, [each + 1] * extra + [each] * (int(indices_or_sections) - extra), axis)
 
 
@@ -322,21 +160,21 @@ def _pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> A
         raise TypeError(
             f"np.pad on a tensor has mode constant, reflect or symmetric, got {mode!r} with {kwargs or 'no'} options"
         )
-    rank = len(_shape(array))
+    rank = len(shape_of(array))
     widths = np.broadcast_to(np.asarray(pad_width, np.int64), (rank, 2)).tolist()
     return pad(array, widths, mode, value)
 
 
 def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     refuse("diff", prepend=prepend, append=append)
-    before = (slice(None),) * (axis % len(_shape(a)))
+    before = (slice(None),) * (axis % len(shape_of(a)))
     for _ in range(operator.index(n)):
         a = subtract(getitem(a, (*before, slice(1, None))), getitem(a, (*before, slice(None, -1))))
     return a
 
 
 def _diag(v: Any, k: int = 0) -> Any:
-    shape = _shape(v)
+    shape = shape_of(v)
     if len(shape) == 2:
         return diag_part(v, k)
     square = where(np.eye(shape[0], dtype=bool), expand_dims(v, 1), 0)
@@ -344,7 +182,8 @@ def _diag(v: Any, k: int = 0) -> Any:
 
 
 def _triangle(m: Any, k: int, lower: bool) -> Any:
-    keep = np.tri(*_shape(m)[-2:], k=k if lower else k - 1, dtype=bool)
+    rows, columns = shape_of(m)[-2:]
+    keep = np.tri(rows, columns, k if lower else k - 1, np.bool_)
     return where(keep, m, 0) if lower else where(keep, 0, m)
 
 
@@ -361,7 +200,7 @@ def _triu(m: Any, k: int = 0) -> Any:
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
     refuse("dot", out=out)
-    rank_a, rank_b = len(_shape(a)), len(_shape(b))
+    rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
     if rank_a == 0 or rank_b == 0:
         return multiply(a, b)
     if rank_b <= 2:
@@ -370,12 +209,12 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
 
 
 def _inner(a: Any, b: Any) -> Any:
-    rank_a, rank_b = len(_shape(a)), len(_shape(b))
+    rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
     return multiply(a, b) if 0 in (rank_a, rank_b) else tensordot(a, b, ([rank_a - 1], [rank_b - 1]))
 
 
 def _vdot(a: Any, b: Any) -> Any:
-    return matmul(reshape(transpose(a, range(len(_shape(a))), conjugate=True), -1), reshape(b, -1))
+    return matmul(reshape(transpose(a, range(len(shape_of(a))), conjugate=True), -1), reshape(b, -1))
 
 
 def _outer(a: Any, b: Any, out: Any = None) -> Any:
@@ -392,7 +231,7 @@ def _trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Any:
     refuse("trace", out=out)
-    return trace(_wide(a, dtype), offset, axis1, axis2)
+    return trace(wide(a, dtype), offset, axis1, axis2)
 
 
 def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -419,7 +258,7 @@ def _clip(
 
 def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     refuse("round", out=out)
-    if _dtype(a).kind in "bui" and decimals >= 0:
+    if dtype_of(a).kind in "bui" and decimals >= 0:
         return identity(a)
     return round(a) if not decimals else divide(round(multiply(a, 10.0**decimals)), 10.0**decimals)
 
@@ -443,8 +282,8 @@ def _full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
 ) -> Any:
     return cast(
-        creation.fill(_shape(a) if shape is None else shape, fill_value),
-        _dtype(a) if dtype is None else dtype,
+        creation.fill(shape_of(a) if shape is None else shape, fill_value),
+        dtype_of(a) if dtype is None else dtype,
     )
 
 
@@ -475,7 +314,7 @@ def _linspace(
 ) -> Any:
     refuse("linspace", retstep=retstep or None, endpoint=None if endpoint else endpoint)
     start, stop = _broadcast_arrays(start, stop)
-    return _converted(creation.linspace(start, stop, num, axis=axis), dtype)
+    return converted(creation.linspace(start, stop, num, axis=axis), dtype)
 
 
 def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
@@ -487,7 +326,7 @@ def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str =
 
 
 def _size(a: Any, axis: Any = None) -> int:
-    shape = _shape(a)
+    shape = shape_of(a)
     return int(np.prod(shape)) if axis is None else shape[axis]
 
 
@@ -500,54 +339,28 @@ def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     )
 
 
-LOOKS: frozenset[Callable[..., Any]] = frozenset(
-    (
-        np.allclose,
-        np.argsort,
-        np.argwhere,
-        np.array2string,
-        np.array_equal,
-        np.array_equiv,
-        np.array_repr,
-        np.array_str,
-        np.bincount,
-        np.count_nonzero,
-        np.flatnonzero,
-        np.histogram,
-        np.isclose,
-        np.may_share_memory,
-        np.nonzero,
-        np.save,
-        np.savetxt,
-        np.savez,
-        np.savez_compressed,
-        np.searchsorted,
-        np.shares_memory,
-    )
-)
-
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.all: _truth(reduce_all, "all"),
-    np.amax: _extreme(reduce_max, "amax"),
-    np.amin: _extreme(reduce_min, "amin"),
+    np.all: truth_adapter(reduce_all, "all"),
+    np.amax: extreme_adapter(reduce_max, "amax"),
+    np.amin: extreme_adapter(reduce_min, "amin"),
     np.angle: lambda z, deg=False: multiply(angle(z), 180 / np.pi) if deg else angle(z),
-    np.any: _truth(reduce_any, "any"),
-    np.argmax: _place(argmax, "argmax"),
-    np.argmin: _place(argmin, "argmin"),
+    np.any: truth_adapter(reduce_any, "any"),
+    np.argmax: place_adapter(argmax, "argmax"),
+    np.argmin: place_adapter(argmin, "argmin"),
     np.around: _round,
     np.array_split: _array_split,
     np.atleast_1d: _at_least(1),
     np.atleast_2d: _at_least(2),
     np.atleast_3d: _at_least(3),
-    np.average: _average,
+    np.average: numpy_average,
     np.broadcast_arrays: _broadcast_arrays,
     np.broadcast_to: lambda array, shape, subok=False: broadcast_to(array, shape),
     np.clip: _clip,
     np.column_stack: _column_stack,
     np.concatenate: _concatenate,
     np.copy: lambda a, order="K", subok=False: identity(a),
-    np.cumprod: _running(cumprod, "cumprod"),
-    np.cumsum: _running(cumsum, "cumsum"),
+    np.cumprod: running_adapter(cumprod, "cumprod"),
+    np.cumsum: running_adapter(cumsum, "cumsum"),
     np.diag: _diag,
     np.diagonal: _diagonal,
     np.diff: _diff,
@@ -565,23 +378,23 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.linalg.diagonal: lambda x, /, *, offset=0: diag_part(x, offset),
     np.linalg.matmul: lambda x1, x2, /: matmul(x1, x2),
     np.linalg.matrix_transpose: matrix_transpose,
-    np.linalg.norm: _norm,
+    np.linalg.norm: numpy_norm,
     np.linalg.outer: outer,
     np.linalg.tensordot: lambda a, b, /, *, axes=2: tensordot(a, b, axes),
-    np.linalg.trace: lambda x, /, *, offset=0, dtype=None: trace(_wide(x, dtype), offset),
+    np.linalg.trace: lambda x, /, *, offset=0, dtype=None: trace(wide(x, dtype), offset),
     np.linspace: _linspace,
     np.matrix_transpose: matrix_transpose,
-    np.max: _extreme(reduce_max, "max"),
-    np.mean: _mean,
+    np.max: extreme_adapter(reduce_max, "max"),
+    np.mean: numpy_mean,
     np.meshgrid: _meshgrid,
-    np.min: _extreme(reduce_min, "min"),
+    np.min: extreme_adapter(reduce_min, "min"),
     np.moveaxis: moveaxis,
-    np.ndim: lambda a: len(_shape(a)),
+    np.ndim: lambda a: len(shape_of(a)),
     np.ones_like: _constant_like(1, "ones_like"),
     np.outer: _outer,
     np.pad: _pad,
-    np.prod: _prod,
-    np.ptp: _ptp,
+    np.prod: numpy_prod,
+    np.ptp: numpy_ptp,
     np.ravel: _ravel,
     np.real: real,
     np.repeat: _repeat,
@@ -589,13 +402,13 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.result_type: _result_type,
     np.roll: lambda a, shift, axis=None: roll(a, shift, axis),
     np.round: _round,
-    np.shape: _shape,
+    np.shape: shape_of,
     np.size: _size,
     np.split: _split,
     np.squeeze: lambda a, axis=None: squeeze(a, axis),
     np.stack: _stack,
-    np.std: _spread(reduce_std, "std"),
-    np.sum: _sum,
+    np.std: spread_adapter(reduce_std, "std"),
+    np.sum: numpy_sum,
     np.swapaxes: _swapaxes,
     np.take: _take,
     np.take_along_axis: _take_along_axis,
@@ -605,7 +418,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.transpose: lambda a, axes=None: transpose(a, axes),
     np.tril: _tril,
     np.triu: _triu,
-    np.var: _spread(reduce_variance, "var"),
+    np.var: spread_adapter(reduce_variance, "var"),
     np.vdot: _vdot,
     np.vstack: _joined(2, 0),
     np.where: _where,

@@ -1,8 +1,9 @@
 """NumPy's protocols: what ``np.exp(x)`` and ``np.sum(x, axis=0)`` do with a tensor.
 
-`array_ufunc` and `array_function` are what ``__array_ufunc__`` and ``__array_function__`` of Tensor and Variable call. What NumPy
-function becomes which user-level function stands in two tables: `UFUNCS` here, `FUNCTIONS` in `numpy_functions`. What is in
-neither is refused by name: turning a tensor into an ndarray behind the user's back would lose the gradient.
+`array_ufunc` and `array_function` are what ``__array_ufunc__`` and ``__array_function__`` of Tensor and Variable call.
+What NumPy function becomes which user-level function stands in two tables: `UFUNCS` here, `FUNCTIONS` in
+`numpy_functions`. What is in neither is refused by name: turning a tensor into an ndarray behind the user's back would
+lose the gradient.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from jittape.primitives import (
 )
 from jittape.primitives import trigonometric as trig
 from jittape.primitives.broadcast import broadcast_operands, promote
-from jittape.primitives.reduce import reduce_all, reduce_any, reduce_max, reduce_min
 from jittape.primitives.shape import stack
 from jittape.primitives.statistics import reduce_logsumexp
-from jittape.recording.numpy_functions import FUNCTIONS, LOOKS, refuse
+from jittape.recording.numpy_functions import FUNCTIONS
+from jittape.recording.numpy_reductions import refuse
 
 __all__ = ["array_function", "array_ufunc"]
 
@@ -126,6 +127,34 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
 """What ``ufunc.reduce`` becomes."""
 
 
+LOOKS: frozenset[Callable[..., Any]] = frozenset(
+    (
+        np.allclose,
+        np.argsort,
+        np.argwhere,
+        np.array2string,
+        np.array_equal,
+        np.array_equiv,
+        np.array_repr,
+        np.array_str,
+        np.bincount,
+        np.count_nonzero,
+        np.flatnonzero,
+        np.histogram,
+        np.isclose,
+        np.may_share_memory,
+        np.nonzero,
+        np.save,
+        np.savetxt,
+        np.savez,
+        np.savez_compressed,
+        np.searchsorted,
+        np.shares_memory,
+    )
+)
+"""Functions whose results no gradient could flow through: these look at the value and give what NumPy gives."""
+
+
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record a call of a NumPy ufunc with a tensor among its `inputs`.
 
@@ -137,8 +166,9 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     out = kwargs.pop("out", None)
     if out is not None and any(isinstance(o, np.ndarray) for o in out):
         raise TypeError(
-            f"np.{ufunc.__name__} cannot record into an ndarray (out=, or an in-place operator such as `array += tensor`): "
-            "it keeps no gradient. Write `array = array + tensor`, use a jt.Variable, or add tensor.numpy()"
+            f"np.{ufunc.__name__} cannot record into an ndarray (out=, or an in-place operator such as "
+            "`array += tensor`): it keeps no gradient. Write `array = array + tensor`, use a jt.Variable, or add "
+            "tensor.numpy()"
         )
     if method == "reduce" and ufunc in REDUCTIONS:
         kwargs.setdefault("axis", 0)

@@ -7,32 +7,70 @@ from typing import Any, NamedTuple
 from jittape.differentiate import Path, Seen, TapeView, carries, seen
 from jittape.dtypes import is_differentiable
 from jittape.program import Op
+from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
 
-__all__ = ["Asked", "reason"]
+__all__ = ["Asked", "all_reasons", "reason"]
 
 
 class Asked(NamedTuple):
-    """A question about a gradient: target slots, the slots of each source, and the sources themselves."""
+    """A question about a gradient.
+
+    Attributes
+    ----------
+    targets : tuple of int
+        The slots of the targets that the trace knows.
+    sources : tuple of tuples of int
+        The slots of each source; a Variable has one for each version read.
+    view : TapeView
+        What the tape saw.
+    values : tuple of Tensor and Variable
+        The sources themselves.
+    """
 
     targets: tuple[int, ...]
     sources: tuple[tuple[int, ...], ...]
+    view: TapeView
     values: tuple[Any, ...]
 
 
-def reason(path: Path, view: TapeView, asked: Asked, number: int) -> str:
-    """The sentence for source `number`."""
-    slots, value = asked.sources[number], asked.values[number]
+def all_reasons(before: Node, after: Node, asked: Asked, missing: list[int]) -> str:
+    """The sentences for all sources in `missing`.
+
+    They are worked out once for every gradient in the trie and kept with its node, so that a loop whose gradients are
+    None every time, as they may well be, is not slowed down.
+
+    Parameters
+    ----------
+    before, after : Node
+        Where in the trie the gradient was asked for, and its own node.
+    asked : Asked
+    missing : list of int
+        Numbers of the sources without a gradient.
+    """
+    key = tuple([(_name(asked.values[i], i), _numpy_hint(asked.values[i])) for i in missing])
+    if after.notes is None:
+        after.notes = {}
+    text = after.notes.get(key)
+    if text is None:
+        path = path_to(before)
+        text = after.notes[key] = "; ".join([reason(path, asked, i) for i in missing])
+    return text
+
+
+def reason(path: Path, asked: Asked, number: int) -> str:
+    """The sentence for source `number`, whether it has a gradient or not."""
+    slots, value, view = asked.sources[number], asked.values[number], asked.view
     name = _name(value, number)
     if not is_differentiable(value.dtype):
         return f"{name} has dtype {value.dtype.name}; only floating and complex values have gradients"
-    if not slots:
-        return f"{name} was not used in anything that the tape recorded" + _numpy_hint(value)
     if not asked.targets:
         return (
             "the target was not computed on this tape: it is a constant, or was computed before the tape was entered, "
             "after a step boundary, or in another thread"
         )
+    if not slots:
+        return f"{name} was not used in anything that the tape recorded" + _numpy_hint(value)
     tracked = seen(path, view)
     if not any(slot in tracked.slots for slot in slots):
         return _not_watched(path, view, slots, value, name)

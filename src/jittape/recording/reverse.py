@@ -7,7 +7,6 @@ recorded, between the parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
@@ -18,10 +17,11 @@ from jittape.differentiate import Callback, Path, Reverse, TapeView, seen
 from jittape.primitive import recording_with
 from jittape.primitives.broadcast import broadcast
 from jittape.program import Aval
+from jittape.recording.growth import attach
 from jittape.recording.source import user_line
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
-from jittape.recording.trie import Node, path_to
+from jittape.recording.trie import Node, aval_of, path_to
 
 __all__ = ["record_gradient"]
 
@@ -34,7 +34,6 @@ def record_gradient(
     sources: tuple[Slots, ...],
     seeds: tuple[int | None, ...],
     view: TapeView,
-    on_new: Callable[[Path, Node], None],
 ) -> list[Tensor | None]:
     """Append the reverse ops to `trace`; the result holds a pending cotangent, or None, for every source.
 
@@ -49,20 +48,14 @@ def record_gradient(
         For every target the slot of the cotangent to begin with; None stands for ones.
     view : TapeView
         What the tape saw.
-    on_new : callable
-        Called with the path and the finished node when this gradient is asked for the first time.
     """
-    path: Path | None = None
     key: tuple[Any, ...] = ("gradient", targets, sources, seeds, view)
     node = trace.node.children.get(key)
     if node is None:
-        path = path_to(trace.node)
-        node = _derive(trace, key, path)
+        node = _derive(trace, key, path_to(trace.node))
     trace.node = node
     while node.callback is not None:
         node = _after_callback(trace, node)
-    if path is not None:
-        on_new(path, node)
     return [_pending(trace, result) for result in node.results or ()]
 
 
@@ -106,7 +99,7 @@ def _run_on(trace: Trace, key: tuple[Any, ...], reverse: Reverse, builder: Build
         node.reverse = (reverse, sources)
     else:
         node.results = tuple([_total(reverse, builder, slots) for slots in sources])
-    return trace.attach(key, node, builder)
+    return attach(trace.node, key, node, builder)
 
 
 def _total(reverse: Reverse, builder: Builder, slots: Slots) -> tuple[int, Aval] | None:
@@ -122,7 +115,8 @@ def _total(reverse: Reverse, builder: Builder, slots: Slots) -> tuple[int, Aval]
 
 def _after_callback(trace: Trace, node: Node) -> Node:
     """Call the Python function that `node` stopped at, record its ops and go on behind them."""
-    assert node.callback is not None and node.reverse is not None
+    assert node.callback is not None
+    assert node.reverse is not None
     op = node.callback.op
     given = _called(trace, node.callback)
     key = ("after callback", node.callback.slots, given)
@@ -131,7 +125,7 @@ def _after_callback(trace: Trace, node: Node) -> Node:
         before, sources = node.reverse
         reverse = before.copy()
         builder = Builder(trace.node.n_slots, user_line())
-        symbols = [None if slot is None else Symbol(slot, trace.aval_of(slot)) for slot in given]
+        symbols = [None if slot is None else Symbol(slot, aval_of(trace.node, slot)) for slot in given]
         reverse.supply(builder, op, symbols)
         child = _run_on(trace, key, reverse, builder, sources)
     trace.node = child
@@ -143,10 +137,15 @@ def _called(trace: Trace, callback: Callback) -> tuple[int | None, ...]:
     upstream = []
     for slot, cotangent in zip(callback.slots, callback.cotangents, strict=True):
         if cotangent is None:
-            aval = trace.aval_of(slot)
+            aval = aval_of(trace.node, slot)
             upstream.append(tensor_of(np.zeros(aval.shape, aval.dtype)))
         else:
             upstream.append(Tensor(trace, cotangent.slot, cotangent.aval))
             trace.adopt(upstream[-1])
-    tensors = trace.callbacks[callback.slots[0]](*upstream)
+    outer = ref(trace)
+    trace.spans.append(outer)  # a tape that the function enters is an inner one and begins no step
+    try:
+        tensors = trace.callbacks[callback.slots[0]](*upstream)
+    finally:
+        trace.spans.remove(outer)
     return tuple([None if t is None else trace.enter(t) for t in tensors])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from types import FrameType
 
 from jittape.program import SourceLine
 
-__all__ = ["user_line"]
+__all__ = ["stack_level", "user_line"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _DEMO = _PACKAGE + "demo" + os.sep
@@ -15,10 +16,20 @@ _DEMO = _PACKAGE + "demo" + os.sep
 
 def user_line() -> SourceLine | None:
     """The innermost line of the running stack that is not jittape's own; the demo counts as a user's."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith(_PACKAGE) or file.startswith(_DEMO):
             return SourceLine(file, frame.f_lineno, frame.f_code.co_name)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return None
+
+
+def stack_level() -> int:
+    """The `stacklevel` with which the caller's warning names the user's line."""
+    frame = sys._getframe(1)
+    level = 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    return level

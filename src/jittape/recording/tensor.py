@@ -1,7 +1,6 @@
 """`Tensor`: a handle to a value that need not be there yet.
 
-Python's operators, NumPy's protocols and the looks (`numpy`, `float`, `bool`, ...) that make a trace run. The handle is
-small on purpose: one is made for every op that a loop records.
+It is small on purpose: one is made for every op that a loop records. Its operators stand in `operators.py`.
 """
 
 from __future__ import annotations
@@ -11,12 +10,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from jittape.primitives import arithmetic, bits, compare, contract, index, powers, shape, steps
+from jittape.primitives import arithmetic, index
+from jittape.primitives.shape import stack
 from jittape.program import Aval
-from jittape.recording.numpy_protocol import array_function, array_ufunc
+from jittape.recording.operators import Operators
 from jittape.runtime.buffers import Buffer
 
-__all__ = ["FailedBuffer", "Operators", "Tensor", "TensorRef", "tensor_of"]
+__all__ = ["FailedBuffer", "Tensor", "TensorRef", "holds_tensors", "stacked", "tensor_of"]
 
 
 class FailedBuffer:
@@ -38,255 +38,6 @@ class FailedBuffer:
     def view(self) -> NoReturn:
         """As `reraise`: there is no value to see."""
         self.reraise()
-
-
-class Operators:
-    """What Tensor and Variable have in common: operators that record, and looks that run."""
-
-    __slots__ = ()
-    __array_priority__ = 1000
-    __hash__ = None  # type: ignore[assignment]
-
-    _aval: Aval
-
-    # ---- what is known without running ---------------------------------------------------------------------------------
-
-    @property
-    def aval(self) -> Aval:
-        """Shape and dtype together."""
-        return self._aval
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The extents, as a tuple of ints."""
-        return self._aval.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype."""
-        return self._aval.dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self._aval.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self._aval.size
-
-    @property
-    def T(self) -> Any:  # noqa: N802 - NumPy's name
-        """The transpose, recorded."""
-        return shape.transpose(self)
-
-    def get_shape(self) -> tuple[int, ...]:
-        """The shape, under TensorFlow's name."""
-        return self._aval.shape
-
-    def __len__(self) -> int:
-        if not self._aval.shape:
-            raise TypeError("a 0-d tensor has no len()")
-        return self._aval.shape[0]
-
-    # ---- looks ---------------------------------------------------------------------------------------------------------
-
-    def _computed(self) -> Buffer:
-        """The value's memory; what is pending runs first."""
-        raise NotImplementedError
-
-    def numpy(self) -> np.ndarray[Any, Any]:
-        """The value as a read-only ndarray; what is pending runs first.
-
-        Returns
-        -------
-        ndarray
-            A view without a copy; for a 0-d value an ndarray of shape ``()``.
-        """
-        return self._computed().view()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = self.numpy()
-        if dtype is not None and np.dtype(dtype) != array.dtype:
-            if copy is False:
-                raise ValueError(f"cannot give a {array.dtype} tensor as {np.dtype(dtype)} without a copy")
-            return array.astype(dtype)
-        return array.copy() if copy else array
-
-    def item(self) -> Any:
-        """The only element as a Python scalar."""
-        return self._computed().array.item()
-
-    def tolist(self) -> Any:
-        """The value as nested Python lists."""
-        return self._computed().array.tolist()
-
-    def __float__(self) -> float:
-        return float(self._scalar("float"))
-
-    def __int__(self) -> int:
-        return int(self._scalar("int"))
-
-    def __complex__(self) -> complex:
-        return complex(self._scalar("complex"))
-
-    def __index__(self) -> int:
-        if self._aval.dtype.kind not in "iu":
-            raise TypeError(f"only integer tensors can be used as an index, this one is {self._aval.dtype.name}")
-        return int(self._scalar("index"))
-
-    def __bool__(self) -> bool:
-        return bool(self._scalar("bool"))
-
-    def __round__(self, ndigits: int | None = None) -> Any:
-        return round(self.item(), ndigits)
-
-    def _scalar(self, kind: str) -> Any:
-        if self._aval.size != 1:
-            raise ValueError(
-                f"{kind}() needs a tensor with one element, this one has shape {self._aval.shape}; "
-                "reduce it first (reduce_all, reduce_any, reduce_sum, ...)"
-            )
-        return self._computed().array.item()
-
-    def __format__(self, spec: str) -> str:
-        return format(self.item() if self._aval.shape == () else self.numpy(), spec) if spec else str(self)
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self._aval.shape:
-            raise TypeError("a 0-d tensor cannot be iterated over")
-        return iter([index.getitem(self, i) for i in range(self._aval.shape[0])])
-
-    def __contains__(self, value: Any) -> bool:
-        raise TypeError("`in` is not defined for tensors; use jt.reduce_any(jt.equal(tensor, value))")
-
-    # ---- NumPy's protocols ---------------------------------------------------------------------------------------------
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return array_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return array_function(func, types, args, kwargs)
-
-    # ---- operators -----------------------------------------------------------------------------------------------------
-
-    def __add__(self, other: Any) -> Any:
-        return arithmetic.add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return arithmetic.add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return arithmetic.subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return arithmetic.subtract(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return arithmetic.multiply(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return arithmetic.multiply(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return arithmetic.divide(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return arithmetic.divide(other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return arithmetic.floor_divide(self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return arithmetic.floor_divide(other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return arithmetic.mod(self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return arithmetic.mod(other, self)
-
-    def __divmod__(self, other: Any) -> Any:
-        return arithmetic.floor_divide(self, other), arithmetic.mod(self, other)
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return arithmetic.floor_divide(other, self), arithmetic.mod(other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return powers.pow(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return powers.pow(other, self)
-
-    def __matmul__(self, other: Any) -> Any:
-        return contract.matmul(self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return contract.matmul(other, self)
-
-    def __neg__(self) -> Any:
-        return arithmetic.negative(self)
-
-    def __pos__(self) -> Any:
-        return self
-
-    def __abs__(self) -> Any:
-        return steps.absolute(self)
-
-    def __invert__(self) -> Any:
-        return bits.invert(self)
-
-    def __and__(self, other: Any) -> Any:
-        return bits.bitwise_and(self, other)
-
-    def __rand__(self, other: Any) -> Any:
-        return bits.bitwise_and(other, self)
-
-    def __or__(self, other: Any) -> Any:
-        return bits.bitwise_or(self, other)
-
-    def __ror__(self, other: Any) -> Any:
-        return bits.bitwise_or(other, self)
-
-    def __xor__(self, other: Any) -> Any:
-        return bits.bitwise_xor(self, other)
-
-    def __rxor__(self, other: Any) -> Any:
-        return bits.bitwise_xor(other, self)
-
-    def __lshift__(self, other: Any) -> Any:
-        return bits.left_shift(self, other)
-
-    def __rlshift__(self, other: Any) -> Any:
-        return bits.left_shift(other, self)
-
-    def __rshift__(self, other: Any) -> Any:
-        return bits.right_shift(self, other)
-
-    def __rrshift__(self, other: Any) -> Any:
-        return bits.right_shift(other, self)
-
-    def __eq__(self, other: Any) -> Any:
-        return compare.equal(self, other)
-
-    def __ne__(self, other: Any) -> Any:
-        return compare.not_equal(self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return compare.less(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return compare.less_equal(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return compare.greater(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return compare.greater_equal(self, other)
-
-    def __getitem__(self, key: Any) -> Any:
-        return index.getitem(self, key)
 
 
 class Tensor(Operators):
@@ -331,7 +82,7 @@ class Tensor(Operators):
         return TensorRef(self)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        updated = index.setitem(self, key, value)
+        updated = index.setitem(self, key, stacked(value) if holds_tensors(value) else value)
         self._trace, self._slot, self._buffer = updated._trace, updated._slot, updated._buffer
         if self._buffer is None:
             self._trace.adopt(self)
@@ -376,7 +127,10 @@ class Tensor(Operators):
         return form(array)
 
     def __copy__(self) -> Tensor:
-        return Tensor(self._trace, self._slot, self._aval, self._buffer)
+        copied = Tensor(self._trace, self._slot, self._aval, self._buffer)
+        if self._buffer is None:
+            self._trace.adopt(copied)
+        return copied
 
     def __deepcopy__(self, memo: Any) -> Tensor:
         return Tensor(None, -1, self._aval, Buffer(np.array(self.numpy())))
@@ -407,3 +161,28 @@ class TensorRef:
 def tensor_of(array: np.ndarray[Any, Any]) -> Tensor:
     """A computed tensor over `array`, which nobody else may write to."""
     return Tensor(None, -1, Aval(array.shape, array.dtype), Buffer(array))
+
+
+def holds_tensors(value: Any) -> bool:
+    """Whether `value` is a nested sequence with a tensor or Variable in it."""
+    return isinstance(value, (list, tuple)) and next(_tensors_in(value), None) is not None
+
+
+def stacked(value: Any) -> Tensor:
+    """A nested sequence that holds tensors as one tensor; the plain sequences in it take the tensors' dtype."""
+    return _stacked(value, np.result_type(*[tensor.dtype for tensor in _tensors_in(value)]))
+
+
+def _tensors_in(value: Any) -> Iterator[Operators]:
+    for v in value:
+        if isinstance(v, Operators):
+            yield v
+        elif isinstance(v, (list, tuple)):
+            yield from _tensors_in(v)
+
+
+def _stacked(value: Any, hint: np.dtype[Any]) -> Tensor:
+    if not holds_tensors(value):
+        array = np.asarray(value)
+        return tensor_of(np.array(array, np.result_type(array.dtype, hint) if array.dtype.kind == "c" else hint))
+    return stack([_stacked(v, hint) if isinstance(v, (list, tuple)) else v for v in value])

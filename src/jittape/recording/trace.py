@@ -16,13 +16,12 @@ from weakref import ref
 
 import numpy as np
 
-from jittape.builder import Builder, Symbol, WeakScalar
 from jittape.config import config
 from jittape.dtypes import as_dtype
-from jittape.primitive import Primitive, active_recorder, recording_with, replace_recorder, set_default_recorder
+from jittape.primitive import Primitive, active_recorder, replace_recorder, set_default_recorder
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.source import user_line
+from jittape.recording.growth import Marker, grow, marker_for
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable, read_variable_op
@@ -48,31 +47,36 @@ class Trace:
     pending : list of weak references to Tensor
         Results that are not computed yet; those that die before the flush never are.
     entered : dict
-        The input slots of the tensors that have come in, by identity.
+        The slots of the tensors that have come in or gone on to another trace, by identity, and the values that they had:
+        a tensor that was written to since is another one.
     variables : dict
         The Variables read, by identity, each with its slots, one a version.
     callbacks : dict
         Python gradient functions by the slot of their op.
+    limit : int
+        Results that may be pending before they are run unasked; 0 once the inputs are too large to be kept waiting.
     holders : int
         Tapes that may still ask this trace for a gradient; while there are any, a flush does not end the trace.
-    recording : list of GradientTape
-        The tapes that record now, outermost first.
+    spans : list of weak references to Span
+        Those of the tapes that have been entered and not left, outermost first; some may be paused.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lock: Any = None) -> None:
         self.node: Node = trie.root()
         self.inputs: list[Any] = []
         self.pending: list[ref[Tensor]] = []
         self.materialized: list[ref[Tensor]] = []
-        self.entered: dict[int, tuple[int, Tensor]] = {}
+        self.entered: dict[int, tuple[int, Tensor, Buffer]] = {}
         self.variables: dict[int, tuple[Variable, list[int]]] = {}
         self.assigned: dict[int, tuple[Variable, int]] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.input_bytes = 0
+        self.limit = config._max_pending_ops
         self.holders = 0
         self.superseded = False
-        self.recording: list[Any] = []
-        self._flushing = threading.RLock()
+        self.spans: list[ref[Any]] = []
+        self._ops_when_left = 0
+        self._flushing = threading.RLock() if lock is None else lock
 
     # ---- recording ---------------------------------------------------------------------------------------------------
 
@@ -89,9 +93,9 @@ class Trace:
                 elif (
                     a._buffer.__class__ is Buffer
                     and (a._assigned_in is None if kind is Variable else id(a) not in self.entered)
-                    and not (fresh and any([a is f for f in fresh]))
+                    and not (fresh and any(a is f for f in fresh))
                 ):
-                    parts.append(a._marker or _mark(a))
+                    parts.append(a._marker or _marked(a))
                     fresh.append(a)
                 else:
                     return self._apply_any(body, arrays, static)
@@ -103,37 +107,42 @@ class Trace:
         key = tuple(parts)
         node = self.node.children.get(key)
         if node is None:
-            node = self._grow(key, body, static)
+            node = grow(self.node, key, body, static)
+        values = _scalar_inputs(node, scalars) if scalars else ()
         if fresh:
             slot = self.node.n_slots
             for a in fresh:
                 self._enter(a, slot)
                 slot += 1
-        return self._advance(node, scalars)
+        if scalars or node.results is not None:
+            return self._advance(node, values)
+        self.node = node
+        tensor = Tensor(self, node.slot, node.aval)
+        pending = self.pending
+        pending.append(ref(tensor))
+        if len(pending) > self.limit:
+            self._relieve()
+        return tensor
 
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """A primitive outside any body is recorded as a body of its own."""
         return self.apply(_bound, operands, (primitive, tuple(sorted(params.items()))))
 
-    def _advance(self, node: Node, scalars: Sequence[Any]) -> Any:
-        """Go on to `node` and make the tensors that it results in."""
-        inputs = self.inputs
-        for position, dtype in node.scalars:
-            value = scalars[position]
-            if dtype.kind in "iu":
-                value = dtype.type(value).item()  # raises OverflowError on the user's line
-            inputs.append(value)
+    def _advance(self, node: Node, values: Sequence[Any]) -> Any:
+        """Go on to `node`, with `values` for its scalar inputs, and make the tensors that it results in."""
+        self.inputs.extend(values)
         self.node = node
+        made: Any
         if node.results is None:
-            tensor = Tensor(self, node.slot, node.aval)
-            self.pending.append(ref(tensor))
+            made = self._tensor_at((node.slot, node.aval))
         else:
-            tensor = tuple([self._tensor_at(result) for result in node.results])
-        if len(self.pending) > config._max_pending_ops or self.input_bytes > config._max_pending_bytes:
+            made = tuple([self._tensor_at(result) for result in node.results])
+        if len(self.pending) > self.limit:
             self._relieve()
-        return tensor
+        return made
 
-    def _tensor_at(self, result: tuple[int, Any] | None) -> Tensor | None:
+    def _tensor_at(self, result: tuple[int, Aval] | None) -> Tensor | None:
+        """A pending tensor for a slot; None where a body returned None."""
         if result is None:
             return None
         tensor = Tensor(self, *result)
@@ -141,9 +150,11 @@ class Trace:
         return tensor
 
     def _relieve(self) -> None:
-        """Run what is pending, unless a tape needs the trace as it is."""
-        if self.holders == 0 and self is active_recorder():
+        """Run what is pending and begin a new trace, unless a tape records this one."""
+        if not self.spans and self is active_recorder():
             self.flush()
+            if self is active_recorder():
+                self.supersede()
 
     def _apply_any(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
         """`apply` for operands of any kind: arrays, lists, other traces' tensors, Variables assigned before."""
@@ -161,20 +172,21 @@ class Trace:
                 scalars.append(a.item())
             elif a._trace is self and a._slot >= 0:
                 parts.append(a._slot)
-            elif kind is Tensor and id(a) in self.entered:
-                parts.append(self.entered[id(a)][0])
+            elif (known := self.entered.get(id(a))) is not None and known[2] is a._buffer:
+                parts.append(known[0])
             elif id(a) in fresh:
                 parts.append(fresh[id(a)][1])
             else:
-                parts.append(a._marker or _mark(a))
+                parts.append(a._marker or _marked(a))
                 fresh[id(a)] = (a, self.node.n_slots + len(fresh))
         key = tuple(parts)
         node = self.node.children.get(key)
         if node is None:
-            node = self._grow(key, body, static)
+            node = grow(self.node, key, body, static)
+        values = _scalar_inputs(node, scalars)
         for a, slot in fresh.values():
             self._enter(a, slot)
-        return self._advance(node, scalars)
+        return self._advance(node, values)
 
     def _recordable(self, a: Any) -> Any:
         """`a` as something that has a slot here or can get one: Tensor, Variable or scalar."""
@@ -201,7 +213,7 @@ class Trace:
         key = (read_variable_op, (variable.trainable,), value_slot)
         node = self.node.children.get(key)
         if node is None:
-            node = self._grow(key, _read_variable, (variable.trainable,))
+            node = grow(self.node, key, _read_variable, (variable.trainable,))
         self.node = node
         variable._slot = node.slot
         self.variables.setdefault(id(variable), (variable, []))[1].append(node.slot)
@@ -211,7 +223,9 @@ class Trace:
         buffer: Buffer = a._buffer
         self.inputs.append(buffer)
         self.input_bytes += buffer.nbytes
-        if a.__class__ is Variable:
+        if self.input_bytes > config._max_pending_bytes:
+            self.limit = 0
+        if isinstance(a, Variable):
             known = self.variables.get(id(a))
             if known is None:
                 self.variables[id(a)] = (a, [slot])
@@ -220,68 +234,10 @@ class Trace:
         else:
             former = a._trace
             if former is not None and former.holders:
-                former.entered[id(a)] = (a._slot, a)
-            self.entered[id(a)] = (slot, a)
+                former.entered[id(a)] = (a._slot, a, buffer)
+            self.entered[id(a)] = (slot, a, buffer)
         a._trace = self
         a._slot = slot
-
-    def _grow(self, key: tuple[Any, ...], body: Callable[..., Any], static: tuple[Any, ...]) -> Node:
-        """Make the child for `key`: run `body` once with a builder and keep the ops that it appends."""
-        node = Node(self.node)
-        node.source = user_line()
-        builder = Builder(self.node.n_slots, node.source)
-        parts = key[2:]
-        node_inputs: list[tuple[int, Any, bool | None]] = []
-        for part in parts:
-            if part.__class__ is Marker:
-                node_inputs.append((builder.new_slot(part.aval).slot, part.aval, part.trainable))
-        scalars = _ScalarInputs(builder)
-        fresh = iter(node_inputs)
-        handles: list[Any] = []
-        known = {slot: aval for slot, aval, _ in node_inputs}
-        for part in parts:
-            if part.__class__ is int:
-                handles.append(Symbol(part, known[part] if part in known else self.aval_of(part)))
-            elif part.__class__ is Marker:
-                slot, aval, _ = next(fresh)
-                handles.append(Symbol(slot, aval))
-            else:
-                handles.append(scalars.handle(part))
-        with recording_with(builder):
-            result = body(*handles, *static)
-            node.results = _settled(result) if isinstance(result, (tuple, list)) else None
-            if node.results is None:
-                ((node.slot, node.aval),) = _settled((result,))
-        node.inputs = (*node_inputs, *((slot, aval, None) for slot, aval in scalars.inputs))
-        node.scalars = tuple(scalars.wanted)
-        return self.attach(key, node, builder)
-
-    def attach(self, key: tuple[Any, ...], node: Node, builder: Builder) -> Node:
-        """Put the finished `node` into the trie."""
-        node.ops = tuple(builder.ops)
-        node.op_avals = tuple([builder.avals[op.out] for op in builder.ops])
-        node.n_slots = builder.next_slot
-        node.n_inputs = self.node.n_inputs + len(node.inputs)
-        node.n_ops = self.node.n_ops + len(node.ops)
-        grown = self.node.children.setdefault(key, node)
-        if grown is node:
-            trie.added(node)
-        return grown
-
-    def aval_of(self, slot: int) -> Any:
-        """The aval of a slot of the path, found by walking up."""
-        at: Node | None = self.node
-        while at is not None:
-            if at.slot == slot and at.aval is not None:
-                return at.aval
-            for known, aval, _ in at.inputs:
-                if known == slot:
-                    return aval
-            for op, aval in zip(at.ops, at.op_avals, strict=True):
-                if op.out == slot:
-                    return aval
-            at = at.parent
-        raise KeyError(slot)
 
     def slot_of(self, tensor: Tensor) -> int | None:
         """The slot of `tensor` in this trace, None if it is not part of it."""
@@ -304,14 +260,13 @@ class Trace:
 
     def nbytes(self) -> int:
         """Bytes of the inputs, and of computed results that somebody still holds."""
-        computed = [t for r in self.materialized if (t := r()) is not None]
-        return self.input_bytes + sum(t.aval.nbytes for t in computed)
+        return self.input_bytes + sum(t.aval.nbytes for t in self._at_hand())
 
     def assign(self, variable: Variable, value: Tensor) -> None:
         """Make `value` the new value of `variable`; reading it later gives a slot of its own."""
         if variable._assigned_in is not None and variable._assigned_in is not self:
             variable._assigned_in.flush()
-        slot = self.enter(value)
+        slot = value._slot if value._trace is self else self.enter(value)
         self.assigned[id(variable)] = (variable, slot)
         variable._assigned_in = self
         variable._trace = self
@@ -341,7 +296,7 @@ class Trace:
             needed = [t._slot for t in alive]
             needed.extend([slot for _, slot in self.assigned.values()])
             if needed:
-                at_hand = [t for r in self.materialized if (t := r()) is not None] if self.materialized else []
+                at_hand = self._at_hand() if self.materialized else []
                 counters.flushes += 1
                 try:
                     self._commit(alive, self._run(tuple(needed), at_hand))
@@ -352,6 +307,14 @@ class Trace:
                     self._end()
             else:
                 self._end()
+
+    def _at_hand(self) -> list[Tensor]:
+        """Computed results that need not be computed again, one for each slot.
+
+        A handle may have moved on: to another trace that it came into, or to the value that was written to a part of it.
+        """
+        held = [t for r in self.materialized if (t := r()) is not None]
+        return list({t._slot: t for t in held if t._trace is self and t._buffer is not None}.values())
 
     def _run(self, needed: tuple[int, ...], at_hand: list[Tensor]) -> list[Buffer]:
         node = self.node
@@ -411,6 +374,11 @@ class Trace:
 
     # ---- life --------------------------------------------------------------------------------------------------------
 
+    def leave(self, span: ref[Any]) -> None:
+        """A tape has been left; it goes on holding the trace."""
+        self.spans.remove(span)
+        self._ops_when_left = self.node.n_ops
+
     def release(self) -> None:
         """One tape fewer holds the trace."""
         self.holders -= 1
@@ -419,7 +387,7 @@ class Trace:
 
     def supersede(self) -> Trace:
         """Put a new trace in charge of the thread. This one stays as it is for the tapes that hold it."""
-        successor = Trace()
+        successor = Trace(self._flushing)
         replace_recorder(successor)
         self.superseded = True
         if self.holders == 0:
@@ -427,12 +395,17 @@ class Trace:
         return successor
 
     def _end(self) -> None:
-        """After a flush: the next op begins a new trace, unless a tape holds this one or another thread records on it."""
-        if self.holders == 0:
-            if self is active_recorder():
-                self.supersede()
-            elif self.superseded:
+        """After a flush: the next op begins a new trace, unless a tape holds this one or another thread records on it.
+
+        A tape that has been left holds it while its gradient is likely to come: not over a whole loop of other things.
+        """
+        if self is not active_recorder():
+            if self.holders == 0 and self.superseded:
                 self._clear()
+        elif self.holders == 0 or (
+            not self.spans and self.node.n_ops - self._ops_when_left > config._max_pending_ops
+        ):
+            self.supersede()
 
     def _clear(self) -> None:
         """Let go of everything; tensors may go on pointing here, at an empty shell."""
@@ -445,62 +418,19 @@ class Trace:
         self.callbacks = {}
 
 
-class Marker:
-    """What a key says of an input that comes in: its aval, and whether it is a Variable's and trainable.
-
-    There is one object for each such kind, so that a key hashes and compares it by identity.
-    """
-
-    __slots__ = ("aval", "trainable")
-
-    def __init__(self, aval: Aval, trainable: bool | None) -> None:
-        self.aval = aval
-        self.trainable = trainable
-
-
-_markers: dict[tuple[Aval, bool | None], Marker] = {}
-
-
-def _mark(a: Tensor | Variable) -> Marker:
+def _marked(a: Tensor | Variable) -> Marker:
     """The marker of `a`, kept with it."""
-    kind = (a._aval, a.trainable if isinstance(a, Variable) else None)
-    marker = _markers.get(kind)
-    if marker is None:
-        marker = _markers.setdefault(kind, Marker(*kind))
+    marker = marker_for(a._aval, a.trainable if isinstance(a, Variable) else None)
     a._marker = marker
     return marker
 
 
-class _ScalarInputs:
-    """Turns the Python scalars of a call into input slots, in the dtypes that its body asks for."""
-
-    def __init__(self, builder: Builder) -> None:
-        self.builder = builder
-        self.inputs: list[tuple[int, Any]] = []
-        self.wanted: list[tuple[int, np.dtype[Any]]] = []
-        self._count = 0
-
-    def handle(self, part: Any) -> WeakScalar | Symbol:
-        """A handle for the next scalar; `part` is its Python type, or the dtype of a NumPy scalar."""
-        position = self._count
-        self._count += 1
-        made: dict[np.dtype[Any], Symbol] = {}
-
-        def resolve(dtype: np.dtype[Any]) -> Symbol:
-            symbol = made.get(dtype)
-            if symbol is None:
-                symbol = made[dtype] = self.builder.new_slot(Aval((), dtype))
-                self.inputs.append((symbol.slot, symbol.aval))
-                self.wanted.append((position, dtype))
-            return symbol
-
-        return WeakScalar(part, resolve) if isinstance(part, type) else resolve(part)
-
-
-def _settled(results: Sequence[Any]) -> tuple[Any, ...]:
-    """(slot, aval) of each handle that a body returned; None stays None."""
-    settled = [r.default() if isinstance(r, WeakScalar) else r for r in results]
-    return tuple([None if r is None else (r.slot, r.aval) for r in settled])
+def _scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
+    """The run-time values of the scalar inputs of `node`. An int that does not fit is an error on the user's line."""
+    return [
+        dtype.type(scalars[position]).item() if dtype.kind in "iu" else scalars[position]
+        for position, dtype in node.scalars
+    ]
 
 
 def _bound(*arguments: Any) -> Any:
@@ -532,4 +462,12 @@ def begin_step() -> Trace:
     return trace.supersede() if trace.holders else trace
 
 
+def _settings_changed() -> None:
+    """A trace reads the settings when it begins; so begin one, unless a tape records this one."""
+    recorder = active_recorder()
+    if isinstance(recorder, Trace) and not recorder.spans:
+        begin_step()
+
+
 set_default_recorder(Trace)
+config.on_change(_settings_changed)

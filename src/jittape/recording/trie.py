@@ -19,10 +19,13 @@ from jittape.program import Aval, Op, Program, SourceLine, dead_code_removed
 if TYPE_CHECKING:
     from jittape.runtime.path import PathExecutable
 
-__all__ = ["Node", "ScalarInput", "Trie", "cut_program", "path_to", "trie"]
+__all__ = ["Node", "ScalarInput", "Trie", "aval_of", "cut_program", "path_to", "trie"]
 
 ScalarInput = tuple[int, np.dtype[Any]]
 """Which Python scalar of a call becomes an input slot, and in which dtype."""
+
+
+_NO_RESULT = Aval((), np.dtype(bool))
 
 
 class Node:
@@ -44,6 +47,8 @@ class Node:
         Where a gradient waits for a Python function: for which op, and the walk to go on with.
     executables : dict
         What runs when the trace is flushed here, by (slots needed, slots at hand).
+    notes : dict or None
+        For a gradient that is None: the sentences that say why.
     """
 
     __slots__ = (
@@ -55,6 +60,7 @@ class Node:
         "n_inputs",
         "n_ops",
         "n_slots",
+        "notes",
         "op_avals",
         "ops",
         "parent",
@@ -76,12 +82,13 @@ class Node:
         self.op_avals: tuple[Aval, ...] = ()
         self.results: tuple[tuple[int, Aval] | None, ...] | None = None
         self.slot = -1
-        self.aval: Aval | None = None
-        self.n_slots = parent.n_slots if parent is not None else 0
-        self.n_inputs = parent.n_inputs if parent is not None else 0
-        self.n_ops = parent.n_ops if parent is not None else 0
+        self.aval = _NO_RESULT
+        self.n_slots: int = parent.n_slots if parent is not None else 0
+        self.n_inputs: int = parent.n_inputs if parent is not None else 0
+        self.n_ops: int = parent.n_ops if parent is not None else 0
         self.source: SourceLine | None = None
         self.stamp = 0
+        self.notes: dict[Any, str] | None = None
         self.callback: Callback | None = None
         self.reverse: tuple[Reverse, tuple[tuple[int, ...], ...]] | None = None
 
@@ -177,8 +184,25 @@ def path_to(node: Node) -> Path:
     return Path(tuple(inputs), tuple(ops), avals, variables)
 
 
+def aval_of(node: Node, slot: int) -> Aval:
+    """The aval of a slot on the path to `node`, found by walking up."""
+    at: Node | None = node
+    while at is not None:
+        if at.slot == slot:
+            return at.aval
+        for known, aval, _ in at.inputs:
+            if known == slot:
+                return aval
+        for op, aval in zip(at.ops, at.op_avals, strict=True):
+            if op.out == slot:
+                return aval
+        at = at.parent
+    raise KeyError(slot)
+
+
 def cut_program(path: Path, needed: tuple[int, ...], at_hand: tuple[int, ...]) -> Program:
     """The ops of `path` that compute the slots in `needed`, starting from the inputs and the slots `at_hand`."""
     cut = set(at_hand)
     ops = tuple([op for op in path.ops if op.out not in cut])
-    return dead_code_removed(Program(path.inputs + at_hand, ops, needed, path.avals), keep_inputs=False)
+    inputs = tuple(dict.fromkeys(path.inputs + at_hand))  # the result of a call may be its very argument
+    return dead_code_removed(Program(inputs, ops, needed, path.avals), keep_inputs=False)

@@ -14,7 +14,8 @@ from jittape.primitives import arithmetic, index, scatter
 from jittape.primitives.custom import identity
 from jittape.program import Aval
 from jittape.recording.convert import cast_to_dtype, constant, convert_to_tensor
-from jittape.recording.tensor import Operators, Tensor, TensorRef
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor, TensorRef, holds_tensors, stacked
 from jittape.runtime.buffers import Buffer
 
 __all__ = ["IndexedSlices", "Variable", "read_variable_op"]
@@ -59,8 +60,8 @@ class Variable(Operators):
 
     Notes
     -----
-    The dtype and shape never change. ``v += x`` is ``v.assign_add(x)``. An assignment is recorded and runs together with
-    the step that it belongs to; no gradient flows through it.
+    The dtype and shape never change. ``v += x`` is ``v.assign_add(x)``. An assignment is recorded and runs together
+    with the step that it belongs to; no gradient flows through it.
 
     Examples
     --------
@@ -79,8 +80,8 @@ class Variable(Operators):
         "_serial",
         "_slot",
         "_trace",
-        "constraint",
         "_trainable",
+        "constraint",
         "name",
     )
 
@@ -99,7 +100,9 @@ class Variable(Operators):
             raise ValueError("Variable needs an initial_value: a number, an array, a tensor or a callable")
         tensor = _initial(initial_value, dtype)
         if shape is not None and tuple(shape) != tensor.shape:
-            raise ValueError(f"The initial value's shape ({tensor.shape}) is not the given shape ({tuple(shape)})")
+            raise ValueError(
+                f"The initial value's shape ({tensor.shape}) is not the given shape ({tuple(shape)})"
+            )
         self._aval: Aval = tensor.aval
         self._buffer: Buffer = tensor._computed()
         self._trace: Any = None
@@ -116,7 +119,7 @@ class Variable(Operators):
         """Whether tapes watch it by themselves; settled when it is made."""
         return self._trainable
 
-    # ---- reading -------------------------------------------------------------------------------------------------------
+    # ---- reading -----------------------------------------------------------------------------------------------
 
     def value(self) -> Tensor:
         """The value now, as a tensor: a recorded read, which later assignments do not change."""
@@ -145,9 +148,11 @@ class Variable(Operators):
             self._assigned_in.flush()
         return self._buffer
 
-    # ---- assigning -----------------------------------------------------------------------------------------------------
+    # ---- assigning ---------------------------------------------------------------------------------------------
 
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Variable:
+    def assign(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Variable:
         """Give the Variable a new value.
 
         Parameters
@@ -169,22 +174,22 @@ class Variable(Operators):
         TypeError
             If the dtype does not cast.
         """
-        if isinstance(value, Operators):
-            tensor = value.value() if isinstance(value, Variable) else value
-        else:
-            tensor = convert_to_tensor(value, dtype_hint=self.dtype)
-        fitted = self._fitted(tensor)
+        fitted = self._fitted(convert_to_tensor(value, dtype_hint=self.dtype))
         if fitted._buffer is not None and fitted._trace is None:
             self._set(fitted._computed())
         else:
             active_recorder().assign(self, fitted)  # type: ignore[attr-defined]
         return self
 
-    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Variable:
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Variable:
         """Add `delta` to the value; otherwise as `assign`."""
         return self._assign_result(arithmetic.add(self, delta))
 
-    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Variable:
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Variable:
         """Subtract `delta` from the value; otherwise as `assign`."""
         return self._assign_result(arithmetic.subtract(self, delta))
 
@@ -227,7 +232,7 @@ class Variable(Operators):
         self._slot = -1
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._assign_result(index.setitem(self, key, value))
+        self._assign_result(index.setitem(self, key, stacked(value) if holds_tensors(value) else value))
 
     def __iadd__(self, other: Any) -> Any:
         return self.assign_add(other)
@@ -241,19 +246,25 @@ class Variable(Operators):
     def __itruediv__(self, other: Any) -> Any:
         return self._assign_result(arithmetic.divide(self, other))
 
-    # ---- scattering ----------------------------------------------------------------------------------------------------
+    # ---- scattering --------------------------------------------------------------------------------------------
 
-    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Variable:
+    def scatter_add(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
         """Add ``sparse_delta.values`` to the rows that ``sparse_delta.indices`` name; repeated rows add up."""
-        return self._assign_result(scatter.scatter_add(self, sparse_delta.indices, sparse_delta.values))
+        return self._assign_result(scatter.scatter_add(self, *_rows(sparse_delta)))
 
-    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Variable:
+    def scatter_sub(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
         """Subtract ``sparse_delta.values`` from the rows that ``sparse_delta.indices`` name."""
-        return self._assign_result(scatter.scatter_sub(self, sparse_delta.indices, sparse_delta.values))
+        return self._assign_result(scatter.scatter_sub(self, *_rows(sparse_delta)))
 
-    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Variable:
+    def scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
         """Replace the rows that ``sparse_delta.indices`` name."""
-        return self._assign_result(scatter.scatter_update(self, sparse_delta.indices, sparse_delta.values))
+        return self._assign_result(scatter.scatter_update(self, *_rows(sparse_delta)))
 
     def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
         """Add `updates` at `indices`, as `jt.tensor_scatter_nd_add` does."""
@@ -267,7 +278,10 @@ class Variable(Operators):
         """Put `updates` at `indices`."""
         return self._assign_result(scatter.tensor_scatter_nd_update(self, indices, updates))
 
-    # ---- printing and copying ------------------------------------------------------------------------------------------
+    # ---- printing and copying ----------------------------------------------------------------------------------
+
+    def __format__(self, spec: str) -> str:
+        return super().__format__(spec) if spec else repr(self)
 
     def __repr__(self) -> str:
         array = self.numpy()
@@ -282,6 +296,15 @@ class Variable(Operators):
 
     def _state(self) -> tuple[Any, ...]:
         return np.array(self.numpy()), self.trainable, self.name.rpartition(":")[0], self.constraint
+
+
+def _rows(delta: IndexedSlices) -> tuple[Any, Any]:
+    """The indices and the values of what a `scatter_` method is given."""
+    if not isinstance(delta, IndexedSlices):
+        raise TypeError(
+            f"sparse_delta is not IndexedSlices: {delta!r}; write jt.IndexedSlices(values, indices)"
+        )
+    return delta.indices, delta.values
 
 
 def _unpickled(array: np.ndarray[Any, Any], trainable: bool, name: str, constraint: Any) -> Variable:

@@ -12,6 +12,9 @@ from jittape.compile.vectormath.namespace import MathNamespace
 
 Array = Any
 
+#: What formulas call rarely.
+_LIBRARY = {"cos": math.cos, "lgamma": math.lgamma, "sin": math.sin, "tan": math.tan}
+
 
 class NumPyMath(MathNamespace):
     """Formulas over arrays, for tests and for functions that NumPy lacks.
@@ -62,16 +65,12 @@ class NumPyMath(MathNamespace):
         """Product."""
         return a * b
 
-    def rarely(
-        self, condition: Array, function: str, arguments: tuple[Array, ...], otherwise: Array
-    ) -> Array:
+    def rarely(self, condition: Array, function: str, argument: Array, otherwise: Array) -> Array:
         """Call the function of Python's `math` for the elements where `condition` holds."""
         result = np.array(otherwise)
-        condition, *arguments_ = np.broadcast_arrays(condition, *arguments)
-        result = np.broadcast_to(result, condition.shape).copy()
-        for index in np.argwhere(condition):
-            place = tuple(index)
-            result[place] = _call_math(function, *(float(argument[place]) for argument in arguments_))
+        for place in np.argwhere(condition):
+            index = tuple(place)
+            result[index] = _call_library(function, float(np.asarray(argument)[index]))
         return result
 
     def fmod(self, a: Array, b: Array) -> Array:
@@ -135,11 +134,9 @@ def _split(x: Array) -> tuple[Array, Array]:
     return high, x - high
 
 
-def _call_math(function: str, *arguments: float) -> float:
-    """Call a function of `math` with the C library's values where Python raises."""
+def _call_library(function: str, argument: float) -> float:
+    """Call the function of `math` with the C library's value where Python raises."""
     try:
-        return float(getattr(math, function)(*arguments))
-    except OverflowError:
-        return math.inf
+        return _LIBRARY[function](argument)
     except ValueError:
-        return math.inf if function == "lgamma" and math.isfinite(arguments[0]) else math.nan
+        return math.inf if function == "lgamma" else math.nan

@@ -112,7 +112,7 @@ def erf(m: Any, x: Any) -> Any:
     if x.dtype == np.float32:
         large = 1 - m.exp(polynomial(limited, _LOG_ERFC_FLOAT32))
     else:
-        large = 1 - _positive_erfc_float64(m, limited)
+        large = 1 - _erfc_of_positive(m, limited, _ERFC_FLOAT64)
     return m.copysign(m.where(size < 1, _small_erf(size), large), x)
 
 
@@ -160,6 +160,11 @@ def _g_in_two_words(m: Any, t: Any) -> tuple[Any, Any]:
 
 def _positive_erfc_float32(m: Any, x: Any) -> Any:
     """Return erfc of a float64 x between 1/2 and 10.3, to the precision of float32."""
-    g = polynomial((x - 4) / (x + 4), _ERFC_FLOAT32)
+    return _erfc_of_positive(m, x, _ERFC_FLOAT32)
+
+
+def _erfc_of_positive(m: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
+    """Return erfc of a float64 x from 1/2 on, with an error that grows as x squared."""
+    g = polynomial((x - 4) / (x + 4), coefficients)
     n_bits, r, tail = reduce_exponential(m, -(x * x))
     return times_power_of_two(m, (1 + (r + tail)) * (g / (1 + 2 * x)), n_bits)

@@ -69,7 +69,7 @@ def expm1_parts(m: Any, x: Any) -> tuple[Any, Any, Any]:
     """Return (bits of n, high, low) with ``exp(x) - 1 = 2**n (high + low)``, -45 <= x <= 710."""
     n_bits, r, tail = reduce_exponential(m, x)
     # From 80 on 2**-n no longer counts, and soon its exponent would leave the format.
-    start = 1 - m.where(x > 80, 0.0, power_of_two(m, x, n_bits, -1))
+    start = 1 - m.where(x > 80, 0.0, inverse_power_of_two(m, x, n_bits))
     larger = m.absolute(start) > m.absolute(r)
     high, low = fast_two_sum(m, m.where(larger, start, r), m.where(larger, r, start))
     return n_bits, high, low + tail
@@ -83,11 +83,10 @@ def reduce_exponential(m: Any, x: Any) -> tuple[Any, Any, Any]:
     return n_bits, r, _tail(r)
 
 
-def power_of_two(m: Any, like: Any, n_bits: Any, sign: int = 1) -> Any:
-    """Return ``2**(sign * n)`` for n within the exponents of normal numbers."""
+def inverse_power_of_two(m: Any, like: Any, n_bits: Any) -> Any:
+    """Return ``2**-n`` for n up to the bias of the format."""
     form = layout(like)
-    n = n_bits - form.shift_bits if sign > 0 else form.shift_bits - n_bits
-    return m.bitcast((n + form.bias) << form.mantissa, like.dtype)
+    return m.bitcast((form.shift_bits + form.bias - n_bits) << form.mantissa, like.dtype)
 
 
 def times_power_of_two(m: Any, y: Any, n_bits: Any) -> Any:

@@ -104,7 +104,7 @@ def lgamma(m: Any, x: Any) -> Any:
     correction = _HALF_LOG_2_PI - 0.5 + inverse * polynomial(inverse * inverse, _STIRLING)
     far = (x - 0.5) * (logarithm - 1) + correction
     result = m.where(large, far, near)
-    return m.rarely(x < 0, "lgamma", (x,), m.where(x == 0, np.inf, result))
+    return m.rarely(x < 0, "lgamma", x, m.where(x == 0, np.inf, result))
 
 
 def digamma(m: Any, x: Any) -> Any:

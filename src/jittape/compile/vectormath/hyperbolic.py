@@ -6,11 +6,11 @@ from typing import Any
 
 from jittape.compile.vectormath.double_word import divide, fast_two_sum, polynomial, two_sum
 from jittape.compile.vectormath.exponential import (
-    expm1_parts,
-    power_of_two,
+    inverse_power_of_two,
     reduce_exponential,
     times_power_of_two,
 )
+from jittape.compile.vectormath.logarithm import log1p_of_fraction
 
 #: ``(sinh(x) / x - 1) / z`` in z = x**2 on [0, 1], interpolated at Chebyshev nodes.
 _SINH = {
@@ -60,9 +60,12 @@ def tanh(m: Any, x: Any) -> Any:
     """Hyperbolic tangent: E / (E + 2) with E = expm1(2 |x|), both divided by 2**n."""
     size = 2 * m.absolute(x)
     size = m.where(size > _FLAT, _FLAT, size)
-    n_bits, high, low = expm1_parts(m, size)
-    numerator = fast_two_sum(m, high, low)
-    total, error = two_sum(m, numerator[0], 2 * power_of_two(m, x, n_bits, -1))
+    n_bits, r, tail = reduce_exponential(m, size)
+    inverse = inverse_power_of_two(m, x, n_bits)
+    # n is not negative, so that 1 - 2**-n is 0 or exceeds r.
+    high, low = fast_two_sum(m, 1 - inverse, r)
+    numerator = fast_two_sum(m, high, low + tail)
+    total, error = two_sum(m, numerator[0], 2 * inverse)
     quotient, rest = divide(m, numerator, (total, error + numerator[1]))
     return m.copysign(quotient + rest, x)
 
@@ -70,16 +73,19 @@ def tanh(m: Any, x: Any) -> Any:
 def sigmoid(m: Any, x: Any) -> Any:
     """``1 / (1 + exp(-x))``, as ``exp(x) / (1 + exp(x))`` below 0."""
     e = _exp_of_minus(m, m.absolute(x))
-    return m.where(x < 0, e, 1.0) / (1 + e)
+    denominator = fast_two_sum(m, m.literal(1, x.dtype), e)
+    quotient, rest = divide(m, (m.where(x < 0, e, 1.0), 0.0), denominator)
+    return quotient + rest
 
 
 def softplus(m: Any, x: Any) -> Any:
     """``log(1 + exp(x))``, as ``max(x, 0) + log1p(exp(-|x|))``."""
-    return m.where(x > 0, x, 0.0) + m.log1p(_exp_of_minus(m, m.absolute(x)))
+    return m.where(x <= 0, 0.0, x) + log1p_of_fraction(m, _exp_of_minus(m, m.absolute(x)))
 
 
 def _exp_of_minus(m: Any, size: Any) -> Any:
-    """Return ``exp(-size)`` for a size of at least 0."""
+    """Return ``exp(-size)`` for a size of at least 0, rounded almost correctly."""
     least = _LEAST[size.dtype.itemsize]
     n_bits, r, tail = reduce_exponential(m, m.where(-size < least, least, -size))
-    return times_power_of_two(m, 1 + (r + tail), n_bits)
+    high, low = fast_two_sum(m, m.literal(1, size.dtype), r)
+    return times_power_of_two(m, high + (low + tail), n_bits)

@@ -90,24 +90,34 @@ def log(m: Any, x: Any) -> Any:
 
 
 def log1p(m: Any, x: Any) -> Any:
-    """``log(1 + x)``: the rounding error of 1 + x goes on as a correction to f.
-
-    Its division by 1 + f is a short series: the correction is below half a unit in the last place.
-    """
-    high, low = LN2_PARTS[x.dtype.itemsize]
-    form = layout(x)
+    """``log(1 + x)``: the rounding error of 1 + x goes on as a correction to f."""
     u, error = two_sum(m, m.literal(1, x.dtype), x)
-    k, f, exponent = split(m, u)
-    # 2**-k; for the largest u it would be subnormal, but there the error no longer matters.
-    inverse_scale = m.bitcast((2 * form.bias - exponent) << form.mantissa, x.dtype)
-    error = m.where(x < 2.0**form.mantissa, error * inverse_scale, 0.0)
-    correction = error * (1 - f * (1 - f * (1 - f)))
-    half_square = 0.5 * (f * f)
-    rest = _rest(f, f / (2 + f), half_square)
-    result = k * high - ((half_square - (rest + (k * low + correction))) - f)
+    result = _log_of_sum(m, u, error)
     edges = m.where(x == -1, -np.inf, m.literal(np.nan, x.dtype))
     result = m.where(x > -1, m.where(x < np.inf, result, x), edges)
     return m.where(x == 0, x, result)
+
+
+def log1p_of_fraction(m: Any, x: Any) -> Any:
+    """``log(1 + x)`` for 0 <= x <= 1; not defined for nan."""
+    return _log_of_sum(m, *fast_two_sum(m, m.literal(1, x.dtype), x))
+
+
+def _log_of_sum(m: Any, u: Any, error: Any) -> Any:
+    """Return ``log(u + error)`` for a normal u.
+
+    The division of the error by 1 + f is a short series, as it is below half a unit in the last place.
+    """
+    high, low = LN2_PARTS[u.dtype.itemsize]
+    form = layout(u)
+    k, f, exponent = split(m, u)
+    inverse_scale = m.bitcast((2 * form.bias - exponent) << form.mantissa, u.dtype)
+    # Of a large sum the error does not matter, and its scale may leave the format.
+    error = m.where(u < 2.0**form.mantissa, error * inverse_scale, 0.0)
+    correction = error * (1 - f * (1 - f * (1 - f)))
+    half_square = 0.5 * (f * f)
+    rest = _rest(f, f / (2 + f), half_square)
+    return k * high - ((half_square - (rest + (k * low + correction))) - f)
 
 
 def log2(m: Any, x: Any) -> Any:

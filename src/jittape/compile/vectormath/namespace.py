@@ -70,10 +70,8 @@ class MathNamespace(ABC):
         """Return ``a * b`` rounded on its own."""
 
     @abstractmethod
-    def rarely(
-        self, condition: Value, function: str, arguments: tuple[Value, ...], otherwise: Value
-    ) -> Value:
-        """Return the C library's `function` where `condition` holds, else `otherwise`.
+    def rarely(self, condition: Value, function: str, argument: Value, otherwise: Value) -> Value:
+        """Return the C library's `function` of the argument where `condition` holds, else `otherwise`.
 
         For arguments so rare that a branch-free form would burden all others. The surrounding loop
         still vectorizes.

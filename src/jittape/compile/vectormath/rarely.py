@@ -14,15 +14,14 @@ _WIDTHS = (2, 4, 8, 16)
 
 
 def call_rarely(
-    builder: ir.IRBuilder, condition: ir.Value, name: str, arguments: list[ir.Value], otherwise: ir.Value
+    builder: ir.IRBuilder, condition: ir.Value, name: str, argument: ir.Value, otherwise: ir.Value
 ) -> ir.Value:
-    """Write ``condition ? name(*arguments) : otherwise`` as a call of an outlined function."""
-    operands = [condition, *arguments, otherwise]
+    """Write ``condition ? name(argument) : otherwise`` as a call of an outlined function."""
     outlined = f"jittape_rarely_{name}"
     function = builder.module.globals.get(outlined)
     if function is None:
-        function = _outline(builder.module, outlined, name, [operand.type for operand in operands])
-    return builder.call(function, operands)
+        function = _outline(builder.module, outlined, name, argument.type)
+    return builder.call(function, [condition, argument, otherwise])
 
 
 class _StringAttributes(ir.values.FunctionAttributes):  # type: ignore[misc]
@@ -36,31 +35,29 @@ class _StringAttributes(ir.values.FunctionAttributes):  # type: ignore[misc]
         return [*super()._to_list(ret_type), self._quoted]
 
 
-def _outline(module: ir.Module, outlined: str, name: str, types: list[ir.Type]) -> ir.Function:
+def _outline(module: ir.Module, outlined: str, name: str, kind: ir.Type) -> ir.Function:
     """Write the outlined function and its vector versions into the module."""
-    kind = types[-1]
     library = module.globals.get(name)
     if library is None:
-        library = ir.Function(module, ir.FunctionType(kind, types[1:-1]), name)
-    function = ir.Function(module, ir.FunctionType(kind, types), outlined)
+        library = ir.Function(module, ir.FunctionType(kind, [kind]), name)
+    function = ir.Function(module, ir.FunctionType(kind, [ir.IntType(1), kind, kind]), outlined)
     function.linkage = "linkonce_odr"
     _write_scalar_body(function, library)
     variants = []
     for width in _WIDTHS:
         _write_vector_version(module, function, width)
-        lanes = "v" * len(types)
-        variants.append(f"_ZGV_LLVM_N{width}{lanes}_{outlined}({outlined}_{width})")
+        variants.append(f"_ZGV_LLVM_N{width}vvv_{outlined}({outlined}_{width})")
     quoted = f'"vector-function-abi-variant"="{",".join(variants)}"'
     function.attributes = _StringAttributes(["cold", "noinline", "nounwind"], quoted)
     return function
 
 
 def _write_scalar_body(function: ir.Function, library: ir.Function) -> None:
-    condition, *arguments, otherwise = function.args
+    condition, argument, otherwise = function.args
     entry, call, done = (function.append_basic_block(label) for label in ("entry", "call", "done"))
     ir.IRBuilder(entry).cbranch(condition, call, done)
     builder = ir.IRBuilder(call)
-    called = builder.call(library, arguments)
+    called = builder.call(library, [argument])
     builder.branch(done)
     builder = ir.IRBuilder(done)
     result = builder.phi(otherwise.type)

@@ -1,0 +1,144 @@
+"""The BLAS: a copy of jittape's own, told which kernels the processor can run.
+
+OpenBLAS chooses its kernels by the processor's model when it is loaded, and takes models that it does not know, some
+with AVX-512 among them, for a Haswell: a float32 product of 1024 x 1024 matrices then runs at 121 GFLOP/s instead of
+224. NumPy and SciPy have each loaded a copy by then, so jittape loads one more, from the wheel `scipy-openblas32`, with
+the choice made by the features that the processor really has. Its functions are registered as *symbols* for compiled
+kernels: machine code on disk holds names, never addresses.
+
+Where the wheel is missing, SciPy's copy serves, through the capsules that it exports for Cython.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+
+__all__ = ["ROUTINES", "Blas", "blas", "symbol"]
+
+ROUTINES = ("sgemm", "dgemm", "cgemm", "zgemm")
+"""Fortran's calling sequence, 32-bit integers, every argument by address."""
+
+_CORE_TYPE = "OPENBLAS_CORETYPE"
+_SKYLAKE_X = ("avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd")
+_SUFFIXES = {"win32": ".dll", "darwin": ".dylib"}
+
+
+@dataclass(frozen=True)
+class Blas:
+    """A loaded BLAS.
+
+    Attributes
+    ----------
+    origin : str
+        ``"scipy-openblas32"`` or ``"scipy"``.
+    core : str
+        The kernels in use, as the library calls them; empty if it does not say.
+    library : ctypes.CDLL or None
+        Kept so that it stays loaded; None for SciPy's.
+    """
+
+    origin: str
+    core: str
+    library: ctypes.CDLL | None
+
+    def set_threads(self, count: int) -> None:
+        """Let products use `count` threads; SciPy's copy is left as the user has set it."""
+        if self.library is not None:
+            self.library.scipy_openblas_set_num_threads(ctypes.c_int(count))
+
+
+_lock = threading.Lock()
+_loaded: Blas | None = None
+
+
+def symbol(routine: str) -> str:
+    """The name under which kernels call `routine`."""
+    return f"jittape_{routine}"
+
+
+def blas() -> Blas:
+    """The BLAS, loaded and registered at the first call.
+
+    Raises
+    ------
+    ImportError
+        If neither the wheel nor SciPy is installed.
+    """
+    global _loaded
+    with _lock:
+        if _loaded is None:
+            found, addresses = _from_wheel() or _from_scipy()
+            for routine, address in addresses.items():
+                llvm.add_symbol(symbol(routine), address)
+            _loaded = found
+    return _loaded
+
+
+def _from_wheel() -> tuple[Blas, Mapping[str, int]] | None:
+    """The wheel's copy, None where it is not installed or does not load."""
+    spec = importlib.util.find_spec("scipy_openblas32")
+    if spec is None or spec.origin is None:
+        return None
+    name = "libscipy_openblas" + _SUFFIXES.get(sys.platform, ".so")
+    path = Path(spec.origin).parent / "lib" / name
+    try:
+        with _core_type():
+            library = ctypes.CDLL(str(path))
+    except OSError:
+        return None
+    addresses = {r: _address(getattr(library, f"scipy_{r}_")) for r in ROUTINES}
+    library.scipy_openblas_get_corename.restype = ctypes.c_char_p
+    core = (library.scipy_openblas_get_corename() or b"").decode()
+    return Blas("scipy-openblas32", core, library), addresses
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+@contextmanager
+def _core_type() -> Iterator[None]:
+    """Name the processor's kernels in the environment while the library is loaded; the user's own choice wins."""
+    core = _best_core()
+    if core is None or _CORE_TYPE in os.environ:
+        yield
+        return
+    os.environ[_CORE_TYPE] = core
+    try:
+        yield
+    finally:
+        del os.environ[_CORE_TYPE]
+
+
+def _best_core() -> str | None:
+    """The kernels that the processor's features allow where OpenBLAS's own choice falls short; None: leave it to it."""
+    features = llvm.get_host_cpu_features()
+    if all(features.get(feature, False) for feature in _SKYLAKE_X):
+        return "SkylakeX"
+    return None
+
+
+def _from_scipy() -> tuple[Blas, Mapping[str, int]]:
+    try:
+        from scipy.linalg import cython_blas  # 0.2 s, and only where the wheel is missing
+    except ImportError:
+        raise ImportError(
+            "matrix products need a BLAS: install scipy-openblas32 (pip install scipy-openblas32) or scipy"
+        ) from None
+    capsule_name = ctypes.pythonapi.PyCapsule_GetName
+    capsule_name.restype, capsule_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    capsule_pointer.restype, capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    capsules = {r: cython_blas.__pyx_capi__[r] for r in ROUTINES}
+    return Blas("scipy", "", None), {r: capsule_pointer(c, capsule_name(c)) for r, c in capsules.items()}

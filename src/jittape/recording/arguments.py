@@ -1,0 +1,146 @@
+"""What `GradientTape`'s methods are given: targets, sources and seeds, checked before anything is recorded."""
+
+from __future__ import annotations
+
+import enum
+import logging
+from typing import Any
+
+import numpy as np
+
+from jittape.dtypes import is_differentiable
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.nested import flatten
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor
+
+__all__ = [
+    "UnconnectedGradients",
+    "check_batch_shapes",
+    "check_sources",
+    "check_targets",
+    "check_watched",
+    "seeds_for",
+    "wants_zeros",
+]
+
+_log = logging.getLogger("jittape")
+_NON_FLOAT_LOGS = 5
+
+
+class UnconnectedGradients(enum.Enum):
+    """What a gradient is where the target does not depend on the source.
+
+    Attributes
+    ----------
+    NONE
+        ``None``, with a warning that says why.
+    ZERO
+        Zeros of the source's shape.
+    """
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+def wants_zeros(choice: UnconnectedGradients | str) -> bool:
+    """Whether `choice`, the enum or its value, is ZERO."""
+    if not isinstance(choice, UnconnectedGradients):
+        try:
+            choice = UnconnectedGradients(choice)
+        except ValueError:
+            raise ValueError(f"Unknown value for unconnected_gradients: {choice!r}") from None
+    return choice is UnconnectedGradients.ZERO
+
+
+def check_targets(target: Any, leaves: list[Any]) -> None:
+    """Refuse a target that no tape can have seen."""
+    if target is None:
+        raise TypeError(
+            "Argument 'target' should be a list or nested structure of Tensors, Variables or CompositeTensors to be "
+            "differentiated, but received None."
+        )
+    for leaf in leaves:
+        if not isinstance(leaf, Operators):
+            raise TypeError(
+                f"the target must be a jt.Tensor that was computed on the tape, got {type(leaf).__name__}; "
+                "compute it with jittape operations inside the `with` block"
+            )
+
+
+def check_sources(leaves: list[Any]) -> None:
+    """Refuse sources that are neither tensors nor Variables."""
+    for leaf in leaves:
+        if not isinstance(leaf, Operators):
+            raise TypeError(
+                f"a source must be a jt.Tensor or jt.Variable, got {type(leaf).__name__}; "
+                "make it a tensor with `x = jt.constant(x)` and watch it before use"
+            )
+
+
+def check_batch_shapes(target: Any, source: Any) -> None:
+    """Refuse what has no rows, or not as many rows as the other."""
+    for value in (target, source):
+        if value.ndim < 2:
+            raise ValueError(f"Shape {value.shape} must have rank at least 2")
+    if target.shape[0] != source.shape[0]:
+        raise ValueError(
+            f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match."
+        )
+
+
+def check_watched(leaves: list[Any]) -> None:
+    """Refuse what cannot be watched; say in the log what has no gradient."""
+    for leaf in leaves:
+        if not isinstance(leaf, Operators):
+            remedy = "; make it a tensor first: `x = jt.constant(x)`" if _array_like(leaf) else ""
+            raise ValueError(
+                f"Passed in object {leaf!r} of type {type(leaf).__name__!r}, not jt.Tensor or jt.Variable{remedy}"
+            )
+    for leaf in leaves:
+        if not is_differentiable(leaf.dtype):
+            _log_non_float(leaf.dtype)
+
+
+def seeds_for(targets: list[Any], output_gradients: Any) -> list[Tensor | None]:
+    """The cotangents to begin with, one for each target; None stands for ones."""
+    if output_gradients is None:
+        return [None] * len(targets)
+    if len(targets) == 1 and not isinstance(output_gradients, (list, tuple, dict)):
+        leaves = [output_gradients]
+    else:
+        leaves = flatten(output_gradients)[0] if isinstance(output_gradients, dict) else list(output_gradients)
+        if len(targets) == 1 and len(leaves) != 1:
+            leaves = [output_gradients]
+    if len(leaves) != len(targets):
+        raise ValueError(f"output_gradients has {len(leaves)} entries for {len(targets)} targets")
+    return [_seed(i, target, leaf) for i, (target, leaf) in enumerate(zip(targets, leaves, strict=True))]
+
+
+def _seed(position: int, target: Any, leaf: Any) -> Tensor | None:
+    if leaf is None:
+        return None
+    seed = convert_to_tensor(leaf, dtype_hint=target.dtype)
+    if seed.shape != target.shape:
+        raise ValueError(f"output_gradients[{position}] has shape {seed.shape}, its target {target.shape}")
+    if seed.dtype != target.dtype:
+        raise TypeError(
+            f"output_gradients[{position}] has dtype {seed.dtype.name}, its target {target.dtype.name}; cast it"
+        )
+    return seed
+
+
+def _array_like(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.generic, float, int, complex))
+
+
+class _LogCount:
+    """How often a watched integer has been mentioned in the log."""
+
+    so_far = 0
+
+
+def _log_non_float(dtype: np.dtype[Any]) -> None:
+    if _LogCount.so_far < _NON_FLOAT_LOGS:
+        _LogCount.so_far += 1
+        _log.warning("The dtype of the watched tensor must be floating (e.g. jt.float32), got jt.%s", dtype.name)

@@ -1,0 +1,199 @@
+"""`Span`: the part of a trace that a tape has recorded, and the slots that it watches.
+
+A span holds no ops. It holds positions in the trace, between which its tape recorded; the ops are the trace's. See
+`jittape.differentiate` for how the two give a gradient.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import ref
+
+from jittape.differentiate import TapeView
+from jittape.primitive import replace_recorder
+from jittape.recording.reasons import Asked
+from jittape.recording.trace import Trace, begin_step, current_trace
+from jittape.recording.trie import Node, path_to
+from jittape.recording.variable import Variable
+
+__all__ = ["Span", "slots_of"]
+
+_Past = tuple[Node, dict[int, tuple[Variable, list[int]]], TapeView]
+
+
+class Span:
+    """A tape's hold on a trace: from its first entry until it is used up or gone.
+
+    Attributes
+    ----------
+    trace : Trace or None
+        None before the first entry and when the tape is used up.
+    entered : bool
+        Whether the tape has been entered and not left.
+    recording : bool
+        Whether it records now; it does not while it is paused.
+    """
+
+    def __init__(self, accessed: bool) -> None:
+        self.trace: Trace | None = None
+        self.entered = False
+        self.recording = False
+        self._accessed = accessed
+        self._segments: list[int] = []
+        self._watches: list[tuple[int, int]] = []
+        self._watched_variables: list[tuple[int, Variable]] = []
+        self._past: _Past | None = None
+        self._thread = 0
+        self._self = ref(self)
+
+    # ---- entering and leaving ----------------------------------------------------------------------------------
+
+    def enter(self) -> None:
+        """Record from here on."""
+        trace = self._begin() if self.trace is None else self._resume(self.trace)
+        trace.spans.append(self._self)
+        self.entered = True
+        self._start()
+
+    def leave(self) -> None:
+        """Record no more, for now."""
+        if self.recording:
+            self._stop()
+        self.entered = False
+        if self.trace is not None:
+            self.trace.leave(self._self)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Record nothing inside; and nothing after it either if the tape is left meanwhile."""
+        self._stop()
+        try:
+            yield
+        finally:
+            if self.entered:
+                self._start()
+
+    def reset(self) -> None:
+        """Forget what was recorded and watched, and go on."""
+        if not self.recording or self.trace is None:
+            raise ValueError("Tape is not recording.")
+        self._segments = [self.trace.node.n_slots]
+        self._watches, self._watched_variables = [], []
+
+    def let_go(self) -> None:
+        """Be empty again; the trace is no longer held."""
+        trace, self.trace = self.trace, None
+        if trace is not None:
+            self._past = (trace.node, trace.variables, self.view(trace))
+            trace.release()
+        self._segments, self._watches, self._watched_variables = [], [], []
+
+    def __del__(self) -> None:
+        if self.entered:
+            self.leave()
+        if self.trace is not None:
+            self.trace.release()
+
+    def _begin(self) -> Trace:
+        """Take hold of the trace of an outer tape, or of a new one."""
+        trace = current_trace()
+        if not trace.spans:
+            trace = begin_step()
+        trace.holders += 1
+        self.trace = trace
+        self._thread = threading.get_ident()
+        return trace
+
+    def _resume(self, trace: Trace) -> Trace:
+        """Record again where the tape left off."""
+        if self._thread != threading.get_ident():
+            raise RuntimeError("a tape that has recorded belongs to its thread; use a new tape in this one")
+        current = current_trace()
+        if current is trace:
+            if not trace.spans:
+                trace.flush()
+        elif current.spans:
+            raise RuntimeError(
+                "a tape that has recorded cannot be entered again inside another tape that began later; "
+                "enter it first, or use a new tape"
+            )
+        else:
+            current.flush()
+            current_trace().supersede()
+            trace.superseded = False
+            replace_recorder(trace)
+        return trace
+
+    def _start(self) -> None:
+        assert self.trace is not None
+        self._segments.append(self.trace.node.n_slots)
+        self.recording = True
+
+    def _stop(self) -> None:
+        if not self.recording or self.trace is None:
+            raise ValueError("Tape is not recording.")
+        self._segments.append(self.trace.node.n_slots)
+        self.recording = False
+
+    # ---- watching ------------------------------------------------------------------------------------------------
+
+    def watch(self, leaf: Any) -> None:
+        """Follow a tensor or Variable from here on."""
+        assert self.trace is not None
+        if isinstance(leaf, Variable):
+            self.trace.enter_variable(leaf)
+            self._watched_variables.append((self.trace.node.n_slots, leaf))
+        else:
+            slot = self.trace.enter(leaf)
+            self._watches.append((self.trace.node.n_slots, slot))
+
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The Variables watched so far, in the order in which they were made."""
+        if self.trace is not None:
+            node, variables, view = self.trace.node, self.trace.variables, self.view(self.trace)
+        elif self._past is not None:
+            node, variables, view = self._past
+        else:
+            return ()
+        explicit = {slot for _, slot in view.watches}
+        used = {slot for op in path_to(node).ops if view.records(op.out) for slot in op.args}
+        watched = [
+            variable
+            for variable, slots in variables.values()
+            if any(s in explicit or (view.accessed and variable.trainable and s in used) for s in slots)
+        ]
+        return tuple(sorted(watched, key=lambda variable: variable._serial))
+
+    # ---- asking --------------------------------------------------------------------------------------------------
+
+    def view(self, trace: Trace) -> TapeView:
+        """What the tape saw, as structure."""
+        watches = self._watches
+        if self._watched_variables:
+            versions = [(max(at, s), s) for at, v in self._watched_variables for s in slots_of(trace, v)]
+            watches = sorted([*watches, *versions])
+        return TapeView(tuple(self._segments), tuple(watches), self._accessed)
+
+    def question(self, trace: Trace, targets: list[Any], sources: list[Any]) -> Asked:
+        """A question about a gradient as structure."""
+        for target in targets:
+            if isinstance(target, Variable) and (target._trace is not trace or target._slot < 0):
+                trace.enter_variable(target)
+        return Asked(
+            tuple([slots[-1] for t in targets if (slots := slots_of(trace, t))]),
+            tuple([slots_of(trace, source) for source in sources]),
+            self.view(trace),
+            tuple(sources),
+        )
+
+
+def slots_of(trace: Trace, value: Any) -> tuple[int, ...]:
+    """The slots of a tensor or Variable in `trace`; a Variable has one for each version read, a stranger none."""
+    if isinstance(value, Variable):
+        known = trace.variables.get(id(value))
+        return tuple(known[1]) if known is not None else ()
+    slot = trace.slot_of(value)
+    return () if slot is None else (slot,)

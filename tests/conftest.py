@@ -1,0 +1,25 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import jittape as jt
+
+# The same examples in every run, so that a red test is red again; `--hypothesis-profile=explore` looks for new ones.
+slow_first_example = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=slow_first_example)
+settings.register_profile("explore", deadline=None, print_blob=True, suppress_health_check=slow_first_example)
+settings.load_profile("fixed")
+
+
+@pytest.fixture(params=["interpreted", "compiled"])
+def mode(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The test runs twice: everything by the NumPy interpreter, and compiled from the second visit of a path on."""
+    before = jt.config.interpret
+    jt.config.interpret = request.param == "interpreted"
+    yield request.param
+    jt.config.interpret = before

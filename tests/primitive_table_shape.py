@@ -1,0 +1,394 @@
+"""The rows of shapes, indexing, creation and contractions, for the table in `primitive_table.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from jittape.primitives import contract as ct
+from jittape.primitives import creation as cr
+from jittape.primitives import einsum as es
+from jittape.primitives import index as ix
+from jittape.primitives import scatter as sc
+from jittape.primitives import shape as sh
+from jittape.primitives import tiling as ti
+from jittape.primitives.gathering import last_write_op
+from primitive_table import INF, NAN, Array, Row, Sampler, normal
+
+CUBE = (2, 3, 4)
+ROUNDING = 1e-13
+"""Relative tolerance of sums of products, which may be added up in another order."""
+
+
+def moved(name: str, function: Callable[..., Any], reference: Callable[..., Any], *edges: Array) -> Row:
+    """A row for a function that moves the elements of a 2×3×4 array, whatever they are."""
+    special = np.array([INF, -INF, NAN, -0.0] * 6).reshape(CUBE)
+    return Row(name, function, normal(CUBE), reference, edges=((special,), *[(e,) for e in edges]))
+
+
+EMPTY = np.zeros((0, 3, 4))
+
+SHAPES = (
+    moved("reshape", lambda x: sh.reshape(x, [4, -1]), lambda x: x.reshape(4, 6)),
+    moved("reshape to nothing", lambda x: sh.reshape(x, -1), np.ravel, EMPTY, np.array(1.5)),
+    moved(
+        "expand_dims", lambda x: sh.expand_dims(x, -2), lambda x: np.expand_dims(x, -2), np.array([1.0, 2.0])
+    ),
+    moved(
+        "expand_dims twice", lambda x: sh.expand_dims(x, [0, 2]), lambda x: np.expand_dims(x, (0, 2)), EMPTY
+    ),
+    moved("squeeze", lambda x: sh.squeeze(sh.expand_dims(x, 1)), np.squeeze, EMPTY, np.ones((1, 1))),
+    moved(
+        "broadcast_to", lambda x: sh.broadcast_to(x, (5, 2, 3, 4)), lambda x: np.broadcast_to(x, (5, *CUBE))
+    ),
+    Row(
+        "broadcast_to ones",
+        lambda x: sh.broadcast_to(x, CUBE),
+        normal((3, 1)),
+        lambda x: np.broadcast_to(x, CUBE),
+        edges=((np.array(3.0),), (np.ones((1, 1, 1)),)),
+    ),
+    moved("transpose", sh.transpose, np.transpose, EMPTY, np.array(1.0)),
+    moved(
+        "transpose perm", lambda x: sh.transpose(x, [1, -1, 0]), lambda x: np.transpose(x, (1, 2, 0)), EMPTY
+    ),
+    moved("matrix_transpose", sh.matrix_transpose, lambda x: np.swapaxes(x, -1, -2), EMPTY),
+    moved("moveaxis", lambda x: sh.moveaxis(x, [0, 1], [-1, 0]), lambda x: np.moveaxis(x, [0, 1], [-1, 0])),
+    moved("reverse", lambda x: sh.reverse(x, [0, -1]), lambda x: np.flip(x, (0, -1)), EMPTY),
+    moved("reverse all", lambda x: sh.reverse(x, None), np.flip, np.array(1.0)),
+    moved("roll", lambda x: sh.roll(x, [1, -3], [0, 2]), lambda x: np.roll(x, (1, -3), (0, 2)), EMPTY),
+    moved("roll all", lambda x: sh.roll(x, 5, None), lambda x: np.roll(x, 5), EMPTY),
+    moved("concat", lambda x: sh.concat([x, x, x], 1), lambda x: np.concatenate([x, x, x], 1), EMPTY),
+    moved("stack", lambda x: sh.stack([x, x], -1), lambda x: np.stack([x, x], -1), EMPTY, np.array(1.0)),
+    moved("split", lambda x: sh.split(x, 2, -1)[1], lambda x: np.split(x, 2, -1)[1], EMPTY),
+    moved("split sizes", lambda x: sh.split(x, [1, -1], 1)[1], lambda x: x[:, 1:], EMPTY),
+    moved("unstack", lambda x: sh.unstack(x, axis=1)[2], lambda x: x[:, 2], EMPTY),
+    moved(
+        "meshgrid",
+        lambda x: sh.meshgrid(x, x, indexing="ij")[1],
+        lambda x: np.meshgrid(x, x, indexing="ij")[1],
+    ),
+    moved(
+        "tile", lambda x: ti.tile(x, [2, 2, 1, 3]), lambda x: np.tile(x, (2, 2, 1, 3)), EMPTY, np.array(1.0)
+    ),
+    moved("tile last", lambda x: ti.tile(x, 2), lambda x: np.tile(x, 2), np.ones(3), EMPTY),
+    moved("repeat", lambda x: ti.repeat(x, 2, 1), lambda x: np.repeat(x, 2, 1), EMPTY),
+    moved("repeat all", lambda x: ti.repeat(x, 3), lambda x: np.repeat(x, 3), EMPTY, np.array(1.0)),
+    moved(
+        "pad",
+        lambda x: ti.pad(x, [[1, 2], [0, 0], [3, 0]]),
+        lambda x: np.pad(x, [[1, 2], [0, 0], [3, 0]]),
+        EMPTY,
+    ),
+    Row(
+        "pad constant",
+        lambda x, c: ti.pad(x, [[1, 2], [0, 0], [3, 0]], constant_values=c),
+        normal(CUBE, ()),
+        lambda x, c: np.pad(x, [[1, 2], [0, 0], [3, 0]], constant_values=c),
+    ),
+    moved(
+        "pad reflect",
+        lambda x: ti.pad(x, [[1, 1], [0, 2], [3, 0]], "REFLECT"),
+        lambda x: np.pad(x, [[1, 1], [0, 2], [3, 0]], "reflect"),
+    ),
+    moved(
+        "pad symmetric",
+        lambda x: ti.pad(x, [[1, 2], [0, 2], [3, 4]], "symmetric"),
+        lambda x: np.pad(x, [[1, 2], [0, 2], [3, 4]], "symmetric"),
+    ),
+)
+
+
+# ---- indexing --------------------------------------------------------------------------------------------------------
+
+
+def rows(*counts: int) -> Sampler:
+    """A matrix of 5 rows and an index array of the shape `counts` into them, with negative ones and repeats."""
+    return lambda rng: (rng.standard_normal((5, 3)), rng.integers(-5, 5, counts))
+
+
+def put(x: Array, key: Any, value: Any) -> Array:
+    result = x.copy()
+    result[key] = value
+    return result
+
+
+def added(x: Array, key: Any, value: Any) -> Array:
+    result = x.copy()
+    np.add.at(result, key, value)
+    return result
+
+
+def keyed() -> Iterator[Row]:
+    """getitem and setitem for keys whose parts are known."""
+    keys: tuple[tuple[str, Any], ...] = (
+        ("int", 1),
+        ("negative int", -1),
+        ("slice", slice(0, 1)),
+        ("steps", (slice(None, None, -1), slice(2, None, -2))),
+        ("ints and slices", (1, slice(1, 3), -1)),
+        ("newaxis and ellipsis", (None, 0, Ellipsis, None)),
+        ("empty slice", (slice(None), slice(2, 1))),
+        ("all", Ellipsis),
+    )
+    for name, key in keys:
+        yield moved(
+            f"getitem {name}", lambda x, key=key: ix.getitem(x, key), lambda x, key=key: np.array(x[key])
+        )
+        yield Row(
+            f"setitem {name}",
+            lambda x, v, key=key: ix.setitem(x, key, v),
+            lambda rng, key=key: (rng.standard_normal(CUBE), rng.standard_normal(np.zeros(CUBE)[key].shape)),
+            lambda x, v, key=key: put(x, key, v),
+        )
+        yield Row(
+            f"setitem {name}, a scalar",
+            lambda x, v, key=key: ix.setitem(x, key, v),
+            normal(CUBE, ()),
+            lambda x, v, key=key: put(x, key, v),
+        )
+
+
+def flat(indices: Array) -> tuple[Array, ...]:
+    """Coordinates in the last dimension, as NumPy takes them."""
+    return tuple(np.moveaxis(indices, -1, 0))
+
+
+def last_writes(*indices: Array) -> Array:
+    """Whether nothing later writes to the same place of a 3×2 array."""
+    places = np.ravel_multi_index(indices, (3, 2), mode="wrap").reshape(-1).tolist()
+    return np.array([p not in places[n + 1 :] for n, p in enumerate(places)], bool).reshape(indices[0].shape)
+
+
+NESTED: Sampler = lambda rng: (rng.standard_normal((5, 3)), rng.integers(-3, 3, (2, 4, 2)))  # noqa: E731
+SCATTERED: Sampler = lambda rng: (  # noqa: E731
+    rng.standard_normal((5, 3)),
+    rng.integers(-3, 3, (2, 4, 2)),
+    rng.standard_normal((2, 4)),
+)
+
+INDEXING = (
+    *keyed(),
+    Row(
+        "getitem array",
+        ix.getitem,
+        rows(2, 4),
+        lambda x, i: x[i],
+        edges=((np.ones((5, 3)), np.zeros(0, int)),),
+    ),
+    Row("getitem 0-d array", ix.getitem, rows(), lambda x, i: np.array(x[i])),
+    Row(
+        "getitem array last",
+        lambda x, i: ix.getitem(x, (Ellipsis, i)),
+        lambda r: (r.standard_normal((2, 5)), np.array([4, -5])),
+        lambda x, i: x[..., i],
+    ),
+    Row(
+        "getitem arrays apart",
+        lambda x, i, j: ix.getitem(x, (slice(1, None), i, None, j)),
+        lambda rng: (rng.standard_normal((3, 4, 5)), rng.integers(-4, 4, (2, 1)), rng.integers(-5, 5, 3)),
+        lambda x, i, j: x[1:, i, None, j],
+    ),
+    Row(
+        "setitem array",
+        ix.setitem,
+        lambda rng: (rng.standard_normal((5, 3)), np.array([1, -1, 1, 0]), rng.standard_normal((4, 3))),
+        put,
+    ),
+    Row(
+        "setitem arrays apart",
+        lambda x, i, v: ix.setitem(x, (i, slice(None, None, 2), i), v),
+        lambda rng: (rng.standard_normal((4, 3, 4)), np.array([1, -1, 1]), rng.standard_normal((3, 2))),
+        lambda x, i, v: put(x, (i, slice(None, None, 2), i), v),
+    ),
+    Row(
+        "setitem mask, a scalar",
+        ix.setitem,
+        lambda rng: (
+            rng.standard_normal((5, 3)),
+            rng.integers(0, 2, 5).astype(bool),
+            rng.standard_normal(()),
+        ),
+        put,
+    ),
+    Row("gather", sc.gather, rows(2, 4), lambda x, i: x[i]),
+    Row("gather axis", lambda x, i: sc.gather(x, i, axis=-2), rows(3), lambda x, i: x[i]),
+    Row(
+        "gather batch",
+        lambda x, i: sc.gather(x, i, axis=2, batch_dims=1),
+        lambda rng: (rng.standard_normal((2, 3, 4)), rng.integers(-4, 4, (2, 5))),
+        lambda x, i: np.stack([x[b][:, i[b]] for b in range(2)]),
+    ),
+    Row("gather_nd", sc.gather_nd, NESTED, lambda x, i: x[flat(i)]),
+    Row("gather_nd rows", lambda x, i: sc.gather_nd(x, i), rows(4, 1), lambda x, i: x[i[:, 0]]),
+    Row(
+        "take_along_axis",
+        lambda x, i: sc.take_along_axis(x, i, 1),
+        lambda rng: (rng.standard_normal((5, 3)), rng.integers(-3, 3, (5, 4))),
+        lambda x, i: np.take_along_axis(x, i, 1),
+    ),
+    Row(
+        "scatter_nd",
+        lambda i, v: sc.scatter_nd(i, v, (5, 3)),
+        lambda rng: SCATTERED(rng)[1:],
+        lambda i, v: added(np.zeros((5, 3)), flat(i), v),
+    ),
+    Row("tensor_scatter_nd_add", sc.tensor_scatter_nd_add, SCATTERED, lambda x, i, v: added(x, flat(i), v)),
+    Row("tensor_scatter_nd_sub", sc.tensor_scatter_nd_sub, SCATTERED, lambda x, i, v: added(x, flat(i), -v)),
+    Row(
+        "tensor_scatter_nd_update", sc.tensor_scatter_nd_update, SCATTERED, lambda x, i, v: put(x, flat(i), v)
+    ),
+    Row(
+        "scatter_add rows",
+        sc.scatter_add,
+        lambda rng: (*rows(4)(rng), rng.standard_normal((4, 3))),
+        added,
+    ),
+    Row("scatter_update rows", sc.scatter_update, lambda rng: (*rows(4)(rng), rng.standard_normal(3)), put),
+    Row(
+        "scatter_sub rows",
+        sc.scatter_sub,
+        lambda rng: (*rows(4)(rng), rng.standard_normal(3)),
+        lambda x, i, v: added(x, i, -v),
+    ),
+    Row(
+        "repeat each",
+        lambda x, i: sc.gather(x, i),
+        lambda rng: (rng.standard_normal(3), np.array([0, 2, 2])),
+        lambda x, i: x[i],
+    ),
+    Row(
+        "last_write",
+        lambda i, j: last_write_op(i, j, sizes=(3, 2)),
+        lambda rng: (np.array([0, 2, -3, 1]), np.array([1, 0, 1, 1])),
+        last_writes,
+        wrt=(),
+        edges=((np.zeros(0, int), np.zeros(0, int)), (np.array(1), np.array(1))),
+    ),
+    Row(
+        "one_hot",
+        lambda i, on, off: cr.one_hot(i, 4, on, off, axis=1),
+        lambda rng: (rng.integers(-1, 5, (2, 3)), rng.standard_normal(()), rng.standard_normal(())),
+        lambda i, on, off: np.where(i[:, None] == np.arange(4)[:, None], on, off),
+    ),
+)
+
+
+# ---- creation and contraction ----------------------------------------------------------------------------------------
+
+CREATION = (
+    Row("fill", lambda x: cr.fill([2, 3], x), normal(()), lambda x: np.full((2, 3), x)),
+    Row("zeros_like", cr.zeros_like, normal(CUBE), np.zeros_like, wrt=()),
+    Row("ones_like", cr.ones_like, normal(CUBE), np.ones_like, wrt=()),
+    Row(
+        "linspace",
+        lambda a, b: cr.linspace(a, b, 4, axis=1),
+        normal((3,), (3,)),
+        lambda a, b: np.linspace(a, b, 4, axis=1),
+        edges=((np.array([1.0]), np.array([1.0])),),
+    ),
+)
+
+
+def products() -> Iterator[Row]:
+    """``matmul`` for all sorts of ranks."""
+    for a, b in (
+        ((2, 3), (3, 4)),
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((3,), (3, 4)),
+        ((5, 2, 3), (3, 4)),
+        ((5, 2, 3), (3,)),
+        ((2, 3), (5, 3, 4)),
+        ((2, 3), (5, 3, 1)),
+        ((3,), (5, 3, 4)),
+        ((5, 2, 3), (5, 3, 4)),
+        ((5, 1, 2, 3), (6, 3, 4)),
+        ((1, 2, 3), (6, 3, 4)),
+        ((2, 3), (1, 1, 3, 4)),
+        ((0, 3), (3, 4)),
+        ((2, 0), (0, 4)),
+        ((2, 3), (0, 3, 4)),
+    ):
+        yield Row(f"matmul {a} {b}", ct.matmul, normal(a, b), np.matmul, rtol=ROUNDING, analytic=True)
+
+
+def flagged() -> Iterator[Row]:
+    for a in (False, True):
+        for b in (False, True):
+            yield Row(
+                f"matmul flags {a} {b}",
+                lambda x, y, a=a, b=b: ct.matmul(x, y, transpose_a=a, adjoint_b=b),
+                normal((5, 3, 2) if a else (5, 2, 3), (5, 4, 3) if b else (5, 3, 4)),
+                lambda x, y, a=a, b=b: (x.swapaxes(1, 2) if a else x) @ (y.swapaxes(1, 2) if b else y),
+                rtol=ROUNDING,
+            )
+
+
+def summations() -> Iterator[Row]:
+    for equation, *shapes in (
+        ("ij,jk->ik", (2, 3), (3, 4)),
+        ("ij,jk", (2, 3), (3, 4)),
+        ("bij,bjk->kbi", (5, 2, 3), (5, 3, 4)),
+        ("ij->", (2, 3)),
+        ("ba", (2, 3)),
+        ("ii->i", (3, 3)),
+        ("ii", (3, 3)),
+        ("iij->j", (3, 3, 2)),
+        ("iii->i", (3, 3, 3)),
+        ("i,i->", (3,), (3,)),
+        ("i,j->ji", (3,), (4,)),
+        (",ij->ij", (), (2, 3)),
+        ("...ij,...jk->...ik", (6, 1, 2, 3), (5, 3, 4)),
+        ("i...->...", (3, 2)),
+        ("i...j,j->...i", (2, 5, 3), (3,)),
+        ("...,...", (2, 3), (3,)),
+        ("...ii->...i", (5, 3, 3)),
+        ("ij,jk,kl->il", (2, 3), (3, 4), (4, 5)),
+        ("i,ij,j->", (3,), (3, 4), (4,)),
+        ("ab,ab,ab->a", (2, 3), (2, 3), (2, 3)),
+        ("ij,k->i", (2, 3), (4,)),
+        # numpy.einsum_path contracts these three at once.
+        ("bda,cba,cbd->dac", (2, 2, 10), (3, 2, 10), (3, 2, 2)),
+        ("ij,jk->ik", (2, 1), (3, 4)),
+        ("bqhd,bkhd->bhqk", (2, 3, 2, 4), (2, 5, 2, 4)),
+        ("ij,jk->ik", (2, 0), (0, 4)),
+    ):
+        yield Row(
+            f"einsum {equation} {shapes}",
+            lambda *operands, equation=equation: es.einsum(equation, *operands),
+            normal(*shapes),
+            lambda *operands, equation=equation: np.array(np.einsum(equation, *operands)),
+            rtol=ROUNDING,
+        )
+
+
+CONTRACTIONS = (
+    *products(),
+    *flagged(),
+    *summations(),
+    Row(
+        "matvec",
+        ct.matvec,
+        normal((4, 3), (7, 3)),
+        lambda a, x: np.einsum("ij,bj->bi", a, x),
+        rtol=ROUNDING,
+    ),
+    Row("outer", ct.outer, normal((2, 3), (4,)), np.outer),
+    Row("tensordot", ct.tensordot, normal((2, 3, 4), (3, 4, 5)), np.tensordot, rtol=ROUNDING),
+    Row(
+        "tensordot axes",
+        lambda a, b: ct.tensordot(a, b, [[1, 2], [1, 0]]),
+        normal((2, 3, 4), (4, 3)),
+        lambda a, b: np.tensordot(a, b, ([1, 2], [1, 0])),
+        rtol=ROUNDING,
+    ),
+    Row(
+        "diag_part", lambda x: es.diag_part(x, 1, 0, 2), normal((3, 2, 4)), lambda x: np.diagonal(x, 1, 0, 2)
+    ),
+    Row("trace", es.trace, normal((2, 3, 4)), lambda x: np.trace(x, 0, -2, -1), rtol=ROUNDING),
+)
+
+ROWS: tuple[Row, ...] = (*SHAPES, *INDEXING, *CREATION, *CONTRACTIONS)

@@ -1,0 +1,19 @@
+"""Python processes of their own, for tests of what happens at import and on the command line."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jittape
+
+SOURCE = str(Path(jittape.__file__).parent.parent)
+
+
+def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the interpreter of the tests on the same copy of jittape; a failure is the caller's to look at."""
+    path = os.pathsep.join([SOURCE, *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"PYTHONPATH": path}
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=False, env=environment
+    )

@@ -1,0 +1,189 @@
+"""Kernels as text: what the loop IR says, what is structure and what is a symbol."""
+
+import numpy as np
+import pytest
+
+from jittape.builder import literal
+from jittape.compile.indexing import Access, Condition, Position, Quotient, identity, placed, viewed
+from jittape.compile.kernel import LoopKernel, label_of
+from jittape.compile.schedule import schedule
+from jittape.primitive import Index, Map, Primitive
+from jittape.primitives.arithmetic import add, multiply, square
+from jittape.primitives.broadcast import broadcast_to_op, iota_op, sum_op
+from jittape.primitives.contract import matmul_op
+from jittape.primitives.elementwise import exp
+from jittape.primitives.views import Region, place_op, slice_op, transpose_op
+from programs import program_of
+
+
+def kernels_of(function, *shapes, dtype=np.float32):
+    program = program_of(function, *[np.ones(shape, dtype) for shape in shapes])
+    return [step.kernel for step in schedule(program).steps]
+
+
+def kernel_of(function, *shapes, dtype=np.float32):
+    (kernel,) = kernels_of(function, *shapes, dtype=dtype)
+    return kernel
+
+
+def flipped(x, axis=0):
+    n = x.shape[axis]
+    return slice_op.bind(x, region=Region((axis,), (n - 1,), (n,), (-1,)))
+
+
+def test_listing_in_full():
+    def value_and_square(x):
+        y = square(x)
+        return y, sum_op.bind(y, axes=(0,))
+
+    kernel = kernel_of(value_and_square, (7,))
+    assert kernel.listing == (
+        f"kernel {kernel.name}(a0: float32, r0: float32, r1: float32; n0)\n"
+        "  for i0 in n0:\n"
+        "    %0 = load a0[i0]\n"
+        "    %1 = square %0\n"
+        "    r0[i0] = %1\n"
+        "    acc0 = sum(acc0, %1)\n"
+        "  r1[] = acc0"
+    )
+
+
+@pytest.mark.parametrize("shape", [(7,), (3, 4), (2, 3, 4), (5, 1, 6), (1, 1, 9)])
+def test_contiguous_arrays_of_any_rank_are_one_loop(shape):
+    kernel = kernel_of(lambda x, y: add(exp(x), y), shape, shape)
+    assert kernel.loops == 1
+    assert kernel.name == kernel_of(lambda x, y: add(exp(x), y), (100,), (100,)).name
+
+
+def test_zero_dimensional_values_need_no_loop():
+    assert kernel_of(lambda x: add(x, x), ()).loops == 0
+    assert kernel_of(lambda x: add(x, x), (1, 1)).text == kernel_of(lambda x: add(x, x), ()).text
+
+
+@pytest.mark.parametrize(
+    ("axes", "loops"),
+    [((0,), 2), ((1,), 3), ((2,), 2), ((0, 1), 2), ((0, 2), 3), ((1, 2), 2), ((0, 1, 2), 1)],
+)
+def test_loops_merge_as_far_as_a_reduction_allows(axes, loops):
+    assert kernel_of(lambda x: sum_op.bind(x, axes=axes), (3, 4, 5)).loops == loops
+
+
+@pytest.mark.parametrize(
+    ("function", "first", "second"),
+    [
+        (lambda x: exp(x), [(4,)], [(1000, 3)]),
+        (lambda x: sum_op.bind(x, axes=(0,)), [(4, 6)], [(33, 2)]),
+        (lambda x: transpose_op.bind(x, perm=(1, 0)), [(4, 6)], [(9, 9)]),
+        (lambda x: flipped(x, 1), [(4, 6)], [(7, 20)]),
+        (lambda x, y: add(x, y), [(4, 6), (6,)], [(9, 9), (9,)]),
+        (lambda x: multiply(x, 1.0 / x.shape[0]), [(7,)], [(11,)]),
+        (lambda x, y: matmul_op.bind(x, y), [(2, 3), (3, 4)], [(5, 5), (5, 5)]),
+    ],
+)
+def test_another_shape_is_the_same_kernel(function, first, second):
+    names = [[kernel.name for kernel in kernels_of(function, *shapes)] for shapes in (first, second)]
+    assert names[0] == names[1]
+
+
+def test_what_differs_in_structure_differs_in_name():
+    functions = [
+        lambda x: exp(x),
+        lambda x: square(x),
+        lambda x: multiply(x, 2.0),
+        lambda x: multiply(x, 1.0),
+        lambda x: multiply(x, 0.1),
+        flipped,
+        lambda x: slice_op.bind(x, region=Region((0,), (0,), (2,), (2,))),
+        lambda x: slice_op.bind(x, region=Region((0,), (0,), (2,), (3,))),
+        lambda x: sum_op.bind(x, axes=(0,)),
+    ]
+    names = {kernel_of(f, (6,), dtype=d).name for f in functions for d in (np.float32, np.float64)}
+    assert len(names) == 2 * len(functions)
+
+
+def test_constants_that_are_not_structure_share_a_kernel():
+    assert (
+        kernel_of(lambda x: multiply(x, 0.1), (3,)).name == kernel_of(lambda x: multiply(x, 0.3), (3,)).name
+    )
+    text = kernel_of(lambda x: multiply(x, float("inf")), (3,)).text
+    assert "inf" in text
+
+
+def test_minus_zero_is_not_zero():
+    plus, minus = (kernel_of(lambda x, z=z: add(x, literal(z, x.dtype)), ()) for z in (0.0, -0.0))
+    assert plus.name != minus.name
+
+
+def test_instructions_stand_where_their_operands_are_known():
+    kernel = kernel_of(lambda x, y: add(broadcast_to_op.bind(exp(x), shape=(3, 4)), y), (3, 1), (3, 4))
+    assert isinstance(kernel, LoopKernel)
+    lines = kernel.text.splitlines()
+    assert [line for line in lines if "exp" in line] == ["    %1 = exp %0"]
+    assert [line for line in lines if "add" in line] == ["      %3 = add %1, %2"]
+
+
+def test_a_constant_offset_and_a_dynamic_start_are_run_time_integers():
+    region = Region((0,), (None,), (3,), (1,))
+    program = program_of(lambda x, i: slice_op.bind(x, i, region=region), np.ones((9, 2)), np.int64(1))
+    text = schedule(program).steps[0].kernel.text
+    assert "%0 = load a0[]" in text
+    assert "load a1[%0*s0 + i0]" in text
+    assert "load a0[i0*-1 + o0]" in kernel_of(flipped, (5,)).text
+
+
+def test_a_placed_value_is_a_masked_load():
+    region = Region((0,), (1,), (3,), (2,))
+    kernel = kernel_of(lambda x: place_op.bind(x, region=region, shape=(8,)), (3,))
+    assert "(i0 + o0) / 2 exact < d0" in kernel.text
+    assert "where %" in kernel.text
+
+
+def test_coordinates():
+    program = program_of(lambda: iota_op.bind(shape=(3, 4), axis=1, dtype=np.dtype(np.float32)))
+    assert "float32(i1)" in schedule(program).steps[0].kernel.text
+
+
+def test_gemm_says_how_its_operands_lie():
+    def products(x, y):
+        xt, yt = (transpose_op.bind(a, perm=(1, 0)) for a in (x, y))
+        return matmul_op.bind(x, yt), matmul_op.bind(xt, y), matmul_op.bind(xt, yt)
+
+    steps = kernels_of(products, (3, 3), (3, 3))
+    assert [k.text.split()[-1] for k in steps] == ["nt", "tn", "tt"]
+
+
+def test_primitives_of_one_name_are_told_apart():
+    def made():
+        return Primitive("twin", result=lambda x: x, evaluate=lambda x: x, form=Map(lambda m, x: x))
+
+    first, second = made(), made()
+    assert label_of(first) != label_of(second)
+    assert label_of(first) == label_of(first)
+    assert kernel_of(first.bind, (3,)).name != kernel_of(second.bind, (3,)).name
+
+
+# ---- index maps ----------------------------------------------------------------------------------------------------
+
+
+def test_two_flips_are_the_identity():
+    index = (Index(0, -1, 4),)
+    once = viewed(identity((5,)), index, (5,), (0,))
+    assert once == Access((Position(0, -1, 4),))
+    assert viewed(once, index, (5,), (0,)) == identity((5,))
+
+
+def test_dimensions_of_extent_one_are_at_the_origin():
+    assert viewed(identity((4, 3)), (Index(0), Index(1)), (4, 1), (0,)) == Access(
+        (Position(0, 1), Position())
+    )
+
+
+def test_slicing_what_was_placed_cancels_the_condition():
+    access = viewed(identity((3,)), (Index(0, 1, 2),), (8,), (0,))
+    assert placed(access, (Index(0, 1, 2),), (3,), (0,), (3,)) == identity((3,))
+
+
+def test_placing_with_a_step_divides():
+    numerator = Position(0, 1, -1)
+    access = placed(identity((8,)), (Index(0, 2, 1),), (3,), (0,), (8,))
+    assert access == Access((Position(Quotient(numerator, 2), 1),), (Condition(numerator, 2, 3),))

@@ -1,0 +1,283 @@
+"""NumPy's functions on tensors: the same values, shapes and dtypes; what cannot be recorded is refused by name."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.recording.numpy_functions import FUNCTIONS
+from jittape.recording.numpy_protocol import LOOKS, UFUNCS
+
+X = np.random.default_rng(0).normal(size=(3, 4))
+DTYPES = {"float64": X, "float32": X.astype(np.float32), "int64": (X * 4).astype(np.int64)}
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "sum": np.sum,
+    "sum axis": lambda a: np.sum(a, 0),
+    "sum keepdims": lambda a: np.sum(a, axis=(0, 1), keepdims=True),
+    "sum dtype": lambda a: np.sum(a, dtype=np.float64),
+    "mean": np.mean,
+    "mean axis": lambda a: np.mean(a, 1),
+    "prod": np.prod,
+    "max": np.max,
+    "max axis": lambda a: np.max(a, 0),
+    "min": np.min,
+    "amax": np.amax,
+    "amin": np.amin,
+    "ptp": lambda a: np.ptp(a, 1),
+    "any": lambda a: np.any(a > 0),
+    "all": lambda a: np.all(a > 0, axis=1),
+    "any of numbers": np.any,
+    "argmax": np.argmax,
+    "argmax axis": lambda a: np.argmax(a, 1),
+    "argmin keepdims": lambda a: np.argmin(a, 0, keepdims=True),
+    "argmax keepdims": lambda a: np.argmax(a, keepdims=True),
+    "var": np.var,
+    "var ddof": lambda a: np.var(a, 0, ddof=1),
+    "std": lambda a: np.std(a, 1, keepdims=True),
+    "std ddof": lambda a: np.std(a, ddof=1),
+    "average": lambda a: np.average(a, 0),
+    "average weights": lambda a: np.average(a, weights=a * a),
+    "cumsum": np.cumsum,
+    "cumsum axis": lambda a: np.cumsum(a, 1),
+    "cumprod": lambda a: np.cumprod(a, axis=0),
+    "norm": np.linalg.norm,
+    "norm axis": lambda a: np.linalg.norm(a, axis=1),
+    "norm 1": lambda a: np.linalg.norm(a, 1, 0),
+    "norm inf": lambda a: np.linalg.norm(a, np.inf, axis=0, keepdims=True),
+    "reshape": lambda a: np.reshape(a, (4, 3)),
+    "reshape -1": lambda a: np.reshape(a, -1),
+    "ravel": np.ravel,
+    "transpose": np.transpose,
+    "transpose axes": lambda a: np.transpose(a, (1, 0)),
+    "matrix_transpose": np.matrix_transpose,
+    "linalg.matrix_transpose": np.linalg.matrix_transpose,
+    "swapaxes": lambda a: np.swapaxes(a, 0, -1),
+    "moveaxis": lambda a: np.moveaxis(a, 0, 1),
+    "squeeze": lambda a: np.squeeze(a[:1]),
+    "expand_dims": lambda a: np.expand_dims(a, (0, 2)),
+    "broadcast_to": lambda a: np.broadcast_to(a, (2, 3, 4)),
+    "broadcast_arrays": lambda a: np.broadcast_arrays(a, a[0]),
+    "atleast_1d": lambda a: np.atleast_1d(a[0, 0]),
+    "atleast_2d": lambda a: np.atleast_2d(a[0]),
+    "atleast_3d": lambda a: np.atleast_3d(a, a[0]),
+    "concatenate": lambda a: np.concatenate([a, a]),
+    "concatenate flat": lambda a: np.concatenate([a, a], axis=None),
+    "concatenate arrays": lambda a: np.concatenate([np.ones((1, 4)), a], dtype=np.float64),
+    "stack": lambda a: np.stack([a, a], 1),
+    "vstack": lambda a: np.vstack([a, a[0]]),
+    "hstack": lambda a: np.hstack([a, a]),
+    "hstack vectors": lambda a: np.hstack([a[0], a[1]]),
+    "dstack": lambda a: np.dstack([a, a]),
+    "column_stack": lambda a: np.column_stack([a, a[:, 0]]),
+    "split": lambda a: np.split(a, 2, 1),
+    "split at": lambda a: np.split(a, [1, 2, 7], 1),
+    "array_split": lambda a: np.array_split(a, 3, 1),
+    "array_split at": lambda a: np.array_split(a, [2]),
+    "flip": np.flip,
+    "flip axis": lambda a: np.flip(a, 1),
+    "fliplr": np.fliplr,
+    "flipud": np.flipud,
+    "roll": lambda a: np.roll(a, 1),
+    "roll axes": lambda a: np.roll(a, (1, 2), axis=(0, 1)),
+    "tile": lambda a: np.tile(a, (2, 2)),
+    "repeat": lambda a: np.repeat(a, 2),
+    "repeat each": lambda a: np.repeat(a, [1, 2, 3], axis=0),
+    "pad": lambda a: np.pad(a, 1),
+    "pad constant": lambda a: np.pad(a, ((1, 2), (0, 1)), constant_values=3),
+    "pad reflect": lambda a: np.pad(a, 1, mode="reflect"),
+    "diff": np.diff,
+    "diff twice": lambda a: np.diff(a, 2, 0),
+    "diag": np.diag,
+    "diag of a vector": lambda a: np.diag(a[0], 2),
+    "diag below": lambda a: np.diag(a[0], -1),
+    "diagonal": lambda a: np.diagonal(a, 1),
+    "linalg.diagonal": lambda a: np.linalg.diagonal(a, offset=-1),
+    "tril": np.tril,
+    "triu": lambda a: np.triu(a, 1),
+    "trace": np.trace,
+    "trace offset": lambda a: np.trace(a, 1),
+    "linalg.trace": np.linalg.trace,
+    "meshgrid": lambda a: np.meshgrid(a[0], a[1]),
+    "dot": lambda a: np.dot(a, a.T),
+    "dot vectors": lambda a: np.dot(a[0], a[1]),
+    "dot 3-d": lambda a: np.dot(a, np.stack([a.T, a.T])),
+    "dot scalar": lambda a: np.dot(a, a[0, 0]),
+    "inner": lambda a: np.inner(a, a),
+    "vdot": lambda a: np.vdot(a, a),
+    "outer": lambda a: np.outer(a, a),
+    "linalg.outer": lambda a: np.linalg.outer(a[0], a[1]),
+    "linalg.matmul": lambda a: np.linalg.matmul(a, a.T),
+    "tensordot": lambda a: np.tensordot(a, a),
+    "tensordot axes": lambda a: np.tensordot(a, a, ([0], [0])),
+    "linalg.tensordot": lambda a: np.linalg.tensordot(a, a, axes=2),
+    "einsum": lambda a: np.einsum("ij,kj->ik", a, a),
+    "where": lambda a: np.where(a > 0, a, 0),
+    "where mask": lambda a: np.where(a > 0),
+    "clip": lambda a: np.clip(a, -1, 1),
+    "clip one side": lambda a: np.clip(a, None, 1),
+    "round": np.round,
+    "around": lambda a: np.around(a, 2),
+    "take": lambda a: np.take(a, [1, 5]),
+    "take axis": lambda a: np.take(a, [1, 2], axis=1),
+    "take_along_axis": lambda a: np.take_along_axis(a, np.argsort(a, 1), 1),
+    "zeros_like": np.zeros_like,
+    "ones_like": lambda a: np.ones_like(a, shape=(2,)),
+    "empty_like": lambda a: np.empty_like(a) * 0,
+    "full_like": lambda a: np.full_like(a, 3),
+    "linspace": lambda a: np.linspace(a[0], a[1], 5),
+    "copy": np.copy,
+    "real": np.real,
+    "imag": np.imag,
+    "angle": np.angle,
+    "shape": np.shape,
+    "ndim": np.ndim,
+    "size": lambda a: np.size(a, 1),
+    "result_type": lambda a: np.result_type(a, np.float32).name,
+    "add.reduce": np.add.reduce,
+    "add.reduce axis": lambda a: np.add.reduce(a, axis=1, keepdims=True),
+    "multiply.reduce": lambda a: np.multiply.reduce(a, axis=None),
+    "maximum.reduce": np.maximum.reduce,
+    "ufunc dtype": lambda a: np.add(a, 1, dtype=np.float32),
+    "weak scalar": lambda a: np.add(a, 1.5),
+    "strong scalar": lambda a: np.float64(2) * a,
+    "array left": lambda a: np.ones((2, 3)) @ a,
+    "array right": lambda a: a @ np.ones((4, 2)),
+    "divmod": lambda a: np.divmod(a, 2),
+    "allclose": lambda a: np.allclose(a, a),
+    "argsort": np.argsort,
+    "argwhere": lambda a: np.argwhere(a > 0),
+    "array2string": np.array2string,
+    "array_equal": lambda a: np.array_equal(a, a + 1),
+    "array_equiv": lambda a: np.array_equiv(a, a),
+    "array_repr": np.array_repr,
+    "array_str": np.array_str,
+    "bincount": lambda a: np.bincount(np.where(a > 0, 1, 0)[0]),
+    "count_nonzero": lambda a: np.count_nonzero(a > 0),
+    "flatnonzero": lambda a: np.flatnonzero(a > 0),
+    "histogram": lambda a: np.histogram(a, 3)[0],
+    "isclose": lambda a: np.isclose(a, 1.0),
+    "nonzero": lambda a: np.nonzero(a > 0),
+    "searchsorted": lambda a: np.searchsorted(np.arange(3), a),
+    "shares_memory": lambda a: np.shares_memory(a, np.zeros(2)),
+    "may_share_memory": lambda a: np.may_share_memory(a, np.zeros(2)),
+}
+
+
+def assert_like(got: Any, expected: Any, rtol: float = 1e-12) -> None:
+    if isinstance(expected, tuple | list):
+        assert len(got) == len(expected)
+        for a, b in zip(got, expected, strict=True):
+            assert_like(a, b, rtol)
+    elif isinstance(expected, bool | int | str):
+        assert got == expected
+    else:
+        assert (np.shape(got), got.dtype) == (np.shape(expected), expected.dtype)
+        np.testing.assert_allclose(np.asarray(got), expected, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_functions(call: Callable[[Any], Any], dtype: str) -> None:
+    array = DTYPES[dtype]
+    assert_like(call(jt.constant(array)), call(array), 1e-5 if dtype == "float32" else 1e-12)
+
+
+def test_every_function_of_the_table_is_called() -> None:
+    called = {name.split(" ")[0] for name in CALLS}
+    saving = {"save", "savetxt", "savez", "savez_compressed"}
+    for function in {*FUNCTIONS, *LOOKS}:
+        name = function.__name__
+        assert name in called | saving or f"linalg.{name}" in called, name
+
+
+INSIDE = (np.arccos, np.arcsin, np.arctanh)
+POSITIVE = (np.log, np.log10, np.log1p, np.log2, np.sqrt, np.power, np.float_power)
+BITS = (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift)
+
+
+def operand(ufunc: np.ufunc) -> Any:
+    """An array in the domain of `ufunc`."""
+    if ufunc in INSIDE:
+        return np.clip(X, -0.9, 0.9)
+    if ufunc in POSITIVE:
+        return abs(X)
+    if ufunc in BITS:
+        return abs(DTYPES["int64"])
+    return abs(X) + 1 if ufunc is np.arccosh else X
+
+
+@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
+def test_ufuncs(ufunc: np.ufunc) -> None:
+    x = operand(ufunc)
+    rest = [] if ufunc.nin == 1 else [x.T if ufunc is np.matmul else x[::-1].copy()]
+    expected = ufunc(x, *rest)
+    assert_like(ufunc(jt.constant(x), *rest), expected)
+    if rest:
+        assert_like(ufunc(x, jt.constant(rest[0])), expected)
+
+
+def test_what_numpy_calls_is_recorded() -> None:
+    x = jt.Variable(X)
+    with jt.GradientTape() as tape:
+        y = np.sum(np.exp(x) * np.ones((3, 4)), axis=0).__rmatmul__(np.arange(4.0))
+    np.testing.assert_allclose(tape.gradient(y, x).numpy(), np.exp(X) * np.arange(4.0))
+
+
+def test_logaddexp_at_a_tie_and_at_minus_infinity() -> None:
+    a, b = jt.Variable([1.0, -np.inf]), jt.Variable([1.0, 2.0])
+    with jt.GradientTape() as tape:
+        y = np.logaddexp(a, b)
+    da, db = tape.gradient(y, [a, b])
+    np.testing.assert_allclose(y.numpy(), [1 + np.log(2), 2], rtol=1e-6)
+    assert da.numpy().tolist() == [0.5, 0.0]
+    assert db.numpy().tolist() == [0.5, 1.0]
+
+
+def test_saving() -> None:
+    file = io.BytesIO()
+    np.save(file, jt.constant(X))
+    file.seek(0)
+    np.testing.assert_array_equal(np.load(file), X)
+
+
+# ---- refused ---------------------------------------------------------------------------------------------------------
+
+
+def in_place(t: Any) -> None:
+    array = np.zeros((3, 4))
+    array += t
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t: np.add(t, 1, out=np.zeros((3, 4))), r"np.add cannot record into an ndarray .*Variable"),
+        (in_place, "Write `array = array \\+ tensor`"),
+        (lambda t: np.sum(t, out=np.zeros(())), "np.sum cannot record into out="),
+        (lambda t: np.sum(t, where=X > 0), "np.sum on a tensor takes no where=; use jt.where"),
+        (lambda t: np.sum(t, initial=1.0), "takes no initial="),
+        (lambda t: np.add(t, t, where=X > 0), "np.add on a tensor takes no where="),
+        (lambda t: np.median(t), r"np.median is not recorded for a tensor; x.numpy\(\) gives an ndarray"),
+        (lambda t: np.linalg.svd(t), "np.linalg.svd is not recorded"),
+        (lambda t: np.fft.fft(t), "np.fft.fft is not recorded"),
+        (lambda t: np.add.accumulate(t), "np.add.accumulate is not recorded"),
+        (lambda t: np.subtract.outer(t, t), "np.subtract.outer is not recorded"),
+        (lambda t: np.subtract.reduce(t), "np.subtract.reduce is not recorded"),
+        (lambda t: np.hypot(t, t), "np.hypot is not recorded"),
+        (lambda t: np.linalg.norm(t, 2), "Frobenius"),
+        (lambda t: np.reshape(t, (4, 3), order="F"), "order='C' only"),
+        (lambda t: np.take(t, [9], mode="wrap"), "takes no mode="),
+        (lambda t: np.pad(t, 1, mode="edge"), "mode constant, reflect or symmetric"),
+        (lambda t: np.average(t, 0, weights=np.ones(3)), "weights of the shape of a"),
+        (lambda t: np.concatenate([t, t], out=np.zeros((6, 4))), "np.concatenate cannot record into out="),
+    ],
+)
+def test_refused(call: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call(jt.constant(X))

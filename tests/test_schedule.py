@@ -1,0 +1,299 @@
+"""What fuses, what is stored, and that no program makes the compiler do work without bound."""
+
+import numpy as np
+import pytest
+
+from jittape.compile import split
+from jittape.compile.kernel import Gemm
+from jittape.compile.schedule import KernelStep, NumpyStep, schedule
+from jittape.compile.split import LIMIT
+from jittape.primitive import Alias, Primitive
+from jittape.primitives.arithmetic import add, divide, multiply, square, subtract
+from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, spread, sum_op
+from jittape.primitives.contract import matmul_op
+from jittape.primitives.elementwise import exp
+from jittape.primitives.hyperbolic import tanh
+from jittape.primitives.reduce import max_op
+from jittape.primitives.trigonometric import sin
+from jittape.primitives.views import Region, slice_op, transpose_op
+from jittape.program import Program
+from jittape.simplify import simplify
+from programs import gradient_program, program_of
+from random_programs import random_program
+
+N = np.ones(1000, np.float32)
+SCALAR = np.float32(1)
+
+
+def steps_of(function, *operands):
+    return schedule(program_of(function, *operands)).steps
+
+
+def loops_of(function, *operands):
+    return [step.kernel.loops for step in steps_of(function, *operands)]
+
+
+def total(x):
+    return sum_op.bind(x, axes=tuple(range(len(x.shape))))
+
+
+def reverse(x):
+    return slice_op.bind(x, region=Region((0,), (x.shape[0] - 1,), x.shape, (-1,)))
+
+
+def with_gradient(function, *operands):
+    """One program for the value of `function` and its gradient with respect to all operands."""
+    program = program_of(function, *operands)
+    gradient = gradient_program(program, range(len(operands)))
+    outputs = (program.outputs[0], *gradient.outputs)
+    return simplify(Program(gradient.inputs, gradient.ops, outputs, gradient.avals))
+
+
+# ---- what fuses ----------------------------------------------------------------------------------------------------
+
+
+def test_value_and_gradient_of_a_sum_are_one_loop():
+    program = with_gradient(lambda x: total(multiply(tanh(x), exp(x))), N)
+    (step,) = schedule(program).steps
+    assert step.kernel.loops == 1
+    assert step.kernel.text.count("tanh") == step.kernel.text.count("exp") == 1
+
+
+def test_a_regression_step_is_one_loop_and_one_scalar_kernel():
+    def step(m, b, x, y):
+        residual = subtract(add(multiply(m, x), b), y)
+        loss = divide(total(square(residual)), 100.0)
+        scaled = multiply(residual, 0.02)
+        dm, db = total(multiply(scaled, x)), total(scaled)
+        return loss, subtract(m, multiply(0.05, dm)), subtract(b, multiply(0.05, db))
+
+    assert loops_of(step, SCALAR, SCALAR, N, N) == [1, 0]
+
+
+def test_softmax_is_three_passes_and_one_exponential():
+    def softmax(x):
+        top = spread(max_op.bind(x, axes=(1,)), x.shape, (1,))
+        e = exp(subtract(x, top))
+        return divide(e, spread(sum_op.bind(e, axes=(1,)), x.shape, (1,)))
+
+    steps = steps_of(softmax, np.ones((5, 7), np.float32))
+    assert [step.kernel.text.count("exp ") for step in steps] == [0, 1, 0]
+
+
+def test_several_results_and_reductions_share_a_nest():
+    def several(x):
+        y = sin(x)
+        return y, sum_op.bind(y, axes=(0,)), max_op.bind(y, axes=(1,)), total(x)
+
+    (step,) = steps_of(several, np.ones((6, 5)))
+    assert step.kernel.loops == 2
+    assert step.kernel.text.count("sin") == 1
+
+
+def test_two_sums_of_which_one_needs_the_other_are_two_nests():
+    def variance(x):
+        centered = subtract(x, divide(total(x), 1000.0))
+        return total(square(centered))
+
+    assert loops_of(variance, N) == [1, 1]
+
+
+def test_a_cheap_value_is_computed_again_and_an_expensive_one_is_stored():
+    x = program_of(lambda x: (lambda y: add(y, reverse(y)))(multiply(x, 3.0)), N)
+    assert len(schedule(x).steps) == 1
+    x = program_of(lambda x: (lambda y: add(y, reverse(y)))(sin(x)), N)
+    assert [step.kernel.text.count("sin") for step in schedule(x).steps] == [1, 0]
+
+
+def test_an_expensive_row_is_not_computed_for_every_column():
+    def outer(row, x):
+        return multiply(broadcast_to_op.bind(exp(row), shape=x.shape), x)
+
+    x = np.ones((30, 40), np.float32)
+    inner, outer_loop = (
+        loops_of(outer, np.ones(40, np.float32), x),
+        loops_of(outer, np.ones((30, 1), np.float32), x),
+    )
+    assert inner == [1, 2]  # the row in a kernel of its own
+    assert outer_loop == [2]  # the column in the outer loop
+
+
+# ---- library calls, NumPy steps, aliases ---------------------------------------------------------------------------
+
+
+def test_transposes_become_flags_and_only_those():
+    def products(x, y):
+        xt = transpose_op.bind(x, perm=(0, 2, 1))
+        other = transpose_op.bind(y, perm=(1, 0, 2))
+        return matmul_op.bind(xt, other)
+
+    steps = steps_of(products, np.ones((2, 3, 4)), np.ones((3, 2, 5)))
+    assert [isinstance(step.kernel, Gemm) for step in steps] == [False, True]
+    assert steps[1].kernel.transposed == (True, False)
+
+
+def test_integer_products_and_strange_dtypes_are_numpy_steps():
+    (step,) = steps_of(matmul_op.bind, np.ones((2, 3), int), np.ones((3, 2), int))
+    assert isinstance(step, NumpyStep)
+    (step,) = steps_of(exp, np.ones(3, np.float16))
+    assert isinstance(step, NumpyStep)
+
+
+def test_complex_products_are_blas_calls():
+    (step,) = steps_of(matmul_op.bind, np.ones((2, 3), complex), np.ones((3, 2), complex))
+    assert isinstance(step, KernelStep)
+
+
+def test_a_reshape_costs_nothing():
+    def flat(x):
+        return total(multiply(reshape_op.bind(exp(x), shape=(12,)), np.float32(3).item()))
+
+    assert loops_of(flat, np.ones((3, 4), np.float32)) == [1, 1]
+    assert loops_of(lambda x: exp(reshape_op.bind(x, shape=(1, 3, 4, 1))), np.ones((3, 4))) == [1]
+
+
+def test_an_alias_of_an_input_or_of_another_result_is_copied():
+    program = program_of(lambda x: reshape_op.bind(x, shape=(6,)), np.ones((2, 3)))
+    assert len(schedule(program).steps) == 1
+
+    def both(x):
+        y = exp(x)
+        return y, reshape_op.bind(y, shape=(6,))
+
+    plan = schedule(program_of(both, np.ones((2, 3))))
+    assert len(plan.steps) == 2
+    assert len(set(plan.outputs)) == 2
+
+
+def test_an_alias_handed_out_alone_is_not_copied():
+    plan = schedule(program_of(lambda x: reshape_op.bind(exp(x), shape=(6,)), np.ones((2, 3))))
+    assert len(plan.steps) == 1
+    assert plan.arena == 0
+
+
+def test_a_primitive_without_a_form_runs_between_kernels():
+    median = Primitive("median", result=lambda x: x._replace(shape=()), evaluate=lambda x: np.median(x))
+    steps = steps_of(lambda x: exp(median.bind(sin(x))), np.ones(5))
+    assert [type(step).__name__ for step in steps] == ["KernelStep", "NumpyStep", "KernelStep"]
+    assert [[op.primitive.name for op in step.ops] for step in steps] == [["sin"], ["median"], ["exp"]]
+
+
+# ---- memory --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [1, LIMIT])
+def test_everything_is_written_once_and_before_it_is_read(limit, monkeypatch):
+    monkeypatch.setattr(split, "LIMIT", limit)
+    for seed in range(60):
+        program, _ = random_program(seed, 150)
+        plan = schedule(program)
+        inputs = range(len(program.inputs))
+        first = len(program.inputs) + len(plan.results)
+        written = set(inputs)
+        for step in plan.steps:
+            if isinstance(step, NumpyStep):
+                reads, writes = step.storages, [step.result]
+            else:
+                names = [operand.name[0] for operand in step.kernel.operands]
+                reads = [s for s, name in zip(step.storages, names, strict=True) if name == "a"]
+                writes = [s for s, name in zip(step.storages, names, strict=True) if name == "r"]
+            assert written.issuperset(reads)
+            assert written.isdisjoint(writes)
+            written.update(writes)
+        assert written.issuperset(plan.outputs)
+        assert written == set(range(first + len(plan.offsets)))
+
+
+def test_temporaries_share_the_arena_by_their_time():
+    def alternate(x):
+        for _ in range(50):
+            x = add(sin(x), reverse(x))
+        return x
+
+    plan = schedule(program_of(alternate, np.ones(1000)))
+    assert len(plan.offsets) > 40
+    assert plan.arena <= 3 * 8064
+
+
+def test_temporaries_that_live_at_once_do_not_overlap():
+    def crossing(x):
+        values = [sin(multiply(x, float(i) + 3)) for i in range(6)]
+        result = x
+        for value in values:
+            result = add(result, reverse(value))
+        return matmul_op.bind(
+            reshape_op.bind(result, shape=(10, 10)), reshape_op.bind(values[0], shape=(10, 10))
+        )
+
+    program = program_of(crossing, np.ones(100))
+    plan = schedule(program)
+    first = len(program.inputs) + len(plan.results)
+    uses: dict[int, list[int]] = {}
+    for i, step in enumerate(plan.steps):
+        for storage in step.storages:
+            if storage >= first:
+                uses.setdefault(storage, []).append(i)
+    spans = [(min(u), max(u), plan.offsets[s - first]) for s, u in uses.items()]
+    for begin, end, offset in spans:
+        assert offset % 64 == 0
+        for other_begin, other_end, other_offset in spans:
+            if (
+                (begin, end, offset) != (other_begin, other_end, other_offset)
+                and begin <= other_end
+                and other_begin <= end
+            ):
+                assert abs(offset - other_offset) >= 800
+
+
+# ---- bounds --------------------------------------------------------------------------------------------------------
+
+
+def test_a_chain_of_ten_thousand_ops_is_cut_into_few_kernels():
+    def chain(x):
+        for _ in range(5000):
+            x = add(multiply(x, 0.999), 0.01)
+        return x
+
+    steps = steps_of(chain, N)
+    assert 10_000 / LIMIT <= len(steps) <= 4 * 10_000 / LIMIT
+    assert len({step.kernel.name for step in steps}) <= 5
+    assert max(len(step.kernel.instructions) for step in steps) <= LIMIT + 10  # constants are free
+
+
+@pytest.mark.parametrize("function", [sin, lambda w: multiply(w, 0.7)])
+def test_unrolled_recomputation_stays_linear(function):
+    def unrolled(w, steps):
+        for _ in range(steps):
+            w = add(multiply(function(w), 1.01), multiply(0.1, reverse(w)))
+        return w
+
+    counts = []
+    for length in (50, 100):
+        steps = steps_of(lambda w, length=length: unrolled(w, length), N)
+        counts.append(sum(len(step.kernel.instructions) for step in steps))
+        assert len({step.kernel.name for step in steps}) <= 3
+    assert counts[1] <= 2.1 * counts[0]
+
+
+def test_a_stencil_is_not_inlined_without_bound():
+    def stencil(x):
+        for _ in range(40):
+            n = x.shape[0] - 1
+            left, right = (slice_op.bind(x, region=Region((0,), (o,), (n,), (1,))) for o in (0, 1))
+            x = add(multiply(left, 0.5), right)
+        return x
+
+    steps = steps_of(stencil, N)
+    assert sum(len(step.kernel.instructions) for step in steps) < 40 * 20
+
+
+def test_every_op_is_covered_by_some_step():
+    program = with_gradient(lambda x, w: total(tanh(matmul_op.bind(x, w))), np.ones((4, 3)), np.ones((3, 2)))
+    covered = {op.out for step in schedule(program).steps for op in step.ops}
+    free = {op.out for op in program.ops if isinstance(op.primitive.form, Alias)}
+    swapped = {op.out for op in program.ops if op.primitive is transpose_op}
+    assert {op.out for op in program.ops} - free - swapped <= covered
+
+
+def test_casts_fuse():
+    assert loops_of(lambda x: total(cast_op.bind(x, dtype=np.dtype(np.float64))), N) == [1]
