@@ -17,6 +17,17 @@ import jittape as tf
 pytestmark = pytest.mark.usefixtures("mode")
 
 
+def twice(program: Callable[..., None]) -> Callable[..., None]:
+    """Run a program again: what has run once is compiled the second time."""
+
+    @functools.wraps(program)
+    def both(*args: Any, **kwargs: Any) -> None:
+        for _ in range(2):
+            program(*args, **kwargs)
+
+    return both
+
+
 @pytest.fixture(autouse=True)
 def seeded() -> None:
     tf.random.set_seed(7)
@@ -39,6 +50,7 @@ def test_linear_regression_with_two_scalars():
     assert b.numpy() == pytest.approx(2.0, abs=1e-3)
 
 
+@twice
 def test_a_tape_entered_and_left_by_hand():
     x = tf.constant(3.0)
     tape = tf.GradientTape(persistent=True)
@@ -54,6 +66,7 @@ def test_a_tape_entered_and_left_by_hand():
         assert tape.gradient(z, x) is None
 
 
+@twice
 def test_two_variables_and_a_tape_that_is_used_up():
     a, b = tf.Variable(5.0), tf.Variable(3.0)
     with tf.GradientTape() as tape:
@@ -68,6 +81,7 @@ def test_two_variables_and_a_tape_that_is_used_up():
     assert [g.numpy() for g in tape.gradient(f, [a, b])] == [36.0, 10.0]
 
 
+@twice
 def test_a_persistent_tape_gives_several_gradients():
     x = tf.Variable(3.0)
     with tf.GradientTape(persistent=True) as tape:
@@ -78,6 +92,7 @@ def test_a_persistent_tape_gives_several_gradients():
     del tape
 
 
+@twice
 def test_only_what_is_watched():
     x, y = tf.Variable(2.0), tf.Variable(3.0)
     with tf.GradientTape(watch_accessed_variables=False) as tape:
@@ -89,6 +104,7 @@ def test_only_what_is_watched():
     assert dy is None
 
 
+@twice
 def test_reset_in_the_middle():
     x = tf.Variable(3.0)
     with tf.GradientTape() as tape:
@@ -101,6 +117,7 @@ def test_reset_in_the_middle():
 # ---- several tapes -----------------------------------------------------------------------------------------------------
 
 
+@twice
 def test_second_derivative():
     x = tf.Variable(3.0)
     with tf.GradientTape() as outer:
@@ -111,6 +128,7 @@ def test_second_derivative():
     assert (dy.numpy(), d2y.numpy()) == (6.0, 2.0)
 
 
+@twice
 def test_mixed_derivative():
     x, y = tf.Variable(3.0), tf.Variable(2.0)
     with tf.GradientTape() as outer:
@@ -121,6 +139,7 @@ def test_mixed_derivative():
     assert (dz_dx.numpy(), d2z_dxdy.numpy()) == (4.0, 4.0)
 
 
+@twice
 def test_derivatives_up_to_the_fifth():
     x = tf.Variable(0.5)
 
@@ -134,6 +153,7 @@ def test_derivatives_up_to_the_fifth():
     assert derivative(5).numpy() == pytest.approx(32.0 * np.exp(1.0), rel=1e-5)
 
 
+@twice
 def test_two_tapes_in_one_with():
     x0, x1 = tf.constant(0.0), tf.constant(0.0)
     with tf.GradientTape() as tape0, tf.GradientTape() as tape1:
@@ -146,6 +166,7 @@ def test_two_tapes_in_one_with():
     assert tape1.gradient(total, x1).numpy() == 0.25
 
 
+@twice
 def test_one_persistent_tape_watching_a_list():
     x, y = tf.constant(2.0), tf.constant(5.0)
     with tf.GradientTape(persistent=True) as tape:
@@ -180,6 +201,7 @@ def test_log_huber_through_py_function(at: float, value: float, gradient: float)
         assert tape.gradient(y, x).numpy() == pytest.approx(gradient, rel=1e-6)
 
 
+@twice
 def test_while_loop_with_a_break_that_depends_on_data():
     """Newton's method on a cosine; the branch inside the tape changes from step to step."""
     w = tf.Variable(2.0)
@@ -327,6 +349,7 @@ def test_wgan_trains_for_200_steps():
 # ---- long programs -----------------------------------------------------------------------------------------------------
 
 
+@twice
 def test_a_chain_of_3000_operations():
     x = tf.Variable(1.0, dtype=tf.float64)
     with tf.GradientTape() as tape:

@@ -15,7 +15,7 @@ from jittape.primitives.custom import identity
 from jittape.primitives.shape import broadcast_to, reshape
 from jittape.program import Aval
 from jittape.recording.operators import Operators
-from jittape.recording.tensor import Tensor, holds_tensors, stacked, tensor_of
+from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
 
 __all__ = ["constant", "convert_to_tensor"]
 
@@ -149,7 +149,7 @@ def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
         raise DTypeError(
             f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: it is no number"
         )
-    if isinstance(value, (list, tuple, range)) and not _holds_numpy(value):
+    if isinstance(value, (list, tuple, range)) and not any(isinstance(v, _NUMPY) for v in leaves_of(value)):
         return _from_sequence(array, value, dtype)
     if dtype is not None and array.size:
         _refuse_lossy(array, dtype, value)
@@ -189,12 +189,13 @@ def _refuse_overflow(least: int, greatest: int, dtype: np.dtype[Any]) -> None:
             raise OverflowError(f"Python int {value} does not fit {dtype.name}; give a wider dtype")
 
 
-RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+_NUMPY = (np.ndarray, np.generic)
+_RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def _refuse_lossy(array: np.ndarray[Any, Any], dtype: np.dtype[Any], value: Any) -> None:
     """Floats do not become ints unasked, nor complex numbers real ones."""
-    if RANK[array.dtype.kind] > RANK[dtype.kind]:
+    if _RANK[array.dtype.kind] > _RANK[dtype.kind]:
         raise DTypeError(f"Cannot convert {_short(value)} to a tensor of dtype {dtype.name}; use jt.cast")
 
 
@@ -225,12 +226,6 @@ def _is_frozen(array: np.ndarray[Any, Any]) -> bool:
             return False
         at = at.base
     return at is None or isinstance(at, bytes)
-
-
-def _holds_numpy(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(_holds_numpy(v) for v in value)
-    return isinstance(value, (np.ndarray, np.generic))
 
 
 def _short(value: Any) -> str:

@@ -16,7 +16,7 @@ from jittape.program import Aval
 from jittape.recording.operators import Operators
 from jittape.runtime.buffers import Buffer
 
-__all__ = ["FailedBuffer", "Tensor", "TensorRef", "holds_tensors", "stacked", "tensor_of"]
+__all__ = ["FailedBuffer", "Tensor", "TensorRef", "holds_tensors", "leaves_of", "stacked", "tensor_of"]
 
 
 class FailedBuffer:
@@ -165,24 +165,27 @@ def tensor_of(array: np.ndarray[Any, Any]) -> Tensor:
 
 def holds_tensors(value: Any) -> bool:
     """Whether `value` is a nested sequence with a tensor or Variable in it."""
-    return isinstance(value, (list, tuple)) and next(_tensors_in(value), None) is not None
+    return isinstance(value, (list, tuple)) and any(isinstance(leaf, Operators) for leaf in leaves_of(value))
+
+
+def leaves_of(value: Any) -> Iterator[Any]:
+    """What is in a nested sequence."""
+    for v in value:
+        if isinstance(v, (list, tuple)):
+            yield from leaves_of(v)
+        else:
+            yield v
 
 
 def stacked(value: Any) -> Tensor:
-    """A nested sequence that holds tensors as one tensor; the plain sequences in it take the tensors' dtype."""
-    return _stacked(value, np.result_type(*[tensor.dtype for tensor in _tensors_in(value)]))
+    """A nested sequence that holds tensors as one tensor; Python numbers in it are weak."""
+    return _stacked(value, np.result_type(*[t.dtype for t in leaves_of(value) if isinstance(t, Operators)]))
 
 
-def _tensors_in(value: Any) -> Iterator[Operators]:
-    for v in value:
-        if isinstance(v, Operators):
-            yield v
-        elif isinstance(v, (list, tuple)):
-            yield from _tensors_in(v)
-
-
-def _stacked(value: Any, hint: np.dtype[Any]) -> Tensor:
-    if not holds_tensors(value):
-        array = np.asarray(value)
-        return tensor_of(np.array(array, np.result_type(array.dtype, hint) if array.dtype.kind == "c" else hint))
-    return stack([_stacked(v, hint) if isinstance(v, (list, tuple)) else v for v in value])
+def _stacked(value: Any, dtype: np.dtype[Any]) -> Tensor:
+    if holds_tensors(value):
+        return stack([_stacked(v, dtype) if isinstance(v, (list, tuple)) else v for v in value])
+    array = np.asarray(value)
+    if not any(isinstance(leaf, (np.ndarray, np.generic)) for leaf in leaves_of(value)):
+        array = array.astype(np.result_type(dtype, array.dtype.type(0).item()))
+    return tensor_of(np.array(array))
