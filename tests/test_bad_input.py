@@ -1,7 +1,7 @@
 """Input that is wrong, or at the edge of being so: what it is told, and that nothing is the worse for it.
 
-Every row is a thing that a user does in the middle of a training loop. In its test the loop runs as many steps as without
-it, and must come to the same numbers, with the same Variables and a tape that can still be used.
+Every row is a thing that a user does in the middle of a training loop. In its test the loop runs as many steps as
+without it, and must come to the same numbers, with the same Variables and a tape that can still be used.
 """
 
 from __future__ import annotations
@@ -105,16 +105,30 @@ CASES = [
     # shapes that do not fit
     Case("add", lambda s, t: s.w + ones(2), ValueError, r"\[add\] shapes \(3,\) and \(2,\) do not broadcast"),
     Case("matmul", lambda s, t: jt.matmul(s.x, s.x), ValueError, r"\[matmul\] .*3 columns against 8 rows"),
-    Case("concat", lambda s, t: jt.concat([s.x, ones(2, 2)], 0), ValueError, r"\[concat\] .* differ outside axis 0"),
-    Case("reshape", lambda s, t: jt.reshape(s.x, (5, 5)), ValueError, r"cannot reshape 24 elements .*25 elements"),
+    Case(
+        "concat",
+        lambda s, t: jt.concat([s.x, ones(2, 2)], 0),
+        ValueError,
+        r"\[concat\] .* differ outside axis 0",
+    ),
+    Case(
+        "reshape",
+        lambda s, t: jt.reshape(s.x, (5, 5)),
+        ValueError,
+        r"cannot reshape 24 elements .*25 elements",
+    ),
     # axes and indices
-    Case("axis", lambda s, t: jt.reduce_sum(s.x, axis=2), ValueError, "axis 2 is out of range for 2 dimensions"),
+    Case(
+        "axis", lambda s, t: jt.reduce_sum(s.x, axis=2), ValueError, "axis 2 is out of range for 2 dimensions"
+    ),
     Case("negative axis", lambda s, t: jt.nn.softmax(s.x, axis=-3), ValueError, "axis -3 is out of range"),
     Case("permutation", lambda s, t: jt.transpose(s.x, (0, 0)), ValueError, r"perm \(0, 0\) must name each"),
     Case("index", lambda s, t: s.w[3], IndexError, "index 3 is out of bounds for axis 0 with size 3"),
     Case("negative index", lambda s, t: s.w[-4], IndexError, "index -4 is out of bounds"),
     Case("too many", lambda s, t: s.w[0, 0], IndexError, r"too many indices: shape \(3,\) has 1 dimensions"),
-    Case("list index", lambda s, t: s.w[[0, 3]], IndexError, "index 3 is out of bounds for axis 0 with size 3"),
+    Case(
+        "list index", lambda s, t: s.w[[0, 3]], IndexError, "index 3 is out of bounds for axis 0 with size 3"
+    ),
     Case("gather", lambda s, t: jt.gather(s.w, [0, 9]), IndexError, "index 9 is out of bounds"),
     Case(
         "index known late",
@@ -126,9 +140,13 @@ CASES = [
     # dtypes and values that are no numbers
     Case("text", lambda s, t: s.w + "a", TypeError, "Cannot convert 'a' to a tensor"),
     Case("None", lambda s, t: s.w * None, TypeError, "Cannot convert None to a tensor"),
-    Case("ragged", lambda s, t: jt.constant([[1.0], [1.0, 2.0]]), ValueError, "Cannot convert list to a tensor"),
+    Case(
+        "ragged", lambda s, t: jt.constant([[1.0], [1.0, 2.0]]), ValueError, "Cannot convert list to a tensor"
+    ),
     Case("float as index", lambda s, t: s.w[1.5], IndexError, "a key is made of ints, slices, .*; got float"),
-    Case("truth of a vector", lambda s, t: bool(s.w), ValueError, r"bool\(\) needs a tensor with one element"),
+    Case(
+        "truth of a vector", lambda s, t: bool(s.w), ValueError, r"bool\(\) needs a tensor with one element"
+    ),
     Case(
         "dtype without a gradient",
         none_gradient(lambda n: n * 2),
@@ -137,28 +155,60 @@ CASES = [
     ),
     Case("complex", lambda s, t: s.w.assign(np.ones(3, complex)), TypeError, "does not cast to float32"),
     # the tape
-    Case("float as target", lambda s, t: t.gradient(1.0, s.w), TypeError, "target must be a jt.Tensor .*got float"),
+    Case(
+        "float as target",
+        lambda s, t: t.gradient(1.0, s.w),
+        TypeError,
+        "target must be a jt.Tensor .*got float",
+    ),
     Case("array as target", lambda s, t: t.gradient(np.ones(3), s.w), TypeError, "got ndarray"),
-    Case("None as target", lambda s, t: t.gradient(None, s.w), TypeError, "'target' should be a list or nested"),
+    Case(
+        "None as target", lambda s, t: t.gradient(None, s.w), TypeError, "'target' should be a list or nested"
+    ),
     Case("text as source", lambda s, t: t.gradient(s.b * 1.0, "w"), TypeError, "a source must be .*got str"),
     Case("array watched", lambda s, t: t.watch(np.ones(3)), ValueError, r"x = jt.constant\(x\)"),
     Case("an exception in the block", raised, KeyError, "the user's own"),
     # Variables
-    Case("assign", assigned_then_failed, ValueError, r"variable 'w:0': Shape mismatch\. The variable shape \(3,\)"),
+    Case(
+        "assign",
+        assigned_then_failed,
+        ValueError,
+        r"variable 'w:0': Shape mismatch\. The variable shape \(3,\)",
+    ),
     Case("assign_add", lambda s, t: s.b.assign_add(ones(2)), ValueError, "Shape mismatch"),
     Case("assign_sub", lambda s, t: s.w.assign_sub(ones(2)), ValueError, "do not broadcast"),
     Case("no initial value", lambda s, t: jt.Variable(None), ValueError, "initial_value"),
     # values at the edge, which are no errors
     Case("nan in a sum", gradient_at(jt.reduce_sum, nan_data), check=gives(np.nan, [1.0, 1.0, 1.0])),
-    Case("nan in a square", gradient_at(jt.square, nan_data), check=gives([1, np.nan, 9], [2.0, np.nan, 6.0])),
-    Case("nan in a maximum", gradient_at(lambda x: jt.maximum(x, 2.0), nan_data), check=lambda r: np.isnan(r[0][1])),
+    Case(
+        "nan in a square", gradient_at(jt.square, nan_data), check=gives([1, np.nan, 9], [2.0, np.nan, 6.0])
+    ),
+    Case(
+        "nan in a maximum",
+        gradient_at(lambda x: jt.maximum(x, 2.0), nan_data),
+        check=lambda r: np.isnan(r[0][1]),
+    ),
     Case("empty sum", gradient_at(jt.reduce_sum, empty), check=gives(0.0, empty)),
     Case("empty elementwise", gradient_at(lambda x: jt.exp(x) * x, empty), check=gives(empty, empty)),
-    Case("empty matmul", gradient_at(lambda x: jt.matmul(x, ones(3, 2)), empty), check=gives(ones(0, 2), empty)),
-    Case("empty inner", gradient_at(lambda x: jt.matmul(jt.transpose(x), x), empty), check=gives(np.zeros((3, 3)), empty)),
+    Case(
+        "empty matmul", gradient_at(lambda x: jt.matmul(x, ones(3, 2)), empty), check=gives(ones(0, 2), empty)
+    ),
+    Case(
+        "empty inner",
+        gradient_at(lambda x: jt.matmul(jt.transpose(x), x), empty),
+        check=gives(np.zeros((3, 3)), empty),
+    ),
     Case("0-d square", gradient_at(jt.square, np.float32(3.0)), check=gives(9.0, 6.0)),
-    Case("0-d sum", gradient_at(lambda x: jt.reduce_sum(x) * 2.0, np.array(3.0, np.float32)), check=gives(6.0, 2.0)),
-    Case("0-d reshape", gradient_at(lambda x: jt.reshape(x, (1, 1)), np.float32(3.0)), check=gives([[3.0]], 1.0)),
+    Case(
+        "0-d sum",
+        gradient_at(lambda x: jt.reduce_sum(x) * 2.0, np.array(3.0, np.float32)),
+        check=gives(6.0, 2.0),
+    ),
+    Case(
+        "0-d reshape",
+        gradient_at(lambda x: jt.reshape(x, (1, 1)), np.float32(3.0)),
+        check=gives([[3.0]], 1.0),
+    ),
 ]
 
 
@@ -181,7 +231,7 @@ def attempt(case: Case, loop: Loop, tape: Any) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_nothing_is_the_worse_for_it(case: Case):
-    """Twice inside a tape that is used afterwards, twice outside any: interpreted the first time, compiled the second."""
+    """Twice inside a tape that is used afterwards, twice in one that is lost: interpreted first, compiled then."""
     losses, state = clean_run(6)
     loop = Loop()
     seen = [loop.step()]

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("mode")
 UNCONNECTED = jt.UnconnectedGradientWarning
 
 
-# ---- silent elsewhere: Python runs once, and its values are baked in -----------------------------------------------------
+# ---- silent elsewhere: Python runs once, and its values are baked in -------------------------------
 
 
 def test_python_side_effects_happen_every_time():
@@ -55,7 +55,9 @@ def test_a_python_float_of_a_closure_is_read_every_time():
     assert values == [4.0, 10.0, 18.0, 1.75]
 
 
-@pytest.mark.parametrize("values", [[1, 2, 3, 2], [True, False, True], [1, 1.0, True, 1j], [0.5, np.float32(0.5), 2]])
+@pytest.mark.parametrize(
+    "values", [[1, 2, 3, 2], [True, False, True], [1, 1.0, True, 1j], [0.5, np.float32(0.5), 2]]
+)
 def test_a_python_number_of_another_type_is_not_the_old_one(values: list[Any]):
     x = np.array([1.5, 2.5], np.float32)
     for _ in range(2):
@@ -108,7 +110,7 @@ def test_a_loop_whose_length_depends_on_data():
         assert tape.gradient(y, x).numpy() == 2.0**count
 
 
-# ---- silent elsewhere: memory that is shared -----------------------------------------------------------------------------
+# ---- silent elsewhere: memory that is shared -------------------------------------------------------
 
 
 def test_an_array_written_to_after_use_changes_nothing():
@@ -227,7 +229,7 @@ def test_two_variables_swap():
     assert (float(a), float(b)) == (2.0, 1.0)
 
 
-# ---- silent elsewhere: values from another time ---------------------------------------------------------------------------
+# ---- silent elsewhere: values from another time ----------------------------------------------------
 
 
 def test_a_variable_read_before_and_after_an_assignment_in_the_tape():
@@ -317,7 +319,7 @@ def test_the_gradient_of_an_unused_old_tape_comes_later():
     assert old.gradient(y, v).numpy() == 4.0
 
 
-# ---- looking in the middle ---------------------------------------------------------------------------------------------------
+# ---- looking in the middle -------------------------------------------------------------------------
 
 
 def test_a_look_in_the_middle_of_a_tape_changes_nothing():
@@ -344,7 +346,9 @@ def test_intermediate_tensors_may_be_deleted():
             gc.collect()
             c = b * b
             del b
-        assert tape.gradient(c, v).numpy() == pytest.approx(2 * np.exp(2 * np.sin(0.5)) * np.cos(0.5), rel=1e-6)
+        assert tape.gradient(c, v).numpy() == pytest.approx(
+            2 * np.exp(2 * np.sin(0.5)) * np.cos(0.5), rel=1e-6
+        )
 
 
 def test_gradient_of_a_gradient_after_looks_everywhere():
@@ -398,7 +402,7 @@ def test_setitem_after_a_look_is_differentiated():
         np.testing.assert_array_equal(tape.gradient(z, x), [4.0 + 200.0, 0.0, 108.0])
 
 
-# ---- tapes in odd places ---------------------------------------------------------------------------------------------------------
+# ---- tapes in odd places ---------------------------------------------------------------------------
 
 
 def test_a_generator_that_is_suspended_inside_its_tape():
@@ -520,7 +524,7 @@ def test_threads_with_tapes_over_one_variable():
     assert results == {n: [6.0 * (n + i) for i in range(40)] for n in range(4)}
 
 
-# ---- loud ones ---------------------------------------------------------------------------------------------------------------------
+# ---- loud ones -------------------------------------------------------------------------------------
 
 
 def test_a_numpy_detour_is_none_with_a_reason():

@@ -22,7 +22,9 @@ from jittape.runtime.counters import counters
 def settings() -> Iterator[None]:
     """Nothing is pending, and the settings are the defaults again afterwards."""
     current_trace().flush()
-    before = {name: getattr(jt.config, name) for name in ("max_pending_ops", "max_pending_bytes", "max_trie_nodes")}
+    before = {
+        name: getattr(jt.config, name) for name in ("max_pending_ops", "max_pending_bytes", "max_trie_nodes")
+    }
     yield
     for name, value in before.items():
         setattr(jt.config, name, value)
@@ -44,12 +46,24 @@ class Since:
         return getattr(jt.stats(), name) - getattr(self._before, name)
 
 
-# ---- when things run ---------------------------------------------------------------------------------------------------
+# ---- when things run -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "look",
-    [float, int, bool, complex, str, repr, "{:.1f}".format, np.asarray, jt.Tensor.numpy, jt.Tensor.item, jt.Tensor.tolist],
+    [
+        float,
+        int,
+        bool,
+        complex,
+        str,
+        repr,
+        "{:.1f}".format,
+        np.asarray,
+        jt.Tensor.numpy,
+        jt.Tensor.item,
+        jt.Tensor.tolist,
+    ],
 )
 def test_a_look_runs_everything_pending_at_once(look: Callable[[Any], Any]):
     since = Since()
@@ -170,7 +184,7 @@ def test_interpreter_and_compiled_steps_agree():
     np.testing.assert_allclose(results[0], results[1], rtol=1e-5)
 
 
-# ---- one path ------------------------------------------------------------------------------------------------------------
+# ---- one path --------------------------------------------------------------------------------------
 
 
 def test_another_learning_rate_is_the_same_path():
@@ -242,7 +256,7 @@ def test_branches_go_to_their_own_children():
         assert float(f(jt.constant(value))) == (value * 2 if value > 0 else value - 1)
 
 
-# ---- bounds ----------------------------------------------------------------------------------------------------------------
+# ---- bounds ----------------------------------------------------------------------------------------
 
 
 def test_pending_operations_are_bounded():
@@ -361,7 +375,7 @@ def test_a_used_up_tape_lets_go_of_its_step():
     assert grown < 25 * 8000
 
 
-# ---- the trie ----------------------------------------------------------------------------------------------------------------
+# ---- the trie --------------------------------------------------------------------------------------
 
 
 def test_the_trie_is_bounded_and_keeps_what_is_warm():
@@ -390,7 +404,7 @@ def test_a_trace_on_a_pruned_path_goes_on():
     assert tape.gradient(z, v).numpy() == 27.0
 
 
-# ---- threads -------------------------------------------------------------------------------------------------------------------
+# ---- threads ---------------------------------------------------------------------------------------
 
 
 def in_threads(work: Callable[[int], None], count: int) -> None:
@@ -447,7 +461,7 @@ def test_a_tensor_recorded_by_another_thread_can_be_looked_at():
     assert v.numpy() == 4.0
 
 
-# ---- errors on the user's line ---------------------------------------------------------------------------------------------------
+# ---- errors on the user's line ---------------------------------------------------------------------
 
 
 def bad_matmul(x: Any) -> Any:

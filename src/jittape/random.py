@@ -13,7 +13,7 @@ import numpy as np
 
 from jittape.config import config
 from jittape.dtypes import as_dtype, is_floating
-from jittape.errors import DTypeError
+from jittape.errors import DTypeError, ShapeError
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor, tensor_of
 
@@ -166,6 +166,8 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
     [1, 2, 3]
     """
     rows = convert_to_tensor(value).numpy()
+    if not rows.ndim:
+        raise ShapeError("[random.shuffle] a 0-d value has no rows")
     return tensor_of(_source(seed).permutation(rows))
 
 

@@ -83,11 +83,12 @@ class Explanation:
     steps: tuple[StepExplanation, ...]
 
     def __str__(self) -> str:
-        how = (
-            f"compiled; {_plural(len(self.steps), 'step')}"
-            if self.compiled
-            else "interpreted by NumPy; it is compiled when the same operations come again"
-        )
+        if self.compiled:
+            how = f"compiled; {_plural(len(self.steps), 'step')}"
+        elif self.visits == 1:
+            how = "interpreted by NumPy; it is compiled when the same operations come again"
+        else:
+            how = "interpreted by NumPy, as jt.config.interpret is set"
         program = self.program
         head = [
             f"last step: {how}; run {self.visits} of this path",
@@ -132,7 +133,7 @@ def explain() -> Explanation:
 
 def _explained(executable: PathExecutable) -> Explanation:
     compiled = executable.compiled
-    if compiled is None:
+    if not executable.ran_compiled:
         return Explanation(False, executable.visits, executable.program, ())
     program: Program = compiled.program
     found = {kernel.name: kernel.found for kernel in compiled.kernels}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -104,6 +106,8 @@ class Dense(Module):
         """The layer's result for `inputs` of shape ``(..., input_dim)``; `training` makes no difference."""
         x = inputs if isinstance(inputs, Operators) else convert_to_tensor(inputs)
         if self.kernel is None:
+            if not x.shape:
+                raise ValueError(f"layer {self.name!r} needs an input with at least one dimension")
             self.build(x.shape[-1])
         assert self.kernel is not None
         if x.shape[-1:] != self.kernel.shape[:1]:
@@ -151,8 +155,16 @@ class Sequential(Module):
         self.layers.append(layer)
 
     def __call__(self, inputs: Any, training: bool | None = None) -> Tensor:
-        """The last layer's result; `training` is passed on to Modules."""
+        """The last layer's result; `training` is passed on to the Modules that take it."""
         x = inputs
         for layer in self.layers:
-            x = layer(x, training=training) if isinstance(layer, Module) else layer(x)
+            passes_on = isinstance(layer, Module) and _takes_training(type(layer))
+            x = layer(x, training=training) if passes_on else layer(x)
         return x if isinstance(x, Tensor) else convert_to_tensor(x)
+
+
+@cache
+def _takes_training(kind: type[Module]) -> bool:
+    """Whether instances of `kind` are called with ``training=``."""
+    parameters = inspect.signature(kind.__call__).parameters.values()
+    return any(p.name == "training" or p.kind is p.VAR_KEYWORD for p in parameters)

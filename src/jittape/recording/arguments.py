@@ -17,8 +17,8 @@ from jittape.recording.tensor import Tensor
 __all__ = [
     "UnconnectedGradients",
     "check_batch_shapes",
-    "check_sources",
-    "check_targets",
+    "check_source",
+    "check_target",
     "check_watched",
     "seeds_for",
     "wants_zeros",
@@ -53,29 +53,27 @@ def wants_zeros(choice: UnconnectedGradients | str) -> bool:
     return choice is UnconnectedGradients.ZERO
 
 
-def check_targets(target: Any, leaves: list[Any]) -> None:
+def check_target(leaf: Any) -> None:
     """Refuse a target that no tape can have seen."""
-    if target is None:
+    if leaf is None:
         raise TypeError(
             "Argument 'target' should be a list or nested structure of Tensors, Variables or CompositeTensors to be "
             "differentiated, but received None."
         )
-    for leaf in leaves:
-        if not isinstance(leaf, Operators):
-            raise TypeError(
-                f"the target must be a jt.Tensor that was computed on the tape, got {type(leaf).__name__}; "
-                "compute it with jittape operations inside the `with` block"
-            )
+    if not isinstance(leaf, Operators):
+        raise TypeError(
+            f"the target must be a jt.Tensor that was computed on the tape, got {type(leaf).__name__}; "
+            "compute it with jittape operations inside the `with` block"
+        )
 
 
-def check_sources(leaves: list[Any]) -> None:
-    """Refuse sources that are neither tensors nor Variables."""
-    for leaf in leaves:
-        if not isinstance(leaf, Operators):
-            raise TypeError(
-                f"a source must be a jt.Tensor or jt.Variable, got {type(leaf).__name__}; "
-                "make it a tensor with `x = jt.constant(x)` and watch it before use"
-            )
+def check_source(leaf: Any) -> None:
+    """Refuse a source that is neither tensor nor Variable."""
+    if not isinstance(leaf, Operators):
+        raise TypeError(
+            f"a source must be a jt.Tensor or jt.Variable, got {type(leaf).__name__}; "
+            "make it a tensor with `x = jt.constant(x)` and watch it before use"
+        )
 
 
 def check_batch_shapes(target: Any, source: Any) -> None:
@@ -104,12 +102,12 @@ def check_watched(leaves: list[Any]) -> None:
 
 def seeds_for(targets: list[Any], output_gradients: Any) -> list[Tensor | None]:
     """The cotangents to begin with, one for each target; None stands for ones."""
-    if output_gradients is None:
-        return [None] * len(targets)
     if len(targets) == 1 and not isinstance(output_gradients, (list, tuple, dict)):
         leaves = [output_gradients]
     else:
-        leaves = flatten(output_gradients)[0] if isinstance(output_gradients, dict) else list(output_gradients)
+        leaves = (
+            flatten(output_gradients)[0] if isinstance(output_gradients, dict) else list(output_gradients)
+        )
         if len(targets) == 1 and len(leaves) != 1:
             leaves = [output_gradients]
     if len(leaves) != len(targets):
@@ -143,4 +141,6 @@ class _LogCount:
 def _log_non_float(dtype: np.dtype[Any]) -> None:
     if _LogCount.so_far < _NON_FLOAT_LOGS:
         _LogCount.so_far += 1
-        _log.warning("The dtype of the watched tensor must be floating (e.g. jt.float32), got jt.%s", dtype.name)
+        _log.warning(
+            "The dtype of the watched tensor must be floating (e.g. jt.float32), got jt.%s", dtype.name
+        )

@@ -15,7 +15,7 @@ from jittape.builder import Builder, Symbol, WeakScalar
 from jittape.primitive import recording_with
 from jittape.program import Aval
 from jittape.recording.source import user_line
-from jittape.recording.trie import Node, aval_of, trie
+from jittape.recording.trie import Node, ScalarInput, aval_of, trie
 
 __all__ = ["Marker", "attach", "grow", "marker_for"]
 
@@ -105,7 +105,7 @@ class _ScalarInputs:
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
         self.inputs: list[tuple[int, Any]] = []
-        self.wanted: list[tuple[int, np.dtype[Any]]] = []
+        self.wanted: list[ScalarInput] = []
         self._count = 0
 
     def handle(self, part: Any) -> WeakScalar | Symbol:
@@ -119,7 +119,7 @@ class _ScalarInputs:
             if symbol is None:
                 symbol = made[dtype] = self.builder.new_slot(Aval((), dtype))
                 self.inputs.append((symbol.slot, symbol.aval))
-                self.wanted.append((position, dtype))
+                self.wanted.append((position, dtype if dtype.kind in "iu" else None))
             return symbol
 
         return WeakScalar(part, resolve) if isinstance(part, type) else resolve(part)

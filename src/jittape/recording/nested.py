@@ -15,13 +15,30 @@ __all__ = ["flatten"]
 Rebuild = Callable[[list[Any]], Any]
 
 
-def flatten(structure: Any) -> tuple[list[Any], Rebuild]:
-    """The leaves of `structure` and a function that puts others into the same structure. None is a leaf."""
-    kind = type(structure)
-    if isinstance(structure, Operators) or structure is None:
+def flatten(structure: Any, check: Callable[[Any], None] | None = None) -> tuple[list[Any], Rebuild]:
+    """The leaves of `structure` and a function that puts others into the same structure. None is a leaf.
+
+    `check` is called with every leaf that may be no tensor, to refuse it.
+    """
+    if isinstance(structure, Operators):
         return [structure], _only
-    if (kind is list or kind is tuple) and all([isinstance(leaf, Operators) for leaf in structure]):
-        return list(structure), _as_list if kind is list else tuple
+    kind = type(structure)
+    if kind is list or kind is tuple:
+        for leaf in structure:
+            if not isinstance(leaf, Operators):
+                break
+        else:
+            return list(structure), _as_list if kind is list else tuple
+    leaves, rebuild = _taken_apart(structure)
+    if check is not None:
+        for leaf in leaves:
+            check(leaf)
+    return leaves, rebuild
+
+
+def _taken_apart(structure: Any) -> tuple[list[Any], Rebuild]:
+    if structure is None:
+        return [None], _only
     import optree  # 60 ms that a flat list of sources need not pay
 
     leaves, tree = optree.tree_flatten(structure, none_is_leaf=True)

@@ -76,7 +76,10 @@ def reason(path: Path, asked: Asked, number: int) -> str:
         return _not_watched(path, view, slots, value, name)
     depends = _dependent(path, slots)
     if not any(slot in depends for slot in asked.targets):
-        return f"the target does not depend on {name}: no recorded op leads from one to the other" + _numpy_hint(value)
+        return (
+            f"the target does not depend on {name}: no recorded op leads from one to the other"
+            + _numpy_hint(value)
+        )
     return _blocked(path, view, tracked, asked.targets, slots, depends, name)
 
 
@@ -99,12 +102,18 @@ def _uses(path: Path, view: TapeView, slots: tuple[int, ...]) -> list[Op]:
 
 def _not_watched(path: Path, view: TapeView, slots: tuple[int, ...], value: Any, name: str) -> str:
     uses = _uses(path, view, slots)
-    where = f" before line {uses[0].source.line} of {uses[0].source.file}" if uses and uses[0].source else " before using it"
+    source = uses[0].source if uses else None
+    where = f" before line {source.line} of {source.file}" if source else " before using it"
     if isinstance(value, Variable):
-        why = "it is not trainable" if not value.trainable else "the tape was made with watch_accessed_variables=False"
+        why = (
+            "it is not trainable"
+            if not value.trainable
+            else "the tape was made with watch_accessed_variables=False"
+        )
         return f"{name} was not watched: {why}; call tape.watch(variable){where}"
     if any(op.out in slots for op in path.ops):
-        return f"{name} was computed from nothing that the tape watched; call tape.watch on what it was computed from{where}"
+        why = "was computed from nothing that the tape watched"
+        return f"{name} {why}; call tape.watch on what it was computed from{where}"
     return f"{name} was not watched: it is a constant; call tape.watch(x){where}"
 
 
@@ -155,7 +164,8 @@ def _obstacle(path: Path, view: TapeView, op: Op, followed: set[int]) -> str:
     if not view.records(op.out):
         return f"`{op.primitive.name}` {where} ran while the tape was not recording"
     if op.primitive.gradient_stops:
-        return f"the path goes through `{op.primitive.name}` {where}, which has no gradient: {op.primitive.gradient_stops}"
+        why = op.primitive.gradient_stops
+        return f"the path goes through `{op.primitive.name}` {where}, which has no gradient: {why}"
     if not is_differentiable(path.avals[op.out].dtype):
         return f"`{op.primitive.name}` {where} gives {path.avals[op.out].dtype.name}, which has no gradient"
     if not any(carries(op, i) for i, slot in enumerate(op.args) if slot in followed):

@@ -56,15 +56,7 @@ def record_gradient(
     trace.node = node
     while node.callback is not None:
         node = _after_callback(trace, node)
-    return [_pending(trace, result) for result in node.results or ()]
-
-
-def _pending(trace: Trace, result: tuple[int, Aval] | None) -> Tensor | None:
-    if result is None:
-        return None
-    tensor = Tensor(trace, *result)
-    trace.pending.append(ref(tensor))
-    return tensor
+    return trace.tensors_at(node)
 
 
 def _derive(trace: Trace, key: tuple[Any, ...], path: Path) -> Node:

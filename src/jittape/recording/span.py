@@ -19,9 +19,10 @@ from jittape.recording.trace import Trace, begin_step, current_trace
 from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
 
-__all__ = ["Span", "slots_of"]
+__all__ = ["Span"]
 
-_Past = tuple[Node, dict[int, tuple[Variable, list[int]]], TapeView]
+Variables = dict[int, tuple[Variable, tuple[int, ...]]]
+_Past = tuple[Node, Variables, list[int], list[tuple[int, int]], list[tuple[int, Variable]]]
 
 
 class Span:
@@ -49,7 +50,7 @@ class Span:
         self._thread = 0
         self._self = ref(self)
 
-    # ---- entering and leaving ----------------------------------------------------------------------------------
+    # ---- entering and leaving -----------------------------------------------------------------------
 
     def enter(self) -> None:
         """Record from here on."""
@@ -87,7 +88,7 @@ class Span:
         """Be empty again; the trace is no longer held."""
         trace, self.trace = self.trace, None
         if trace is not None:
-            self._past = (trace.node, trace.variables, self.view(trace))
+            self._past = (trace.node, trace.variables, self._segments, self._watches, self._watched_variables)
             trace.release()
         self._segments, self._watches, self._watched_variables = [], [], []
 
@@ -138,7 +139,7 @@ class Span:
         self._segments.append(self.trace.node.n_slots)
         self.recording = False
 
-    # ---- watching ------------------------------------------------------------------------------------------------
+    # ---- watching -----------------------------------------------------------------------------------
 
     def watch(self, leaf: Any) -> None:
         """Follow a tensor or Variable from here on."""
@@ -155,7 +156,8 @@ class Span:
         if self.trace is not None:
             node, variables, view = self.trace.node, self.trace.variables, self.view(self.trace)
         elif self._past is not None:
-            node, variables, view = self._past
+            node, variables, *recorded = self._past
+            view = self._view_of(variables, *recorded)
         else:
             return ()
         explicit = {slot for _, slot in view.watches}
@@ -167,33 +169,32 @@ class Span:
         ]
         return tuple(sorted(watched, key=lambda variable: variable._serial))
 
-    # ---- asking --------------------------------------------------------------------------------------------------
+    # ---- asking -------------------------------------------------------------------------------------
 
     def view(self, trace: Trace) -> TapeView:
         """What the tape saw, as structure."""
-        watches = self._watches
-        if self._watched_variables:
-            versions = [(max(at, s), s) for at, v in self._watched_variables for s in slots_of(trace, v)]
+        return self._view_of(trace.variables, self._segments, self._watches, self._watched_variables)
+
+    def _view_of(
+        self,
+        variables: Variables,
+        segments: list[int],
+        watches: list[tuple[int, int]],
+        watched_variables: list[tuple[int, Variable]],
+    ) -> TapeView:
+        if watched_variables:
+            versions = [(max(at, s), s) for at, v in watched_variables for s in variables[id(v)][1]]
             watches = sorted([*watches, *versions])
-        return TapeView(tuple(self._segments), tuple(watches), self._accessed)
+        return TapeView(tuple(segments), tuple(watches), self._accessed)
 
     def question(self, trace: Trace, targets: list[Any], sources: list[Any]) -> Asked:
         """A question about a gradient as structure."""
+        slots_of = trace.slots_of
+        target_slots: list[int] = []
         for target in targets:
-            if isinstance(target, Variable) and (target._trace is not trace or target._slot < 0):
+            if target.__class__ is Variable and (target._trace is not trace or target._slot < 0):
                 trace.enter_variable(target)
+            target_slots += slots_of(target)[-1:]
         return Asked(
-            tuple([slots[-1] for t in targets if (slots := slots_of(trace, t))]),
-            tuple([slots_of(trace, source) for source in sources]),
-            self.view(trace),
-            tuple(sources),
+            tuple(target_slots), tuple([slots_of(source) for source in sources]), self.view(trace), tuple(sources)
         )
-
-
-def slots_of(trace: Trace, value: Any) -> tuple[int, ...]:
-    """The slots of a tensor or Variable in `trace`; a Variable has one for each version read, a stranger none."""
-    if isinstance(value, Variable):
-        known = trace.variables.get(id(value))
-        return tuple(known[1]) if known is not None else ()
-    slot = trace.slot_of(value)
-    return () if slot is None else (slot,)

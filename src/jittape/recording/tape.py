@@ -14,8 +14,8 @@ from jittape.primitive import active_recorder, recording_with
 from jittape.recording.arguments import (
     UnconnectedGradients,
     check_batch_shapes,
-    check_sources,
-    check_targets,
+    check_source,
+    check_target,
     check_watched,
     seeds_for,
     wants_zeros,
@@ -25,7 +25,7 @@ from jittape.recording.nested import flatten
 from jittape.recording.reasons import Asked, all_reasons, reason
 from jittape.recording.reverse import record_gradient
 from jittape.recording.source import stack_level
-from jittape.recording.span import Span, slots_of
+from jittape.recording.span import Span
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, path_to
@@ -69,7 +69,7 @@ class GradientTape:
         self._used_up = False
         self._span = Span(watch_accessed_variables)
 
-    # ---- recording ---------------------------------------------------------------------------------------------
+    # ---- recording ----------------------------------------------------------------------------------
 
     def __enter__(self) -> GradientTape:
         if self._span.entered:
@@ -141,7 +141,7 @@ class GradientTape:
         trace = self._span.trace
         return 0 if trace is None else trace.nbytes()
 
-    # ---- gradients ---------------------------------------------------------------------------------------------
+    # ---- gradients ----------------------------------------------------------------------------------
 
     def gradient(
         self,
@@ -176,21 +176,32 @@ class GradientTape:
         """
         trace = self._usable_trace()
         zero = wants_zeros(unconnected_gradients)
-        targets, _ = flatten(target)
-        leaves, rebuild = flatten(sources)
-        check_targets(target, targets)
-        check_sources(leaves)
+        targets, _ = flatten(target, check_target)
+        leaves, rebuild = flatten(sources, check_source)
         self._warn_if_recording()
-        with recording_with(trace):
-            seeds = seeds_for(targets, output_gradients)
-            asked = self._span.question(trace, targets, leaves)
-            before = trace.node
-            results = _pass(trace, asked, targets, seeds)
-        _explain_missing(results, zero, asked, before, trace.node)
+        if trace is active_recorder():
+            results = self._asked(trace, targets, leaves, output_gradients, zero)
+        else:
+            with recording_with(trace):
+                results = self._asked(trace, targets, leaves, output_gradients, zero)
         self._finish(trace)
         if zero:
-            results = [_zeros(x.shape, x.dtype) if r is None else r for r, x in zip(results, leaves, strict=True)]
+            results = [
+                _zeros(x.shape, x.dtype) if r is None else r for r, x in zip(results, leaves, strict=True)
+            ]
         return rebuild(results)
+
+    def _asked(
+        self, trace: Trace, targets: list[Any], leaves: list[Any], output_gradients: Any, zero: bool
+    ) -> list[Any]:
+        """One cotangent for every source; a None is explained unless zeros will stand for it."""
+        seeds = None if output_gradients is None else seeds_for(targets, output_gradients)
+        asked = self._span.question(trace, targets, leaves)
+        before = trace.node
+        results = _pass(trace, asked, targets, seeds)
+        if not zero:
+            _explain_missing(results, asked, before, trace.node)
+        return results
 
     def _warn_if_recording(self) -> None:
         if self._span.recording and not self._persistent:
@@ -205,7 +216,9 @@ class GradientTape:
     def _usable_trace(self) -> Trace:
         if self._span.trace is None:
             raise RuntimeError(
-                _USED_UP if self._used_up else "the tape has recorded nothing: enter it with `with` before `gradient`"
+                _USED_UP
+                if self._used_up
+                else "the tape has recorded nothing: enter it with `with` before `gradient`"
             )
         return self._span.trace
 
@@ -233,12 +246,12 @@ class GradientTape:
             A sentence with source lines: how many ops connect the two, or why none do.
         """
         trace = self._usable_trace()
-        check_targets(target, [target])
-        check_sources([source])
+        check_target(target)
+        check_source(source)
         asked = self._span.question(trace, [target], [source])
         return reason(path_to(trace.node), asked, 0)
 
-    # ---- Jacobians -------------------------------------------------------------------------------------------
+    # ---- Jacobians ----------------------------------------------------------------------------------
 
     def jacobian(
         self,
@@ -265,15 +278,15 @@ class GradientTape:
         """
         trace = self._usable_trace()
         zero = wants_zeros(unconnected_gradients)
-        leaves, rebuild = flatten(sources)
-        check_targets(target, [target])
-        check_sources(leaves)
+        leaves, rebuild = flatten(sources, check_source)
+        check_target(target)
         self._warn_if_recording()
         with recording_with(trace):
             asked = self._span.question(trace, [target], leaves)
             before = trace.node
             results = jacobians_of(target, leaves, lambda seed: _pass(trace, asked, [target], [seed]))
-        _explain_missing(results, zero, asked, before, trace.node)
+        if not zero:
+            _explain_missing(results, asked, before, trace.node)
         self._finish(trace)
         if zero:
             empty = [_zeros((*target.shape, *leaf.shape), leaf.dtype) for leaf in leaves]
@@ -311,8 +324,8 @@ class GradientTape:
         """
         trace = self._usable_trace()
         wants_zeros(unconnected_gradients)
-        check_targets(target, [target])
-        check_sources([source])
+        check_target(target)
+        check_source(source)
         check_batch_shapes(target, source)
         self._warn_if_recording()
         with recording_with(trace):
@@ -322,20 +335,25 @@ class GradientTape:
         return _zeros((*target.shape, *source.shape[1:]), source.dtype) if result is None else result
 
     def __reduce__(self) -> Any:
-        raise TypeError("a GradientTape cannot be pickled: it belongs to a running thread; pickle Variables or results")
+        raise TypeError(
+            "a GradientTape cannot be pickled: it belongs to a running thread; pickle Variables or results"
+        )
 
 
-def _pass(trace: Trace, asked: Asked, targets: list[Any], seeds: list[Tensor | None]) -> list[Any]:
-    """One cotangent for every source, or None."""
-    known = [seed for target, seed in zip(targets, seeds, strict=True) if slots_of(trace, target)]
+def _pass(trace: Trace, asked: Asked, targets: list[Any], seeds: list[Tensor | None] | None) -> list[Any]:
+    """One cotangent for every source, or None. No `seeds`: ones for all targets."""
+    if seeds is None:
+        ones = (None,) * len(asked.targets)
+        return record_gradient(trace, asked.targets, asked.sources, ones, asked.view)
+    known = [seed for target, seed in zip(targets, seeds, strict=True) if trace.slots_of(target)]
     seed_slots = tuple([None if seed is None else trace.enter(seed) for seed in known])
     return record_gradient(trace, asked.targets, asked.sources, seed_slots, asked.view)
 
 
-def _explain_missing(results: list[Any], zero: bool, asked: Asked, before: Node, after: Node) -> None:
-    """Warn of every None among `results`, unless zeros are wanted instead."""
+def _explain_missing(results: list[Any], asked: Asked, before: Node, after: Node) -> None:
+    """Warn of every None among `results`."""
     missing = [i for i, result in enumerate(results) if result is None]
-    if missing and not zero:
+    if missing:
         text = "the gradient is None: " + all_reasons(before, after, asked, missing)
         warnings.warn(text, UnconnectedGradientWarning, stacklevel=stack_level())
 

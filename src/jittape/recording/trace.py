@@ -22,6 +22,7 @@ from jittape.primitive import Primitive, active_recorder, replace_recorder, set_
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.growth import Marker, grow, marker_for
+from jittape.recording.liveness import wanted_among
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable, read_variable_op
@@ -44,8 +45,8 @@ class Trace:
         Where in the trie the trace has come to.
     inputs : list of Buffer or scalar
         Run-time values of the path's input slots.
-    pending : list of weak references to Tensor
-        Results that are not computed yet; those that die before the flush never are.
+    pending : list of Tensor
+        Results that are not computed yet; those that nobody else refers to at the flush never are.
     entered : dict
         The slots of the tensors that have come in or gone on to another trace, by identity, and the values that they had:
         a tensor that was written to since is another one.
@@ -64,10 +65,10 @@ class Trace:
     def __init__(self, lock: Any = None) -> None:
         self.node: Node = trie.root()
         self.inputs: list[Any] = []
-        self.pending: list[ref[Tensor]] = []
+        self.pending: list[Tensor] = []
         self.materialized: list[ref[Tensor]] = []
         self.entered: dict[int, tuple[int, Tensor, Buffer]] = {}
-        self.variables: dict[int, tuple[Variable, list[int]]] = {}
+        self.variables: dict[int, tuple[Variable, tuple[int, ...]]] = {}
         self.assigned: dict[int, tuple[Variable, int]] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.input_bytes = 0
@@ -83,8 +84,8 @@ class Trace:
     def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
         """Record ``body(*arrays, *static)``; the result is a pending Tensor, or a tuple of them."""
         parts: list[Any] = [body, static]
-        scalars: list[Any] = []
-        fresh: list[Any] = []
+        scalars: list[Any] | None = None
+        fresh: list[Any] | None = None
         for a in arrays:
             kind = a.__class__
             if kind is Tensor or kind is Variable:
@@ -93,33 +94,35 @@ class Trace:
                 elif (
                     a._buffer.__class__ is Buffer
                     and (a._assigned_in is None if kind is Variable else id(a) not in self.entered)
-                    and not (fresh and any(a is f for f in fresh))
+                    and (fresh is None or not any(a is f for f in fresh))
                 ):
                     parts.append(a._marker or _marked(a))
-                    fresh.append(a)
+                    fresh = [a] if fresh is None else [*fresh, a]
                 else:
                     return self._apply_any(body, arrays, static)
             elif kind in _SCALARS:
                 parts.append(kind)
-                scalars.append(a)
+                scalars = [a] if scalars is None else [*scalars, a]
             else:
                 return self._apply_any(body, arrays, static)
         key = tuple(parts)
         node = self.node.children.get(key)
         if node is None:
             node = grow(self.node, key, body, static)
-        values = _scalar_inputs(node, scalars) if scalars else ()
-        if fresh:
+        values = None if scalars is None else _scalar_inputs(node, scalars)
+        if fresh is not None:
             slot = self.node.n_slots
             for a in fresh:
                 self._enter(a, slot)
                 slot += 1
-        if scalars or node.results is not None:
-            return self._advance(node, values)
+        if values is not None:
+            self.inputs.extend(values)
+        if node.results is not None:
+            return self._advance(node)
         self.node = node
         tensor = Tensor(self, node.slot, node.aval)
         pending = self.pending
-        pending.append(ref(tensor))
+        pending.append(tensor)
         if len(pending) > self.limit:
             self._relieve()
         return tensor
@@ -128,26 +131,26 @@ class Trace:
         """A primitive outside any body is recorded as a body of its own."""
         return self.apply(_bound, operands, (primitive, tuple(sorted(params.items()))))
 
-    def _advance(self, node: Node, values: Sequence[Any]) -> Any:
-        """Go on to `node`, with `values` for its scalar inputs, and make the tensors that it results in."""
-        self.inputs.extend(values)
+    def _advance(self, node: Node) -> Any:
+        """Go on to `node` and make the tensors that it results in."""
         self.node = node
-        made: Any
-        if node.results is None:
-            made = self._tensor_at((node.slot, node.aval))
-        else:
-            made = tuple([self._tensor_at(result) for result in node.results])
+        made = self.tensors_at(node)
         if len(self.pending) > self.limit:
             self._relieve()
-        return made
+        return made[0] if node.results is None else tuple(made)
 
-    def _tensor_at(self, result: tuple[int, Aval] | None) -> Tensor | None:
-        """A pending tensor for a slot; None where a body returned None."""
-        if result is None:
-            return None
-        tensor = Tensor(self, *result)
-        self.pending.append(ref(tensor))
-        return tensor
+    def tensors_at(self, node: Node) -> list[Any]:
+        """Pending tensors for what `node` results in; None where a body returned None."""
+        made: list[Tensor | None] = []
+        pending = self.pending
+        for result in ((node.slot, node.aval),) if node.results is None else node.results:
+            if result is None:
+                made.append(None)
+            else:
+                tensor = Tensor(self, *result)
+                pending.append(tensor)
+                made.append(tensor)
+        return made
 
     def _relieve(self) -> None:
         """Run what is pending and begin a new trace, unless a tape records this one."""
@@ -186,7 +189,8 @@ class Trace:
         values = _scalar_inputs(node, scalars)
         for a, slot in fresh.values():
             self._enter(a, slot)
-        return self._advance(node, values)
+        self.inputs.extend(values)
+        return self._advance(node)
 
     def _recordable(self, a: Any) -> Any:
         """`a` as something that has a slot here or can get one: Tensor, Variable or scalar."""
@@ -216,7 +220,7 @@ class Trace:
             node = grow(self.node, key, _read_variable, (variable.trainable,))
         self.node = node
         variable._slot = node.slot
-        self.variables.setdefault(id(variable), (variable, []))[1].append(node.slot)
+        self._add_version(variable, node.slot)
 
     def _enter(self, a: Tensor | Variable, slot: int) -> None:
         """Make the computed value of `a` the input at `slot`."""
@@ -226,11 +230,7 @@ class Trace:
         if self.input_bytes > config._max_pending_bytes:
             self.limit = 0
         if isinstance(a, Variable):
-            known = self.variables.get(id(a))
-            if known is None:
-                self.variables[id(a)] = (a, [slot])
-            else:
-                known[1].append(slot)
+            self._add_version(a, slot)
         else:
             former = a._trace
             if former is not None and former.holders:
@@ -253,6 +253,20 @@ class Trace:
             self.apply(_entered, (tensor,))
             slot = tensor._slot
         return slot
+
+    def _add_version(self, variable: Variable, slot: int) -> None:
+        known = self.variables.get(id(variable))
+        self.variables[id(variable)] = (variable, (slot,) if known is None else (*known[1], slot))
+
+    def slots_of(self, value: Tensor | Variable) -> tuple[int, ...]:
+        """The slots of a tensor or Variable; a Variable has one for each version read, a stranger none."""
+        if value.__class__ is Variable:
+            known = self.variables.get(id(value))
+            return () if known is None else known[1]
+        if value._trace is self:
+            return (value._slot,)
+        slot = self.slot_of(value)
+        return () if slot is None else (slot,)
 
     def enter_variable(self, variable: Variable) -> None:
         """Give `variable` a slot, as if it were read here."""
@@ -278,7 +292,7 @@ class Trace:
 
     def adopt(self, tensor: Tensor) -> None:
         """Compute `tensor`, a handle that has got a pending slot of this trace, at the next flush."""
-        self.pending.append(ref(tensor))
+        self.pending.append(tensor)
 
     # ---- running -----------------------------------------------------------------------------------------------------
 
@@ -290,7 +304,7 @@ class Trace:
         """
         with self._flushing:
             pending, self.pending = self.pending, []
-            alive = [t for r in pending if (t := r()) is not None and t._buffer is None]
+            alive = wanted_among(pending)
             if wanted is not None and wanted._buffer is None and not any(t is wanted for t in alive):
                 alive.append(wanted)  # recorded by its own thread at this very moment
             needed = [t._slot for t in alive]
@@ -345,9 +359,10 @@ class Trace:
     def _commit(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
         for tensor, buffer in zip(alive, buffers, strict=False):
             tensor._buffer = buffer
-        for (variable, _), buffer in zip(self.assigned.values(), buffers[len(alive) :], strict=True):
-            variable._adopt(buffer)
-        self.assigned = {}
+        if self.assigned:
+            for (variable, _), buffer in zip(self.assigned.values(), buffers[len(alive) :], strict=True):
+                variable._adopt(buffer)
+            self.assigned = {}
         if self.holders or self is not active_recorder():
             self.materialized.extend([ref(t) for t in alive])
 
@@ -428,8 +443,8 @@ def _marked(a: Tensor | Variable) -> Marker:
 def _scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
     """The run-time values of the scalar inputs of `node`. An int that does not fit is an error on the user's line."""
     return [
-        dtype.type(scalars[position]).item() if dtype.kind in "iu" else scalars[position]
-        for position, dtype in node.scalars
+        scalars[position] if integer is None else integer.type(scalars[position]).item()
+        for position, integer in node.scalars
     ]
 
 
@@ -456,8 +471,7 @@ def current_trace() -> Trace:
 
 def begin_step() -> Trace:
     """A step boundary: run what is pending, then begin a new trace."""
-    trace = current_trace()
-    trace.flush()
+    current_trace().flush()
     trace = current_trace()
     return trace.supersede() if trace.holders else trace
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Node", "ScalarInput", "Trie", "aval_of", "cut_program", "path_to", "trie"]
 
-ScalarInput = tuple[int, np.dtype[Any]]
-"""Which Python scalar of a call becomes an input slot, and in which dtype."""
+ScalarInput = tuple[int, np.dtype[Any] | None]
+"""Which Python scalar of a call becomes an input slot, and in which dtype if that is one that it need not fit."""
 
 
 _NO_RESULT = Aval((), np.dtype(bool))

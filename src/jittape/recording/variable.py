@@ -223,7 +223,8 @@ class Variable(Operators):
     def _adopt(self, buffer: Buffer) -> None:
         """The assignment has run."""
         self._buffer = buffer
-        self._forget_assignment()
+        self._assigned_in = self._trace = None
+        self._slot = -1
 
     def _forget_assignment(self) -> None:
         """No assignment is pending any more; the next read is a new input."""

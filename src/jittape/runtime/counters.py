@@ -42,8 +42,10 @@ class Counters:
     last: Any = None
 
     def reset(self) -> None:
-        """Count from zero again."""
+        """Count from zero again; what ran last stays known."""
+        last = self.last
         self.__init__()  # type: ignore[misc]
+        self.last = last
 
 
 counters = Counters()

@@ -32,20 +32,28 @@ class PathExecutable:
         number `i` of the slots at hand.
     scalars : frozenset of int
         Input slots whose value is a Python scalar.
+
+    Attributes
+    ----------
+    visits : int
+        Runs so far.
+    ran_compiled : bool
+        Whether the last of them was compiled.
     """
 
-    __slots__ = ("_compiled", "_picks", "program", "scalars", "visits")
+    __slots__ = ("_compiled", "_picks", "program", "ran_compiled", "scalars", "visits")
 
     def __init__(self, program: Program, picks: Sequence[int], scalars: frozenset[int]) -> None:
         self.program = program
         self.scalars = scalars
         self.visits = 0
+        self.ran_compiled = False
         self._picks = tuple(picks)
         self._compiled: Any = None
 
     @property
     def compiled(self) -> Any:
-        """The `CompiledExecutable`, or None while the path has been seen once only."""
+        """The `CompiledExecutable`, or None while all runs were interpreted."""
         return self._compiled
 
     def run(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
@@ -53,9 +61,11 @@ class PathExecutable:
         values = [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks]
         self.visits += 1
         if config.interpret or self.visits == 1:
+            self.ran_compiled = False
             return self._interpret(values)
         if self._compiled is None:
             self._compile()
+        self.ran_compiled = True
         counters.compiled_runs += 1
         results: list[Buffer] = self._compiled.run(values)
         return results

@@ -1,0 +1,336 @@
+"""Optimizers against their published formulas, step by step in double precision; and what may go wrong."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+RNG = np.random.default_rng(3)
+START = [RNG.normal(size=(2, 3)), RNG.normal(size=4), np.float64(0.5)]
+STEPS = [[RNG.normal(size=np.shape(w)) for w in START] for _ in range(6)]
+RATES = [0.1, 0.1, 0.05, 0.2, 0.01, 0.1]
+
+
+def sgd(momentum=0.0, nesterov=False):
+    """Sutskever et al., ICML 2013, equations 1 to 4; one generator for each variable."""
+    w, v = (yield), 0.0
+    while True:
+        gradient, rate = yield w
+        v = momentum * v - rate * gradient
+        w = w + (momentum * v - rate * gradient if nesterov else v)
+
+
+def adam(beta_1=0.9, beta_2=0.999, epsilon=1e-7):
+    """Kingma and Ba, ICLR 2015, end of section 2: algorithm 1 with the order of computation changed."""
+    w, m, v, t = (yield), 0.0, 0.0, 0
+    while True:
+        gradient, rate = yield w
+        t += 1
+        m = beta_1 * m + (1 - beta_1) * gradient
+        v = beta_2 * v + (1 - beta_2) * gradient**2
+        w = w - rate * np.sqrt(1 - beta_2**t) / (1 - beta_1**t) * m / (np.sqrt(v) + epsilon)
+
+
+CASES = {
+    "sgd": (lambda rate: jt.optimizers.SGD(rate), sgd),
+    "momentum": (lambda rate: jt.optimizers.SGD(rate, momentum=0.9), lambda: sgd(0.9)),
+    "nesterov": (lambda rate: jt.optimizers.SGD(rate, 0.8, True), lambda: sgd(0.8, True)),
+    "adam": (lambda rate: jt.optimizers.Adam(rate), adam),
+    "adam of other constants": (
+        lambda rate: jt.optimizers.Adam(rate, 0.5, 0.9, 1e-3),
+        lambda: adam(0.5, 0.9, 1e-3),
+    ),
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    return CASES[request.param]
+
+
+def references(formula):
+    """A formula at work for each variable."""
+    running = [formula() for _ in START]
+    for formula_at_work, w in zip(running, START, strict=True):
+        next(formula_at_work)
+        formula_at_work.send(w)
+    return running
+
+
+# ---- the formulas ----------------------------------------------------------------------------------------------------
+
+
+def test_formulas(case, mode):
+    made, formula = case
+    variables, running = [jt.Variable(w) for w in START], references(formula)
+    optimizer = made(RATES[0])
+    for gradients, rate in zip(STEPS, RATES, strict=True):
+        optimizer.learning_rate = rate
+        optimizer.apply_gradients(zip([jt.constant(g) for g in gradients], variables, strict=True))
+        for variable, reference, gradient in zip(variables, running, gradients, strict=True):
+            assert variable.dtype == jt.float64
+            np.testing.assert_allclose(variable.numpy(), reference.send((gradient, rate)), rtol=1e-13)
+    assert int(optimizer.iterations) == len(STEPS)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "complex128"])
+def test_other_dtypes(case, dtype):
+    made, formula = case
+    variable, running = jt.Variable(START[1], dtype=dtype), references(formula)[1]
+    optimizer = made(0.01)
+    for gradients in STEPS:
+        optimizer.apply_gradients([(jt.constant(gradients[1]), variable)])
+        wanted = running.send((gradients[1], 0.01))
+    assert variable.dtype == dtype
+    tolerance = {"float32": 1e-6, "float16": 2e-2, "complex128": 1e-13}[dtype]
+    np.testing.assert_allclose(variable.numpy(), wanted, rtol=tolerance, atol=tolerance)
+
+
+def test_gradients_of_a_tape(case, mode):
+    """The whole loop, and no look inside it."""
+    made, formula = case
+    w = jt.Variable(START[1])
+    optimizer, running, wanted = made(0.05), references(formula)[1], START[1]
+    for _ in range(5):
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_sum(w**3)
+        optimizer.apply_gradients(zip(tape.gradient(loss, [w]), [w], strict=True))
+        wanted = running.send((3 * wanted**2, 0.05))
+    np.testing.assert_allclose(w.numpy(), wanted, rtol=1e-12)
+
+
+def test_float32_averages_use_the_exact_complement_of_beta():
+    w = jt.Variable(1.0)
+    optimizer = jt.optimizers.Adam(0.1)
+    optimizer.apply_gradients([(1.0, w)])
+    first, second = optimizer.variables[1:]
+    assert first.numpy() == np.float32(0.1)
+    assert second.numpy() == np.float32(0.001)
+
+
+# ---- the learning rate -----------------------------------------------------------------------------------------------
+
+
+def test_another_learning_rate_is_the_same_path(case):
+    made, _ = case
+    w, optimizer = jt.Variable(START[1]), made(0.1)
+
+    def step(rate):
+        optimizer.learning_rate = rate
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_sum(jt.square(w))
+        optimizer.apply_gradients(zip(tape.gradient(loss, [w]), [w], strict=True))
+        return w.numpy()
+
+    for _ in range(3):
+        step(0.1)
+    before = jt.stats()
+    for i in range(5):
+        step(0.1 / (i + 2))
+    after = jt.stats()
+    assert (after.paths_recorded, after.programs, after.trie_nodes) == (
+        before.paths_recorded,
+        before.programs,
+        before.trie_nodes,
+    )
+    assert after.flushes == before.flushes + 5
+
+
+@pytest.mark.parametrize("made", [jt.Variable, jt.constant, np.float32, np.array])
+def test_kinds_of_learning_rates(made):
+    w = jt.Variable([1.0, 2.0])
+    for optimizer in (jt.optimizers.SGD(made(0.5)), jt.optimizers.SGD(made(0.5), momentum=0.9)):
+        w.assign([1.0, 2.0])
+        optimizer.apply_gradients([([1.0, 1.0], w)])
+        assert w.tolist() == [0.5, 1.5]
+        assert w.dtype == jt.float32
+
+
+def test_a_learning_rate_in_a_variable_can_be_assigned():
+    w, rate = jt.Variable(1.0), jt.Variable(0.5)
+    optimizer = jt.optimizers.SGD(rate)
+    optimizer.apply_gradients([(1.0, w)])
+    rate.assign(0.25)
+    optimizer.apply_gradients([(1.0, w)])
+    assert float(w) == 0.25
+
+
+# ---- what is given ---------------------------------------------------------------------------------------------------
+
+
+def test_none_is_left_out_with_a_warning(case):
+    made, _ = case
+    a, b = jt.Variable(1.0, name="a"), jt.Variable(1.0, name="b")
+    optimizer = made(0.1)
+    with pytest.warns(UserWarning, match=r"Gradients do not exist for variables \['b:0'\]") as caught:
+        optimizer.apply_gradients([(jt.constant(1.0), a), (None, b)])
+    assert caught[0].filename == __file__
+    assert float(a) < 1.0
+    assert float(b) == 1.0
+
+
+def test_no_gradient_at_all():
+    a = jt.Variable(1.0, name="a")
+    optimizer = jt.optimizers.SGD(0.1)
+    for pairs in ([(None, a)], []):
+        with pytest.raises(ValueError, match="No gradients provided for any variable"):
+            optimizer.apply_gradients(pairs)
+    assert int(optimizer.iterations) == 0
+
+
+MISTAKES = [
+    (
+        np.ones(3, np.float32),
+        ValueError,
+        r"'b:0' has shape \(3,\), the variable \(2,\).*zip\(gradients, variables\)",
+    ),
+    (1.0, ValueError, r"has shape \(\)"),
+    ([1j, 1j], TypeError, "complex"),
+    ("text", TypeError, "Cannot convert"),
+]
+
+
+@pytest.mark.parametrize(("gradient", "error", "message"), MISTAKES)
+def test_a_gradient_that_does_not_fit_leaves_everything_as_it_was(case, gradient, error, message):
+    made, formula = case
+    a, b = jt.Variable(START[1]), jt.Variable([1.0, 1.0], name="b")
+    optimizer, running = made(0.1), references(formula)[1]
+    with pytest.raises(error, match=message):
+        optimizer.apply_gradients([(STEPS[0][1], a), (gradient, b)])
+    assert int(optimizer.iterations) == 0
+    np.testing.assert_array_equal(a.numpy(), START[1])
+    for gradients in STEPS[:2]:
+        optimizer.apply_gradients([(gradients[1], a)])
+        np.testing.assert_allclose(a.numpy(), running.send((gradients[1], 0.1)), rtol=1e-13)
+
+
+def test_pairs_the_wrong_way_round():
+    w = jt.Variable(1.0)
+    with pytest.raises(
+        TypeError, match=r"got Tensor as the latter; pair them as zip\(gradients, variables\)"
+    ):
+        jt.optimizers.SGD(0.1).apply_gradients([(w, jt.constant(1.0))])
+
+
+def test_integers_cannot_be_trained():
+    n = jt.Variable([1, 2])
+    with pytest.raises(TypeError, match="int32"):
+        jt.optimizers.SGD(0.1).apply_gradients([(jt.constant([1, 1]), n)])
+
+
+def test_the_same_variable_twice(mode):
+    for _ in range(2):
+        w = jt.Variable(1.0)
+        jt.optimizers.SGD(0.25).apply_gradients([(1.0, w), (2.0, w)])
+        assert float(w) == 0.25
+
+
+def test_variables_that_come_later(case):
+    made, formula = case
+    variables, running = [jt.Variable(w) for w in START[:2]], references(formula)
+    optimizer = made(0.1)
+    optimizer.apply_gradients([(STEPS[0][1], variables[1])])
+    np.testing.assert_allclose(variables[1].numpy(), running[1].send((STEPS[0][1], 0.1)), rtol=1e-13)
+    if formula is not adam and len(optimizer.variables) < 3:
+        for i in (0, 1):
+            optimizer.apply_gradients([(STEPS[1][i], variables[i])])
+            np.testing.assert_allclose(variables[i].numpy(), running[i].send((STEPS[1][i], 0.1)), rtol=1e-13)
+
+
+def test_constraints():
+    w = jt.Variable([0.1, 1.0], constraint=lambda v: jt.maximum(v, 0.0))
+    jt.optimizers.SGD(1.0).apply_gradients([([0.5, 0.5], w)])
+    assert w.tolist() == [0.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: jt.optimizers.SGD(momentum=-0.1),
+        lambda: jt.optimizers.SGD(momentum=1.5),
+        lambda: jt.optimizers.Adam(beta_1=1.0),
+        lambda: jt.optimizers.Adam(beta_2=-0.1),
+    ],
+)
+def test_constants_out_of_range(made):
+    with pytest.raises(ValueError, match=r"`(momentum|beta_[12])` must be"):
+        made()
+
+
+def test_a_subclass_needs_an_update():
+    class Mine(jt.optimizers.Optimizer):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Mine must define update_step"):
+        Mine(0.1).apply_gradients([(1.0, jt.Variable(1.0))])
+
+
+def test_an_optimizer_of_ones_own():
+    class Signs(jt.optimizers.Optimizer):
+        def build(self, variables):
+            self.counts = [*getattr(self, "counts", []), *[jt.Variable(0) for _ in variables]]
+
+        def update_step(self, gradient, variable, learning_rate):
+            self.counts[self.position(variable)].assign_add(1)
+            variable.assign_sub(learning_rate * jt.sign(gradient))
+
+    a, b = jt.Variable(1.0), jt.Variable([1.0, -1.0])
+    optimizer = Signs(0.5)
+    optimizer.apply_gradients([(3.0, a)])
+    optimizer.apply_gradients([([-1.0, 2.0], b), (7.0, a)])
+    assert (float(a), b.tolist()) == (0.0, [1.5, -1.5])
+    assert [int(n) for n in optimizer.counts] == [2, 1]
+
+
+# ---- state -----------------------------------------------------------------------------------------------------------
+
+
+def test_state_is_in_variables():
+    a, b = jt.Variable([1.0, 2.0]), jt.Variable(START[0])
+    counts = []
+    for optimizer in (jt.optimizers.SGD(), jt.optimizers.SGD(momentum=0.9), jt.optimizers.Adam()):
+        optimizer.apply_gradients([([1.0, 1.0], a), (START[0], b)])
+        assert all(isinstance(v, jt.Variable) and not v.trainable for v in optimizer.variables)
+        assert optimizer.variables[0] is optimizer.iterations
+        assert all(v.shape in (a.shape, b.shape) for v in optimizer.variables[1:])
+        counts.append(len(optimizer.variables))
+    assert counts == [1, 3, 5]
+
+
+def test_state_is_not_watched(case):
+    made, _ = case
+    w, optimizer = jt.Variable(1.0), made(0.1)
+    with jt.GradientTape() as tape:
+        optimizer.apply_gradients([(w * w, w)])
+    assert [v is w for v in tape.watched_variables()] == [True]
+
+
+@pytest.mark.parametrize("copier", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
+def test_a_copy_goes_on_where_the_original_was(case, copier):
+    made, formula = case
+    variables, running = [jt.Variable(w) for w in START], references(formula)
+    optimizer = made(0.1)
+    optimizer.apply_gradients(zip(STEPS[0], variables, strict=True))
+    copied_optimizer, copied = copier((optimizer, variables))
+    for gradients in (STEPS[1], STEPS[2]):
+        copied_optimizer.apply_gradients(zip(gradients, copied, strict=True))
+    for i, reference in enumerate(running):
+        for gradients in STEPS[:3]:
+            wanted = reference.send((gradients[i], 0.1))
+        np.testing.assert_allclose(copied[i].numpy(), wanted, rtol=1e-13)
+    assert int(copied_optimizer.iterations) == 3
+    assert int(optimizer.iterations) == 1
+
+
+def test_two_optimizers_do_not_share_state():
+    w = jt.Variable(1.0)
+    one, other = jt.optimizers.Adam(0.1), jt.optimizers.Adam(0.1)
+    one.apply_gradients([(1.0, w)])
+    w.assign(1.0)
+    other.apply_gradients([(1.0, w)])
+    assert float(w) == pytest.approx(0.9, rel=1e-5)
