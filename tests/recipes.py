@@ -1,7 +1,7 @@
-"""Random programs as a user writes them, for hypothesis: a recipe is a list of steps that can be followed again and again.
+"""Random programs as a user writes them, for hypothesis: a recipe is a list of steps that can be followed repeatedly.
 
-Start at `recipes`. While a recipe is drawn it is followed with concrete numbers, so that it stays where numbers are tame:
-a step whose result is huge, not finite or too large is left out.
+Start at `recipes`. While a recipe is drawn it is followed with concrete numbers, so that these stay tame: a step whose
+result is huge, not finite or too large is left out.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ SHAPES: tuple[tuple[int, ...], ...] = (
     (2, 1, 3),
     (3, 0),
     (33,),
+    (1300,),
 )
-LARGEST = 600
+LARGEST = 6000
 """Elements of a value at most."""
 TAME = 30.0
 """Numbers are at most so large: sin(1e20) would compare nothing but rounding."""
@@ -134,7 +135,7 @@ def reduction(functions: dict[str, Callable[..., Any]], kinds: str = "f") -> Mak
 
 
 def with_scalar(draw: Draw, values: list[Symbol], i: int) -> Made | None:
-    number = draw(st.sampled_from([2, -1.5, 0.25, 3]))
+    number = draw(st.sampled_from([2, -1.5, 0.25, 3, 1, 0, -0.0]))
     name, function = draw(
         st.sampled_from(
             [
@@ -407,7 +408,8 @@ class _Kitchen:
         except (ValueError, TypeError):  # such as the maximum of nothing
             del self.builder.ops[done:]
             return False
-        if not self._evaluated(self.builder.ops[done:]) or out.aval.size > LARGEST:
+        made = self.builder.ops[done:]
+        if any(self.builder.avals[op.out].size > LARGEST for op in made) or not self._evaluated(made):
             del self.builder.ops[done:]
             return False
         self.values.append(out)

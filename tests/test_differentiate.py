@@ -2,92 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.builder import Builder, Symbol, literal
-from jittape.differentiate import Callback, Path, Reverse, Seen, TapeView, seen
+from jittape.builder import Builder, literal
+from jittape.differentiate import Reverse, Seen, TapeView, seen
 from jittape.errors import NoGradientError, ProgramError
-from jittape.interpret import interpret
-from jittape.primitive import Primitive, active_recorder, recording_with
-from jittape.primitives.broadcast import broadcast
-from jittape.primitives.custom import custom_gradient_op
-from jittape.program import Aval, Program, SourceLine, check
+from jittape.primitive import Primitive, active_recorder, apply, recording_with
+from jittape.program import SourceLine
 from jittape.recording.variable import read_variable_op
+from op_lists import FLOAT, Recording, begun, gradient, result
 
-FLOAT = np.dtype("float64")
 INT = np.dtype("int32")
-
-
-class Recording:
-    """An op list in the making; used as a context it records what user-level functions do."""
-
-    def __init__(self) -> None:
-        self.builder = Builder(0)
-        self.inputs: list[int] = []
-        self.variables: dict[int, bool] = {}
-        self._context: Any = None
-
-    def __enter__(self) -> Recording:
-        self._context = recording_with(self.builder)
-        self._context.__enter__()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self._context.__exit__(None, None, None)
-
-    def input(
-        self, shape: tuple[int, ...] = (), dtype: np.dtype[Any] = FLOAT, trainable: bool | None = None
-    ) -> Symbol:
-        symbol = self.builder.new_slot(Aval(shape, dtype))
-        self.inputs.append(symbol.slot)
-        if trainable is not None:
-            self.variables[symbol.slot] = trainable
-        return symbol
-
-    @property
-    def position(self) -> int:
-        return self.builder.next_slot
-
-    def path(self) -> Path:
-        return Path(tuple(self.inputs), tuple(self.builder.ops), self.builder.avals, self.variables)
-
-    def seen(
-        self, *watched: Symbol, segments: tuple[int, ...] = (0,), accessed: bool = False, at: int = 0
-    ) -> Seen:
-        return seen(self.path(), TapeView(segments, tuple((at, x.slot) for x in watched), accessed))
-
-
-def begun(recording: Recording, target: Symbol, *sources: Symbol) -> tuple[Reverse, Builder]:
-    """The walk from `target` back to `sources`, seeded with ones, and the builder for what it appends."""
-    path = recording.path()
-    tracked = seen(path, TapeView((0,), tuple((0, x.slot) for x in sources), False))
-    reverse = Reverse.between(path, tracked, [target.slot], [x.slot for x in sources])
-    builder = Builder(recording.position)
-    with recording_with(builder):
-        ones = broadcast(literal(1, target.dtype), target.shape)
-    reverse.seed(builder, target.slot, ones)
-    return reverse, builder
-
-
-def result(
-    recording: Recording, reverse: Reverse, builder: Builder, source: Symbol, values: Sequence[Any]
-) -> Any:
-    """The gradient with respect to `source`, evaluated."""
-    ops = (*recording.builder.ops, *builder.ops)
-    avals = {**recording.builder.avals, **builder.avals}
-    program = check(Program(tuple(recording.inputs), ops, (reverse.cotangents[source.slot].slot,), avals))
-    return interpret(program, values)[0]
-
-
-def gradient(recording: Recording, target: Symbol, source: Symbol, *values: Any) -> Any:
-    reverse, builder = begun(recording, target, source)
-    assert reverse.run(builder) is None
-    return result(recording, reverse, builder, source, values)
 
 
 def step_names(reverse: Reverse) -> list[str]:
@@ -465,196 +394,12 @@ def test_a_rule_may_say_that_there_is_nothing():
     assert x.slot not in reverse.cotangents
 
 
-# ---- Python functions as gradients -----------------------------------------------------------------------------------
-
-
-def called_with(r: Recording, results: Sequence[Symbol], *operands: Symbol) -> tuple[Symbol, ...]:
-    """The results of a function of `operands` that has a gradient of its own."""
-    count = len(results)
-    made = [custom_gradient_op.bind(y, *operands, index=i, count=count) for i, y in enumerate(results)]
-    return tuple(made)
-
-
-def two_results() -> tuple[Recording, Symbol, Symbol, tuple[Symbol, ...]]:
-    r = Recording()
-    with r:
-        x, y = r.input(), r.input()
-        made = called_with(r, (jt.sin(x), jt.multiply(x, y)), jt.exp(x), y)
-    return r, x, y, made
-
-
-def test_the_walk_stops_where_a_python_function_is_needed():
-    r, x, y, (a, b) = two_results()
-    with r:
-        z = jt.add(jt.multiply(a, 2.0), b)
-    reverse, builder = begun(r, z, x, y)
-    callback = reverse.run(builder)
-    assert isinstance(callback, Callback)
-    assert callback.slots == (a.slot, b.slot)
-    assert callback.op.out == b.slot
-    assert None not in callback.cotangents
-    given = [literal_in(builder, 10.0), literal_in(builder, 100.0)]
-    reverse.supply(builder, callback.op, given)
-    # Once for both results: the walk runs on to the end.
-    assert reverse.run(builder) is None
-    assert result(r, reverse, builder, y, [0.0, 1.0]) == 100.0
-    # Behind the operand the walk goes on: exp(0) = 1 times 10. What the function did inside does not count.
-    assert result(r, reverse, builder, x, [0.0, 1.0]) == 10.0
-
-
-def literal_in(builder: Builder, value: float) -> Symbol:
-    with recording_with(builder):
-        return literal(value, FLOAT)
-
-
-@pytest.mark.parametrize("used", [0, 1])
-def test_a_result_that_nobody_used_has_no_cotangent(used: int):
-    r, x, y, made = two_results()
-    with r:
-        z = jt.exp(made[used])
-    reverse, builder = begun(r, z, x, y)
-    callback = reverse.run(builder)
-    assert callback is not None
-    assert [c is None for c in callback.cotangents] == [i != used for i in range(2)]
-
-
-def test_a_python_function_may_say_that_there_is_nothing():
-    r, x, y, (a, b) = two_results()
-    with r:
-        z = jt.add(a, b)
-    reverse, builder = begun(r, z, x, y)
-    callback = reverse.run(builder)
-    assert callback is not None
-    reverse.supply(builder, callback.op, [None, literal_in(builder, 3.0)])
-    assert reverse.run(builder) is None
-    assert x.slot not in reverse.cotangents
-    assert result(r, reverse, builder, y, [0.0, 1.0]) == 3.0
-
-
-def test_what_a_python_function_gives_for_other_operands_is_dropped():
-    r, x, y, (a, b) = two_results()
-    with r:
-        z = jt.add(a, b)
-    path = r.path()
-    reverse = Reverse.between(path, r.seen(x, y), [z.slot], [y.slot])
-    builder = Builder(r.position)
-    reverse.seed(builder, z.slot, literal_in(builder, 1.0))
-    callback = reverse.run(builder)
-    assert callback is not None
-    reverse.supply(builder, callback.op, [literal_in(builder, 10.0), literal_in(builder, 3.0)])
-    assert reverse.run(builder) is None
-    assert x.slot not in reverse.cotangents
-    assert callback.op.args[1] not in reverse.cotangents
-    assert result(r, reverse, builder, y, [0.0, 1.0]) == 3.0
-
-
-def test_calls_in_a_chain_are_asked_last_first():
-    with Recording() as r:
-        x = r.input()
-        (a,) = called_with(r, (jt.sin(x),), x)
-        (b,) = called_with(r, (jt.sin(a),), a)
-    reverse, builder = begun(r, b, x)
-    first = reverse.run(builder)
-    assert first is not None
-    assert first.slots == (b.slot,)
-    reverse.supply(builder, first.op, [literal_in(builder, 7.0)])
-    second = reverse.run(builder)
-    assert second is not None
-    assert second.slots == (a.slot,)
-    assert second.cotangents[0] is reverse.cotangents[a.slot]
-    reverse.supply(builder, second.op, [second.cotangents[0]])
-    assert reverse.run(builder) is None
-    assert result(r, reverse, builder, x, [0.0]) == 7.0
-
-
-def test_a_copy_of_the_walk_goes_its_own_way():
-    # The walk that waits is kept for every time the gradient is asked for, so going on must not touch it.
-    r, x, y, (a, b) = two_results()
-    with r:
-        z = jt.add(a, b)
-    waiting, builder = begun(r, z, x, y)
-    callback = waiting.run(builder)
-    assert callback is not None
-    cotangents = dict(waiting.cotangents)
-    for factor in (1.0, 2.0):
-        going, own = waiting.copy(), Builder(builder.next_slot)
-        going.supply(own, callback.op, [literal_in(own, factor)] * 2)
-        assert going.run(own) is None
-        own.ops = builder.ops + own.ops
-        own.avals = builder.avals | own.avals
-        assert result(r, going, own, y, [0.0, 1.0]) == factor
-    assert waiting.cotangents == cotangents
-    assert y.slot not in waiting.cotangents
-
-
-def test_the_primal_of_a_call_gets_nothing():
-    r, x, y, made = two_results()
-    edges = r.seen(x, y).edges
-    assert {edges[m.slot] for m in made} == {(1, 2)}
-
-
-# ---- with tapes ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("mode")
-def test_a_custom_gradient_with_several_results_and_arguments():
-    asked: list[tuple[float, ...]] = []
-
-    @jt.custom_gradient
-    def polar(x: Any, y: Any) -> Any:
-        def grad(gx: Any, gy: Any) -> Any:
-            asked.append((float(gx), float(gy)))
-            return 10 * gx, 100 * gy
-
-        return (x + y, x * y), grad
-
-    x, y = jt.Variable(2.0), jt.Variable(3.0)
-    for weight in (1.0, 2.0, 3.0):
-        with jt.GradientTape() as tape:
-            total, product = polar(x * 1.0, y)
-            target = weight * total + product * product
-        dx, dy = tape.gradient(target, [x, y])
-        assert (float(dx), float(dy)) == (10 * weight, 100 * 12)
-    assert asked == [(weight, 12.0) for weight in (1.0, 2.0, 3.0)]
-
-
-@pytest.mark.usefixtures("mode")
-def test_a_custom_gradient_is_asked_again_with_zeros_for_what_is_not_used():
-    asked: list[list[float]] = []
-
-    @jt.custom_gradient
-    def pair(x: Any) -> Any:
-        return (x * 2.0, x * 3.0), lambda *upstream: asked.append([float(u) for u in upstream]) or upstream[1]
-
-    x = jt.Variable(1.0)
-    for _ in range(3):
-        with jt.GradientTape() as tape:
-            _, second = pair(x)
-        assert float(tape.gradient(second, x)) == 1.0
-    assert asked == [[0.0, 1.0]] * 3
-
-
-@pytest.mark.usefixtures("mode")
-def test_second_order_through_a_custom_gradient():
-    @jt.custom_gradient
-    def cube(x: Any) -> Any:
-        return x * x * x, lambda g: g * 3.0 * x * x
-
-    x = jt.Variable(2.0)
-    for _ in range(3):
-        with jt.GradientTape() as outer:
-            with jt.GradientTape() as inner:
-                y = cube(x)
-            first = inner.gradient(y, x)
-        assert (float(first), float(outer.gradient(first, x))) == (12.0, 12.0)
-
-
 def test_an_op_without_rule_leaves_the_tape_usable():
     x = jt.Variable(2.0)
     with jt.GradientTape(persistent=True) as tape:
         y = x * x
-        z = jt.primitive.apply(unwritten, (y,))
-    with pytest.raises(jt.NoGradientError, match="unwritten, recorded at .*test_differentiate.py:"):
+        z = apply(unwritten, (y,))
+    with pytest.raises(jt.NoGradientError, match=r"unwritten, recorded at .*test_differentiate\.py:"):
         tape.gradient(z, x)
     assert float(tape.gradient(y, x)) == 4.0
     assert float(z) == 4.0

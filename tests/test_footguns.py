@@ -261,6 +261,16 @@ def test_assignments_that_nobody_looks_at_are_in_order():
     assert (float(v), float(w)) == (31.0, 2 + 6 + 14 + 30)
 
 
+def test_a_later_assignment_wins_over_one_that_is_pending():
+    v, w = jt.Variable(1.0), jt.Variable(1.0)
+    for _ in range(3):
+        v.assign(w * 2.0)
+        v.assign(5.0)
+        w.assign_add(1.0)
+        float(w)
+        assert float(v) == 5.0
+
+
 def test_tensors_leak_from_tape_to_tape_as_constants():
     v = jt.Variable(3.0)
     with jt.GradientTape() as first:

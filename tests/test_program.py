@@ -195,9 +195,9 @@ def test_dead_code_in_a_chain_goes_as_a_whole():
 
 
 def test_what_an_output_repeats_is_not_dead():
-    program = dead_code_removed(replace(sample(), outputs=(3, 3, 0)))
-    assert [op.out for op in program.ops] == [2, 3]
-    assert program.outputs == (3, 3, 0)
+    program = dead_code_removed(replace(sample(), outputs=(3, 3, 0, 4)))
+    assert [op.out for op in program.ops] == [2, 3, 4]
+    assert program.outputs == (3, 3, 0, 4)
 
 
 @pytest.mark.parametrize(("keep", "inputs"), [(True, (0, 1)), (False, (0,))])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.runtime.counters import counters
 
 REAL = ["float16", "float32", "float64"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -157,6 +158,34 @@ def test_a_python_int_that_does_not_fit():
         with pytest.raises(OverflowError):
             t + number
     np.testing.assert_array_equal((t + 255).numpy(), [0, 0])
+
+
+EDGES = [
+    ("float16", 1e10),
+    ("float32", -1e300),
+    ("float32", np.nan),
+    ("float32", 2**100),
+    ("float64", np.inf),
+    ("float64", -0.0),
+    ("int64", -(2**63)),
+    ("uint64", 2**64 - 1),
+    ("int8", 127),
+    ("int32", 2.5),
+    ("complex64", complex(1, np.inf)),
+    ("bool", True),
+]
+
+
+@pytest.mark.parametrize(("dtype", "scalar"), EDGES)
+def test_python_scalars_at_the_edges(mode, dtype, scalar):
+    a = np.array([1, 0, 1], dtype)
+    for _ in range(3):
+        with np.errstate(all="ignore"):
+            wanted = [a + scalar, scalar * a, a == scalar]
+        t = jt.constant(a)
+        for got, array in zip([t + scalar, scalar * t, t == scalar], wanted, strict=True):
+            assert got.dtype == array.dtype
+            np.testing.assert_array_equal(got.numpy(), array)
 
 
 def test_in_place_operators_make_another_tensor():
@@ -466,6 +495,35 @@ def test_writing_is_differentiable(mode):
         assert tape.gradient(y, x).tolist() == [8.0, 0.0, 24.0]
         assert float(tape.gradient(y, w)) == 2 * 25.0 * 10.0
         assert tape.gradient(before, x).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_writing_a_list_of_tensors():
+    x = jt.Variable(3.0)
+    with jt.GradientTape() as tape:
+        t = jt.zeros([2, 2])
+        t[0] = [x * x, 1.0]
+        t[:, 1] = (x, x)
+        y = jt.reduce_sum(t)
+    assert t.tolist() == [[9.0, 3.0], [0.0, 3.0]]
+    assert float(tape.gradient(y, x)) == 8.0
+    exact = jt.zeros([2], "float64")
+    exact[:] = [0.1, 0.2]
+    assert exact.tolist() == [0.1, 0.2]
+
+
+def test_a_handle_written_to_again_and_again_is_computed_once(mode):
+    for _ in range(3):
+        t = jt.zeros([5])
+        for i in range(5):
+            t[i] = i
+        assert t.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+        forgotten = jt.zeros([5])
+        for i in range(5):
+            forgotten[i] = i
+        del forgotten
+        u = jt.constant(1.0) + 1.0
+        assert float(u) == 2.0
+        assert len(counters.last.program.outputs) == 1
 
 
 def test_the_handle_is_a_source_by_its_new_value():

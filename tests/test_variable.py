@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import sys
 import threading
 import weakref
 
@@ -153,6 +154,16 @@ def test_one_tensor_in_two_variables(mode):
         b.assign(t)
         a.assign_add([10.0])
         assert (a.tolist(), b.tolist(), t.tolist()) == ([i + 11.0], [i + 1.0], [i + 1.0])
+
+
+def test_a_number_after_what_is_pending(mode):
+    for _ in range(3):
+        v, w = jt.Variable(1.0), jt.Variable(1.0)
+        v.assign_add(w * 3.0)
+        v.assign(7.0)
+        w.assign_add(1.0)
+        assert float(w) == 2.0
+        assert float(v) == 7.0
 
 
 def test_many_assignments_without_a_look():
@@ -456,7 +467,7 @@ def test_scattering_out_of_range(v, mode):
 
 def test_unhashable(v):
     with pytest.raises(TypeError, match=r"Variable is unhashable. Instead, use variable.ref\(\) as the key."):
-        {v: 1}
+        hash(v)
     other = jt.Variable([1.0, 2.0, 3.0])
     known = {v.ref(): "v", other.ref(): "other"}
     assert known[v.ref()] == "v"
@@ -550,6 +561,26 @@ def test_threads_with_variables_of_their_own(mode):
 
     for w in run_in_threads(work, 4):
         assert w == pytest.approx(3.0, abs=1e-4)
+
+
+def test_threads_that_share_variables(mode):
+    shared = [jt.Variable(i + 1.0) for i in range(4)]
+
+    def work(i):
+        a, b, c, d = shared
+        for _ in range(60):
+            with jt.GradientTape() as tape:
+                y = a * b + c * d * float(i)
+            gradients = tape.gradient(y, shared)
+            assert float(y) == 2.0 + 12.0 * i
+            assert [float(g) for g in gradients] == [2.0, 1.0, 4.0 * i, 3.0 * i]
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        run_in_threads(work, 3)
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_a_variable_assigned_in_another_thread(v, mode):

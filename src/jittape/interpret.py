@@ -27,9 +27,11 @@ def interpret(program: Program, inputs: Sequence[Any]) -> list[np.ndarray[Any, A
     list of ndarray
         One for every output slot, of the shape and dtype that the program says. They may share memory with the inputs.
     """
-    values = {
-        slot: np.asarray(value, program.avals[slot].dtype) for slot, value in zip(program.inputs, inputs, strict=True)
-    }
+    with np.errstate(all="ignore"):
+        values = {
+            slot: np.asarray(value, program.avals[slot].dtype)
+            for slot, value in zip(program.inputs, inputs, strict=True)
+        }
     last_use = _last_uses(program)
     for position, op in enumerate(program.ops):
         values[op.out] = run_op(program, op, [values[slot] for slot in op.args])

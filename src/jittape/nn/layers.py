@@ -158,13 +158,15 @@ class Sequential(Module):
         """The last layer's result; `training` is passed on to the Modules that take it."""
         x = inputs
         for layer in self.layers:
-            passes_on = isinstance(layer, Module) and _takes_training(type(layer))
-            x = layer(x, training=training) if passes_on else layer(x)
+            kind: Any = type(layer)
+            x = layer(x, training=training) if _takes_training(kind) else layer(x)
         return x if isinstance(x, Tensor) else convert_to_tensor(x)
 
 
 @cache
-def _takes_training(kind: type[Module]) -> bool:
-    """Whether instances of `kind` are called with ``training=``."""
+def _takes_training(kind: Any) -> bool:
+    """Whether `kind` is a class of Modules that are called with ``training=``."""
+    if not issubclass(kind, Module):
+        return False
     parameters = inspect.signature(kind.__call__).parameters.values()
     return any(p.name == "training" or p.kind is p.VAR_KEYWORD for p in parameters)

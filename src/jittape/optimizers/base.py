@@ -103,12 +103,9 @@ class Optimizer:
     def _locate(self) -> None:
         self._positions = {id(v): i for i, v in enumerate(self._known)}
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_positions"}
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._locate()
+        self._locate()  # copies of Variables have identities of their own
 
 
 def zeros_like_each(variables: Sequence[Variable], name: str) -> list[Variable]:

@@ -23,9 +23,8 @@ __all__ = ["clip_by_global_norm", "clip_by_norm", "global_norm"]
 def _clip_by_norm(t: Any, clip_norm: Any, axes: Any) -> Any:
     t = floating(t)
     squares = _squares(t, axes, True)
-    nonzero = greater(squares, 0)
     # The root of 0 has no derivative; where the norm is 0 there is nothing to clip.
-    length = where(nonzero, sqrt(where(nonzero, squares, 1)), squares)
+    length = where(greater(squares, 0), sqrt(squares), 0)
     limit = cast_to(clip_norm, length.dtype)
     return multiply(t, cast_to(divide(limit, maximum(length, limit)), t.dtype))
 

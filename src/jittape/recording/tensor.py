@@ -83,8 +83,9 @@ class Tensor(Operators):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         updated = index.setitem(self, key, stacked(value) if holds_tensors(value) else value)
+        known = self._buffer is None and self._trace is updated._trace  # it is among the trace's pending ones
         self._trace, self._slot, self._buffer = updated._trace, updated._slot, updated._buffer
-        if self._buffer is None:
+        if self._buffer is None and not known:
             self._trace.adopt(self)
 
     def assign(self, value: Any) -> Any:
