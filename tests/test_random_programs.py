@@ -15,7 +15,8 @@ from jittape.primitive import Call, Map, Reduce
 from jittape.program import Program
 from jittape.simplify import simplify
 from programs import gradient_program, program_of
-from recipes import CASTS, KINKED, OTHER_DTYPES, SMOOTH, Recipe, recipes
+from recipe_steps import CASTS, KINKED, OTHER_DTYPES, SMOOTH
+from recipes import Recipe, recipes
 
 Array = np.ndarray[Any, Any]
 

@@ -206,7 +206,9 @@ class Reverse:
         if part.dtype.kind == "c" and operand.dtype.kind != "c":
             part = real_op.bind(part)
         if part.aval != operand.aval:
-            raise ProgramError(f"the gradient rule of {op.primitive.name} gave {part.aval} for {operand.aval}")
+            raise ProgramError(
+                f"the gradient rule of {op.primitive.name} gave {part.aval} for {operand.aval}"
+            )
         fitted: Symbol = part
         return fitted
 

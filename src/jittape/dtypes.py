@@ -28,8 +28,23 @@ uint32 = np.dtype("uint32")
 uint64 = np.dtype("uint64")
 bool_ = np.dtype("bool")
 
-SUPPORTED = frozenset(
-    (float16, float32, float64, complex64, complex128, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool_)
+SUPPORTED: frozenset[np.dtype[Any]] = frozenset(
+    (
+        float16,
+        float32,
+        float64,
+        complex64,
+        complex128,
+        int8,
+        int16,
+        int32,
+        int64,
+        uint8,
+        uint16,
+        uint32,
+        uint64,
+        bool_,
+    )
 )
 WEAK_EXAMPLES: dict[type, Any] = {bool: False, int: 0, float: 0.0, complex: 0j}
 """Python scalar types that promote weakly, each with the example that `numpy.result_type` is shown."""

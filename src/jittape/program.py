@@ -138,7 +138,8 @@ def check(program: Program) -> Program:
     for position, op in enumerate(program.ops):
         problem = _problem(program, op, defined)
         if problem is not None:
-            raise ProgramError(f"op {position} ({op.primitive.name}) {problem}\n{_neighbors(program, position)}")
+            where = _neighbors(program, position)
+            raise ProgramError(f"op {position} ({op.primitive.name}) {problem}\n{where}")
         defined.add(op.out)
     for slot in program.outputs:
         if slot not in defined:
@@ -187,4 +188,5 @@ def listing(program: Program, note: Callable[[Op], str] | None = None) -> str:
 def _op_text(program: Program, op: Op) -> str:
     operands = [f"%{slot}" for slot in op.args]
     params = [f"{name}={value if isinstance(value, np.dtype) else repr(value)}" for name, value in op.params]
-    return f"%{op.out}: {program.avals.get(op.out, '?')} = {op.primitive.name}({', '.join(operands + params)})"
+    aval = program.avals.get(op.out, "?")
+    return f"%{op.out}: {aval} = {op.primitive.name}({', '.join(operands + params)})"

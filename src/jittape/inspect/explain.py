@@ -141,9 +141,10 @@ def _explained(executable: PathExecutable) -> Explanation:
     for step in compiled.steps:
         kernel = step.kernel
         read, written = _traffic(program, step.ops)
+        name = f"NumPy step {step.ops[0].primitive.name}" if kernel is None else f"kernel {kernel.name}"
         steps.append(
             StepExplanation(
-                title=f"NumPy step {step.ops[0].primitive.name}" if kernel is None else f"kernel {kernel.name}",
+                title=name,
                 found=None if kernel is None else found[kernel.name],
                 loops=0 if kernel is None else kernel.loops,
                 ops=step.ops,
@@ -160,8 +161,9 @@ def _traffic(program: Program, ops: Sequence[Op]) -> tuple[int, int]:
     """Bytes of the arrays that come into a group of ops, and of those that leave it."""
     inside = {op.out for op in ops}
     incoming = {slot for op in ops for slot in op.args} - inside
-    outside_uses = {slot for op in program.ops if op.out not in inside for slot in op.args} | set(program.outputs)
-    return _nbytes(program, incoming), _nbytes(program, inside & outside_uses)
+    wanted = {slot for op in program.ops if op.out not in inside for slot in op.args}
+    wanted.update(program.outputs)
+    return _nbytes(program, incoming), _nbytes(program, inside & wanted)
 
 
 def _nbytes(program: Program, slots: Iterable[int]) -> int:

@@ -9,7 +9,6 @@ from typing import Any
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, divide, multiply, subtract
 from jittape.primitives.broadcast import cast_to, conj, promote, real_op, settle
-from jittape.primitives.compare import greater, where
 from jittape.primitives.custom import identity
 from jittape.primitives.elementwise import sqrt
 from jittape.primitives.reduce import Axis, axis_key, reduce_sum
@@ -22,9 +21,7 @@ __all__ = ["clip_by_global_norm", "clip_by_norm", "global_norm"]
 
 def _clip_by_norm(t: Any, clip_norm: Any, axes: Any) -> Any:
     t = floating(t)
-    squares = _squares(t, axes, True)
-    # The root of 0 has no derivative; where the norm is 0 there is nothing to clip.
-    length = where(greater(squares, 0), sqrt(squares), 0)
+    length = sqrt(_squares(t, axes, True))
     limit = cast_to(clip_norm, length.dtype)
     return multiply(t, cast_to(divide(limit, maximum(length, limit)), t.dtype))
 

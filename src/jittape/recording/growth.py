@@ -13,11 +13,12 @@ import numpy as np
 
 from jittape.builder import Builder, Symbol, WeakScalar
 from jittape.primitive import recording_with
+from jittape.primitives.custom import identity_op
 from jittape.program import Aval
 from jittape.recording.source import user_line
 from jittape.recording.trie import Node, ScalarInput, aval_of, trie
 
-__all__ = ["Marker", "attach", "grow", "marker_for"]
+__all__ = ["Marker", "attach", "entered", "grow", "marker_for"]
 
 
 class Marker:
@@ -76,14 +77,30 @@ def grow(parent: Node, key: tuple[Any, ...], body: Callable[..., Any], static: t
             handles.append(scalars.handle(part))
     with recording_with(builder):
         result = body(*handles, *static)
-        if isinstance(result, (tuple, list)):
-            node.results = _settled(result)
-        else:
-            ((node.slot, node.aval),) = _settled((result,))
+        results: Sequence[Any] = result if isinstance(result, (tuple, list)) else (result,)
+        if body is not entered:
+            results = _separate(results, builder)
+    settled = tuple([None if r is None else (r.slot, r.aval) for r in results])
+    if isinstance(result, (tuple, list)):
+        node.results = settled
+    elif settled[0] is not None:
+        node.slot, node.aval = settled[0]
     arrays = [(s.slot, s.aval, t) for s, t in zip(entering, trainable, strict=True)]
     node.inputs = (*arrays, *((slot, aval, None) for slot, aval in scalars.inputs))
     node.scalars = tuple(scalars.wanted)
     return attach(parent, key, node, builder)
+
+
+def entered(x: Any) -> Any:
+    """The body of a call that does nothing but give its operand a slot."""
+    return x
+
+
+def _separate(results: Sequence[Any], builder: Builder) -> list[Any]:
+    """The results of a body, each a value of its own: a reshape to the same shape is a tensor beside its operand."""
+    settled = [r.default() if isinstance(r, WeakScalar) else r for r in results]
+    made = {op.out for op in builder.ops}
+    return [r if r is None or r.slot in made else identity_op.bind(r) for r in settled]
 
 
 def attach(parent: Node, key: tuple[Any, ...], node: Node, builder: Builder) -> Node:
@@ -123,9 +140,3 @@ class _ScalarInputs:
             return symbol
 
         return WeakScalar(part, resolve) if isinstance(part, type) else resolve(part)
-
-
-def _settled(results: Sequence[Any]) -> tuple[Any, ...]:
-    """(slot, aval) of each handle that a body returned; None stays None."""
-    settled = [r.default() if isinstance(r, WeakScalar) else r for r in results]
-    return tuple([None if r is None else (r.slot, r.aval) for r in settled])

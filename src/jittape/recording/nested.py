@@ -1,6 +1,6 @@
 """Nested structures of tensors: lists, tuples and dicts of them; optree takes them apart.
 
-The shapes of argument that every training loop uses, one tensor or a flat list of them, are taken apart here without it.
+What every training loop gives, one tensor or a flat list of them, is taken apart here without it.
 """
 
 from __future__ import annotations

@@ -82,7 +82,9 @@ def _seed(builder: Builder, path: Path, slot: int, seed: int | None) -> Symbol:
     return ones
 
 
-def _run_on(trace: Trace, key: tuple[Any, ...], reverse: Reverse, builder: Builder, sources: tuple[Slots, ...]) -> Node:
+def _run_on(
+    trace: Trace, key: tuple[Any, ...], reverse: Reverse, builder: Builder, sources: tuple[Slots, ...]
+) -> Node:
     """Walk on and put what the walk appended into the trie as the child for `key`."""
     node = Node(trace.node)
     node.source = builder.source

@@ -156,8 +156,8 @@ class Span:
         if self.trace is not None:
             node, variables, view = self.trace.node, self.trace.variables, self.view(self.trace)
         elif self._past is not None:
-            node, variables, *recorded = self._past
-            view = self._view_of(variables, *recorded)
+            node, variables, segments, watches, watched_variables = self._past
+            view = self._view_of(variables, segments, watches, watched_variables)
         else:
             return ()
         explicit = {slot for _, slot in view.watches}
@@ -196,5 +196,8 @@ class Span:
                 trace.enter_variable(target)
             target_slots += slots_of(target)[-1:]
         return Asked(
-            tuple(target_slots), tuple([slots_of(source) for source in sources]), self.view(trace), tuple(sources)
+            tuple(target_slots),
+            tuple([slots_of(source) for source in sources]),
+            self.view(trace),
+            tuple(sources),
         )

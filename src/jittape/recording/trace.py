@@ -19,9 +19,8 @@ import numpy as np
 from jittape.config import config
 from jittape.dtypes import as_dtype
 from jittape.primitive import Primitive, active_recorder, replace_recorder, set_default_recorder
-from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.growth import Marker, grow, marker_for
+from jittape.recording.growth import Marker, entered, grow, marker_for
 from jittape.recording.liveness import wanted_among
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import Node, cut_program, path_to, trie
@@ -48,8 +47,8 @@ class Trace:
     pending : list of Tensor
         Results that are not computed yet; those that nobody else refers to at the flush never are.
     entered : dict
-        The slots of the tensors that have come in or gone on to another trace, by identity, and the values that they had:
-        a tensor that was written to since is another one.
+        The slots of the tensors that have come in or gone on to another trace, by identity, and the values that they
+        had: a tensor that was written to since is another one.
     variables : dict
         The Variables read, by identity, each with its slots, one a version.
     callbacks : dict
@@ -250,7 +249,7 @@ class Trace:
         """The slot of `tensor`, which comes in as an input if it is not in the trace yet."""
         slot = self.slot_of(tensor)
         if slot is None:
-            self.apply(_entered, (tensor,))
+            self.apply(entered, (tensor,))
             slot = tensor._slot
         return slot
 
@@ -265,12 +264,12 @@ class Trace:
             return () if known is None else known[1]
         if value._trace is self:
             return (value._slot,)
-        slot = self.slot_of(value)
+        slot = self.slot_of(value)  # type: ignore[arg-type]
         return () if slot is None else (slot,)
 
     def enter_variable(self, variable: Variable) -> None:
         """Give `variable` a slot, as if it were read here."""
-        self.apply(_entered, (variable,))
+        self.apply(entered, (variable,))
 
     def nbytes(self) -> int:
         """Bytes of the inputs, and of computed results that somebody still holds."""
@@ -299,8 +298,8 @@ class Trace:
     def flush(self, wanted: Tensor | None = None) -> None:
         """Compute every pending tensor that is still alive, `wanted` too, and the new values of assigned Variables.
 
-        Nothing is changed before all values are there. If an op fails, the values that do not depend on it are kept, those
-        that do raise the same error when looked at, Variables keep the value they had, and the error is raised.
+        Nothing is changed before all values are there. If an op fails, the values that do not depend on it are kept,
+        those that do raise the same error when looked at, Variables keep the value they had, and the error is raised.
         """
         with self._flushing:
             pending, self.pending = self.pending, []
@@ -325,7 +324,8 @@ class Trace:
     def _at_hand(self) -> list[Tensor]:
         """Computed results that need not be computed again, one for each slot.
 
-        A handle may have moved on: to another trace that it came into, or to the value that was written to a part of it.
+        A handle may have moved on: to another trace that it came into, or to the value that was written to a part of
+        it.
         """
         held = [t for r in self.materialized if (t := r()) is not None]
         return list({t._slot: t for t in held if t._trace is self and t._buffer is not None}.values())
@@ -346,9 +346,13 @@ class Trace:
     def _new_executable(self, key: tuple[tuple[int, ...], tuple[int, ...]]) -> PathExecutable:
         path = path_to(self.node)
         program = cut_program(path, *key)
-        picks = {slot: i for i, slot in enumerate(path.inputs)} | {slot: -1 - i for i, slot in enumerate(key[1])}
+        picks = {slot: i for i, slot in enumerate(path.inputs)} | {
+            slot: -1 - i for i, slot in enumerate(key[1])
+        }
         scalars = frozenset(
-            slot for i, slot in enumerate(path.inputs) if self.inputs[i].__class__ is not Buffer and slot not in key[1]
+            slot
+            for i, slot in enumerate(path.inputs)
+            if self.inputs[i].__class__ is not Buffer and slot not in key[1]
         )
         executable = PathExecutable(program, [picks[slot] for slot in program.inputs], scalars)
         variants = self.node.executables
@@ -455,10 +459,6 @@ def _bound(*arguments: Any) -> Any:
 
 def _read_variable(value: Any, trainable: bool) -> Any:
     return read_variable_op.bind(value, trainable=trainable)
-
-
-def _entered(x: Any) -> Any:
-    return x
 
 
 def current_trace() -> Trace:

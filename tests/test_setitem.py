@@ -1,0 +1,173 @@
+"""Writing to a part of a tensor: values, gradients, no aliasing."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.runtime.counters import counters
+
+
+def test_writing_to_a_part(mode):
+    for _ in range(2):
+        t = jt.constant(np.arange(6.0).reshape(2, 3)) * 1.0
+        a = np.arange(6.0).reshape(2, 3)
+        keys = [(0, 0), (slice(None), 1), -1, (0, [2, 0]), a > 3, ..., (None, 1, 2)]
+        for number, key in enumerate(keys):
+            t[key] = number + 0.5
+            a[key] = number + 0.5
+            np.testing.assert_array_equal(t.numpy(), a)
+        t[0] += 1.0
+        t[:, 0] *= [2.0, 3.0]
+        a[0] += 1.0
+        a[:, 0] *= [2.0, 3.0]
+        np.testing.assert_array_equal(t.numpy(), a)
+
+
+def test_writing_is_differentiable(mode):
+    for _ in range(2):
+        x, w = jt.constant([1.0, 2.0, 3.0]), jt.Variable(5.0)
+        with jt.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            t = x * 2.0
+            before = jt.reduce_sum(t)
+            t[1] = w * w
+            y = jt.reduce_sum(t * t)
+        assert t.tolist() == [2.0, 25.0, 6.0]
+        assert tape.gradient(y, x).tolist() == [8.0, 0.0, 24.0]
+        assert float(tape.gradient(y, w)) == 2 * 25.0 * 10.0
+        assert tape.gradient(before, x).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_writing_a_list_of_tensors():
+    x = jt.Variable(3.0)
+    with jt.GradientTape() as tape:
+        t = jt.zeros([2, 2])
+        t[0] = [x * x, 1.0]
+        t[:, 1] = (x, x)
+        y = jt.reduce_sum(t)
+    assert t.tolist() == [[9.0, 3.0], [0.0, 3.0]]
+    assert float(tape.gradient(y, x)) == 8.0
+    exact = jt.zeros([2], "float64")
+    exact[:] = [0.1, 0.2]
+    assert exact.tolist() == [0.1, 0.2]
+
+
+def test_a_handle_written_to_again_and_again_is_computed_once(mode):
+    for _ in range(3):
+        t = jt.zeros([5])
+        for i in range(5):
+            t[i] = i
+        assert t.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+        forgotten = jt.zeros([5])
+        for i in range(5):
+            forgotten[i] = i
+        del forgotten
+        u = jt.constant(1.0) + 1.0
+        assert float(u) == 2.0
+        assert len(counters.last.program.outputs) == 1
+
+
+def test_the_handle_is_a_source_by_its_new_value():
+    t = jt.constant([1.0, 2.0])
+    with jt.GradientTape() as tape:
+        tape.watch(t)
+        t[0] = 9.0
+        y = jt.reduce_sum(t * t)
+    assert tape.gradient(y, t).tolist() == [18.0, 4.0]
+
+
+def test_writing_after_a_look_inside_a_tape(mode):
+    for _ in range(3):
+        x = jt.constant([1.0, 2.0, 3.0])
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            t = x * 2.0
+            assert t.tolist() == [2.0, 4.0, 6.0]
+            t[0] = 1.0
+            assert t.tolist() == [1.0, 4.0, 6.0]
+            assert float(jt.reduce_sum(t)) == 11.0
+            t[1] = 1.0
+            y = jt.reduce_sum(t * t)
+            assert float(y) == 38.0
+        assert tape.gradient(y, x).tolist() == [0.0, 0.0, 24.0]
+
+
+def test_tensors_do_not_alias():
+    t = jt.constant([1.0, 2.0])
+    others = [
+        jt.identity(t),
+        jt.reshape(t, [2]),
+        jt.cast(t, jt.float32),
+        jt.constant(t),
+        copy.copy(t),
+        t[:],
+        t[0:1],
+    ]
+    array = t.numpy()
+    doubled = t * 2.0
+    t[0] = 7.0
+    assert t.tolist() == [7.0, 2.0]
+    assert [u.tolist()[0] for u in others] == [1.0] * 7
+    assert array.tolist() == [1.0, 2.0]
+    assert doubled.tolist() == [2.0, 4.0]
+    others[1][1] = 8.0
+    assert t.tolist() == [7.0, 2.0]
+
+
+def test_a_part_of_a_tensor_is_a_value():
+    t = jt.constant([[1.0, 2.0], [3.0, 4.0]])
+    row = t[0]
+    row[0] = 9.0
+    assert t.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_results_that_are_their_argument(mode):
+    """Reshaping to the same shape and casting to the same dtype compute nothing."""
+    for _ in range(3):
+        x = jt.constant([1.0, 2.0, 3.0])
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            a, b, c = jt.reshape(x, (3,)), jt.cast(x, jt.float32), x * 2.0
+            d, e = jt.reshape(c, (3,)), copy.copy(c)
+            assert [t.tolist() for t in (a, b, c, d, e)] == [[1.0, 2.0, 3.0]] * 2 + [[2.0, 4.0, 6.0]] * 3
+            y = jt.reduce_sum(a * b * c * d * e)
+            assert float(y) == 8.0 * (1 + 32 + 243)
+        assert tape.gradient(y, x).tolist() == [40.0, 640.0, 3240.0]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "error"),
+    [
+        (5, 1.0, IndexError),
+        ((0, 0), 1.0, IndexError),
+        ("a", 1.0, IndexError),
+        (0, [1.0, 2.0], ValueError),
+        (0, 1j, TypeError),
+        (slice(None), np.ones(3, np.float32), ValueError),
+        (0, "text", TypeError),
+    ],
+)
+def test_a_failing_write_changes_nothing(key, value, error):
+    t = jt.constant([1.0, 2.0])
+    with pytest.raises(error):
+        t[key] = value
+    assert t.tolist() == [1.0, 2.0]
+    t[0] = 3.0
+    assert t.tolist() == [3.0, 2.0]
+
+
+def test_integers_take_no_floats():
+    t = jt.constant([1, 2])
+    with pytest.raises(TypeError, match="cast"):
+        t[0] = 1.5
+    t[0] = 5
+    assert t.tolist() == [5, 2]
+
+
+def test_a_tensor_has_no_assign():
+    with pytest.raises(AttributeError, match=r"t\[0\] = 1.0"):
+        jt.constant(1.0).assign(2.0)
