@@ -50,6 +50,11 @@ class SourceLine(NamedTuple):
     line: int
     function: str
 
+    @property
+    def name(self) -> str:
+        """The file's name without its folder."""
+        return self.file.replace("\\", "/").rpartition("/")[2]
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line} in {self.function}"
 

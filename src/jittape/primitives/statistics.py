@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from jittape.dtypes import as_dtype, int64
 from jittape.errors import ShapeError
@@ -29,6 +28,9 @@ from jittape.primitives.signatures import floating, require_kinds
 from jittape.primitives.steps import absolute
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 __all__ = ["argmax", "argmin", "moments", "norm", "reduce_logsumexp", "reduce_std", "reduce_variance"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import logging
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ __all__ = [
     "wants_zeros",
 ]
 
-_log = logging.getLogger("jittape")
 _NON_FLOAT_LOGS = 5
 
 
@@ -141,6 +139,8 @@ class _LogCount:
 def _log_non_float(dtype: np.dtype[Any]) -> None:
     if _LogCount.so_far < _NON_FLOAT_LOGS:
         _LogCount.so_far += 1
-        _log.warning(
+        import logging  # 4 ms that only such a program need pay
+
+        logging.getLogger("jittape").warning(
             "The dtype of the watched tensor must be floating (e.g. jt.float32), got jt.%s", dtype.name
         )
