@@ -42,10 +42,14 @@ def wave(x: Any) -> Any:
     return jt.reduce_sum(jt.sin(jt.atan(x)) * jt.cosh(x))
 
 
+def ripple(x: Any) -> Any:
+    return jt.reduce_sum(jt.cosh(jt.atan(x)) - jt.sin(x) * jt.math.erf(x))  # a kernel that no other test makes
+
+
 def test_another_length_compiles_nothing():
-    assert compiled_by(lambda: wave(jt.constant(np.ones(100))))[0] >= 1
+    assert compiled_by(lambda: ripple(jt.constant(np.ones(100))))[0] >= 1
     for n in (101, 1000, 7777, 65_537):
-        compiled, found = compiled_by(lambda n=n: wave(jt.constant(np.ones(n))))
+        compiled, found = compiled_by(lambda n=n: ripple(jt.constant(np.ones(n))))
         assert (compiled, found > 0) == (0, True), n
 
 

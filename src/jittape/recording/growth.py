@@ -88,6 +88,7 @@ def grow(parent: Node, key: tuple[Any, ...], body: Callable[..., Any], static: t
     arrays = [(s.slot, s.aval, t) for s, t in zip(entering, trainable, strict=True)]
     node.inputs = (*arrays, *((slot, aval, None) for slot, aval in scalars.inputs))
     node.scalars = tuple(scalars.wanted)
+    node.takes_scalars_as_given = scalars.wanted == [(i, None) for i in range(scalars.count)]
     return attach(parent, key, node, builder)
 
 
@@ -123,12 +124,12 @@ class _ScalarInputs:
         self.builder = builder
         self.inputs: list[tuple[int, Any]] = []
         self.wanted: list[ScalarInput] = []
-        self._count = 0
+        self.count = 0
 
     def handle(self, part: Any) -> WeakScalar | Symbol:
         """A handle for the next scalar; `part` is its Python type, or the dtype of a NumPy scalar."""
-        position = self._count
-        self._count += 1
+        position = self.count
+        self.count += 1
         made: dict[np.dtype[Any], Symbol] = {}
 
         def resolve(dtype: np.dtype[Any]) -> Symbol:
@@ -136,7 +137,7 @@ class _ScalarInputs:
             if symbol is None:
                 symbol = made[dtype] = self.builder.new_slot(Aval((), dtype))
                 self.inputs.append((symbol.slot, symbol.aval))
-                self.wanted.append((position, dtype if dtype.kind in "iu" else None))
+                self.wanted.append((position, dtype if dtype.kind in "iu" or part is int else None))
             return symbol
 
         return WeakScalar(part, resolve) if isinstance(part, type) else resolve(part)

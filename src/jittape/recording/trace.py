@@ -108,14 +108,15 @@ class Trace:
         node = self.node.children.get(key)
         if node is None:
             node = grow(self.node, key, body, static)
-        values = None if scalars is None else _scalar_inputs(node, scalars)
+        if scalars is not None and not node.takes_scalars_as_given:
+            scalars = _scalar_inputs(node, scalars)
         if fresh is not None:
             slot = self.node.n_slots
             for a in fresh:
                 self._enter(a, slot)
                 slot += 1
-        if values is not None:
-            self.inputs.extend(values)
+        if scalars is not None:
+            self.inputs += scalars
         if node.results is not None:
             return self._advance(node)
         self.node = node
@@ -447,8 +448,8 @@ def _marked(a: Tensor | Variable) -> Marker:
 def _scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
     """The run-time values of the scalar inputs of `node`. An int that does not fit is an error on the user's line."""
     return [
-        scalars[position] if integer is None else integer.type(scalars[position]).item()
-        for position, integer in node.scalars
+        scalars[position] if dtype is None else dtype.type(scalars[position]).item()
+        for position, dtype in node.scalars
     ]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Node", "ScalarInput", "Trie", "aval_of", "cut_program", "path_to", "trie"]
 
 ScalarInput = tuple[int, np.dtype[Any] | None]
-"""Which Python scalar of a call becomes an input slot, and in which dtype if that is one that it need not fit."""
+"""Which Python scalar of a call becomes an input slot, and the dtype that it must fit if it may not."""
 
 
 _NO_RESULT = Aval((), np.dtype(bool))
@@ -36,7 +36,8 @@ class Node:
     inputs : tuple of (slot, Aval, trainable or None)
         Input slots that the edge added; `trainable` is None for what is no Variable.
     scalars : tuple of ScalarInput
-        The last of these inputs, which are Python scalars of the call.
+        The last of these inputs, which are Python scalars of the call; `takes_scalars_as_given` if each is one input,
+        in order, and none needs a look at its value.
     ops, op_avals : tuples of Op and Aval
         What the edge added to the list, and what each gives.
     slot, aval : int, Aval
@@ -67,6 +68,7 @@ class Node:
         "results",
         "reverse",
         "scalars",
+        "takes_scalars_as_given",
         "slot",
         "source",
         "stamp",
@@ -78,6 +80,7 @@ class Node:
         self.executables: dict[tuple[tuple[int, ...], tuple[int, ...]], PathExecutable] = {}
         self.inputs: tuple[tuple[int, Aval, bool | None], ...] = ()
         self.scalars: tuple[ScalarInput, ...] = ()
+        self.takes_scalars_as_given = False
         self.ops: tuple[Op, ...] = ()
         self.op_avals: tuple[Aval, ...] = ()
         self.results: tuple[tuple[int, Aval] | None, ...] | None = None
