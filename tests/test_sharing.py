@@ -43,7 +43,9 @@ def wave(x: Any) -> Any:
 
 
 def ripple(x: Any) -> Any:
-    return jt.reduce_sum(jt.cosh(jt.atan(x)) - jt.sin(x) * jt.math.erf(x))  # a kernel that no other test makes
+    return jt.reduce_sum(
+        jt.cosh(jt.atan(x)) - jt.sin(x) * jt.math.erf(x)
+    )  # a kernel that no other test makes
 
 
 def test_another_length_compiles_nothing():

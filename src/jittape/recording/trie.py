@@ -68,10 +68,10 @@ class Node:
         "results",
         "reverse",
         "scalars",
-        "takes_scalars_as_given",
         "slot",
         "source",
         "stamp",
+        "takes_scalars_as_given",
     )
 
     def __init__(self, parent: Node | None) -> None:
