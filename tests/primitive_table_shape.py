@@ -121,6 +121,14 @@ def added(x: Array, key: Any, value: Any) -> Array:
     return result
 
 
+def combined(x: Array, key: Array, value: Array, how: str) -> Array:
+    result = x.copy()
+    combine = {"mul": np.multiply, "div": np.divide, "max": np.maximum, "min": np.minimum}[how]
+    for row, new in zip(key, value, strict=True):
+        result[row] = combine(result[row], new)
+    return result
+
+
 def keyed() -> Iterator[Row]:
     """getitem and setitem for keys whose parts are known."""
     keys: tuple[tuple[str, Any], ...] = (
@@ -252,6 +260,16 @@ INDEXING = (
         sc.scatter_sub,
         lambda rng: (*rows(4)(rng), rng.standard_normal(3)),
         lambda x, i, v: added(x, i, -v),
+    ),
+    *(
+        Row(
+            f"scatter_{how} rows",
+            lambda x, i, v, how=how: sc.scatter_combine(x, i, v, how),
+            lambda rng: (*rows(4)(rng), rng.uniform(1.0, 2.0, (4, 3))),
+            lambda x, i, v, how=how: combined(x, i, v, how),
+            wrt=(),
+        )
+        for how in ("mul", "div", "max", "min")
     ),
     Row(
         "repeat each",

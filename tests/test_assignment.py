@@ -341,8 +341,32 @@ def test_scattering(v, mode):
         assert v.tolist() == [3.0, 6.0, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("scatter_mul", [30.0, 2.0, 15.0]),
+        ("scatter_div", [1 / 30.0, 2.0, 0.6]),
+        ("scatter_max", [10.0, 2.0, 5.0]),
+        ("scatter_min", [1.0, 2.0, 3.0]),
+    ],
+)
+def test_scattering_rows_that_are_combined(v, mode, method, expected):
+    rows = jt.IndexedSlices(jt.constant([10.0, 5.0, 3.0]), jt.constant([0, 2, 0]))
+    for _ in range(3):
+        v.assign([1.0, 2.0, 3.0])
+        assert getattr(v, method)(rows) is v
+        np.testing.assert_allclose(v.numpy(), expected, rtol=1e-6)
+
+
+def test_dividing_rows_of_integers_is_refused():
+    counts = jt.Variable([4, 6])
+    with pytest.raises(TypeError, match=r"\[scatter_div\] needs a floating or complex dtype, got int32"):
+        counts.scatter_div(jt.IndexedSlices([2], [0]))
+    assert counts.tolist() == [4, 6]
+
+
 def test_scattering_needs_slices(v):
-    for method in (v.scatter_add, v.scatter_sub, v.scatter_update):
+    for method in (v.scatter_add, v.scatter_sub, v.scatter_update, v.scatter_max):
         with pytest.raises(TypeError, match="sparse_delta is not IndexedSlices"):
             method([1.0])
 

@@ -39,6 +39,7 @@ def test_an_initial_value_of_another_shape():
         ValueError, match=r"The initial value's shape \(\(2,\)\) is not the given shape \(\(3,\)\)"
     ):
         jt.Variable([1.0, 2.0], shape=(3,))
+    assert jt.Variable([[1.0, 2.0]], shape=(None, 2)).shape == (1, 2)
 
 
 def test_an_initial_value_that_is_pending(mode):

@@ -186,3 +186,27 @@ scatter_update_op = Primitive(
     evaluate=_scatter_update_evaluate,
     vjp=(_scatter_update_x_vjp, _scatter_update_v_vjp),
 )
+
+
+COMBINE: dict[str, np.ufunc] = {
+    "mul": np.multiply,
+    "div": np.true_divide,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+
+
+def _scatter_combine_evaluate(x: Any, v: Any, index: Any, *, how: str) -> Any:
+    flat = _flat((index,), x.shape[:1], f"scatter_{how}", 0)
+    result = x.copy()
+    COMBINE[how].at(result, flat, v)
+    return result
+
+
+scatter_combine_op = Primitive(
+    "scatter_combine",
+    result=lambda x, v, index, *, how: _scatter_update_result(x, v, index, axis=0),
+    evaluate=_scatter_combine_evaluate,
+    gradient_stops="it is for assigning to a Variable, which no gradient flows through",
+)
+"""Rows along the first axis, combined with others one after another; `how` is a key of `COMBINE`."""

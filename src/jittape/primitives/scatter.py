@@ -13,10 +13,12 @@ from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, negative
 from jittape.primitives.broadcast import broadcast, cast_to, iota, settle, to_shape
 from jittape.primitives.gathering import (
+    COMBINE,
     check_range,
     gather_op,
     integer_index,
     scatter_add_op,
+    scatter_combine_op,
     scatter_update_op,
 )
 from jittape.primitives.index import getitem
@@ -29,6 +31,7 @@ __all__ = [
     "gather",
     "gather_nd",
     "scatter_add",
+    "scatter_combine",
     "scatter_nd",
     "scatter_sub",
     "scatter_update",
@@ -291,3 +294,25 @@ def scatter_add(x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tens
 def scatter_sub(x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """`x` with `updates` subtracted from the slices along its first axis that `indices` pick."""
     return apply(_scatter, (x, indices, updates), ("scatter_sub", False))
+
+
+def _combined(x: Any, indices: Any, updates: Any, how: str) -> Any:
+    op = f"scatter_{how}"
+    x = settle(x)
+    updates = _same_dtype(op, x, updates)
+    if not x.shape:
+        raise ShapeError(f"[{op}] a scalar has no axis to scatter into")
+    if how == "div" and x.dtype.kind not in "fc":
+        raise DTypeError(f"[{op}] needs a floating or complex dtype, got {x.dtype.name}; cast it first")
+    index = _index(op, indices)
+    return scatter_combine_op.bind(x, _fitted(op, updates, [index], x.shape), index, how=how)
+
+
+def scatter_combine(x: TensorLike, indices: TensorLike, updates: TensorLike, how: str) -> Tensor:
+    """`x` with the slices along its first axis that `indices` pick combined with `updates`, repeated ones in turn.
+
+    `how` is ``"mul"``, ``"div"``, ``"max"`` or ``"min"``. There is no gradient: it is what Variables are assigned.
+    """
+    if how not in COMBINE:
+        raise ValueError(f"scatter_combine knows {', '.join(COMBINE)}, got {how!r}")
+    return apply(_combined, (x, indices, updates), (how,))

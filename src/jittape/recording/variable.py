@@ -55,8 +55,8 @@ class Variable(Operators):
         The value is cast to it.
     constraint : callable, optional
         Applied to the new value by optimizers after an update.
-    shape : tuple of int, optional
-        Must be the shape of the value.
+    shape : tuple of int or None, optional
+        Must be the shape of the value; None stands for any extent, which is settled by the value.
 
     Notes
     -----
@@ -99,7 +99,7 @@ class Variable(Operators):
         if initial_value is None:
             raise ValueError("Variable needs an initial_value: a number, an array, a tensor or a callable")
         tensor = _initial(initial_value, dtype)
-        if shape is not None and tuple(shape) != tensor.shape:
+        if shape is not None and not _allows(tuple(shape), tensor.shape):
             raise ValueError(
                 f"The initial value's shape ({tensor.shape}) is not the given shape ({tuple(shape)})"
             )
@@ -267,6 +267,30 @@ class Variable(Operators):
         """Replace the rows that ``sparse_delta.indices`` name."""
         return self._assign_result(scatter.scatter_update(self, *_rows(sparse_delta)))
 
+    def scatter_mul(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        """Multiply the rows that ``sparse_delta.indices`` name by ``sparse_delta.values``."""
+        return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "mul"))
+
+    def scatter_div(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        """Divide the rows that ``sparse_delta.indices`` name by ``sparse_delta.values``."""
+        return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "div"))
+
+    def scatter_max(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        """Replace the rows that ``sparse_delta.indices`` name by the greater of them and ``sparse_delta.values``."""
+        return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "max"))
+
+    def scatter_min(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        """Replace the rows that ``sparse_delta.indices`` name by the less of them and ``sparse_delta.values``."""
+        return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "min"))
+
     def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
         """Add `updates` at `indices`, as `jt.tensor_scatter_nd_add` does."""
         return self._assign_result(scatter.tensor_scatter_nd_add(self, indices, updates))
@@ -310,6 +334,11 @@ def _rows(delta: IndexedSlices) -> tuple[Any, Any]:
 
 def _unpickled(array: np.ndarray[Any, Any], trainable: bool, name: str, constraint: Any) -> Variable:
     return Variable(array, trainable, name, constraint=constraint)
+
+
+def _allows(wanted: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:
+    """Whether `shape` is one that `wanted`, with None for any extent, describes."""
+    return len(wanted) == len(shape) and all(w in (None, n) for w, n in zip(wanted, shape, strict=True))
 
 
 def _initial(value: Any, dtype: Any) -> Tensor:
