@@ -17,6 +17,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from jittape.compile.blas import blas
 from jittape.compile.gemm import define_gemm
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.loops import define_loops
@@ -57,6 +58,8 @@ class Registry:
             missing = {k.name: k for k in kernels if k.name not in self._compiled}
             self._found += len({k.name for k in kernels}) - len(missing)
             if missing:
+                if any([isinstance(k, Gemm) for k in missing.values()]):
+                    blas()  # machine code names its functions
                 start = time.perf_counter()
                 self._compile(list(missing.values()))
                 self._seconds += time.perf_counter() - start
