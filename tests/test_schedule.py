@@ -124,10 +124,10 @@ def test_an_expensive_row_is_not_computed_for_every_column():
 def test_transposes_become_flags_and_only_those():
     def products(x, y):
         xt = transpose_op.bind(x, perm=(0, 2, 1))
-        other = transpose_op.bind(y, perm=(1, 0, 2))
+        other = transpose_op.bind(y, perm=(2, 0, 1))  # no dimension of a matrix is contiguous
         return matmul_op.bind(xt, other)
 
-    steps = steps_of(products, np.ones((2, 3, 4)), np.ones((3, 2, 5)))
+    steps = steps_of(products, np.ones((2, 3, 4)), np.ones((3, 5, 2)))
     assert [isinstance(step.kernel, Gemm) for step in steps] == [False, True]
     assert steps[1].kernel.transposed == (True, False)
 

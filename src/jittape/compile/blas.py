@@ -27,7 +27,7 @@ import llvmlite.binding as llvm
 
 __all__ = ["ROUTINES", "Blas", "blas", "symbol"]
 
-ROUTINES = ("sgemm", "dgemm", "cgemm", "zgemm")
+ROUTINES = ("sgemm", "dgemm", "cgemm", "zgemm", "sgemv", "dgemv", "cgemv", "zgemv")
 """Fortran's calling sequence, 32-bit integers, every argument by address."""
 
 _CORE_TYPE = "OPENBLAS_CORETYPE"

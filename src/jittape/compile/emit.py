@@ -18,7 +18,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from jittape.compile.blas import blas
-from jittape.compile.gemm import define_gemm
+from jittape.compile.gemm import define_product
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.loops import define_loops
 from jittape.errors import CompileError
@@ -88,7 +88,7 @@ def _definition(kernel: Kernel) -> Define:
                 define_loops(kernel, function)
             else:
                 assert isinstance(kernel, Gemm)
-                define_gemm(kernel, function)
+                define_product(kernel, function)
         except Exception as error:
             raise CompileError(f"cannot write code for this kernel: {error}\n{kernel.listing}") from error
 

@@ -13,6 +13,7 @@ from jittape.compile.canonical import Placed, canonical
 from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, Operand
 from jittape.compile.nest import NestBuilder
+from jittape.compile.operands import BatchLoop, form_of, pieces
 from jittape.compile.partition import Group, Kind, Partition
 from jittape.compile.split import split
 from jittape.program import Aval, Op, Program
@@ -193,16 +194,29 @@ class _Scheduler:
         return slot
 
     def _gemm(self, op: Op) -> _Draft:
-        (x, tx), (y, ty) = (self.partition.call_operand(op, i) for i in range(2))
-        out = self.avals[op.out]
-        m, n = out.shape[-2:]
-        k = self.avals[op.args[0]].shape[-1]
-        batch = out.size // (m * n) if m * n else 0
-        names = ("a0", "a1", "r0")
-        kernel = Gemm(tuple([Operand(name, out.dtype) for name in names]), out.dtype, (tx, ty))
-        sizes = (batch, m, n, k, m * k, k * n)
+        product = self.partition.products[op.out]
+        form = form_of(product)
+        x, y, m, n = product.x, product.y, product.rows, product.columns
+        outer, inner = product.batch
+        if form == "vector" and n != 1:
+            # (x y)' = y' x': the row vector becomes the operand that is a column.
+            x, y = (matrix._replace(transposed=not matrix.transposed) for matrix in (y, x))
+            outer, inner = (BatchLoop(loop.extent, loop.y_stride, loop.x_stride) for loop in (outer, inner))
+            m, n = n, m
+        if form == "vector":
+            # Of a column that lies as a row the elements are neighbors.
+            y = y._replace(transposed=False, leading=1 if y.transposed else y.leading)
+        dtype = self.avals[op.out].dtype
+        operands = tuple([Operand(name, dtype) for name in ("a0", "a1", "r0")])
+        kernel = Gemm(operands, dtype, (x.transposed, y.transposed), form)
+        sizes = (
+            *(outer.extent, inner.extent, m, n, product.inner),
+            *(x.leading, x.offset, outer.x_stride, inner.x_stride),
+            *(y.leading, y.offset, outer.y_stride, inner.y_stride),
+            *pieces(m, n, product.inner),
+        )
         depth, position = self.partition.depth[op.out], self.position[op.out]
-        return _Draft(depth, position, (op,), (x, y, op.out), kernel, sizes)
+        return _Draft(depth, position, (op,), (x.slot, y.slot, op.out), kernel, sizes)
 
     # ---- memory --------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,254 @@
+"""Matrix products as kernels: which views need no copy, which form a product takes, values against NumPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jittape.compile.kernel import Gemm
+from jittape.compile.operands import PIECE, SMALL, pieces
+from jittape.compile.schedule import Schedule, schedule
+from jittape.interpret import interpret
+from jittape.primitives.broadcast import broadcast_to_op
+from jittape.primitives.contract import matmul, matmul_op, tensordot
+from jittape.primitives.einsum import einsum
+from jittape.primitives.elementwise import exp
+from jittape.primitives.hyperbolic import tanh
+from jittape.primitives.views import Region, slice_op, transpose_op
+from jittape.program import Program
+from jittape.simplify import simplify
+from programs import compiled, gradient_program, program_of
+
+Array = np.ndarray[Any, Any]
+
+
+def plan(function: Any, *shapes: tuple[int, ...], dtype: str = "float64") -> Schedule:
+    return schedule(simplify(program_of(function, *[np.ones(shape, dtype) for shape in shapes])))
+
+
+def steps(function: Any, *shapes: tuple[int, ...], dtype: str = "float64") -> list[str]:
+    """For every step the form of a product, or "loop"."""
+    kernels = [step.kernel for step in plan(function, *shapes, dtype=dtype).steps]
+    return [k.form if isinstance(k, Gemm) else "loop" if k else "numpy" for k in kernels]
+
+
+def sizes(function: Any, *shapes: tuple[int, ...]) -> dict[str, int]:
+    """The symbols of the only step."""
+    (step,) = plan(function, *shapes).steps
+    assert isinstance(step.kernel, Gemm)
+    return dict(zip(Gemm.SYMBOLS, step.sizes, strict=True))  # type: ignore[union-attr]
+
+
+def transposed(x: Any, *perm: int) -> Any:
+    return transpose_op.bind(x, perm=perm)
+
+
+def sliced(x: Any, axis: int, start: int, count: int, step: int = 1) -> Any:
+    return slice_op.bind(x, region=Region((axis,), (start,), (count,), (step,)))
+
+
+def check_against_numpy(function: Any, *operands: Array) -> None:
+    program = simplify(program_of(function, *operands))
+    scale = 1e-3 if operands[0].dtype.itemsize // (1 + (operands[0].dtype.kind == "c")) == 4 else 1e-9
+    for found, wanted in zip(compiled(program, operands), interpret(program, operands), strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=scale, atol=scale)
+
+
+def normal(*shape: int, dtype: str = "float64") -> Array:
+    rng = np.random.default_rng(math.prod(shape) + len(shape))
+    x = rng.normal(size=shape)
+    return (x + 1j * rng.normal(size=shape) if dtype.startswith("complex") else x).astype(dtype)
+
+
+# ---- views that need no copy -----------------------------------------------------------------------------------------
+
+VIEWS = {
+    "both transposed": (
+        lambda x, y: matmul_op.bind(transposed(x, 1, 0), transposed(y, 1, 0)),
+        ((30, 20), (40, 30)),
+    ),
+    "rows of a matrix": (lambda x, y: matmul_op.bind(sliced(x, 0, 5, 20), y), ((30, 20), (20, 40))),
+    "every third row": (lambda x, y: matmul_op.bind(sliced(x, 0, 2, 9, 3), y), ((30, 20), (20, 40))),
+    "columns of a matrix": (lambda x, y: matmul_op.bind(x, sliced(y, 1, 7, 20)), ((30, 20), (20, 40))),
+    "columns, transposed": (
+        lambda x, y: matmul_op.bind(transposed(sliced(x, 1, 3, 17), 1, 0), y),
+        ((20, 30), (20, 40)),
+    ),
+    "some of a stack": (lambda x, y: matmul_op.bind(sliced(x, 0, 1, 2, 2), y), ((4, 20, 30), (2, 30, 20))),
+    "one matrix for a stack": (
+        lambda x, y: matmul_op.bind(broadcast_to_op.bind(x, shape=(5, 20, 30)), y),
+        ((20, 30), (5, 30, 40)),
+    ),
+    "its transpose for a stack": (
+        lambda x, y: matmul_op.bind(transposed(broadcast_to_op.bind(x, shape=(5, 30, 20)), 0, 2, 1), y),
+        ((30, 20), (5, 30, 40)),
+    ),
+    "a matrix for each head": (matmul, ((6, 4, 20, 30), (4, 30, 40))),
+    "a matrix for each member": (matmul, ((6, 4, 20, 30), (6, 1, 30, 40))),
+    "heads": (
+        lambda q, k: matmul_op.bind(transposed(q, 0, 2, 1, 3), transposed(k, 0, 2, 3, 1)),
+        ((5, 20, 4, 16), (5, 30, 4, 16)),
+    ),
+    "attention scores": (
+        lambda q, k: einsum("bthd,bshd->bhts", q, k),
+        ((5, 20, 4, 16), (5, 30, 4, 16)),
+    ),
+    "a row": (lambda x, y: matmul_op.bind(sliced(x, 0, 3, 1), y), ((30, 20), (20, 40))),
+    "a column": (lambda x, y: matmul_op.bind(x, sliced(y, 1, 3, 1)), ((30, 20), (20, 40))),
+    "a column, transposed": (
+        lambda x, y: matmul_op.bind(transposed(sliced(x, 1, 3, 1), 1, 0), y),
+        ((20, 30), (20, 40)),
+    ),
+    "tensordot": (lambda x, y: tensordot(x, y, axes=([1], [1])), ((20, 30), (40, 30))),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_that_the_blas_reads(name: str) -> None:
+    function, shapes = VIEWS[name]
+    assert len(plan(function, *shapes).steps) == 1
+    check_against_numpy(function, *[normal(*shape) for shape in shapes])
+
+
+COPIED = {
+    "every second column": (lambda x, y: matmul_op.bind(sliced(x, 1, 0, 10, 2), y), ((30, 20), (10, 40))),
+    "rows from the end": (
+        lambda x, y: matmul_op.bind(sliced(x, 0, 29, 30, -1), y),
+        ((30, 20), (20, 40)),
+    ),
+    "a row for all rows": (
+        lambda x, y: matmul_op.bind(broadcast_to_op.bind(x, shape=(30, 20)), y),
+        ((1, 20), (20, 40)),
+    ),
+    "three strides": (
+        lambda x, y: matmul_op.bind(transposed(x, 2, 1, 0, 3, 4), y),
+        ((2, 3, 4, 20, 30), (4, 3, 2, 30, 20)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_views_that_it_cannot_read_are_copied_first(name: str) -> None:
+    function, shapes = COPIED[name]
+    assert steps(function, *shapes) == ["loop", "matrix"]
+    check_against_numpy(function, *[normal(*shape) for shape in shapes])
+
+
+def test_a_part_of_what_need_not_be_stored_is_stored_alone() -> None:
+    made = plan(lambda x, y: matmul_op.bind(sliced(exp(x), 0, 5, 3), y), (100, 20), (20, 40))
+    assert [step.kernel.form if isinstance(step.kernel, Gemm) else "loop" for step in made.steps] == [
+        "loop",
+        "matrix",
+    ]
+    assert made.arena == 3 * 20 * 8 // 64 * 64 + 64
+
+
+def test_no_transpose_is_left_in_the_gradient_of_a_network() -> None:
+    def network(x: Any, u: Any, v: Any, w: Any) -> Any:
+        for weights in (u, v, w):
+            x = tanh(matmul_op.bind(x, weights))
+        return x
+
+    program = program_of(network, *[np.ones(s) for s in ((32, 64), (64, 40), (40, 30), (30, 10))])
+    gradient = gradient_program(program, (1, 2, 3))
+    whole = simplify(
+        Program(gradient.inputs, gradient.ops, (*program.outputs, *gradient.outputs), gradient.avals)
+    )
+    for step in schedule(whole).steps:
+        assert "transpose" not in [op.primitive.name for op in step.ops]
+
+
+# ---- forms -----------------------------------------------------------------------------------------------------------
+
+
+def test_products_with_vectors_have_a_form_of_their_own() -> None:
+    assert steps(matmul, (50, 40), (40,)) == steps(matmul, (40,), (40, 50)) == ["vector"]
+    assert steps(matmul, (50, 1), (1, 60)) == ["matrix"]
+
+
+@pytest.mark.parametrize(
+    "shape", [(32, 128, 784), (784, 128, 32), (20, 3000, 40), (128, 128, 128), (1, 1, 1)]
+)
+def test_skinny_products_are_cut_along_their_longest_extent(shape: tuple[int, int, int]) -> None:
+    cut = pieces(*shape)
+    if math.prod(shape) <= SMALL or min(shape) > 64:
+        assert cut == shape
+        return
+    assert [a for a, b in zip(shape, cut, strict=True) if a != b] == [max(shape)]
+    assert math.prod(cut) <= PIECE
+
+
+@pytest.mark.parametrize("shape", [(33, 1100, 40), (1100, 33, 40), (33, 40, 1100), (30, 60, 784)])
+@pytest.mark.parametrize("flags", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_values_of_products_in_pieces(
+    shape: tuple[int, int, int], flags: tuple[bool, bool], dtype: str
+) -> None:
+    m, n, k = shape
+    assert pieces(*shape) != shape
+    x = normal(*((k, m) if flags[0] else (m, k)), dtype=dtype)
+    y = normal(*((n, k) if flags[1] else (k, n)), dtype=dtype)
+    check_against_numpy(lambda a, b: matmul(a, b, *flags), x, y)
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def products(draw: st.DrawFn) -> tuple[Any, list[Array]]:
+    """A product of two views of every kind, and operands."""
+    m, n, k = (draw(st.one_of(st.integers(0, 9), st.sampled_from([15, 16, 17, 40]))) for _ in range(3))
+    lead = draw(st.lists(st.integers(0, 4), max_size=3))
+    dtype = draw(st.sampled_from(["float32", "float64", "complex64", "complex128"]))
+    views, operands = [], []
+    for matrix in ((m, k), (k, n)):
+        shape = (*lead, *matrix)
+        perm = draw(st.permutations(range(len(shape)))) if draw(st.booleans()) else list(range(len(shape)))
+        inverse = [perm.index(axis) for axis in range(len(perm))]
+        stored = tuple([shape[axis] for axis in inverse])
+        kept = [n if draw(st.integers(0, 3)) else 1 for n in stored]
+        axis = draw(st.integers(0, len(shape) - 1))
+        extra, step = draw(st.integers(0, 2)), draw(st.sampled_from([1, 1, 2, -1]))
+
+        def view(
+            x: Any,
+            stored: Any = stored,
+            perm: Any = tuple(perm),
+            axis: int = axis,
+            extra: int = extra,
+            step: int = step,
+        ) -> Any:
+            count = (x.shape[axis] - extra + abs(step) - 1) // abs(step)
+            x = sliced(x, axis, extra if step > 0 else x.shape[axis] - 1, count, step)
+            if x.shape != stored:
+                x = broadcast_to_op.bind(x, shape=stored)
+            return transposed(x, *perm)
+
+        kept[axis] = extra + abs(step) * kept[axis]
+        views.append(view)
+        operands.append(normal(*kept, dtype=dtype))
+    return lambda x, y: matmul_op.bind(views[0](x), views[1](y)), operands
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(products())
+def test_products_of_random_views(drawn: tuple[Any, list[Array]]) -> None:
+    check_against_numpy(drawn[0], *drawn[1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "shape", [(20, 1, 30), (1, 20, 30), (1, 1, 30), (20, 1, 0), (0, 1, 20), (3, 1, 1), (4, 4, 4), (30, 20, 0)]
+)
+def test_what_stood_in_the_result_before_does_not_matter(dtype: str, shape: tuple[int, int, int]) -> None:
+    m, n, k = shape
+    program = program_of(matmul, normal(m, k, dtype=dtype), normal(k, n, dtype=dtype))
+    x, y = normal(m, k, dtype=dtype), normal(k, n, dtype=dtype)
+    (found,) = compiled(program, [x, y], fill=np.nan)
+    np.testing.assert_allclose(found, x @ y, rtol=1e-3, atol=1e-3)
