@@ -252,3 +252,22 @@ def test_what_stood_in_the_result_before_does_not_matter(dtype: str, shape: tupl
     x, y = normal(m, k, dtype=dtype), normal(k, n, dtype=dtype)
     (found,) = compiled(program, [x, y], fill=np.nan)
     np.testing.assert_allclose(found, x @ y, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("flags", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tiny_products_of_every_size(dtype: str, flags: tuple[bool, bool]) -> None:
+    for m, n, k in [(m, n, k) for m in (1, 3, 4, 7, 8) for n in (1, 5, 8) for k in (0, 1, 8)]:
+        x = normal(3, *((k, m) if flags[0] else (m, k)), dtype=dtype)
+        y = normal(3, *((n, k) if flags[1] else (k, n)), dtype=dtype)
+        program = simplify(program_of(lambda a, b: matmul(a, b, *flags), x, y))
+        assert [step.kernel.form for step in schedule(program).steps] == ["tiny"]  # type: ignore[union-attr]
+        (found,) = compiled(program, [x, y], fill=np.nan)
+        wanted = (np.swapaxes(x, 1, 2) if flags[0] else x) @ (np.swapaxes(y, 1, 2) if flags[1] else y)
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_stack_of_tiny_products_is_one_kernel_without_the_blas() -> None:
+    assert steps(matmul, (1000, 4, 4), (1000, 4, 4)) == steps(matmul, (8, 8), (8, 8)) == ["tiny"]
+    assert steps(matmul, (1000, 4, 4), (1000, 4, 9)) == steps(matmul, (9, 9), (9, 9)) == ["matrix"]
+    assert steps(matmul, (4, 4), (4, 4), dtype="complex64") == ["matrix"]

@@ -195,7 +195,8 @@ class _Scheduler:
 
     def _gemm(self, op: Op) -> _Draft:
         product = self.partition.products[op.out]
-        form = form_of(product)
+        dtype = self.avals[op.out].dtype
+        form = form_of(product, dtype)
         x, y, m, n = product.x, product.y, product.rows, product.columns
         outer, inner = product.batch
         if form == "vector" and n != 1:
@@ -206,7 +207,6 @@ class _Scheduler:
         if form == "vector":
             # Of a column that lies as a row the elements are neighbors.
             y = y._replace(transposed=False, leading=1 if y.transposed else y.leading)
-        dtype = self.avals[op.out].dtype
         operands = tuple([Operand(name, dtype) for name in ("a0", "a1", "r0")])
         kernel = Gemm(operands, dtype, (x.transposed, y.transposed), form)
         sizes = (
