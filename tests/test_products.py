@@ -14,7 +14,8 @@ from jittape.compile.kernel import Gemm
 from jittape.compile.operands import PIECE, SMALL, pieces
 from jittape.compile.schedule import Schedule, schedule
 from jittape.interpret import interpret
-from jittape.primitives.broadcast import broadcast_to_op
+from jittape.primitives.arithmetic import add
+from jittape.primitives.broadcast import broadcast_to_op, reshape_op
 from jittape.primitives.contract import matmul, matmul_op, tensordot
 from jittape.primitives.einsum import einsum
 from jittape.primitives.elementwise import exp
@@ -271,3 +272,79 @@ def test_a_stack_of_tiny_products_is_one_kernel_without_the_blas() -> None:
     assert steps(matmul, (1000, 4, 4), (1000, 4, 4)) == steps(matmul, (8, 8), (8, 8)) == ["tiny"]
     assert steps(matmul, (1000, 4, 4), (1000, 4, 9)) == steps(matmul, (9, 9), (9, 9)) == ["matrix"]
     assert steps(matmul, (4, 4), (4, 4), dtype="complex64") == ["matrix"]
+
+
+# ---- sums of products ------------------------------------------------------------------------------------------------
+
+
+def accumulating(made: Schedule) -> list[bool]:
+    return [step.kernel.accumulates for step in made.steps if isinstance(step.kernel, Gemm)]
+
+
+@pytest.mark.parametrize("n", [30, 1, 4])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_a_sum_of_products_is_added_up_in_place(n: int, dtype: str) -> None:
+    def total(*operands: Any) -> Any:
+        result = matmul(operands[0], operands[1])
+        for x, y in zip(operands[2::2], operands[3::2], strict=True):
+            result = add(matmul(x, y), result) if x is operands[4] else add(result, matmul(x, y))
+        return result
+
+    m = min(n, 4) if n < 20 else 20
+    shapes = [(m, 4 if n < 20 else 1100), (4 if n < 20 else 1100, n)] * 4
+    made = plan(total, *shapes, dtype=dtype)
+    assert accumulating(made) == [False, True, True, True]
+    assert len(made.steps) == 4
+    assert made.arena == 0
+    operands = [normal(*shape, dtype=dtype) + np.dtype(dtype).type(i) for i, shape in enumerate(shapes)]
+    check_against_numpy(total, *operands)
+
+
+def test_products_that_are_needed_otherwise_are_left_alone() -> None:
+    def shown(x: Any, y: Any) -> Any:
+        first, second = matmul(x, y), matmul(y, x)
+        return add(first, second), second
+
+    def twice(x: Any, y: Any) -> Any:
+        first = matmul(x, y)
+        return add(first, first)
+
+    def to_input(x: Any, y: Any) -> Any:
+        return add(matmul(x, y), x)
+
+    for function in (shown, twice, to_input):
+        made = plan(function, (20, 20), (20, 20))
+        assert not any(accumulating(made))
+        check_against_numpy(function, normal(20, 20), normal(20, 20) + 1)
+
+
+def test_sums_of_products_that_are_results_or_views_of_results() -> None:
+    def results(x: Any, y: Any) -> Any:
+        total = add(matmul(x, y), matmul(y, x))
+        return total, reshape_op.bind(total, shape=(400,)), exp(total), add(total, matmul(total, y))
+
+    assert accumulating(plan(results, (20, 20), (20, 20))) == [False, True, False]
+    check_against_numpy(results, normal(20, 20) / 20, normal(20, 20) / 20 + 0.1)
+
+    def view_only(x: Any, y: Any) -> Any:
+        return reshape_op.bind(add(matmul(x, y), matmul(y, x)), shape=(400,))
+
+    made = plan(view_only, (20, 20), (20, 20))
+    assert accumulating(made) == [False, True]
+    assert made.arena == 0
+    check_against_numpy(view_only, normal(20, 20), normal(20, 20) + 1)
+
+
+def test_the_gradient_of_a_weight_used_in_every_step_is_one_array() -> None:
+    def recurrent(x: Any, w: Any) -> Any:
+        for _ in range(10):
+            x = tanh(matmul_op.bind(x, w))
+        return x
+
+    program = program_of(recurrent, np.ones((16, 32)), np.ones((32, 32)))
+    gradient = simplify(gradient_program(program, (1,)))
+    made = schedule(gradient)
+    assert accumulating(made).count(True) == 9
+    operands = [normal(16, 32), normal(32, 32) / 6, np.ones((16, 32))]
+    for found, wanted in zip(compiled(gradient, operands), interpret(gradient, operands), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)

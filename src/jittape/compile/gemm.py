@@ -96,7 +96,8 @@ class _Caller:
     def __init__(self, kernel: Gemm, stack: Stack) -> None:
         self.kernel = kernel
         self.builder, self.symbols, self.x, self.y, self.out = stack
-        self.one, self.zero = self._number(1.0), self._number(0.0)
+        self.one = self._number(1.0)
+        self.first = self.one if kernel.accumulates else self._number(0.0)
 
     def vector(self) -> None:
         """``x @ y`` for a column y; `ly` is the distance of its elements."""
@@ -112,17 +113,17 @@ class _Caller:
             self._integer(self.symbols["lx"]),
             self.y,
             self._integer(self.symbols["ly"]),
-            self.zero,
+            self.first,
             self.out,
             self._integer(ir.Constant(_I64, 1)),
         )
 
     def in_pieces(self) -> None:
-        """A loop over pieces of rows, columns and summands; the first piece of summands writes, others add."""
+        """A loop over pieces of rows, columns and summands; the first piece of summands may write, others add."""
         self._pieces("m", lambda i: self._pieces("n", lambda j: self._inner_pieces(i, j)))
 
     def _inner_pieces(self, i: ir.Value, j: ir.Value) -> None:
-        self._piece(i, j, ir.Constant(_I64, 0), self.zero)
+        self._piece(i, j, ir.Constant(_I64, 0), self.first)
         self._pieces("k", lambda at: self._piece(i, j, at, self.one), self.symbols["pk"])
 
     def _pieces(self, extent: str, body: Callable[[ir.Value], None], start: ir.Value | None = None) -> None:

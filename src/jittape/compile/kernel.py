@@ -120,7 +120,10 @@ Instruction = Load | Compute | Constant | Whole | Inside | Masked
 
 
 class Operand(NamedTuple):
-    """A pointer argument: ``a0``, ``a1``, ... are read, ``r0``, ... written (and perhaps read)."""
+    """A pointer argument: ``a0``, ``a1``, ... are read, ``r0``, ... written (and perhaps read again).
+
+    ``u0`` is brought up to date: what stands there before matters.
+    """
 
     name: str
     dtype: np.dtype[Any]
@@ -206,7 +209,7 @@ class LoopKernel(Kernel):
 
 @dataclass(frozen=True)
 class Gemm(Kernel):
-    """A stack of matrix products ``a0 @ a1``.
+    """A stack of matrix products ``a0 @ a1``, written to `r0` or, as `accumulates` says, added to `u0`.
 
     Attributes
     ----------
@@ -230,6 +233,11 @@ class Gemm(Kernel):
     )
     """Extents of the loops over the stack and of a product; leading dimension, offset and stack strides of both
     operands; extents of a piece."""
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether the products are added to what stands in the result."""
+        return self.operands[2].name == "u0"
 
     @cached_property
     def text(self) -> str:

@@ -12,6 +12,8 @@ stored values only grows.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from enum import Enum
 
 import numpy as np
@@ -21,6 +23,7 @@ from jittape.compile.indexing import Access, identity, space_of
 from jittape.compile.nest import operand_accesses
 from jittape.compile.operands import Product, product_of
 from jittape.primitive import Alias, Call, Coordinate, Map, Place, Reduce, View
+from jittape.primitives.arithmetic import add_op
 from jittape.program import Op, Program
 
 __all__ = ["NATIVE", "Group", "Kind", "Partition"]
@@ -53,6 +56,7 @@ class Kind(Enum):
     REDUCE = "accumulated by a nest"
     ALIAS = "the operand's memory under another shape"
     CALL = "a library routine"
+    ABSORBED = "a product that is added in place by the sum that it goes into"
     NUMPY = "a NumPy step"
 
 
@@ -67,6 +71,9 @@ class Partition:
         Slots in memory, inputs included.
     products : dict
         For every slot that a library call computes, the product and what it reads.
+    addends : dict
+        For the sum of a product and something that is used nowhere else: the product, and the slot of the other, to
+        whose memory it is added.
     depth : dict
         When the value of a slot can be computed.
     """
@@ -76,8 +83,8 @@ class Partition:
         self.avals = program.avals
         self.op_of = {op.out: op for op in program.ops}
         self.kinds: dict[int, Kind] = {}
-        for op in program.ops:
-            self.kinds[op.out] = self._kind(op)
+        self.addends: dict[int, tuple[Op, int]] = {}
+        self._set_kinds()
         self.products: dict[int, Product] = {}
         self.stored = set(program.inputs) | set(program.outputs)
         self.hard: set[int] = set()
@@ -86,6 +93,26 @@ class Partition:
         self._mark_stored()
         self._costs = self._inlined_costs()
         self._settle()
+
+    def _set_kinds(self) -> None:
+        uses = Counter([*self.program.outputs, *[slot for op in self.program.ops for slot in op.args]])
+        for op in self.program.ops:
+            self.kinds[op.out] = self._kind(op)
+            if op.primitive is add_op:
+                self._absorb_product(op, uses)
+
+    def _absorb_product(self, op: Op, uses: Mapping[int, int]) -> None:
+        """Let a sum of two products of which nothing else is needed be the second added to the first in place.
+
+        So the gradient of a weight that is used in fifty steps of a loop is one array, not fifty and their sum.
+        """
+        if any(self.kinds.get(slot) is not Kind.CALL or uses[slot] > 1 for slot in op.args):
+            return
+        for addend, slot in (op.args, op.args[::-1]):
+            if slot not in self.addends:
+                self.kinds[slot], self.kinds[op.out] = Kind.ABSORBED, Kind.CALL
+                self.addends[op.out] = self.op_of[slot], addend
+                return
 
     def _kind(self, op: Op) -> Kind:
         avals = [self.avals[s] for s in (*op.args, op.out)]
@@ -122,12 +149,13 @@ class Partition:
     def _mark_stored(self) -> None:
         for op in self.program.ops:
             kind = self.kinds[op.out]
-            if kind is Kind.INLINE:
+            if kind in (Kind.INLINE, Kind.ABSORBED):
                 continue
             self.stored.add(op.out)
             self.hard.add(op.out)
             if kind is Kind.CALL:
-                product = product_of(op, self.avals, self._view_of, self._in_memory)
+                multiplied = self.addends[op.out][0] if op.out in self.addends else op
+                product = product_of(multiplied, self.avals, self._view_of, self._in_memory)
                 self.products[op.out] = product
                 self.stored.update((product.x.slot, product.y.slot))
             elif kind is not Kind.REDUCE:
@@ -193,7 +221,8 @@ class Partition:
     def _memory_operands(self, op: Op) -> list[int]:
         if self.kinds[op.out] is Kind.CALL:
             product = self.products[op.out]
-            return [product.x.slot, product.y.slot]
+            addend = [self.addends[op.out][1]] if op.out in self.addends else []
+            return [product.x.slot, product.y.slot, *addend]
         return list(op.args)
 
     def _identity(self, shape: tuple[int, ...]) -> Access:

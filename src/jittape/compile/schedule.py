@@ -137,6 +137,12 @@ class _Scheduler:
         taken = {*self.program.inputs, *(s for s in outputs if partition.kinds.get(s) is not Kind.ALIAS)}
         copies = []
         for op in self.program.ops:
+            if op.out in partition.addends:
+                # The sum takes the place of what is added to, and nobody else holds that.
+                addend = partition.addends[op.out][1]
+                holder[op.out] = holder.get(addend, addend)
+                if op.out in outputs:
+                    taken.add(holder[op.out])
             if partition.kinds[op.out] is not Kind.ALIAS:
                 continue
             base = holder.get(op.args[0], op.args[0])
@@ -207,7 +213,8 @@ class _Scheduler:
         if form == "vector":
             # Of a column that lies as a row the elements are neighbors.
             y = y._replace(transposed=False, leading=1 if y.transposed else y.leading)
-        operands = tuple([Operand(name, dtype) for name in ("a0", "a1", "r0")])
+        added = self.partition.addends.get(op.out)
+        operands = tuple([Operand(name, dtype) for name in ("a0", "a1", "u0" if added else "r0")])
         kernel = Gemm(operands, dtype, (x.transposed, y.transposed), form)
         sizes = (
             *(outer.extent, inner.extent, m, n, product.inner),
@@ -216,7 +223,8 @@ class _Scheduler:
             *pieces(m, n, product.inner),
         )
         depth, position = self.partition.depth[op.out], self.position[op.out]
-        return _Draft(depth, position, (op,), (x.slot, y.slot, op.out), kernel, sizes)
+        ops = (added[0], op) if added else (op,)
+        return _Draft(depth, position, ops, (x.slot, y.slot, op.out), kernel, sizes)
 
     # ---- memory --------------------------------------------------------------------------------------------------
 

@@ -38,6 +38,7 @@ class _Tiny:
         self.builder = one.builder
         self.symbols = one.symbols
         self.transposed = kernel.transposed
+        self.accumulates = kernel.accumulates
         self.width = kernel.dtype.itemsize
         self.lanes = _VECTOR_BYTES // self.width
         self.kind = ir.FloatType() if self.width == 4 else ir.DoubleType()
@@ -109,8 +110,11 @@ class _Tiny:
                 product = builder.fmul(x, y, flags=("contract",))
                 builder.store(builder.fadd(builder.load(place), product, flags=("contract",)), place)
         for i, place in zip(rows, sums, strict=True):
-            element = builder.add(builder.mul(i, symbols["n"]), column)
-            self._store(builder.load(place), builder.gep(self.out, [element]), mask)
+            total = builder.load(place)
+            out = builder.gep(self.out, [builder.add(builder.mul(i, symbols["n"]), column)])
+            if self.accumulates:
+                total = builder.fadd(self._load(out, mask), total)
+            self._store(total, out, mask)
 
     # ---- vectors ---------------------------------------------------------------------------------------------------
 
