@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jittape.compile.blas import Blas
 from jittape.compile.kernel import Gemm
-from jittape.compile.operands import PIECE, SMALL, pieces
+from jittape.compile.operands import PIECE, SKINNY, SMALL, BatchLoop, Matrix, Product, pieces
 from jittape.compile.schedule import Schedule, schedule
 from jittape.interpret import interpret
 from jittape.primitives.arithmetic import add
@@ -110,6 +111,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.usefixtures("packed")
 @pytest.mark.parametrize("name", VIEWS)
 def test_views_that_the_blas_reads(name: str) -> None:
     function, shapes = VIEWS[name]
@@ -150,6 +152,7 @@ def test_a_part_of_what_need_not_be_stored_is_stored_alone() -> None:
     assert made.arena == 3 * 20 * 8 // 64 * 64 + 64
 
 
+@pytest.mark.usefixtures("packed")
 def test_no_transpose_is_left_in_the_gradient_of_a_network() -> None:
     def network(x: Any, u: Any, v: Any, w: Any) -> Any:
         for weights in (u, v, w):
@@ -173,29 +176,74 @@ def test_products_with_vectors_have_a_form_of_their_own() -> None:
     assert steps(matmul, (50, 1), (1, 60)) == ["matrix"]
 
 
+def product(m: int, n: int, k: int, flags: tuple[bool, bool] = (False, False)) -> Product:
+    x, y = (Matrix(i, t, 1, 0) for i, t in enumerate(flags))
+    return Product(x, y, m, n, k, (BatchLoop(1, 0, 0), BatchLoop(1, 0, 0)))
+
+
+@pytest.fixture
+def unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels of OpenBLAS that need no packing, on whatever machine."""
+    monkeypatch.setattr(Blas, "unpacked", True)
+
+
+@pytest.fixture
+def packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Blas, "unpacked", False)
+
+
 @pytest.mark.parametrize(
     "shape", [(32, 128, 784), (784, 128, 32), (20, 3000, 40), (128, 128, 128), (1, 1, 1)]
 )
 def test_skinny_products_are_cut_along_their_longest_extent(shape: tuple[int, int, int]) -> None:
-    cut = pieces(*shape)
-    if math.prod(shape) <= SMALL or min(shape) > 64:
+    cut = pieces(product(*shape), True)
+    assert pieces(product(*shape), False) == shape
+    assert pieces(product(*shape, (False, True)), True) == shape
+    if math.prod(shape) <= SMALL or min(shape) > SKINNY:
         assert cut == shape
         return
     assert [a for a, b in zip(shape, cut, strict=True) if a != b] == [max(shape)]
     assert math.prod(cut) <= PIECE
 
 
+@pytest.mark.usefixtures("unpacked")
 @pytest.mark.parametrize("shape", [(33, 1100, 40), (1100, 33, 40), (33, 40, 1100), (30, 60, 784)])
-@pytest.mark.parametrize("flags", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("flags", [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 def test_values_of_products_in_pieces(
     shape: tuple[int, int, int], flags: tuple[bool, bool], dtype: str
 ) -> None:
     m, n, k = shape
-    assert pieces(*shape) != shape
     x = normal(*((k, m) if flags[0] else (m, k)), dtype=dtype)
     y = normal(*((n, k) if flags[1] else (k, n)), dtype=dtype)
+    found = sizes(lambda a, b: matmul(a, b, *flags), x.shape, y.shape)
+    assert (found["pm"], found["pn"], found["pk"]) == pieces(product(*shape, flags), True) != shape
     check_against_numpy(lambda a, b: matmul(a, b, *flags), x, y)
+
+
+@pytest.mark.usefixtures("unpacked")
+def test_a_transpose_is_written_out_where_that_is_cheaper() -> None:
+    def once(x: Any, w: Any) -> Any:
+        return matmul(x, w, transpose_b=True)
+
+    def often(x: Any, w: Any) -> Any:
+        for _ in range(8):
+            x = tanh(matmul(x, w, transpose_b=True))
+        return x
+
+    assert steps(once, (64, 64), (64, 64)) == ["loop", "matrix"]
+    assert steps(once, (16, 128), (32, 128)) == ["matrix"]
+    assert steps(once, (256, 256), (256, 256)) == ["matrix"]
+    assert steps(lambda x, w: matmul_op.bind(x, transposed(w, 0, 2, 1)), (5, 64, 64), (5, 64, 64)) == [
+        "matrix"
+    ]
+    assert steps(often, (16, 64), (64, 64)) == ["loop", *["matrix", "loop"] * 8]
+    check_against_numpy(often, normal(16, 64), normal(64, 64) / 8)
+
+
+@pytest.mark.usefixtures("packed")
+def test_a_transpose_stays_a_flag_where_products_are_packed() -> None:
+    assert steps(lambda x, w: matmul(x, w, transpose_b=True), (64, 64), (64, 64)) == ["matrix"]
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------

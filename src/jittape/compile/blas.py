@@ -32,6 +32,7 @@ ROUTINES = ("sgemm", "dgemm", "cgemm", "zgemm", "sgemv", "dgemv", "cgemv", "zgem
 
 _CORE_TYPE = "OPENBLAS_CORETYPE"
 _SKYLAKE_X = ("avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd")
+_UNPACKED = ("SkylakeX", "Cooperlake", "SapphireRapids")
 _SUFFIXES = {"win32": ".dll", "darwin": ".dylib"}
 
 
@@ -52,6 +53,11 @@ class Blas:
     origin: str
     core: str
     library: ctypes.CDLL | None
+
+    @property
+    def unpacked(self) -> bool:
+        """Whether products of up to a million multiplications run without packing their operands first."""
+        return self.core in _UNPACKED
 
     def set_threads(self, count: int) -> None:
         """Let products use `count` threads; SciPy's copy is left as the user has set it."""

@@ -9,7 +9,7 @@ kernel has to know.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from jittape.primitive import Alias, View
 from jittape.program import Aval, Op
 
-__all__ = ["TINY", "BatchLoop", "Matrix", "Product", "form_of", "pieces", "product_of"]
+__all__ = ["TINY", "BatchLoop", "Matrix", "Product", "form_of", "pieces", "product_of", "wants_rows"]
 
 TINY = 8
 """A product with no extent above this runs in jittape's own loops: 10 ns for 4x4 @ 4x4 in a stack and 23 for 8x8 @ 8x8,
@@ -180,21 +180,40 @@ def _batch(lead: tuple[int, ...], x: tuple[int, ...], y: tuple[int, ...]) -> lis
     return loops
 
 
-def pieces(rows: int, columns: int, inner: int) -> tuple[int, int, int]:
-    """How large the pieces are in which a product is handed to the BLAS.
+def pieces(product: Product, unpacked: bool) -> tuple[int, int, int]:
+    """How large the pieces are in which a product is handed to the BLAS: rows, columns and summands.
 
-    Below a million multiplications OpenBLAS works without packing its operands (AVX-512 kernels). A product with one
+    Below a million multiplications OpenBLAS's AVX-512 kernels work without packing (`unpacked`). A product with one
     small extent hardly repays packing: cut along its longest extent, 32x784 @ 784x128 runs at 210 GFLOP/s instead of
     143 in float32 and at 101 instead of 72 in float64, the transposed 784x32 @ 32x128 at 208 instead of 187 and 110
-    instead of 77. With all extents above 64 packing wins.
+    instead of 77. With all extents above 64 packing wins, and so it does where y alone is transposed.
     """
-    extents = [max(rows, 1), max(columns, 1), max(inner, 1)]
+    extents = [max(product.rows, 1), max(product.columns, 1), max(product.inner, 1)]
     total = math.prod(extents)
-    if total > SMALL and 1 < min(extents) <= SKINNY:
+    if unpacked and total > SMALL and 1 < min(extents) <= SKINNY and not _slow(product):
         longest = extents.index(max(extents))
         others = total // extents[longest]
         extents[longest] = min(extents[longest], max(16, PIECE // others // 16 * 16))
     return extents[0], extents[1], extents[2]
+
+
+def _slow(product: Product) -> bool:
+    """Whether rows meet rows: the kernels without packing then add up along a vector for every element."""
+    return product.y.transposed and not product.x.transposed
+
+
+def wants_rows(products: Sequence[Product]) -> bool:
+    """Whether the right operand that these products share is better written out than read as a transpose.
+
+    Without packing, 64x64 @ (64x64)' takes 7.6 µs in float64 and 64x64 @ 64x64 4.6; in float32 3.6 and 2.4; the copy
+    0.9 and 0.7. What is won goes with the elements of the results, what the copy costs with those of the operand.
+    """
+    first = products[0]
+    fits = all(
+        [p.rows * p.columns * p.inner <= SMALL and max(p.rows, p.columns, p.inner) > TINY for p in products]
+    )
+    alone = all([_slow(p) and p.batch[0].extent * p.batch[1].extent == 1 for p in products])
+    return fits and alone and first.columns > 1 and sum([p.rows for p in products]) >= first.inner
 
 
 def form_of(product: Product, dtype: np.dtype[Any]) -> str:

@@ -18,10 +18,11 @@ from enum import Enum
 
 import numpy as np
 
+from jittape.compile.blas import blas
 from jittape.compile.cost import cost_of_map
 from jittape.compile.indexing import Access, identity, space_of
 from jittape.compile.nest import operand_accesses
-from jittape.compile.operands import Product, product_of
+from jittape.compile.operands import Product, product_of, wants_rows
 from jittape.primitive import Alias, Call, Coordinate, Map, Place, Reduce, View
 from jittape.primitives.arithmetic import add_op
 from jittape.program import Op, Program
@@ -154,12 +155,36 @@ class Partition:
             self.stored.add(op.out)
             self.hard.add(op.out)
             if kind is Kind.CALL:
-                multiplied = self.addends[op.out][0] if op.out in self.addends else op
-                product = product_of(multiplied, self.avals, self._view_of, self._in_memory)
-                self.products[op.out] = product
-                self.stored.update((product.x.slot, product.y.slot))
+                self.products[op.out] = product_of(
+                    self._multiplied(op), self.avals, self._view_of, self._in_memory
+                )
             elif kind is not Kind.REDUCE:
                 self.stored.update(op.args)
+        self._write_out_transposes()
+        for product in self.products.values():
+            self.stored.update((product.x.slot, product.y.slot))
+
+    def _multiplied(self, op: Op) -> Op:
+        """The `matmul` of a library call."""
+        return self.addends[op.out][0] if op.out in self.addends else op
+
+    def _write_out_transposes(self) -> None:
+        """Copy the transposed operands that are cheaper so."""
+        calls: dict[int, list[Op]] = {}
+        for slot, product in self.products.items():
+            op = self._multiplied(self.op_of[slot])
+            if product.y.slot != op.args[1] and self.avals[slot].dtype.kind == "f":
+                calls.setdefault(op.args[1], []).append(self.op_of[slot])
+        for y, ops in calls.items():
+            if not wants_rows([self.products[op.out] for op in ops]) or not blas().unpacked:
+                continue
+            for op in ops:
+                self.products[op.out] = product_of(
+                    self._multiplied(op),
+                    self.avals,
+                    lambda slot, y=y: None if slot == y else self._view_of(slot),  # type: ignore[misc]
+                    self._in_memory,
+                )
 
     def _view_of(self, slot: int) -> Op | None:
         op = self.op_of.get(slot)

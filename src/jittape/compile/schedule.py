@@ -1,14 +1,15 @@
 """From a program to a list of steps over memory: what an executable runs.
 
-`schedule` is a pure function of a program. A step is a kernel (a fused loop nest or a library call, see `kernel`) or a
-NumPy step. Values are placed in *storages*: inputs, results, and temporaries that share one arena by the time in
-which they live.
+`schedule` is a pure function of a program and of the kernels that the BLAS has. A step is a kernel (a fused loop nest
+or a library call, see `kernel`) or a NumPy step. Values are placed in *storages*: inputs, results, and temporaries that
+share one arena by the time in which they live.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jittape.compile.blas import blas
 from jittape.compile.canonical import Placed, canonical
 from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, Operand
@@ -205,6 +206,7 @@ class _Scheduler:
         form = form_of(product, dtype)
         x, y, m, n = product.x, product.y, product.rows, product.columns
         outer, inner = product.batch
+        cut = pieces(product, form == "matrix" and blas().unpacked)
         if form == "vector" and n != 1:
             # (x y)' = y' x': the row vector becomes the operand that is a column.
             x, y = (matrix._replace(transposed=not matrix.transposed) for matrix in (y, x))
@@ -220,7 +222,7 @@ class _Scheduler:
             *(outer.extent, inner.extent, m, n, product.inner),
             *(x.leading, x.offset, outer.x_stride, inner.x_stride),
             *(y.leading, y.offset, outer.y_stride, inner.y_stride),
-            *pieces(m, n, product.inner),
+            *cut,
         )
         depth, position = self.partition.depth[op.out], self.position[op.out]
         ops = (added[0], op) if added else (op,)
