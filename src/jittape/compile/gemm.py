@@ -2,6 +2,10 @@
 
 The names are symbols that `compile.blas` registers. The calling sequence is Fortran's: every argument by address,
 integers of 32 bits. Fortran counts columns first, so what it calls A is the transpose of y, and B that of x.
+
+A bias and an activation stay a loop of their own after the product, which fuses with whatever else reads it: in float32
+a bias and a relu add nothing that can be measured to the 28.5 µs of 32x784 @ 784x128, 0.06 to the 3.2 µs of 32x128 @
+128x64 and 1.3 to the 227 µs of 256x784 @ 784x128. Only a result far beyond the cache pays: 5 % at 1024x256 @ 256x1024.
 """
 
 from __future__ import annotations

@@ -171,8 +171,9 @@ def _pair(
     )
     m = _stretched(_arranged(x, x_term, [*stack, *rows, *inner]), [*stack, *rows, *inner], sizes)
     n = _stretched(_arranged(y, y_term, [*stack, *inner, *columns]), [*stack, *inner, *columns], sizes)
-    if not stack and not rows and not columns:
-        return sum_over(multiply(m, n), tuple(range(len(inner)))), ()
+    if not rows and not columns:
+        # Dot products, which fuse with what comes before and after.
+        return sum_over(multiply(m, n), tuple(range(len(stack), len(stack) + len(inner)))), tuple(stack)
     product = matmul_op.bind(
         to_shape(m, (*lead, count_rows, count_inner)),
         to_shape(n, (*lead, count_inner, count_columns)),
