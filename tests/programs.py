@@ -110,10 +110,14 @@ def _derivative(function: Callable[..., Any]) -> Callable[..., Any]:
     return differentiated
 
 
-def compiled(program: Program, operands: Sequence[Any]) -> list[Array]:
-    """What the compiled kernels make of a program that has been simplified."""
+def compiled(program: Program, operands: Sequence[Any], fill: float | None = None) -> list[Array]:
+    """What the compiled kernels make of a program that has been simplified; `fill` stands in results before."""
     executable = CompiledExecutable(program, frozenset())
     buffers = [allocate(program.avals[slot]) for slot in program.inputs]
     for buffer, operand in zip(buffers, operands, strict=True):
         buffer.array[...] = operand
+    if fill is not None:
+        for buffer in executable.run(list(buffers)):
+            buffer.array[...] = fill
+        del buffer
     return [buffer.array.copy() for buffer in executable.run(list(buffers))]

@@ -23,7 +23,9 @@ class Config:
     interpret : bool
         Run every program op by op in NumPy, compile nothing. Slow; for looking for errors.
     deterministic : bool
-        Pin the BLAS to one thread, so that products too are bitwise the same for any number of threads.
+        Pin the BLAS to one thread, so that products too are bitwise the same for any number of threads. At present
+        jittape's own copy of the BLAS uses one thread in any case; where the wheel ``scipy-openblas32`` is missing,
+        products run on SciPy's copy, with the threads that the user has given it.
     max_pending_ops : int
         Outside a tape, so many recorded ops are run without waiting for somebody to look at a value. Takes effect at
         the next step boundary.

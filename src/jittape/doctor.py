@@ -38,6 +38,12 @@ def processor() -> str:
     return f"{binding.get_host_cpu_name()}, {os.cpu_count()} logical cores, {' '.join(found)}"
 
 
+def own_blas() -> str:
+    """The BLAS that compiled products run on."""
+    found = import_module("jittape.compile.blas").blas()
+    return f"{found.origin}, kernels {found.core}" if found.core else found.origin
+
+
 def blas(package: str) -> str:
     """The BLAS that NumPy or SciPy was built with."""
     config: dict[str, Any] = import_module(package).show_config(mode="dicts")
@@ -96,6 +102,7 @@ FINDINGS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("llvmlite", lambda: version("llvmlite")),
     ("scipy", lambda: version("scipy")),
     ("processor", processor),
+    ("BLAS", own_blas),
     ("BLAS of NumPy", lambda: blas("numpy")),
     ("BLAS of SciPy", lambda: blas("scipy")),
     ("threading layers", threading_layers),

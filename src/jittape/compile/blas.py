@@ -6,7 +6,8 @@ with AVX-512 among them, for a Haswell: a float32 product of 1024 x 1024 matrice
 the choice made by the features that the processor really has. Its functions are registered as *symbols* for compiled
 kernels: machine code on disk holds names, never addresses.
 
-Where the wheel is missing, SciPy's copy serves, through the capsules that it exports for Cython.
+Where the wheel is missing, SciPy's copy serves, through the capsules that it exports for Cython. jittape's own copy
+uses one thread until told otherwise: the order of its sums, and so every bit of a product, depends on sizes alone.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ import llvmlite.binding as llvm
 
 __all__ = ["ROUTINES", "Blas", "blas", "symbol"]
 
-ROUTINES = ("sgemm", "dgemm", "cgemm", "zgemm")
+ROUTINES = ("sgemm", "dgemm", "cgemm", "zgemm", "sgemv", "dgemv", "cgemv", "zgemv")
 """Fortran's calling sequence, 32-bit integers, every argument by address."""
 
 _CORE_TYPE = "OPENBLAS_CORETYPE"
 _SKYLAKE_X = ("avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd")
+_UNPACKED = ("SkylakeX", "Cooperlake", "SapphireRapids")
 _SUFFIXES = {"win32": ".dll", "darwin": ".dylib"}
 
 
@@ -51,6 +53,11 @@ class Blas:
     origin: str
     core: str
     library: ctypes.CDLL | None
+
+    @property
+    def unpacked(self) -> bool:
+        """Whether products of up to a million multiplications run without packing their operands first."""
+        return self.core in _UNPACKED
 
     def set_threads(self, count: int) -> None:
         """Let products use `count` threads; SciPy's copy is left as the user has set it."""
@@ -79,6 +86,7 @@ def blas() -> Blas:
     with _lock:
         if _loaded is None:
             found, addresses = _from_wheel() or _from_scipy()
+            found.set_threads(1)
             for routine, address in addresses.items():
                 llvm.add_symbol(symbol(routine), address)
             _loaded = found
@@ -95,9 +103,9 @@ def _from_wheel() -> tuple[Blas, Mapping[str, int]] | None:
     try:
         with _core_type():
             library = ctypes.CDLL(str(path))
-    except OSError:
+        addresses = {r: _address(getattr(library, f"scipy_{r}_")) for r in ROUTINES}
+    except (OSError, AttributeError):
         return None
-    addresses = {r: _address(getattr(library, f"scipy_{r}_")) for r in ROUTINES}
     library.scipy_openblas_get_corename.restype = ctypes.c_char_p
     core = (library.scipy_openblas_get_corename() or b"").decode()
     return Blas("scipy-openblas32", core, library), addresses

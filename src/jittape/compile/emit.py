@@ -17,9 +17,11 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from jittape.compile.gemm import define_gemm
+from jittape.compile.blas import blas
+from jittape.compile.gemm import define_product
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.loops import define_loops
+from jittape.compile.tiny import define_tiny
 from jittape.errors import CompileError
 
 __all__ = ["Compiled", "Registry", "RegistryStats", "registry"]
@@ -57,6 +59,8 @@ class Registry:
             missing = {k.name: k for k in kernels if k.name not in self._compiled}
             self._found += len({k.name for k in kernels}) - len(missing)
             if missing:
+                if any([isinstance(k, Gemm) and k.form != "tiny" for k in missing.values()]):
+                    blas()  # machine code names its functions
                 start = time.perf_counter()
                 self._compile(list(missing.values()))
                 self._seconds += time.perf_counter() - start
@@ -85,7 +89,7 @@ def _definition(kernel: Kernel) -> Define:
                 define_loops(kernel, function)
             else:
                 assert isinstance(kernel, Gemm)
-                define_gemm(kernel, function)
+                (define_tiny if kernel.form == "tiny" else define_product)(kernel, function)
         except Exception as error:
             raise CompileError(f"cannot write code for this kernel: {error}\n{kernel.listing}") from error
 

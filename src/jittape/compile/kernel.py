@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -120,7 +120,10 @@ Instruction = Load | Compute | Constant | Whole | Inside | Masked
 
 
 class Operand(NamedTuple):
-    """A pointer argument: ``a0``, ``a1``, ... are read, ``r0``, ... written (and perhaps read)."""
+    """A pointer argument: ``a0``, ``a1``, ... are read, ``r0``, ... written (and perhaps read again).
+
+    ``u0`` is brought up to date: what stands there before matters.
+    """
 
     name: str
     dtype: np.dtype[Any]
@@ -206,15 +209,41 @@ class LoopKernel(Kernel):
 
 @dataclass(frozen=True)
 class Gemm(Kernel):
-    """A batch of matrix products by the BLAS; symbols are batch, m, n, k and the batch strides of both operands."""
+    """A stack of matrix products ``a0 @ a1``, written to `r0` or, as `accumulates` says, added to `u0`.
+
+    Attributes
+    ----------
+    dtype : dtype
+        Of all operands.
+    transposed : tuple of bool
+        Whether columns, not rows, of an operand are contiguous.
+    form : str
+        ``"matrix"``: a call of the BLAS for each product, perhaps in pieces; ``"vector"``: likewise, and `a1` is a
+        vector; ``"tiny"``: loops of jittape's own.
+    """
 
     dtype: np.dtype[Any]
     transposed: tuple[bool, bool]
+    form: str
+
+    SYMBOLS: ClassVar[tuple[str, ...]] = (
+        *("b0", "b1", "m", "n", "k"),
+        *("lx", "ox", "x0", "x1", "ly", "oy", "y0", "y1"),
+        *("pm", "pn", "pk"),
+    )
+    """Extents of the loops over the stack and of a product; leading dimension, offset and stack strides of both
+    operands; extents of a piece."""
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether the products are added to what stands in the result."""
+        return self.operands[2].name == "u0"
 
     @cached_property
     def text(self) -> str:
         flags = "".join("t" if t else "n" for t in self.transposed)
-        return f"(a0, a1, r0: {self.dtype.name}; batch, m, n, k, s0, s1)\n  gemm {self.dtype.name} {flags}"
+        operands = ", ".join(f"{o.name}: {o.dtype.name}" for o in self.operands)
+        return f"({operands}; {', '.join(self.SYMBOLS)})\n  {self.form} product {flags}"
 
 
 _namesakes: dict[str, list[Primitive]] = {}

@@ -12,14 +12,19 @@ stored values only grows.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from enum import Enum
 
 import numpy as np
 
+from jittape.compile.blas import blas
 from jittape.compile.cost import cost_of_map
 from jittape.compile.indexing import Access, identity, space_of
 from jittape.compile.nest import operand_accesses
+from jittape.compile.operands import Product, product_of, wants_rows
 from jittape.primitive import Alias, Call, Coordinate, Map, Place, Reduce, View
+from jittape.primitives.arithmetic import add_op
 from jittape.program import Op, Program
 
 __all__ = ["NATIVE", "Group", "Kind", "Partition"]
@@ -52,6 +57,7 @@ class Kind(Enum):
     REDUCE = "accumulated by a nest"
     ALIAS = "the operand's memory under another shape"
     CALL = "a library routine"
+    ABSORBED = "a product that is added in place by the sum that it goes into"
     NUMPY = "a NumPy step"
 
 
@@ -64,6 +70,11 @@ class Partition:
         What becomes of the op of a slot.
     stored : set of int
         Slots in memory, inputs included.
+    products : dict
+        For every slot that a library call computes, the product and what it reads.
+    addends : dict
+        For the sum of a product and something that is used nowhere else: the product, and the slot of the other, to
+        whose memory it is added.
     depth : dict
         When the value of a slot can be computed.
     """
@@ -72,8 +83,10 @@ class Partition:
         self.program = program
         self.avals = program.avals
         self.op_of = {op.out: op for op in program.ops}
-        self.kinds = {op.out: _kind(op, program) for op in program.ops}
-        self.transposed: dict[tuple[int, int], int] = {}
+        self.kinds: dict[int, Kind] = {}
+        self.addends: dict[int, tuple[Op, int]] = {}
+        self._set_kinds()
+        self.products: dict[int, Product] = {}
         self.stored = set(program.inputs) | set(program.outputs)
         self.hard: set[int] = set()
         self.depth: dict[int, int] = {}
@@ -81,6 +94,44 @@ class Partition:
         self._mark_stored()
         self._costs = self._inlined_costs()
         self._settle()
+
+    def _set_kinds(self) -> None:
+        uses = Counter([*self.program.outputs, *[slot for op in self.program.ops for slot in op.args]])
+        for op in self.program.ops:
+            self.kinds[op.out] = self._kind(op)
+            if op.primitive is add_op:
+                self._absorb_product(op, uses)
+
+    def _absorb_product(self, op: Op, uses: Mapping[int, int]) -> None:
+        """Let a sum of two products of which nothing else is needed be the second added to the first in place.
+
+        So the gradient of a weight that is used in fifty steps of a loop is one array, not fifty and their sum.
+        """
+        if any(self.kinds.get(slot) is not Kind.CALL or uses[slot] > 1 for slot in op.args):
+            return
+        for addend, slot in (op.args, op.args[::-1]):
+            if slot not in self.addends:
+                self.kinds[slot], self.kinds[op.out] = Kind.ABSORBED, Kind.CALL
+                self.addends[op.out] = self.op_of[slot], addend
+                return
+
+    def _kind(self, op: Op) -> Kind:
+        avals = [self.avals[s] for s in (*op.args, op.out)]
+        form = op.primitive.form
+        if isinstance(form, Call):
+            fits = all(a.dtype in BLAS and max(a.shape, default=0) < 2**31 for a in avals)
+            return Kind.CALL if form.routine == "gemm" and fits else Kind.NUMPY
+        native = all(a.dtype in NATIVE for a in avals)
+        if isinstance(form, Alias):
+            same = native and space_of(avals[0].shape) == space_of(avals[-1].shape)
+            called = self.kinds.get(op.args[0]) is Kind.CALL  # and so in memory
+            return Kind.INLINE if same and not called else Kind.ALIAS
+        if not native or form is None:
+            return Kind.NUMPY
+        if isinstance(form, Reduce):
+            return Kind.REDUCE
+        assert isinstance(form, Map | View | Place | Coordinate), form
+        return Kind.INLINE
 
     def group(self, slot: int) -> Group:
         """The nest of a root."""
@@ -99,37 +150,50 @@ class Partition:
     def _mark_stored(self) -> None:
         for op in self.program.ops:
             kind = self.kinds[op.out]
-            if kind is Kind.INLINE:
+            if kind in (Kind.INLINE, Kind.ABSORBED):
                 continue
             self.stored.add(op.out)
             self.hard.add(op.out)
             if kind is Kind.CALL:
-                for position, slot in enumerate(op.args):
-                    self.transposed[op.out, position] = self._transposed_operand(slot)
-                self.stored.update(self.call_operand(op, i)[0] for i in range(len(op.args)))
+                self.products[op.out] = product_of(
+                    self._multiplied(op), self.avals, self._view_of, self._in_memory
+                )
             elif kind is not Kind.REDUCE:
                 self.stored.update(op.args)
+        self._write_out_transposes()
+        for product in self.products.values():
+            self.stored.update((product.x.slot, product.y.slot))
 
-    def _transposed_operand(self, slot: int) -> int:
-        """The slot that `slot` is the transpose of in its last two dimensions, or -1."""
+    def _multiplied(self, op: Op) -> Op:
+        """The `matmul` of a library call."""
+        return self.addends[op.out][0] if op.out in self.addends else op
+
+    def _write_out_transposes(self) -> None:
+        """Copy the transposed operands that are cheaper so."""
+        calls: dict[int, list[Op]] = {}
+        for slot, product in self.products.items():
+            op = self._multiplied(self.op_of[slot])
+            if product.y.slot != op.args[1] and self.avals[slot].dtype.kind == "f":
+                calls.setdefault(op.args[1], []).append(self.op_of[slot])
+        for y, ops in calls.items():
+            if not wants_rows([self.products[op.out] for op in ops]) or not blas().unpacked:
+                continue
+            for op in ops:
+                self.products[op.out] = product_of(
+                    self._multiplied(op),
+                    self.avals,
+                    lambda slot, y=y: None if slot == y else self._view_of(slot),  # type: ignore[misc]
+                    self._in_memory,
+                )
+
+    def _view_of(self, slot: int) -> Op | None:
         op = self.op_of.get(slot)
-        if op is None or self.kinds[slot] is not Kind.INLINE or not isinstance(op.primitive.form, View):
-            return -1
-        operand = self.avals[op.args[0]]
-        if operand.ndim < 2 or operand.ndim != self.avals[slot].ndim:
-            return -1
-        index = op.primitive.form.index(operand, self.avals[slot], **dict(op.params))
-        wanted = [*range(operand.ndim - 2), operand.ndim - 1, operand.ndim - 2]
-        for axis, entry, extent in zip(wanted, index, operand.shape, strict=True):
-            if extent != 1 and (entry.axis, entry.step, entry.offset, entry.dynamic) != (axis, 1, 0, None):
-                return -1
-        swapped = (*operand.shape[:-2], operand.shape[-1], operand.shape[-2])
-        return op.args[0] if self.avals[slot].shape == swapped else -1
+        if op is None or self.kinds[slot] is not Kind.INLINE:
+            return None
+        return op if isinstance(op.primitive.form, View | Alias) else None
 
-    def call_operand(self, op: Op, position: int) -> tuple[int, bool]:
-        """The stored slot that operand `position` of a library call is read from, and whether transposed."""
-        base = self.transposed[op.out, position]
-        return (base, True) if base >= 0 else (op.args[position], False)
+    def _in_memory(self, slot: int) -> bool:
+        return slot in self.stored or self.kinds[slot] is not Kind.INLINE
 
     # ---- what an inlined value costs -----------------------------------------------------------------------------
 
@@ -181,7 +245,9 @@ class Partition:
 
     def _memory_operands(self, op: Op) -> list[int]:
         if self.kinds[op.out] is Kind.CALL:
-            return [self.call_operand(op, i)[0] for i in range(len(op.args))]
+            product = self.products[op.out]
+            addend = [self.addends[op.out][1]] if op.out in self.addends else []
+            return [product.x.slot, product.y.slot, *addend]
         return list(op.args)
 
     def _identity(self, shape: tuple[int, ...]) -> Access:
@@ -239,21 +305,3 @@ def _repeats(group: Group, access: Access) -> bool:
     """Whether a nest would compute the value more than once an element: a loop outside of those that it depends on."""
     axes = access.axes()
     return bool(axes) and len(axes) <= max(axes)
-
-
-def _kind(op: Op, program: Program) -> Kind:
-    avals = [program.avals[s] for s in (*op.args, op.out)]
-    form = op.primitive.form
-    if isinstance(form, Call):
-        fits = all(a.dtype in BLAS and max(a.shape, default=0) < 2**31 for a in avals)
-        return Kind.CALL if form.routine == "gemm" and fits else Kind.NUMPY
-    native = all(a.dtype in NATIVE for a in avals)
-    if isinstance(form, Alias):
-        same = native and space_of(avals[0].shape) == space_of(avals[-1].shape)
-        return Kind.INLINE if same else Kind.ALIAS
-    if not native or form is None:
-        return Kind.NUMPY
-    if isinstance(form, Reduce):
-        return Kind.REDUCE
-    assert isinstance(form, Map | View | Place | Coordinate), form
-    return Kind.INLINE

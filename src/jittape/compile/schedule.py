@@ -1,18 +1,20 @@
 """From a program to a list of steps over memory: what an executable runs.
 
-`schedule` is a pure function of a program. A step is a kernel (a fused loop nest or a library call, see `kernel`) or a
-NumPy step. Values are placed in *storages*: inputs, results, and temporaries that share one arena by the time in
-which they live.
+`schedule` is a pure function of a program and of the kernels that the BLAS has. A step is a kernel (a fused loop nest
+or a library call, see `kernel`) or a NumPy step. Values are placed in *storages*: inputs, results, and temporaries that
+share one arena by the time in which they live.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jittape.compile.blas import blas
 from jittape.compile.canonical import Placed, canonical
 from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, Operand
 from jittape.compile.nest import NestBuilder
+from jittape.compile.operands import BatchLoop, form_of, pieces
 from jittape.compile.partition import Group, Kind, Partition
 from jittape.compile.split import split
 from jittape.program import Aval, Op, Program
@@ -136,6 +138,12 @@ class _Scheduler:
         taken = {*self.program.inputs, *(s for s in outputs if partition.kinds.get(s) is not Kind.ALIAS)}
         copies = []
         for op in self.program.ops:
+            if op.out in partition.addends:
+                # The sum takes the place of what is added to, and nobody else holds that.
+                addend = partition.addends[op.out][1]
+                holder[op.out] = holder.get(addend, addend)
+                if op.out in outputs:
+                    taken.add(holder[op.out])
             if partition.kinds[op.out] is not Kind.ALIAS:
                 continue
             base = holder.get(op.args[0], op.args[0])
@@ -193,16 +201,32 @@ class _Scheduler:
         return slot
 
     def _gemm(self, op: Op) -> _Draft:
-        (x, tx), (y, ty) = (self.partition.call_operand(op, i) for i in range(2))
-        out = self.avals[op.out]
-        m, n = out.shape[-2:]
-        k = self.avals[op.args[0]].shape[-1]
-        batch = out.size // (m * n) if m * n else 0
-        names = ("a0", "a1", "r0")
-        kernel = Gemm(tuple([Operand(name, out.dtype) for name in names]), out.dtype, (tx, ty))
-        sizes = (batch, m, n, k, m * k, k * n)
+        product = self.partition.products[op.out]
+        dtype = self.avals[op.out].dtype
+        form = form_of(product, dtype)
+        x, y, m, n = product.x, product.y, product.rows, product.columns
+        outer, inner = product.batch
+        cut = pieces(product, form == "matrix" and blas().unpacked)
+        if form == "vector" and n != 1:
+            # (x y)' = y' x': the row vector becomes the operand that is a column.
+            x, y = (matrix._replace(transposed=not matrix.transposed) for matrix in (y, x))
+            outer, inner = (BatchLoop(loop.extent, loop.y_stride, loop.x_stride) for loop in (outer, inner))
+            m, n = n, m
+        if form == "vector":
+            # Of a column that lies as a row the elements are neighbors.
+            y = y._replace(transposed=False, leading=1 if y.transposed else y.leading)
+        added = self.partition.addends.get(op.out)
+        operands = tuple([Operand(name, dtype) for name in ("a0", "a1", "u0" if added else "r0")])
+        kernel = Gemm(operands, dtype, (x.transposed, y.transposed), form)
+        sizes = (
+            *(outer.extent, inner.extent, m, n, product.inner),
+            *(x.leading, x.offset, outer.x_stride, inner.x_stride),
+            *(y.leading, y.offset, outer.y_stride, inner.y_stride),
+            *cut,
+        )
         depth, position = self.partition.depth[op.out], self.position[op.out]
-        return _Draft(depth, position, (op,), (x, y, op.out), kernel, sizes)
+        ops = (added[0], op) if added else (op,)
+        return _Draft(depth, position, ops, (x.slot, y.slot, op.out), kernel, sizes)
 
     # ---- memory --------------------------------------------------------------------------------------------------
 

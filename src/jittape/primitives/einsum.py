@@ -164,16 +164,19 @@ def _pair(
         shape = tuple([sizes[a] for a in term])
         parts = [broadcast(_arranged(v, t, list(term)), shape) for v, t in ((x, x_term), (y, y_term))]
         return multiply(*parts), term
-    shape_of = {"stack": stack, "rows": rows, "inner": inner, "columns": columns}
-    count = {name: math.prod([sizes[a] for a in labels]) for name, labels in shape_of.items()}
-    lead = (count["stack"],) if stack else ()
+    # The stack keeps its dimensions: each may have strides of its own, so that no operand need be copied.
+    lead = tuple([sizes[a] for a in stack])
+    count_rows, count_inner, count_columns = (
+        math.prod([sizes[a] for a in labels]) for labels in (rows, inner, columns)
+    )
     m = _stretched(_arranged(x, x_term, [*stack, *rows, *inner]), [*stack, *rows, *inner], sizes)
     n = _stretched(_arranged(y, y_term, [*stack, *inner, *columns]), [*stack, *inner, *columns], sizes)
-    if not stack and not rows and not columns:
-        return sum_over(multiply(m, n), tuple(range(len(inner)))), ()
+    if not rows and not columns:
+        # Dot products, which fuse with what comes before and after.
+        return sum_over(multiply(m, n), tuple(range(len(stack), len(stack) + len(inner)))), tuple(stack)
     product = matmul_op.bind(
-        to_shape(m, (*lead, count["rows"], count["inner"])),
-        to_shape(n, (*lead, count["inner"], count["columns"])),
+        to_shape(m, (*lead, count_rows, count_inner)),
+        to_shape(n, (*lead, count_inner, count_columns)),
     )
     return to_shape(product, tuple([sizes[a] for a in term])), term
 

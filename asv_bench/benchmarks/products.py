@@ -1,0 +1,92 @@
+"""Matrix products: the time of jittape's kernels as a share of NumPy's, taken in turn in one process.
+
+Below 1 is faster than NumPy. Both sides have their operands and a place for the result; what is compared is a program
+of one product, run 20 times by the driver, with 20 calls of ``np.matmul``. NumPy uses the threads that it is given
+(``OPENBLAS_NUM_THREADS``), jittape one.
+"""
+
+import time
+
+import numpy as np
+
+from jittape.compile.blas import blas
+from jittape.compile.driver import driver
+from jittape.compile.emit import registry
+from jittape.compile.kernel import Gemm, Operand
+from jittape.compile.operands import BatchLoop, Matrix, Product, form_of, pieces
+
+CASES = {
+    "4x4 @ 4x4": (1, 4, 4, 4),
+    "8x8 @ 8x8": (1, 8, 8, 8),
+    "16x16 @ 16x16": (1, 16, 16, 16),
+    "1000 x 4x4 @ 4x4": (1000, 4, 4, 4),
+    "1000 x 8x8 @ 8x8": (1000, 8, 8, 8),
+    "1x256 @ 256x256": (1, 1, 256, 256),
+    "1000x20 @ 20x1": (1, 1000, 1, 20),
+    "16x32 @ 32x128": (1, 16, 128, 32),
+    "32x64 @ 64x10": (1, 32, 10, 64),
+    "32x784 @ 784x128": (1, 32, 128, 784),
+    "256x784 @ 784x128": (1, 256, 128, 784),
+}
+CALLS = 20
+ROUNDS = 30
+
+
+class AgainstNumPy:
+    """The smallest time of many rounds."""
+
+    params = (list(CASES), ["float32", "float64"])
+    param_names = ("product", "dtype")
+    unit = "ratio"
+
+    def track_ratio(self, case: str, dtype: str) -> float:
+        batch, m, n, k = CASES[case]
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(batch, m, k)).astype(dtype)
+        y = rng.normal(size=(batch, k, n)).astype(dtype)
+        out = np.empty((batch, m, n), dtype)
+        run = kernel_calls(x, y, out)
+        ours = theirs = float("inf")
+        for _ in range(ROUNDS):
+            ours = min(ours, seconds(run))
+            theirs = min(theirs, seconds(lambda: [np.matmul(x, y, out=out) for _ in range(CALLS)]))
+        return ours / theirs
+
+
+def seconds(function):
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def kernel_calls(x, y, out):
+    """A function that multiplies `CALLS` times."""
+    (batch, m, k), n = x.shape, y.shape[2]
+    loops = BatchLoop(1, 0, 0), BatchLoop(batch, m * k, k * n)
+    product = Product(Matrix(0, False, k, 0), Matrix(1, False, n, 0), m, n, k, loops)
+    form = form_of(product, x.dtype)
+    cut = pieces(product, form == "matrix" and blas().unpacked)
+    if form == "vector" and n > 1:
+        sizes = (1, batch, n, 1, k, n, 0, 0, k * n, 1, 0, 0, m * k, *cut)
+        operands, flags = (y, x, out), (True, False)
+    else:
+        sizes = (1, batch, m, n, k, k, 0, 0, m * k, n, 0, 0, k * n, *cut)
+        operands, flags = (x, y, out), (False, False)
+    kernel = Gemm(tuple([Operand(name, x.dtype) for name in ("a0", "a1", "r0")]), x.dtype, flags, form)
+    (machine_code,), _ = registry.addresses([kernel])
+    memory = (
+        np.array([address(a) for a in operands]),
+        np.arange(3, dtype=np.int32),
+        np.array(sizes, np.int64),
+    )
+    table = np.array([CALLS, *[machine_code, address(memory[1]), address(memory[2])] * CALLS])
+
+    def run():
+        driver()(address(table), address(memory[0]))
+
+    np.testing.assert_allclose((run(), out)[1], x @ y, rtol=1e-3, atol=1e-3)
+    return run
+
+
+def address(array):
+    return array.__array_interface__["data"][0]

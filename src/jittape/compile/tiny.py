@@ -1,0 +1,144 @@
+"""Tiny matrix products in loops of jittape's own, where a call of the BLAS costs more than the arithmetic.
+
+A row of the result is held in vector registers, four rows at a time, while the summands run past: for each a vector of
+y, and one element of x for each row. Where columns of y are contiguous, they are laid out as rows first, in a small
+buffer on the stack. The order of the sums depends on nothing but their number.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.core import cgutils
+
+from jittape.compile.gemm import Stack, stack
+from jittape.compile.kernel import Gemm
+from jittape.compile.operands import TINY
+
+__all__ = ["define_tiny"]
+
+_I1, _I64 = ir.IntType(1), ir.IntType(64)
+_VECTOR_BYTES = 64
+_ROWS = 4
+
+
+def define_tiny(kernel: Gemm, function: ir.Function) -> None:
+    """Write the body of a kernel of form ``"tiny"``."""
+    with stack(kernel, function) as one:
+        _Tiny(kernel, one).write()
+
+
+def _integer(value: int) -> ir.Constant:
+    return ir.Constant(_I64, value)
+
+
+class _Tiny:
+    """Writes one product."""
+
+    def __init__(self, kernel: Gemm, one: Stack) -> None:
+        self.builder = one.builder
+        self.symbols = one.symbols
+        self.transposed = kernel.transposed
+        self.accumulates = kernel.accumulates
+        self.width = kernel.dtype.itemsize
+        self.lanes = _VECTOR_BYTES // self.width
+        self.kind = ir.FloatType() if self.width == 4 else ir.DoubleType()
+        self.vector = ir.VectorType(self.kind, self.lanes)
+        self.mask_type = ir.VectorType(_I1, self.lanes)
+        self.x, self.y, self.out = (
+            self.builder.bitcast(p, self.kind.as_pointer()) for p in (one.x, one.y, one.out)
+        )
+
+    def write(self) -> None:
+        """Panels of as many columns as a vector has lanes; in each, four rows at a time and the rest singly."""
+        builder, symbols = self.builder, self.symbols
+        zero, lanes, rows = _integer(0), _integer(self.lanes), _integer(_ROWS)
+        fours = builder.mul(builder.sdiv(symbols["m"], rows), rows)
+        with cgutils.for_range_slice(builder, zero, symbols["n"], lanes, _I64) as (column, _):
+            mask = self._mask(builder.sub(symbols["n"], column))
+            panel, leading = self._packed(column) if self.transposed[1] else self._in_place(column)
+            with cgutils.for_range_slice(builder, zero, fours, rows, _I64) as (row, _):
+                self._block(panel, leading, mask, row, column, _ROWS)
+            with cgutils.for_range_slice(builder, fours, symbols["m"], _integer(1), _I64) as (row, _):
+                self._block(panel, leading, mask, row, column, 1)
+
+    def _mask(self, left: ir.Value) -> ir.Value:
+        """True in the lanes of columns that exist."""
+        builder = self.builder
+        numbers = ir.VectorType(_I64, self.lanes)
+        first = builder.insert_element(
+            ir.Constant(numbers, ir.Undefined), left, ir.Constant(ir.IntType(32), 0)
+        )
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
+        every = builder.shuffle_vector(first, ir.Constant(numbers, ir.Undefined), zeros)
+        return builder.icmp_signed("<", ir.Constant(numbers, list(range(self.lanes))), every)
+
+    def _in_place(self, column: ir.Value) -> tuple[ir.Value, ir.Value]:
+        return self.builder.gep(self.y, [column]), self.symbols["ly"]
+
+    def _packed(self, column: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """The panel's columns of y, which lie one after another, as rows of a buffer."""
+        builder, symbols = self.builder, self.symbols
+        buffer = cgutils.alloca_once(builder, self.kind, size=_integer(TINY * self.lanes))  # type: ignore[no-untyped-call]
+        left = builder.sub(symbols["n"], column)
+        columns = builder.select(
+            builder.icmp_signed("<", left, _integer(self.lanes)), left, _integer(self.lanes)
+        )
+        with cgutils.for_range(builder, columns, intp=_I64) as lane:
+            start = builder.mul(builder.add(column, lane.index), symbols["ly"])
+            with cgutils.for_range(builder, symbols["k"], intp=_I64) as at:
+                value = builder.load(builder.gep(self.y, [builder.add(start, at.index)]))
+                place = builder.add(builder.mul(at.index, _integer(self.lanes)), lane.index)
+                builder.store(value, builder.gep(buffer, [place]))
+        return buffer, _integer(self.lanes)
+
+    def _block(
+        self, panel: ir.Value, leading: ir.Value, mask: ir.Value, row: ir.Value, column: ir.Value, count: int
+    ) -> None:
+        """A panel's columns of `count` rows of the result."""
+        builder, symbols = self.builder, self.symbols
+        rows = [builder.add(row, _integer(i)) for i in range(count)]
+        sums = [cgutils.alloca_once(builder, self.vector) for _ in rows]  # type: ignore[no-untyped-call]
+        for place in sums:
+            builder.store(ir.Constant(self.vector, [0.0] * self.lanes), place)
+        with cgutils.for_range(builder, symbols["k"], intp=_I64) as loop:
+            at = loop.index
+            y = self._load(builder.gep(panel, [builder.mul(at, leading)]), mask)
+            for i, place in zip(rows, sums, strict=True):
+                outer, inner = (at, i) if self.transposed[0] else (i, at)
+                element = builder.add(builder.mul(outer, symbols["lx"]), inner)
+                x = self._every_lane(builder.load(builder.gep(self.x, [element])))
+                product = builder.fmul(x, y, flags=("contract",))
+                builder.store(builder.fadd(builder.load(place), product, flags=("contract",)), place)
+        for i, place in zip(rows, sums, strict=True):
+            total = builder.load(place)
+            out = builder.gep(self.out, [builder.add(builder.mul(i, symbols["n"]), column)])
+            if self.accumulates:
+                total = builder.fadd(self._load(out, mask), total)
+            self._store(total, out, mask)
+
+    # ---- vectors ---------------------------------------------------------------------------------------------------
+
+    def _every_lane(self, value: ir.Value) -> ir.Value:
+        undefined = ir.Constant(self.vector, ir.Undefined)
+        first = self.builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
+        return self.builder.shuffle_vector(first, undefined, zeros)
+
+    def _load(self, place: ir.Value, mask: ir.Value) -> ir.Value:
+        place = self.builder.bitcast(place, self.vector.as_pointer())
+        zeros = ir.Constant(self.vector, [0.0] * self.lanes)
+        return self._masked("load", self.vector, place, self._alignment(), mask, zeros)
+
+    def _store(self, value: ir.Value, place: ir.Value, mask: ir.Value) -> None:
+        place = self.builder.bitcast(place, self.vector.as_pointer())
+        self._masked("store", ir.VoidType(), value, place, self._alignment(), mask)
+
+    def _alignment(self) -> ir.Value:
+        return ir.Constant(ir.IntType(32), self.width)
+
+    def _masked(self, what: str, result: ir.Type, *arguments: ir.Value) -> ir.Value:
+        """A vector in memory, of which only the lanes of the mask are touched."""
+        name = f"llvm.masked.{what}.v{self.lanes}f{8 * self.width}.p0"
+        kind = ir.FunctionType(result, [a.type for a in arguments])
+        function = cgutils.get_or_insert_function(self.builder.module, kind, name)  # type: ignore[no-untyped-call]
+        return self.builder.call(function, arguments)

@@ -1,0 +1,398 @@
+"""Matrix products as kernels: which views need no copy, which form a product takes, values against NumPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jittape.compile.blas import Blas
+from jittape.compile.kernel import Gemm
+from jittape.compile.operands import PIECE, SKINNY, SMALL, BatchLoop, Matrix, Product, pieces
+from jittape.compile.schedule import Schedule, schedule
+from jittape.interpret import interpret
+from jittape.primitives.arithmetic import add
+from jittape.primitives.broadcast import broadcast_to_op, reshape_op
+from jittape.primitives.contract import matmul, matmul_op, tensordot
+from jittape.primitives.einsum import einsum
+from jittape.primitives.elementwise import exp
+from jittape.primitives.hyperbolic import tanh
+from jittape.primitives.views import Region, slice_op, transpose_op
+from jittape.program import Program
+from jittape.simplify import simplify
+from programs import compiled, gradient_program, program_of
+
+Array = np.ndarray[Any, Any]
+
+
+def plan(function: Any, *shapes: tuple[int, ...], dtype: str = "float64") -> Schedule:
+    return schedule(simplify(program_of(function, *[np.ones(shape, dtype) for shape in shapes])))
+
+
+def steps(function: Any, *shapes: tuple[int, ...], dtype: str = "float64") -> list[str]:
+    """For every step the form of a product, or "loop"."""
+    kernels = [step.kernel for step in plan(function, *shapes, dtype=dtype).steps]
+    return [k.form if isinstance(k, Gemm) else "loop" if k else "numpy" for k in kernels]
+
+
+def sizes(function: Any, *shapes: tuple[int, ...]) -> dict[str, int]:
+    """The symbols of the only step."""
+    (step,) = plan(function, *shapes).steps
+    assert isinstance(step.kernel, Gemm)
+    return dict(zip(Gemm.SYMBOLS, step.sizes, strict=True))  # type: ignore[union-attr]
+
+
+def transposed(x: Any, *perm: int) -> Any:
+    return transpose_op.bind(x, perm=perm)
+
+
+def sliced(x: Any, axis: int, start: int, count: int, step: int = 1) -> Any:
+    return slice_op.bind(x, region=Region((axis,), (start,), (count,), (step,)))
+
+
+def check_against_numpy(function: Any, *operands: Array) -> None:
+    program = simplify(program_of(function, *operands))
+    scale = 1e-3 if operands[0].dtype.itemsize // (1 + (operands[0].dtype.kind == "c")) == 4 else 1e-9
+    for found, wanted in zip(compiled(program, operands), interpret(program, operands), strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=scale, atol=scale)
+
+
+def normal(*shape: int, dtype: str = "float64") -> Array:
+    rng = np.random.default_rng(math.prod(shape) + len(shape))
+    x = rng.normal(size=shape)
+    return (x + 1j * rng.normal(size=shape) if dtype.startswith("complex") else x).astype(dtype)
+
+
+# ---- views that need no copy -----------------------------------------------------------------------------------------
+
+VIEWS = {
+    "both transposed": (
+        lambda x, y: matmul_op.bind(transposed(x, 1, 0), transposed(y, 1, 0)),
+        ((30, 20), (40, 30)),
+    ),
+    "rows of a matrix": (lambda x, y: matmul_op.bind(sliced(x, 0, 5, 20), y), ((30, 20), (20, 40))),
+    "every third row": (lambda x, y: matmul_op.bind(sliced(x, 0, 2, 9, 3), y), ((30, 20), (20, 40))),
+    "columns of a matrix": (lambda x, y: matmul_op.bind(x, sliced(y, 1, 7, 20)), ((30, 20), (20, 40))),
+    "columns, transposed": (
+        lambda x, y: matmul_op.bind(transposed(sliced(x, 1, 3, 17), 1, 0), y),
+        ((20, 30), (20, 40)),
+    ),
+    "some of a stack": (lambda x, y: matmul_op.bind(sliced(x, 0, 1, 2, 2), y), ((4, 20, 30), (2, 30, 20))),
+    "one matrix for a stack": (
+        lambda x, y: matmul_op.bind(broadcast_to_op.bind(x, shape=(5, 20, 30)), y),
+        ((20, 30), (5, 30, 40)),
+    ),
+    "its transpose for a stack": (
+        lambda x, y: matmul_op.bind(transposed(broadcast_to_op.bind(x, shape=(5, 30, 20)), 0, 2, 1), y),
+        ((30, 20), (5, 30, 40)),
+    ),
+    "a matrix for each head": (matmul, ((6, 4, 20, 30), (4, 30, 40))),
+    "a matrix for each member": (matmul, ((6, 4, 20, 30), (6, 1, 30, 40))),
+    "heads": (
+        lambda q, k: matmul_op.bind(transposed(q, 0, 2, 1, 3), transposed(k, 0, 2, 3, 1)),
+        ((5, 20, 4, 16), (5, 30, 4, 16)),
+    ),
+    "attention scores": (
+        lambda q, k: einsum("bthd,bshd->bhts", q, k),
+        ((5, 20, 4, 16), (5, 30, 4, 16)),
+    ),
+    "a row": (lambda x, y: matmul_op.bind(sliced(x, 0, 3, 1), y), ((30, 20), (20, 40))),
+    "a column": (lambda x, y: matmul_op.bind(x, sliced(y, 1, 3, 1)), ((30, 20), (20, 40))),
+    "a column, transposed": (
+        lambda x, y: matmul_op.bind(transposed(sliced(x, 1, 3, 1), 1, 0), y),
+        ((20, 30), (20, 40)),
+    ),
+    "tensordot": (lambda x, y: tensordot(x, y, axes=([1], [1])), ((20, 30), (40, 30))),
+}
+
+
+@pytest.mark.usefixtures("packed")
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_that_the_blas_reads(name: str) -> None:
+    function, shapes = VIEWS[name]
+    assert len(plan(function, *shapes).steps) == 1
+    check_against_numpy(function, *[normal(*shape) for shape in shapes])
+
+
+COPIED = {
+    "every second column": (lambda x, y: matmul_op.bind(sliced(x, 1, 0, 10, 2), y), ((30, 20), (10, 40))),
+    "rows from the end": (
+        lambda x, y: matmul_op.bind(sliced(x, 0, 29, 30, -1), y),
+        ((30, 20), (20, 40)),
+    ),
+    "a row for all rows": (
+        lambda x, y: matmul_op.bind(broadcast_to_op.bind(x, shape=(30, 20)), y),
+        ((1, 20), (20, 40)),
+    ),
+    "three strides": (
+        lambda x, y: matmul_op.bind(transposed(x, 2, 1, 0, 3, 4), y),
+        ((2, 3, 4, 20, 30), (4, 3, 2, 30, 20)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_views_that_it_cannot_read_are_copied_first(name: str) -> None:
+    function, shapes = COPIED[name]
+    assert steps(function, *shapes) == ["loop", "matrix"]
+    check_against_numpy(function, *[normal(*shape) for shape in shapes])
+
+
+def test_a_part_of_what_need_not_be_stored_is_stored_alone() -> None:
+    made = plan(lambda x, y: matmul_op.bind(sliced(exp(x), 0, 5, 3), y), (100, 20), (20, 40))
+    assert [step.kernel.form if isinstance(step.kernel, Gemm) else "loop" for step in made.steps] == [
+        "loop",
+        "matrix",
+    ]
+    assert made.arena == 3 * 20 * 8 // 64 * 64 + 64
+
+
+@pytest.mark.usefixtures("packed")
+def test_no_transpose_is_left_in_the_gradient_of_a_network() -> None:
+    def network(x: Any, u: Any, v: Any, w: Any) -> Any:
+        for weights in (u, v, w):
+            x = tanh(matmul_op.bind(x, weights))
+        return x
+
+    program = program_of(network, *[np.ones(s) for s in ((32, 64), (64, 40), (40, 30), (30, 10))])
+    gradient = gradient_program(program, (1, 2, 3))
+    whole = simplify(
+        Program(gradient.inputs, gradient.ops, (*program.outputs, *gradient.outputs), gradient.avals)
+    )
+    for step in schedule(whole).steps:
+        assert "transpose" not in [op.primitive.name for op in step.ops]
+
+
+# ---- forms -----------------------------------------------------------------------------------------------------------
+
+
+def test_products_with_vectors_have_a_form_of_their_own() -> None:
+    assert steps(matmul, (50, 40), (40,)) == steps(matmul, (40,), (40, 50)) == ["vector"]
+    assert steps(matmul, (50, 1), (1, 60)) == ["matrix"]
+
+
+def product(m: int, n: int, k: int, flags: tuple[bool, bool] = (False, False)) -> Product:
+    x, y = (Matrix(i, t, 1, 0) for i, t in enumerate(flags))
+    return Product(x, y, m, n, k, (BatchLoop(1, 0, 0), BatchLoop(1, 0, 0)))
+
+
+@pytest.fixture
+def unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels of OpenBLAS that need no packing, on whatever machine."""
+    monkeypatch.setattr(Blas, "unpacked", True)
+
+
+@pytest.fixture
+def packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Blas, "unpacked", False)
+
+
+@pytest.mark.parametrize(
+    "shape", [(32, 128, 784), (784, 128, 32), (20, 3000, 40), (128, 128, 128), (1, 1, 1)]
+)
+def test_skinny_products_are_cut_along_their_longest_extent(shape: tuple[int, int, int]) -> None:
+    cut = pieces(product(*shape), True)
+    assert pieces(product(*shape), False) == shape
+    assert pieces(product(*shape, (False, True)), True) == shape
+    if math.prod(shape) <= SMALL or min(shape) > SKINNY:
+        assert cut == shape
+        return
+    assert [a for a, b in zip(shape, cut, strict=True) if a != b] == [max(shape)]
+    assert math.prod(cut) <= PIECE
+
+
+@pytest.mark.usefixtures("unpacked")
+@pytest.mark.parametrize("shape", [(33, 1100, 40), (1100, 33, 40), (33, 40, 1100), (30, 60, 784)])
+@pytest.mark.parametrize("flags", [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_values_of_products_in_pieces(
+    shape: tuple[int, int, int], flags: tuple[bool, bool], dtype: str
+) -> None:
+    m, n, k = shape
+    x = normal(*((k, m) if flags[0] else (m, k)), dtype=dtype)
+    y = normal(*((n, k) if flags[1] else (k, n)), dtype=dtype)
+    found = sizes(lambda a, b: matmul(a, b, *flags), x.shape, y.shape)
+    assert (found["pm"], found["pn"], found["pk"]) == pieces(product(*shape, flags), True) != shape
+    check_against_numpy(lambda a, b: matmul(a, b, *flags), x, y)
+
+
+@pytest.mark.usefixtures("unpacked")
+def test_a_transpose_is_written_out_where_that_is_cheaper() -> None:
+    def once(x: Any, w: Any) -> Any:
+        return matmul(x, w, transpose_b=True)
+
+    def often(x: Any, w: Any) -> Any:
+        for _ in range(8):
+            x = tanh(matmul(x, w, transpose_b=True))
+        return x
+
+    assert steps(once, (64, 64), (64, 64)) == ["loop", "matrix"]
+    assert steps(once, (16, 128), (32, 128)) == ["matrix"]
+    assert steps(once, (256, 256), (256, 256)) == ["matrix"]
+    assert steps(lambda x, w: matmul_op.bind(x, transposed(w, 0, 2, 1)), (5, 64, 64), (5, 64, 64)) == [
+        "matrix"
+    ]
+    assert steps(often, (16, 64), (64, 64)) == ["loop", *["matrix", "loop"] * 8]
+    check_against_numpy(often, normal(16, 64), normal(64, 64) / 8)
+
+
+@pytest.mark.usefixtures("packed")
+def test_a_transpose_stays_a_flag_where_products_are_packed() -> None:
+    assert steps(lambda x, w: matmul(x, w, transpose_b=True), (64, 64), (64, 64)) == ["matrix"]
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def products(draw: st.DrawFn) -> tuple[Any, list[Array]]:
+    """A product of two views of every kind, and operands."""
+    m, n, k = (draw(st.one_of(st.integers(0, 9), st.sampled_from([15, 16, 17, 40]))) for _ in range(3))
+    lead = draw(st.lists(st.integers(0, 4), max_size=3))
+    dtype = draw(st.sampled_from(["float32", "float64", "complex64", "complex128"]))
+    views, operands = [], []
+    for matrix in ((m, k), (k, n)):
+        shape = (*lead, *matrix)
+        perm = draw(st.permutations(range(len(shape)))) if draw(st.booleans()) else list(range(len(shape)))
+        inverse = [perm.index(axis) for axis in range(len(perm))]
+        stored = tuple([shape[axis] for axis in inverse])
+        kept = [n if draw(st.integers(0, 3)) else 1 for n in stored]
+        axis = draw(st.integers(0, len(shape) - 1))
+        extra, step = draw(st.integers(0, 2)), draw(st.sampled_from([1, 1, 2, -1]))
+
+        def view(
+            x: Any,
+            stored: Any = stored,
+            perm: Any = tuple(perm),
+            axis: int = axis,
+            extra: int = extra,
+            step: int = step,
+        ) -> Any:
+            count = (x.shape[axis] - extra + abs(step) - 1) // abs(step)
+            x = sliced(x, axis, extra if step > 0 else x.shape[axis] - 1, count, step)
+            if x.shape != stored:
+                x = broadcast_to_op.bind(x, shape=stored)
+            return transposed(x, *perm)
+
+        kept[axis] = extra + abs(step) * kept[axis]
+        views.append(view)
+        operands.append(normal(*kept, dtype=dtype))
+    return lambda x, y: matmul_op.bind(views[0](x), views[1](y)), operands
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(products())
+def test_products_of_random_views(drawn: tuple[Any, list[Array]]) -> None:
+    check_against_numpy(drawn[0], *drawn[1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "shape", [(20, 1, 30), (1, 20, 30), (1, 1, 30), (20, 1, 0), (0, 1, 20), (3, 1, 1), (4, 4, 4), (30, 20, 0)]
+)
+def test_what_stood_in_the_result_before_does_not_matter(dtype: str, shape: tuple[int, int, int]) -> None:
+    m, n, k = shape
+    program = program_of(matmul, normal(m, k, dtype=dtype), normal(k, n, dtype=dtype))
+    x, y = normal(m, k, dtype=dtype), normal(k, n, dtype=dtype)
+    (found,) = compiled(program, [x, y], fill=np.nan)
+    np.testing.assert_allclose(found, x @ y, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("flags", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tiny_products_of_every_size(dtype: str, flags: tuple[bool, bool]) -> None:
+    for m, n, k in [(m, n, k) for m in (1, 3, 4, 7, 8) for n in (1, 5, 8) for k in (0, 1, 8)]:
+        x = normal(3, *((k, m) if flags[0] else (m, k)), dtype=dtype)
+        y = normal(3, *((n, k) if flags[1] else (k, n)), dtype=dtype)
+        program = simplify(program_of(lambda a, b: matmul(a, b, *flags), x, y))
+        assert [step.kernel.form for step in schedule(program).steps] == ["tiny"]  # type: ignore[union-attr]
+        (found,) = compiled(program, [x, y], fill=np.nan)
+        wanted = (np.swapaxes(x, 1, 2) if flags[0] else x) @ (np.swapaxes(y, 1, 2) if flags[1] else y)
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_stack_of_tiny_products_is_one_kernel_without_the_blas() -> None:
+    assert steps(matmul, (1000, 4, 4), (1000, 4, 4)) == steps(matmul, (8, 8), (8, 8)) == ["tiny"]
+    assert steps(matmul, (1000, 4, 4), (1000, 4, 9)) == steps(matmul, (9, 9), (9, 9)) == ["matrix"]
+    assert steps(matmul, (4, 4), (4, 4), dtype="complex64") == ["matrix"]
+
+
+# ---- sums of products ------------------------------------------------------------------------------------------------
+
+
+def accumulating(made: Schedule) -> list[bool]:
+    return [step.kernel.accumulates for step in made.steps if isinstance(step.kernel, Gemm)]
+
+
+@pytest.mark.parametrize("n", [30, 1, 4])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_a_sum_of_products_is_added_up_in_place(n: int, dtype: str) -> None:
+    def total(*operands: Any) -> Any:
+        result = matmul(operands[0], operands[1])
+        for x, y in zip(operands[2::2], operands[3::2], strict=True):
+            result = add(matmul(x, y), result) if x is operands[4] else add(result, matmul(x, y))
+        return result
+
+    m = min(n, 4) if n < 20 else 20
+    shapes = [(m, 4 if n < 20 else 1100), (4 if n < 20 else 1100, n)] * 4
+    made = plan(total, *shapes, dtype=dtype)
+    assert accumulating(made) == [False, True, True, True]
+    assert len(made.steps) == 4
+    assert made.arena == 0
+    operands = [normal(*shape, dtype=dtype) + np.dtype(dtype).type(i) for i, shape in enumerate(shapes)]
+    check_against_numpy(total, *operands)
+
+
+def test_products_that_are_needed_otherwise_are_left_alone() -> None:
+    def shown(x: Any, y: Any) -> Any:
+        first, second = matmul(x, y), matmul(y, x)
+        return add(first, second), second
+
+    def twice(x: Any, y: Any) -> Any:
+        first = matmul(x, y)
+        return add(first, first)
+
+    def to_input(x: Any, y: Any) -> Any:
+        return add(matmul(x, y), x)
+
+    for function in (shown, twice, to_input):
+        made = plan(function, (20, 20), (20, 20))
+        assert not any(accumulating(made))
+        check_against_numpy(function, normal(20, 20), normal(20, 20) + 1)
+
+
+def test_sums_of_products_that_are_results_or_views_of_results() -> None:
+    def results(x: Any, y: Any) -> Any:
+        total = add(matmul(x, y), matmul(y, x))
+        return total, reshape_op.bind(total, shape=(400,)), exp(total), add(total, matmul(total, y))
+
+    assert accumulating(plan(results, (20, 20), (20, 20))) == [False, True, False]
+    check_against_numpy(results, normal(20, 20) / 20, normal(20, 20) / 20 + 0.1)
+
+    def view_only(x: Any, y: Any) -> Any:
+        return reshape_op.bind(add(matmul(x, y), matmul(y, x)), shape=(400,))
+
+    made = plan(view_only, (20, 20), (20, 20))
+    assert accumulating(made) == [False, True]
+    assert made.arena == 0
+    check_against_numpy(view_only, normal(20, 20), normal(20, 20) + 1)
+
+
+def test_the_gradient_of_a_weight_used_in_every_step_is_one_array() -> None:
+    def recurrent(x: Any, w: Any) -> Any:
+        for _ in range(10):
+            x = tanh(matmul_op.bind(x, w))
+        return x
+
+    program = program_of(recurrent, np.ones((16, 32)), np.ones((32, 32)))
+    gradient = simplify(gradient_program(program, (1,)))
+    made = schedule(gradient)
+    assert accumulating(made).count(True) == 9
+    operands = [normal(16, 32), normal(32, 32) / 6, np.ones((16, 32))]
+    for found, wanted in zip(compiled(gradient, operands), interpret(gradient, operands), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
