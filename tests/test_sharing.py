@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.recording.trace import current_trace
+from jittape.recording.trace import begin_step, current_trace
 from jittape.runtime.buffers import Buffer
 
 
 @pytest.fixture(autouse=True)
 def compiling() -> Iterator[None]:
+    begin_step()  # another test may have left something pending: then the first visit would be of a longer path
     before = jt.config.interpret
     jt.config.interpret = False
     yield
