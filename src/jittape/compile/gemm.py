@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import cgutils
-from numba.np.linalg import ensure_blas
 
+from jittape.compile.irtools import external, for_range
 from jittape.compile.kernel import Gemm
 
 __all__ = ["define_gemm"]
@@ -24,13 +23,12 @@ def define_gemm(kernel: Gemm, function: ir.Function) -> None:
 
     The BLAS counts columns first, so what it calls A is the transpose of y and what it calls B that of x.
     """
-    ensure_blas()  # type: ignore[no-untyped-call]
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     slots, operand_slots, sizes = function.args
     x, y, out = (pointer(builder, slots, operand_slots, i) for i in range(3))
     batch, m, n, k, x_stride, y_stride = (size(builder, sizes, i) for i in range(6))
     one, zero = _constants(builder, kernel)
-    xxgemm = cgutils.get_or_insert_function(builder.module, _XXGEMM, "numba_xxgemm")  # type: ignore[no-untyped-call]
+    xxgemm = external(builder.module, _XXGEMM, "numba_xxgemm")
     width = ir.Constant(_I64, kernel.dtype.itemsize)
     x_step, y_step = builder.mul(x_stride, width), builder.mul(y_stride, width)
     out_step = builder.mul(builder.mul(m, n), width)
@@ -39,9 +37,9 @@ def define_gemm(kernel: Gemm, function: ir.Function) -> None:
     letters += [ir.Constant(_I8, ord("t" if t else "n")) for t in (ty, tx)]
     ldy, ldx = _at_least_one(builder, k if ty else n), _at_least_one(builder, m if tx else k)
     ldo = _at_least_one(builder, n)
-    with cgutils.for_range(builder, batch, intp=_I64) as loop:
+    with for_range(builder, batch) as index:
         xi, yi, oi = (
-            builder.gep(p, [builder.mul(loop.index, step)])
+            builder.gep(p, [builder.mul(index, step)])
             for p, step in ((x, x_step), (y, y_step), (out, out_step))
         )
         builder.call(xxgemm, [*letters, n, m, k, one, yi, ldy, xi, ldx, zero, oi, ldo])

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils
 
 from jittape.compile.gemm import pointer, size
+from jittape.compile.irtools import alloca_once
 from jittape.compile.kernel import (
     Address,
     Compute,
@@ -314,10 +314,10 @@ class Accumulator:
         self.reduction = reduction
         self.in_chunks = reduction.dtype.kind == "f"
         kind = _memory_type(reduction.dtype)
-        self.held = cgutils.alloca_once(nest.builder, kind)  # type: ignore[no-untyped-call]
+        self.held = alloca_once(nest.builder, kind)
         if self.in_chunks:
-            self.count = cgutils.alloca_once(nest.builder, I64)  # type: ignore[no-untyped-call]
-            self.carried = cgutils.alloca_once(nest.builder, kind, size=_integer(CARRIES))  # type: ignore[no-untyped-call]
+            self.count = alloca_once(nest.builder, I64)
+            self.carried = alloca_once(nest.builder, kind, size=_integer(CARRIES))
 
     def begin(self) -> None:
         if self.in_chunks:

@@ -21,7 +21,7 @@ __all__ = ["PathExecutable"]
 
 
 class PathExecutable:
-    """Runs one program: interpreted at first, compiled from the second visit on.
+    """Runs one program: interpreted for `config.compile_after` visits, by default one, and compiled from then on.
 
     Parameters
     ----------
@@ -45,14 +45,14 @@ class PathExecutable:
 
     @property
     def compiled(self) -> Any:
-        """The `CompiledExecutable`, or None while the path has been seen once only."""
+        """The `CompiledExecutable`, or None while the path is interpreted."""
         return self._compiled
 
     def run(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
         """One buffer for every output of the program."""
         values = [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks]
         self.visits += 1
-        if config.interpret or self.visits == 1:
+        if config.interpret or self.visits <= config.compile_after:
             return self._interpret(values)
         if self._compiled is None:
             self._compile()
@@ -73,7 +73,7 @@ class PathExecutable:
         return outputs
 
     def _compile(self) -> None:
-        # Numba is imported at the first compilation only: `import jittape` costs NumPy and little more.
+        # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
         from jittape.runtime.executable import CompiledExecutable
 
         began = time.perf_counter()

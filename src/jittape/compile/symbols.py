@@ -1,0 +1,56 @@
+"""Who provides the functions that machine code calls by name.
+
+Machine code, on disk above all, holds names and never addresses. `provide` makes them known to LLVM's linker before
+code is loaded: those in `PROVIDERS` by a module, all others by the C library, which every process has.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable
+
+import llvmlite.binding as llvm
+
+from jittape.compile.blas import ROUTINES, blas, symbol
+
+__all__ = ["PROVIDERS", "provide"]
+
+
+def _from_python(name: str) -> None:
+    llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+
+
+def _from_blas(name: str) -> None:
+    blas()
+
+
+def _from_numba(name: str) -> None:
+    # Imports, because only this provider needs them: 0.2 s.
+    from numba import _helperlib
+    from numba.np.linalg import ensure_blas
+
+    ensure_blas()  # type: ignore[no-untyped-call]
+    helpers: dict[str, int] = vars(_helperlib)["c_helpers"]
+    llvm.add_symbol(name, helpers[name.removeprefix("numba_")])
+
+
+PROVIDERS: dict[str, Callable[[str], None]] = {
+    "PyEval_RestoreThread": _from_python,
+    "PyEval_SaveThread": _from_python,
+    "PyLong_AsVoidPtr": _from_python,
+    "PyLong_FromVoidPtr": _from_python,
+    "numba_xxgemm": _from_numba,
+    **{symbol(routine): _from_blas for routine in ROUTINES},
+}
+
+
+def provide(names: Iterable[str]) -> list[str]:
+    """Make `names` known to the linker; returns those that nobody has. Call it when the engine is there."""
+    missing = []
+    for name in names:
+        provider = PROVIDERS.get(name)
+        if provider is not None:
+            provider(name)
+        elif llvm.address_of_symbol(name) is None:
+            missing.append(name)
+    return missing
