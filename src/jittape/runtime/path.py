@@ -74,12 +74,14 @@ class PathExecutable:
 
     def _compile(self) -> None:
         # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
+        from jittape.compile.registry import Origin
         from jittape.runtime.executable import CompiledExecutable
 
         began = time.perf_counter()
         self._compiled = CompiledExecutable(simplify(self.program), self.scalars)
-        found = sum(1 for kernel in self._compiled.kernels if kernel.found)
+        origins = [kernel.origin for kernel in self._compiled.kernels]
         counters.programs_compiled += 1
-        counters.kernels_found += found
-        counters.kernels_compiled += len(self._compiled.kernels) - found
+        counters.kernels_found += origins.count(Origin.MEMORY)
+        counters.kernels_loaded += origins.count(Origin.DISK)
+        counters.kernels_compiled += origins.count(Origin.COMPILED)
         counters.compile_seconds += time.perf_counter() - began
