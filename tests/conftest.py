@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,15 +14,6 @@ slow_first_example = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=slow_first_example)
 settings.register_profile("explore", deadline=None, print_blob=True, suppress_health_check=slow_first_example)
 settings.load_profile("fixed")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Kernels that tests compile go to a folder of the run's own, for its processes too, not to the user's cache."""
-    folder = tmp_path_factory.mktemp("cache")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JITTAPE_CACHE_DIR", str(folder))
-        yield folder
 
 
 @pytest.fixture(params=["interpreted", "compiled"])

@@ -358,7 +358,9 @@ def test_a_kernel_that_does_not_load_is_compiled_again(folder, damage):
     batch = found.find("driver")
     found.discard("driver")
     found.publish(Batch(batch.names, damage(batch.code)))
+    (damaged,) = files(found, "batch-*")
     assert report() == first
+    assert not damaged.exists()
     assert report()["compiled"] == 0
 
 
