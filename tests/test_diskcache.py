@@ -390,6 +390,35 @@ def test_eight_processes_at_once_on_an_empty_cache(folder):
     assert not list(folder.glob("*/temporary-*"))
 
 
+CROWD = """
+import random, sys
+from pathlib import Path
+import jittape as jt
+from jittape.compile.diskcache import Batch, DiskCache, clear
+
+jt.config.cache_size = 200_000
+root, seed = Path(sys.argv[1]), int(sys.argv[2])
+draw = random.Random(seed)
+for _ in range(300):
+    cache = DiskCache(root, {"environment": draw.choice("ab")})
+    number = draw.randrange(12)
+    batch = Batch((f"k{number:016x}", "driver"), bytes([number]) * 20_000)
+    cache.publish(batch)
+    found = cache.find(f"k{draw.randrange(12):016x}")
+    assert found is None or found.code == bytes([int(found.names[0][1:], 16)]) * 20_000
+    if seed == 0 and draw.random() < 0.05:
+        clear(root)
+"""
+
+
+def test_a_crowd_that_writes_reads_drops_and_clears(tmp_path):
+    """No warning (they are errors here), no exception, and never another batch's code."""
+    environment = os.environ | {"PYTHONPATH": SOURCE}
+    command = [sys.executable, "-W", "error", "-c", CROWD, str(tmp_path / "cache")]
+    running = [subprocess.Popen([*command, str(seed)], env=environment) for seed in range(4)]
+    assert [process.wait() for process in running] == [0] * 4
+
+
 KILLED = """
 import os, signal
 from jittape.compile import diskcache

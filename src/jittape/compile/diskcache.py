@@ -26,7 +26,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,7 +36,7 @@ from jittape.config import config
 from jittape.errors import CacheWarning
 from jittape.version import __version__
 
-__all__ = ["Batch", "DiskCache", "Summary", "cache_directory", "clear", "current", "summarize"]
+__all__ = ["Batch", "DiskCache", "Summary", "cache_directory", "clear", "covers", "current", "summarize"]
 
 DIRECTORY_VARIABLE = "JITTAPE_CACHE_DIR"
 
@@ -168,6 +168,8 @@ class DiskCache:
             try:
                 if self._usable:
                     self._publish(batch)
+            except FileNotFoundError:
+                pass  # another process has just cleared the cache
             except OSError as error:
                 self._give_up(str(error))
 
@@ -208,9 +210,8 @@ class DiskCache:
         total = _drop_leftovers(self.root)
         if total <= config.cache_size:
             return
-        batches = [(entry.stat(), Path(entry.path)) for entry in _entries(self.root, _BATCH)]
-        batches.sort(key=lambda item: item[0].st_mtime_ns)
-        for found, path in batches:
+        batches = sorted(_entries(self.root, _BATCH), key=lambda entry: entry[1].st_mtime_ns)
+        for path, found in batches:
             # A quarter more than needed, so that not every batch that comes finds the cache full.
             if total <= config.cache_size * 3 // 4:
                 break
@@ -222,8 +223,7 @@ class DiskCache:
                     if pointer.read_bytes() == path.name.encode():
                         pointer.unlink()
                         total -= _BLOCK
-            with contextlib.suppress(FileNotFoundError):
-                path.unlink()
+            path.unlink(missing_ok=True)
 
     # ---- trouble ---------------------------------------------------------------------------------------------------
 
@@ -286,22 +286,27 @@ def _source_digest() -> str:
     return digest.hexdigest()
 
 
+def covers(file: str) -> bool:
+    """Whether a source file of this name is a part of the environment."""
+    package = Path(__file__).parent.parent
+    path = Path(file)
+    return path.is_relative_to(package) and path.relative_to(package).parts[0] in _SOURCES
+
+
 # ---- for the command line --------------------------------------------------------------------------------------------
 
 
 def summarize(root: Path) -> Summary:
     """Count what lies in a cache."""
-    kernels = sum(1 for _ in _entries(root, _POINTER))
-    batches = sum(1 for _ in _entries(root, _BATCH))
-    nbytes = sum(_size_on_disk(entry.stat()) for entry in _entries(root))
+    kernels, batches = len(_entries(root, _POINTER)), len(_entries(root, _BATCH))
+    nbytes = sum(_size_on_disk(found) for _, found in _entries(root))
     return Summary(kernels, batches, len(_folders(root)), nbytes)
 
 
 def clear(root: Path) -> None:
     """Delete what jittape wrote there, and nothing else."""
-    for entry in list(_entries(root)):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(entry.path)
+    for path, _ in _entries(root):
+        path.unlink(missing_ok=True)
     for folder in _folders(root):
         with contextlib.suppress(OSError):
             folder.rmdir()
@@ -314,25 +319,26 @@ def _folders(root: Path) -> list[Path]:
         return []
 
 
-def _entries(root: Path, *kinds: re.Pattern[str]) -> Iterator[os.DirEntry[str]]:
-    """The cache's own files; those whose names fit one of `kinds`, by default all."""
+def _entries(root: Path, *kinds: re.Pattern[str]) -> list[tuple[Path, os.stat_result]]:
+    """The cache's own files whose names fit one of `kinds`, by default all; others may delete them any time."""
+    found = []
     for folder in _folders(root):
-        with os.scandir(folder) as found:
-            for entry in found:
+        with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+            for entry in entries:
                 if any(kind.fullmatch(entry.name) for kind in kinds or (_BATCH, _POINTER, _TEMPORARY)):
-                    yield entry
+                    with contextlib.suppress(FileNotFoundError):
+                        found.append((Path(entry.path), entry.stat()))
+    return found
 
 
 def _drop_leftovers(root: Path) -> int:
     """Delete what killed writers left; returns what the rest takes on disk."""
     total = 0
-    for entry in _entries(root):
-        with contextlib.suppress(FileNotFoundError):
-            found = entry.stat()
-            if _TEMPORARY.fullmatch(entry.name) and time.time() - found.st_mtime > _STALE_AFTER:
-                os.unlink(entry.path)
-            else:
-                total += _size_on_disk(found)
+    for path, found in _entries(root):
+        if _TEMPORARY.fullmatch(path.name) and time.time() - found.st_mtime > _STALE_AFTER:
+            path.unlink(missing_ok=True)
+        else:
+            total += _size_on_disk(found)
     return total
 
 

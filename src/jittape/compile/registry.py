@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from enum import Enum
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from jittape.compile import diskcache, machine
@@ -27,7 +26,6 @@ BATCH = 64
 """Functions in one module at most: who needs one of them from disk loads all, 0.07 ms each."""
 
 _DRIVER = "driver"
-_PACKAGE = Path(__file__).parent.parent
 
 
 class Origin(Enum):
@@ -144,7 +142,7 @@ def _is_lasting(kernel: Kernel) -> bool:
 
 
 def _is_our_own(primitive: Primitive) -> bool:
-    """Written in this package, whose sources are a part of the cache's environment, and alone under its name."""
+    """Written in the sources that are a part of the cache's environment, and alone under its name."""
     form = primitive.form
     functions: list[Any] = []
     if isinstance(form, Map):
@@ -152,7 +150,7 @@ def _is_our_own(primitive: Primitive) -> bool:
     elif isinstance(form, Reduce):
         functions = [form.combine, form.identity]
     return label_of(primitive) == primitive.name and all(
-        inspect.isfunction(f) and Path(f.__code__.co_filename).is_relative_to(_PACKAGE) for f in functions
+        inspect.isfunction(f) and diskcache.covers(f.__code__.co_filename) for f in functions
     )
 
 
