@@ -1,5 +1,7 @@
-"""Names that every docstring example may use without importing them."""
+"""For tests and docstring examples alike: names that every example may use, and a cache folder of the run's own."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,3 +14,12 @@ import jittape as jt
 def example_names(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace["jt"] = jt
     doctest_namespace["np"] = np
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Kernels go to a folder of this run, those of the processes that it starts too, not to the user's cache."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JITTAPE_CACHE_DIR", str(folder))
+        yield folder

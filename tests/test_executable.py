@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jittape.compile import split
-from jittape.compile.emit import registry
+from jittape.compile.registry import registry
 from jittape.errors import CompileError
 from jittape.interpret import interpret
 from jittape.primitive import Map, Primitive

@@ -321,7 +321,7 @@ def test_counting_from_zero_again():
     nodes = jt.stats().trie_nodes
     page = str(jt.explain())
     jt.reset_stats()
-    assert jt.stats() == (0,) * 8 + (0.0, nodes)
+    assert jt.stats() == jt.Stats(*(0,) * 9, 0.0, nodes)
     assert str(jt.explain()) == page
     explained(lambda: jt.sin(jt.constant(1.0)), visits=1)
     assert jt.stats().flushes == 1

@@ -1,7 +1,21 @@
 """What a process pays once: the import, and machine code for a path seen for the second time."""
 
+import os
+import random
 import subprocess
 import sys
+import tempfile
+
+import numpy as np
+
+import jittape as jt
+from jittape.builder import Builder
+from jittape.compile.kernel import Kernel
+from jittape.compile.registry import Registry
+from jittape.compile.schedule import schedule
+from jittape.primitive import recording_with
+from jittape.program import Aval, Program
+from jittape.simplify import simplify
 
 # Three visits of one path: interpreted, compiled, found.
 FIRST_STEPS = """
@@ -32,12 +46,80 @@ class Startup:
     timeraw_import_numpy.number = timeraw_import_jittape.number = 1  # a second import costs nothing
 
 
-class CompilePath:
-    """Compile time of the textbook step as `jittape.stats` counts it, in a process of its own."""
+class FirstGradient:
+    """From the start of a process to its first compiled gradient, imports included."""
 
+    params = ("empty", "filled")
+    param_names = ("cache",)
     unit = "s"
+    number = 1  # with an empty cache, a second run would find it filled
+    warmup_time = 0.0
 
-    def track_compile_seconds(self) -> float:
-        program = FIRST_STEPS + "print(jt.stats().compile_seconds)"
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        return float(done.stdout)
+    def setup(self, cache: str) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        if cache == "filled":
+            self.run()
+
+    def teardown(self, cache: str) -> None:
+        self.folder.cleanup()
+
+    def run(self, report: str = "") -> str:
+        environment = os.environ | {"JITTAPE_CACHE_DIR": self.folder.name}
+        done = subprocess.run(
+            [sys.executable, "-c", FIRST_STEPS + report],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        )
+        return done.stdout
+
+    def time_process(self, cache: str) -> None:
+        self.run()
+
+    def track_compile_seconds(self, cache: str) -> float:
+        """Of that, simplification, scheduling and machine code, as `jittape.stats` counts it."""
+        return float(self.run("print(jt.stats().compile_seconds)"))
+
+
+class ManyKernels:
+    """Machine code for 480 loops that are all different, and reading it back."""
+
+    params = ("empty", "filled")
+    param_names = ("cache",)
+    number = 1
+    warmup_time = 0.0
+
+    def setup(self, cache: str) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.before = os.environ.get("JITTAPE_CACHE_DIR")
+        os.environ["JITTAPE_CACHE_DIR"] = self.folder.name
+        self.kernels = different_kernels(480)
+        if cache == "filled":
+            Registry().addresses(self.kernels)
+
+    def teardown(self, cache: str) -> None:
+        del os.environ["JITTAPE_CACHE_DIR"]
+        if self.before is not None:
+            os.environ["JITTAPE_CACHE_DIR"] = self.before
+        self.folder.cleanup()
+
+    def time_addresses(self, cache: str) -> None:
+        Registry().addresses(self.kernels)
+
+
+def different_kernels(count: int) -> list[Kernel]:
+    """Loops of three to six additions, products and the like, drawn with a fixed seed."""
+    operations = (jt.add, jt.multiply, jt.subtract, jt.maximum, jt.minimum, jt.math.squared_difference)
+    draw = random.Random(1)
+    kernels: dict[str, Kernel] = {}
+    while len(kernels) < count:
+        builder = Builder(0)
+        x, y = (builder.new_slot(Aval((5,), np.dtype(np.float64))) for _ in range(2))
+        value = x
+        with recording_with(builder):
+            for operation in draw.choices(operations, k=draw.randint(3, 6)):
+                value = operation(value, y)
+        program = Program((x.slot, y.slot), tuple(builder.ops), (value.slot,), builder.avals)
+        kernels |= {s.kernel.name: s.kernel for s in schedule(simplify(program)).steps if s.kernel}
+    return list(kernels.values())[:count]

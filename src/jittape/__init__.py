@@ -36,6 +36,7 @@ from jittape.dtypes import uint8 as uint8
 from jittape.dtypes import uint16 as uint16
 from jittape.dtypes import uint32 as uint32
 from jittape.dtypes import uint64 as uint64
+from jittape.errors import CacheWarning as CacheWarning
 from jittape.errors import CompileError as CompileError
 from jittape.errors import DTypeError as DTypeError
 from jittape.errors import NoGradientError as NoGradientError
@@ -44,6 +45,7 @@ from jittape.errors import ShapeError as ShapeError
 from jittape.errors import TapeUsageWarning as TapeUsageWarning
 from jittape.errors import UnconnectedGradientWarning as UnconnectedGradientWarning
 from jittape.inspect import Explanation as Explanation
+from jittape.inspect import Stats as Stats
 from jittape.inspect import explain as explain
 from jittape.inspect import reset_stats as reset_stats
 from jittape.inspect import stats as stats
@@ -176,6 +178,6 @@ from jittape.recording.tape import GradientTape as GradientTape
 from jittape.recording.tensor import Tensor as Tensor
 from jittape.recording.variable import IndexedSlices as IndexedSlices
 from jittape.recording.variable import Variable as Variable
+from jittape.version import __version__ as __version__
 
-__version__ = "0.1.0"
 newaxis = None

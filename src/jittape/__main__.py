@@ -1,4 +1,4 @@
-"""The command line: ``python -m jittape demo`` and ``python -m jittape doctor``."""
+"""The command line: ``python -m jittape demo``, ``doctor`` and ``cache``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import jittape as jt
 from jittape import doctor
+from jittape.compile import diskcache
 
 __all__ = ["main"]
 
@@ -29,6 +31,15 @@ def parser() -> argparse.ArgumentParser:
 
     check = commands.add_parser("doctor", help="say what jittape found here, and whether a gradient compiles")
     check.set_defaults(run=run_doctor)
+
+    cache = commands.add_parser("cache", help="the compiled kernels that are kept on disk")
+    actions = cache.add_subparsers(dest="action", required=True, metavar="action")
+    for name, run, what in (
+        ("info", cache_info, "say where they are, how many, and what they take"),
+        ("path", cache_path, "print the folder"),
+        ("clear", cache_clear, "delete them"),
+    ):
+        actions.add_parser(name, help=what).set_defaults(run=run)
     return top
 
 
@@ -65,6 +76,59 @@ def run_demo(options: argparse.Namespace) -> int:
 def run_doctor(_: argparse.Namespace) -> int:
     """Print the doctor's report; status 1 if something is wrong."""
     return 0 if doctor.examine(sys.stdout) else 1
+
+
+def cache_info(_: argparse.Namespace) -> int:
+    """Say what the cache holds; status 1 if there is none."""
+    root = cache_root()
+    if root is None:
+        return 1
+    found = diskcache.summarize(root)
+    rows = (
+        ("folder", str(root)),
+        ("kernels", f"{found.kernels} in {found.batches} files"),
+        ("size", f"{found.nbytes / 2**20:.1f} MB of {jt.config.cache_size / 2**20:.0f} MB at most"),
+        ("environments", str(found.environments)),
+    )
+    this = diskcache.current()
+    parts = () if this is None else (("this one", this.folder.name), *this.parts.items())
+    for name, value in (*rows, *parts):
+        print(f"{name:<14}{value}")
+    return 0
+
+
+def cache_path(_: argparse.Namespace) -> int:
+    """Print the folder; status 1 if there is none."""
+    root = cache_root()
+    if root is not None:
+        print(root)
+    return 0 if root is not None else 1
+
+
+def cache_clear(_: argparse.Namespace) -> int:
+    """Delete what the cache holds; status 1 if there is none, or if something is still there."""
+    root = cache_root()
+    if root is None:
+        return 1
+    before = diskcache.summarize(root)
+    try:
+        diskcache.clear(root)
+    except OSError as error:
+        print(f"not all could be deleted: {error}", file=sys.stderr)
+        return 1
+    print(f"{before.kernels} kernels deleted, {before.nbytes / 2**20:.1f} MB")
+    return 0
+
+
+def cache_root() -> Path | None:
+    """The folder; says so if there is none."""
+    root = diskcache.cache_directory()
+    if root is None:
+        print(
+            f"the cache is turned off: {diskcache.DIRECTORY_VARIABLE} is empty, or there is no home",
+            file=sys.stderr,
+        )
+    return root
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

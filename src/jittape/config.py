@@ -33,6 +33,13 @@ class Config:
         Inputs of pending ops that are kept alive at most, in bytes, before the ops are run.
     max_trie_nodes : int
         The number of recorded op lists (nodes of the trie) that are remembered before cold ones are dropped.
+    compile_after : int
+        So many visits of a path are interpreted before it is compiled: 1 by default, so that a program that never
+        repeats never waits for a compiler; 0 compiles at once.
+    cache : bool
+        Keep compiled kernels on disk, for other processes.
+    cache_size : int
+        What they may take there, in bytes; what was used longest ago goes first.
 
     Examples
     --------
@@ -42,6 +49,9 @@ class Config:
     """
 
     __slots__ = (
+        "_cache",
+        "_cache_size",
+        "_compile_after",
         "_default_float",
         "_deterministic",
         "_interpret",
@@ -58,6 +68,9 @@ class Config:
         self._max_pending_ops = 1024
         self._max_pending_bytes = 256 * 2**20
         self._max_trie_nodes = 100_000
+        self._compile_after = 1
+        self._cache = True
+        self._cache_size = 512 * 2**20
         self._listeners: list[Callable[[], None]] = []
 
     @property
@@ -114,6 +127,30 @@ class Config:
     def max_trie_nodes(self, value: int) -> None:
         self._max_trie_nodes = _positive("max_trie_nodes", value)
 
+    @property
+    def compile_after(self) -> int:
+        return self._compile_after
+
+    @compile_after.setter
+    def compile_after(self, value: int) -> None:
+        self._compile_after = _positive("compile_after", value, least=0)
+
+    @property
+    def cache(self) -> bool:
+        return self._cache
+
+    @cache.setter
+    def cache(self, value: bool) -> None:
+        self._cache = _flag("cache", value)
+
+    @property
+    def cache_size(self) -> int:
+        return self._cache_size
+
+    @cache_size.setter
+    def cache_size(self, value: int) -> None:
+        self._cache_size = _positive("cache_size", value)
+
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have `listener` called when a setting changes that is read at the beginning of a step."""
         self._listeners.append(listener)
@@ -129,11 +166,11 @@ def _flag(name: str, value: bool) -> bool:
     return value
 
 
-def _positive(name: str, value: int) -> int:
+def _positive(name: str, value: int, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"config.{name} must be an int, got {value!r}")
-    if value < 1:
-        raise ValueError(f"config.{name} must be at least 1, got {value}")
+    if value < least:
+        raise ValueError(f"config.{name} must be at least {least}, got {value}")
     return value
 
 

@@ -17,6 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 
 import jittape as jt
+from jittape.compile import diskcache
 
 __all__ = ["examine"]
 
@@ -64,6 +65,15 @@ def threading_layers() -> str:
     return f"{', '.join(found) or 'none'}; {threads} threads"
 
 
+def kernel_cache() -> str:
+    """Where compiled kernels are kept, and how much."""
+    root = diskcache.cache_directory()
+    if root is None or not jt.config.cache:
+        return "turned off"
+    found = diskcache.summarize(root)
+    return f"{root}, {found.kernels} kernels, {found.nbytes / 2**20:.1f} MB"
+
+
 def small_gradient(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A gradient with a fused loop, a reduction and a matrix product in it."""
     weights = jt.Variable(np.ones((3, 1)))
@@ -107,6 +117,7 @@ FINDINGS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("BLAS of SciPy", lambda: blas("scipy")),
     ("threading layers", threading_layers),
     ("small gradient", compiled_gradient),
+    ("kernel cache", kernel_cache),
 )
 
 

@@ -43,3 +43,11 @@ class UnconnectedGradientWarning(UserWarning):
 
 class TapeUsageWarning(UserWarning):
     """A tape is used in a way that works but hides a surprise; the message names it."""
+
+
+class CacheWarning(RuntimeWarning):
+    """Compiled kernels cannot be kept on disk, or not be read from there; the message says why.
+
+    Everything works without, only the next process compiles again. Said once a process. ``jt.config.cache = False`` or
+    an empty ``JITTAPE_CACHE_DIR`` turns the cache off, and the warning with it.
+    """

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from llvmlite import ir
-from numba.core import cgutils
 
 from jittape.compile.blas import symbol
+from jittape.compile.irtools import alloca_once, external, for_range, for_steps
 from jittape.compile.kernel import Gemm
 
 __all__ = ["Stack", "define_product", "pointer", "size", "stack"]
@@ -57,22 +57,22 @@ def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
     x, y, out = (pointer(builder, slots, operand_slots, i) for i in range(3))
     area = builder.mul(values["m"], values["n"])
     x, y = (_moved(builder, kernel, p, values[f"o{name}"]) for p, name in ((x, "x"), (y, "y")))
-    with cgutils.for_range(builder, values["b0"], intp=_I64) as outer:
+    with for_range(builder, values["b0"]) as outer:
         places = [
-            _moved(builder, kernel, p, builder.mul(outer.index, stride))
+            _moved(builder, kernel, p, builder.mul(outer, stride))
             for p, stride in (
                 (x, values["x0"]),
                 (y, values["y0"]),
                 (out, builder.mul(area, values["b1"])),
             )
         ]
-        with cgutils.for_range(builder, values["b1"], intp=_I64) as inner:
+        with for_range(builder, values["b1"]) as inner:
             strides = (values["x1"], values["y1"], area)
             yield Stack(
                 builder,
                 values,
                 *[
-                    _moved(builder, kernel, p, builder.mul(inner.index, stride))
+                    _moved(builder, kernel, p, builder.mul(inner, stride))
                     for p, stride in zip(places, strides, strict=True)
                 ],
             )
@@ -133,7 +133,7 @@ class _Caller:
     def _pieces(self, extent: str, body: Callable[[ir.Value], None], start: ir.Value | None = None) -> None:
         start = ir.Constant(_I64, 0) if start is None else start
         step, stop = self.symbols[f"p{extent}"], self.symbols[extent]
-        with cgutils.for_range_slice(self.builder, start, stop, step, intp=_I64, inc=True) as (index, _):
+        with for_steps(self.builder, start, stop, step) as index:
             body(index)
 
     def _piece(self, i: ir.Value, j: ir.Value, at: ir.Value, beta: ir.Value) -> None:
@@ -172,7 +172,7 @@ class _Caller:
         arguments = tuple([self.builder.bitcast(a, _BYTES) for a in arguments])
         kind = ir.FunctionType(ir.VoidType(), [_BYTES] * len(arguments))
         name = symbol(_LETTERS[self.kernel.dtype.name] + routine)
-        self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), arguments)  # type: ignore[no-untyped-call]
+        self.builder.call(external(self.builder.module, kind, name), arguments)
 
     def _letter(self, letter: str) -> ir.Value:
         return self._held(ir.Constant(_I8, ord(letter)))
@@ -187,6 +187,6 @@ class _Caller:
         return self._held(ir.Constant(pair, [value, 0.0]))
 
     def _held(self, value: ir.Value) -> ir.Value:
-        place = cgutils.alloca_once(self.builder, value.type)  # type: ignore[no-untyped-call]
+        place = alloca_once(self.builder, value.type)
         self.builder.store(value, place)
         return place

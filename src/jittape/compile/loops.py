@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils
 
+from jittape.compile.carries import CARRIES, call_carry, call_collect
 from jittape.compile.gemm import pointer, size
+from jittape.compile.irtools import alloca_once
 from jittape.compile.kernel import (
     Address,
     Compute,
@@ -30,6 +31,7 @@ from jittape.compile.kernel import (
     Masked,
     Reduction,
     Whole,
+    label_of,
 )
 from jittape.compile.value import IRMath, IRValue, llvm_type
 from jittape.primitive import Map, Reduce
@@ -37,7 +39,6 @@ from jittape.primitive import Map, Reduce
 __all__ = ["define_loops"]
 
 CHUNK = 1024
-CARRIES = 64
 I64 = ir.IntType(64)
 INT64 = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
@@ -314,10 +315,10 @@ class Accumulator:
         self.reduction = reduction
         self.in_chunks = reduction.dtype.kind == "f"
         kind = _memory_type(reduction.dtype)
-        self.held = cgutils.alloca_once(nest.builder, kind)  # type: ignore[no-untyped-call]
+        self.held = alloca_once(nest.builder, kind)
         if self.in_chunks:
-            self.count = cgutils.alloca_once(nest.builder, I64)  # type: ignore[no-untyped-call]
-            self.carried = cgutils.alloca_once(nest.builder, kind, size=_integer(CARRIES))  # type: ignore[no-untyped-call]
+            self.count = alloca_once(nest.builder, I64)
+            self.carried = alloca_once(nest.builder, kind, size=_integer(CARRIES))
 
     def begin(self) -> None:
         if self.in_chunks:
@@ -332,36 +333,17 @@ class Accumulator:
         self._hold(self.nest.combine(self.reduction, self._held(), value, reorder=True))
 
     def finish_chunk(self) -> None:
-        """Add the chunk's sum as a binary counter adds one: equal numbers of chunks combine and carry."""
-        builder = self.nest.builder
-        count = builder.load(self.count)
-
-        def carry(place: ir.Value) -> None:
-            value = self.nest.load_from(place, self.reduction.dtype)
-            self._hold(self.nest.combine(self.reduction, value, self._held()))
-
-        # The trailing ones of the count are the carries that are full.
-        ones = builder.cttz(builder.not_(count), ir.Constant(ir.IntType(1), 0))
-        self.nest.loop("carry", ones, lambda: carry(self._carried(self.nest.integers["carry"])))
-        self.nest.store_to(self._carried(ones), self._held())
-        builder.store(builder.add(count, _integer(1)), self.count)
+        """Add the chunk's sum to the carries."""
+        held = self._held().ir
+        call_carry(self.nest.builder, self._label, self._combine, self.carried, self.count, held)
 
     def finish(self) -> None:
-        """Write the result; in chunks, combine the carries that are in use, lowest first."""
+        """Write the result; in chunks, collect the carries first."""
         nest, builder = self.nest, self.nest.builder
         if self.in_chunks:
-            self._hold(nest.identity(self.reduction))
-            count = builder.load(self.count)
-            bits = builder.sub(_integer(64), builder.ctlz(count, ir.Constant(ir.IntType(1), 0)))
-
-            def take() -> None:
-                bit = nest.integers["carry"]
-                used = builder.and_(builder.lshr(count, bit), _integer(1))
-                with builder.if_then(builder.icmp_unsigned("!=", used, _integer(0))):
-                    value = nest.load_from(self._carried(bit), self.reduction.dtype)
-                    self._hold(nest.combine(self.reduction, value, self._held()))
-
-            nest.loop("carry", bits, take)
+            start = nest.identity(self.reduction)
+            total = call_collect(builder, self._label, self._combine, self.carried, self.count, start.ir)
+            self._hold(IRValue(builder, total, self.reduction.dtype))
         result = self._held()
         address = self.reduction.address
         if self.reduction.in_memory:
@@ -374,5 +356,16 @@ class Accumulator:
     def _hold(self, value: IRValue) -> None:
         self.nest.store_to(self.held, value)
 
-    def _carried(self, position: ir.Value) -> ir.Value:
-        return self.nest.builder.gep(self.carried, [position])
+    @property
+    def _label(self) -> str:
+        """What the functions of the carries are named by."""
+        return f"{label_of(self.reduction.primitive)}_{self.reduction.dtype.name}"
+
+    def _combine(self, builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+        """One step of the reduction at the place of another builder."""
+        form, dtype = self.reduction.primitive.form, self.reduction.dtype
+        assert isinstance(form, Reduce)
+        value: IRValue = form.combine(
+            _LaneMath(builder), IRValue(builder, a, dtype), IRValue(builder, b, dtype)
+        )
+        return value.ir

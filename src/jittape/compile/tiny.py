@@ -8,9 +8,9 @@ buffer on the stack. The order of the sums depends on nothing but their number.
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import cgutils
 
 from jittape.compile.gemm import Stack, stack
+from jittape.compile.irtools import alloca_once, external, for_range, for_steps
 from jittape.compile.kernel import Gemm
 from jittape.compile.operands import TINY
 
@@ -53,12 +53,12 @@ class _Tiny:
         builder, symbols = self.builder, self.symbols
         zero, lanes, rows = _integer(0), _integer(self.lanes), _integer(_ROWS)
         fours = builder.mul(builder.sdiv(symbols["m"], rows), rows)
-        with cgutils.for_range_slice(builder, zero, symbols["n"], lanes, _I64) as (column, _):
+        with for_steps(builder, zero, symbols["n"], lanes) as column:
             mask = self._mask(builder.sub(symbols["n"], column))
             panel, leading = self._packed(column) if self.transposed[1] else self._in_place(column)
-            with cgutils.for_range_slice(builder, zero, fours, rows, _I64) as (row, _):
+            with for_steps(builder, zero, fours, rows) as row:
                 self._block(panel, leading, mask, row, column, _ROWS)
-            with cgutils.for_range_slice(builder, fours, symbols["m"], _integer(1), _I64) as (row, _):
+            with for_steps(builder, fours, symbols["m"], _integer(1)) as row:
                 self._block(panel, leading, mask, row, column, 1)
 
     def _mask(self, left: ir.Value) -> ir.Value:
@@ -78,16 +78,16 @@ class _Tiny:
     def _packed(self, column: ir.Value) -> tuple[ir.Value, ir.Value]:
         """The panel's columns of y, which lie one after another, as rows of a buffer."""
         builder, symbols = self.builder, self.symbols
-        buffer = cgutils.alloca_once(builder, self.kind, size=_integer(TINY * self.lanes))  # type: ignore[no-untyped-call]
+        buffer = alloca_once(builder, self.kind, size=_integer(TINY * self.lanes))
         left = builder.sub(symbols["n"], column)
         columns = builder.select(
             builder.icmp_signed("<", left, _integer(self.lanes)), left, _integer(self.lanes)
         )
-        with cgutils.for_range(builder, columns, intp=_I64) as lane:
-            start = builder.mul(builder.add(column, lane.index), symbols["ly"])
-            with cgutils.for_range(builder, symbols["k"], intp=_I64) as at:
-                value = builder.load(builder.gep(self.y, [builder.add(start, at.index)]))
-                place = builder.add(builder.mul(at.index, _integer(self.lanes)), lane.index)
+        with for_range(builder, columns) as lane:
+            start = builder.mul(builder.add(column, lane), symbols["ly"])
+            with for_range(builder, symbols["k"]) as at:
+                value = builder.load(builder.gep(self.y, [builder.add(start, at)]))
+                place = builder.add(builder.mul(at, _integer(self.lanes)), lane)
                 builder.store(value, builder.gep(buffer, [place]))
         return buffer, _integer(self.lanes)
 
@@ -97,11 +97,10 @@ class _Tiny:
         """A panel's columns of `count` rows of the result."""
         builder, symbols = self.builder, self.symbols
         rows = [builder.add(row, _integer(i)) for i in range(count)]
-        sums = [cgutils.alloca_once(builder, self.vector) for _ in rows]  # type: ignore[no-untyped-call]
+        sums = [alloca_once(builder, self.vector) for _ in rows]
         for place in sums:
             builder.store(ir.Constant(self.vector, [0.0] * self.lanes), place)
-        with cgutils.for_range(builder, symbols["k"], intp=_I64) as loop:
-            at = loop.index
+        with for_range(builder, symbols["k"]) as at:
             y = self._load(builder.gep(panel, [builder.mul(at, leading)]), mask)
             for i, place in zip(rows, sums, strict=True):
                 outer, inner = (at, i) if self.transposed[0] else (i, at)
@@ -140,5 +139,5 @@ class _Tiny:
         """A vector in memory, of which only the lanes of the mask are touched."""
         name = f"llvm.masked.{what}.v{self.lanes}f{8 * self.width}.p0"
         kind = ir.FunctionType(result, [a.type for a in arguments])
-        function = cgutils.get_or_insert_function(self.builder.module, kind, name)  # type: ignore[no-untyped-call]
+        function = external(self.builder.module, kind, name)
         return self.builder.call(function, arguments)

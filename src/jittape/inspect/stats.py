@@ -23,8 +23,8 @@ class Stats(NamedTuple):
         Flushes that met a sequence of operations seen before, and a new one.
     programs : int
         Programs compiled.
-    kernels, kernels_found : int
-        Kernels compiled for them, and kernels that were there already.
+    kernels, kernels_found, kernels_loaded : int
+        Kernels compiled for them, kernels that were there already, and kernels that another process had left on disk.
     compile_seconds : float
         Time spent on compiling, in seconds.
     trie_nodes : int
@@ -39,6 +39,7 @@ class Stats(NamedTuple):
     programs: int
     kernels: int
     kernels_found: int
+    kernels_loaded: int
     compile_seconds: float
     trie_nodes: int
 
@@ -65,6 +66,7 @@ def stats() -> Stats:
         c.programs_compiled,
         c.kernels_compiled,
         c.kernels_found,
+        c.kernels_loaded,
         c.compile_seconds,
         trie.n_nodes,
     )

@@ -389,8 +389,7 @@ class Trace:
 
     def _interpreted(self, slot: int, at_hand: list[Tensor]) -> list[Buffer]:
         executable = self._new_executable(((slot,), tuple([t._slot for t in at_hand])))
-        executable.visits = 0
-        return executable.run(self.inputs, [t._buffer for t in at_hand])
+        return executable.interpret(self.inputs, [t._buffer for t in at_hand])
 
     # ---- life --------------------------------------------------------------------------------------------------------
 

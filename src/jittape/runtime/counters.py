@@ -20,8 +20,8 @@ class Counters:
         How each of them ran.
     programs_compiled : int
         Paths for which an executable was made.
-    kernels_compiled, kernels_found : int
-        Kernels that were compiled for them, and that were there already.
+    kernels_compiled, kernels_found, kernels_loaded : int
+        Kernels that were compiled for them, that were there already, and that came from disk.
     compile_seconds : float
         Time spent on that, in seconds: simplification, scheduling, machine code.
     paths_found, paths_recorded : int
@@ -36,6 +36,7 @@ class Counters:
     programs_compiled: int = 0
     kernels_compiled: int = 0
     kernels_found: int = 0
+    kernels_loaded: int = 0
     compile_seconds: float = 0.0
     paths_found: int = 0
     paths_recorded: int = 0

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.compile.driver import driver
-from jittape.compile.emit import registry
 from jittape.compile.kernel import Kernel
+from jittape.compile.registry import Origin, registry
 from jittape.compile.schedule import ALIGNMENT, KernelStep, NumpyStep, Schedule, schedule
 from jittape.interpret import run_op
 from jittape.program import Aval, Program
@@ -46,10 +45,15 @@ _SCALAR_FORMATS = {"b1": "?7x", "f2": "e6x", "f4": "f4x", "f8": "d"} | {
 
 @dataclass(frozen=True)
 class UsedKernel:
-    """A kernel of an executable, and whether it had been compiled before."""
+    """A kernel of an executable, and where its machine code came from."""
 
     kernel: Kernel
-    found: bool
+    origin: Origin
+
+    @property
+    def found(self) -> bool:
+        """Whether it had been compiled before, by this process or another."""
+        return self.origin is not Origin.COMPILED
 
     @property
     def name(self) -> str:
@@ -80,11 +84,11 @@ class CompiledExecutable:
         self.schedule: Schedule = schedule(program)
         self.scalar_inputs = scalar_inputs
         kernels = {s.kernel.name: s.kernel for s in self.schedule.steps if isinstance(s, KernelStep)}
-        addresses, fresh = registry.addresses(kernels.values())
-        self.kernels = tuple([UsedKernel(k, k.name not in fresh) for k in kernels.values()])
+        addresses, origins = registry.addresses(kernels.values())
+        self.kernels = tuple([UsedKernel(k, origins[k.name]) for k in kernels.values()])
         self._layout = _Layout(program, scalar_inputs, self.schedule)
         self._segments = _segments(self.schedule, self._layout, dict(zip(kernels, addresses, strict=True)))
-        self._drive = driver()
+        self._drive = registry.driver()
         self._free: list[_Workspace] = []
 
     @property

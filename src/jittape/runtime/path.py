@@ -58,20 +58,22 @@ class PathExecutable:
 
     def run(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
         """One buffer for every output of the program."""
-        values = [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks]
         self.visits += 1
-        if config.interpret or self.visits == 1:
+        if config.interpret or self.visits <= config.compile_after:
             self.ran_compiled = False
-            return self._interpret(values)
+            return self.interpret(inputs, at_hand)
         if self._compiled is None:
             self._compile()
         self.ran_compiled = True
         counters.compiled_runs += 1
+        values = [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks]
         results: list[Buffer] = self._compiled.run(values)
         return results
 
-    def _interpret(self, values: list[Any]) -> list[Buffer]:
+    def interpret(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
+        """As `run`, op by op in NumPy."""
         counters.interpreted_runs += 1
+        values = [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks]
         arrays = [value.array if isinstance(value, Buffer) else value for value in values]
         held = {id(value.array): value for value in values if isinstance(value, Buffer)}
         outputs: list[Buffer] = []
@@ -83,13 +85,15 @@ class PathExecutable:
         return outputs
 
     def _compile(self) -> None:
-        # Numba is imported at the first compilation only: `import jittape` costs NumPy and little more.
+        # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
+        from jittape.compile.registry import Origin
         from jittape.runtime.executable import CompiledExecutable
 
         began = time.perf_counter()
         self._compiled = CompiledExecutable(simplify(self.program), self.scalars)
-        found = sum(1 for kernel in self._compiled.kernels if kernel.found)
+        origins = [kernel.origin for kernel in self._compiled.kernels]
         counters.programs_compiled += 1
-        counters.kernels_found += found
-        counters.kernels_compiled += len(self._compiled.kernels) - found
+        counters.kernels_found += origins.count(Origin.MEMORY)
+        counters.kernels_loaded += origins.count(Origin.DISK)
+        counters.kernels_compiled += origins.count(Origin.COMPILED)
         counters.compile_seconds += time.perf_counter() - began

@@ -1,0 +1,52 @@
+"""Small helpers for writing LLVM IR with llvmlite's builder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from llvmlite import ir
+
+__all__ = ["BYTES", "KERNEL_TYPE", "alloca_once", "external", "for_range", "for_steps"]
+
+BYTES = ir.IntType(8).as_pointer()
+KERNEL_TYPE = ir.FunctionType(
+    ir.VoidType(), [BYTES.as_pointer(), ir.IntType(32).as_pointer(), ir.IntType(64).as_pointer()]
+)
+"""What every kernel is called with: the slot table, the numbers of its operands' slots, its sizes."""
+
+
+def alloca_once(builder: ir.IRBuilder, kind: ir.Type, size: ir.Value | None = None) -> ir.Value:
+    """Reserve memory in the function's entry block, so that no loop reserves it again."""
+    with builder.goto_entry_block():
+        return builder.alloca(kind, size=size)
+
+
+def external(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.Function:
+    """The declaration of a function that stands elsewhere; `symbols.py` says where."""
+    found = module.globals.get(name)
+    return ir.Function(module, kind, name) if found is None else found
+
+
+@contextmanager
+def for_range(builder: ir.IRBuilder, count: ir.Value) -> Iterator[ir.Value]:
+    """Write a loop; the value is the index, from 0, of the type of `count`."""
+    with for_steps(builder, ir.Constant(count.type, 0), count, ir.Constant(count.type, 1)) as index:
+        yield index
+
+
+@contextmanager
+def for_steps(builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, step: ir.Value) -> Iterator[ir.Value]:
+    """Write a loop from `start` up to below `stop` by a positive `step`; the value is the index."""
+    before = builder.block
+    head, body, after = (builder.append_basic_block(f"for.{part}") for part in ("head", "body", "end"))
+    builder.branch(head)
+    builder.position_at_end(head)
+    index = builder.phi(start.type)
+    index.add_incoming(start, before)
+    builder.cbranch(builder.icmp_signed("<", index, stop), body, after)
+    builder.position_at_end(body)
+    yield index
+    index.add_incoming(builder.add(index, step), builder.block)
+    builder.branch(head)
+    builder.position_at_end(after)

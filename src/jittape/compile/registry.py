@@ -1,0 +1,157 @@
+"""Machine code by kernel name: what this process has, what lies on disk, and else what LLVM makes of it.
+
+`registry` keeps what has been compiled or loaded for the life of the process. Everything that a program lacks is
+compiled in one go, and written to disk in one batch.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import time
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Any, NamedTuple
+
+from jittape.compile import diskcache, machine
+from jittape.compile.driver import DRIVER_TYPE, as_function, define_driver
+from jittape.compile.emit import Definition, definition_of, symbol_of, write_module
+from jittape.compile.kernel import Compute, Kernel, LoopKernel, label_of
+from jittape.errors import CompileError
+from jittape.primitive import Map, Primitive, Reduce
+
+__all__ = ["Origin", "Registry", "RegistryStats", "registry"]
+
+BATCH = 64
+"""Functions in one module at most: who needs one of them from disk loads all, 0.07 ms each."""
+
+_DRIVER = "driver"
+
+
+class Origin(Enum):
+    """Where a kernel came from when a program asked for it."""
+
+    MEMORY = "found"
+    DISK = "loaded from disk"
+    COMPILED = "compiled"
+
+
+class RegistryStats(NamedTuple):
+    """Counts since the start of the process: kernels compiled, found again in memory, loaded from disk."""
+
+    compiled: int
+    found: int
+    loaded: int
+    seconds: float
+
+
+class Registry:
+    """Machine code by name, shared by the whole process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._addresses: dict[str, int] = {}
+        self._driver: Callable[[int, int], Any] | None = None
+        self._counts = dict.fromkeys(Origin, 0)
+        self._seconds = 0.0
+
+    def addresses(self, kernels: Iterable[Kernel]) -> tuple[list[int], dict[str, Origin]]:
+        """The address of every kernel, and where each came from."""
+        kernels = list(kernels)
+        wanted = {kernel.name: kernel for kernel in kernels}
+        with self._lock:
+            start = time.perf_counter()
+            origins = self._require(wanted)
+            for origin in origins.values():
+                self._counts[origin] += 1
+            self._seconds += time.perf_counter() - start
+            return [self._addresses[kernel.name] for kernel in kernels], origins
+
+    def driver(self) -> Callable[[int, int], Any]:
+        """``run(table address, slots address)``: see `driver.py`."""
+        with self._lock:
+            if self._driver is None:
+                self._require({})
+                self._driver = as_function(self._addresses[_DRIVER])
+            return self._driver
+
+    def stats(self) -> RegistryStats:
+        """How much was compiled, found and loaded, and the time that it took."""
+        counts = self._counts
+        return RegistryStats(
+            counts[Origin.COMPILED], counts[Origin.MEMORY], counts[Origin.DISK], self._seconds
+        )
+
+    def _require(self, wanted: dict[str, Kernel]) -> dict[str, Origin]:
+        """See to it that the addresses of these kernels and of the driver are known."""
+        missing = [name for name in (_DRIVER, *wanted) if name not in self._addresses]
+        origins = dict.fromkeys(wanted, Origin.MEMORY)
+        if not missing:
+            return origins
+        cache = diskcache.current()
+        lasting = [name for name in missing if name == _DRIVER or _is_lasting(wanted[name])]
+        if cache is not None:
+            for name in lasting:
+                if name not in self._addresses:
+                    self._load(cache, name)
+        origins.update((name, Origin.DISK) for name in missing if name in wanted)
+        fleeting = [name for name in missing if name not in lasting]
+        for names, keep in ((lasting, True), (fleeting, False)):
+            names = [name for name in names if name not in self._addresses]
+            for first in range(0, len(names), BATCH):
+                self._compile(wanted, names[first : first + BATCH], cache if keep else None)
+            origins.update((name, Origin.COMPILED) for name in names if name in wanted)
+        return origins
+
+    def _load(self, cache: diskcache.DiskCache, name: str) -> None:
+        batch = cache.find(name)
+        if batch is None:
+            return
+        try:
+            self._link(batch)
+        except CompileError:
+            cache.discard(name)
+
+    def _compile(
+        self, wanted: dict[str, Kernel], names: list[str], cache: diskcache.DiskCache | None
+    ) -> None:
+        driver = Definition(_DRIVER, DRIVER_TYPE, define_driver)
+        definitions = [driver if name == _DRIVER else definition_of(wanted[name]) for name in names]
+        batch = diskcache.Batch(tuple(names), machine.object_code(write_module(definitions)))
+        self._link(batch)
+        if cache is not None:
+            cache.publish(batch)
+
+    def _link(self, batch: diskcache.Batch) -> None:
+        # What is known already stays: executables hold its address.
+        new = [name for name in batch.names if name not in self._addresses]
+        addresses = machine.load(batch.code, [symbol_of(name) for name in new])
+        self._addresses.update(zip(new, addresses, strict=True))
+
+
+def _is_lasting(kernel: Kernel) -> bool:
+    """Whether the text means the same in every process.
+
+    A primitive of the user's own goes by its name in the text, and its code may be another tomorrow.
+    """
+    if not isinstance(kernel, LoopKernel):
+        return True
+    used = [i.primitive for i in kernel.instructions if isinstance(i, Compute)]
+    used += [r.primitive for r in kernel.reductions]
+    return all(_is_our_own(primitive) for primitive in used)
+
+
+def _is_our_own(primitive: Primitive) -> bool:
+    """Written in the sources that are a part of the cache's environment, and alone under its name."""
+    form = primitive.form
+    functions: list[Any] = []
+    if isinstance(form, Map):
+        functions = [form.expression]
+    elif isinstance(form, Reduce):
+        functions = [form.combine, form.identity]
+    return label_of(primitive) == primitive.name and all(
+        inspect.isfunction(f) and diskcache.covers(f.__code__.co_filename) for f in functions
+    )
+
+
+registry = Registry()

@@ -1,0 +1,45 @@
+"""Who provides the functions that machine code calls by name.
+
+Machine code, on disk above all, holds names and never addresses. `provide` makes them known to LLVM's linker before
+code is loaded: those in `PROVIDERS` by a module, all others by the C library, which every process has.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable
+
+import llvmlite.binding as llvm
+
+from jittape.compile.blas import ROUTINES, blas, symbol
+
+__all__ = ["PROVIDERS", "provide"]
+
+
+def _from_python(name: str) -> None:
+    llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+
+
+def _from_blas(name: str) -> None:
+    blas()
+
+
+PROVIDERS: dict[str, Callable[[str], None]] = {
+    "PyEval_RestoreThread": _from_python,
+    "PyEval_SaveThread": _from_python,
+    "PyLong_AsVoidPtr": _from_python,
+    "PyLong_FromVoidPtr": _from_python,
+    **{symbol(routine): _from_blas for routine in ROUTINES},
+}
+
+
+def provide(names: Iterable[str]) -> list[str]:
+    """Make `names` known to the linker; returns those that nobody has. Call it when the engine is there."""
+    missing = []
+    for name in names:
+        provider = PROVIDERS.get(name)
+        if provider is not None:
+            provider(name)
+        elif llvm.address_of_symbol(name) is None:
+            missing.append(name)
+    return missing
