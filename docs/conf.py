@@ -33,3 +33,6 @@ html_title = "jittape"
 html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
 html_show_sourcelink = False
 html_copy_source = False
+
+# There is one level of pages, all of them in the bar at the top.
+html_sidebars: dict[str, list[str]] = {"**": []}
