@@ -301,6 +301,7 @@ class Trace:
 
         Nothing is changed before all values are there. If an op fails, the values that do not depend on it are kept,
         those that do raise the same error when looked at, Variables keep the value they had, and the error is raised.
+        After an interrupt (``KeyboardInterrupt``) all is pending as before.
         """
         with self._flushing:
             pending, self.pending = self.pending, []
@@ -316,11 +317,12 @@ class Trace:
                     self._commit(alive, self._run(tuple(needed), at_hand))
                 except Exception as error:
                     self._salvage(alive, at_hand, error)
-                    raise
-                finally:
                     self._end()
-            else:
-                self._end()
+                    raise
+                except BaseException:
+                    self.pending[:0] = pending  # an interrupt: all is still to be done
+                    raise
+            self._end()
 
     def _at_hand(self) -> list[Tensor]:
         """Computed results that need not be computed again, one for each slot.
