@@ -43,3 +43,17 @@ class UnconnectedGradientWarning(UserWarning):
 
 class TapeUsageWarning(UserWarning):
     """A tape is used in a way that works but hides a surprise; the message names it."""
+
+
+class FunctionWarning(UserWarning):
+    """A `jt.function` works, but not as fast as it could: it is traced often, or cannot be compiled.
+
+    The message says why, where and what to write instead.
+    """
+
+
+class LeakedTensorError(RuntimeError):
+    """A tensor of a traced function is used outside of it, where it has no value.
+
+    The message names the function and the line that made the tensor. Return it from the function instead of storing it.
+    """
