@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from jittape.compile.emit import KERNEL_TYPE
 
-__all__ = ["driver"]
+__all__ = ["driver", "walk_table"]
 
 
 @cache
@@ -36,9 +36,15 @@ def driver() -> Callable[[int, int], None]:
 
 
 def _generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+    walk_table(builder, *args)
+    return context.get_dummy_value()
+
+
+def walk_table(builder: ir.IRBuilder, table_address: ir.Value, slots_address: ir.Value) -> None:
+    """Emit the loop over the calls of a table."""
     i64 = ir.IntType(64)
-    table = builder.inttoptr(args[0], i64.as_pointer())
-    slots = builder.inttoptr(args[1], KERNEL_TYPE.args[0])
+    table = builder.inttoptr(table_address, i64.as_pointer())
+    slots = builder.inttoptr(slots_address, KERNEL_TYPE.args[0])
     count = builder.load(table)
 
     def entry(call: ir.Value, position: int, kind: ir.Type) -> ir.Value:
@@ -49,4 +55,3 @@ def _generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) ->
         kernel = entry(loop.index, 0, KERNEL_TYPE.as_pointer())
         operand_slots, sizes = (entry(loop.index, i, KERNEL_TYPE.args[i]) for i in (1, 2))
         builder.call(kernel, [slots, operand_slots, sizes])
-    return context.get_dummy_value()

@@ -1,4 +1,4 @@
-"""The binder: checks the arguments of a call and writes their addresses into a slot table, in machine code.
+"""The binder: checks the arguments of a call, writes their addresses into a slot table and runs it, in machine code.
 
 Asking an ndarray for its address from Python costs 1.2 µs, its shape and dtype 0.1 µs; a Numba function that takes
 ndarrays 45 ns each, and has to be compiled for every list of their types. The binder is compiled once. It is handed the
@@ -24,6 +24,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from jittape.compile.driver import walk_table
 from jittape.program import Aval
 from jittape.recording.tensor import Tensor
 from jittape.runtime.buffers import Buffer
@@ -135,32 +136,36 @@ def plan(arguments: int, entries: Sequence[Entry]) -> tuple[np.ndarray[Any, Any]
 
 
 @cache
-def binder() -> Callable[[int, int, int, int], int] | None:
-    """``bind(arguments, held, plan, cells)``, all addresses; 0 if all fits. None where it cannot be had."""
+def binder() -> Callable[[int, int, int, int, int], int] | None:
+    """``run(arguments, held, plan, cells, calls)``, all addresses; 0 if all fits and has run. None where there is none.
+
+    `calls` is a driver's table; it runs without the GIL, which is kept while objects are read. One call for both saves
+    0.15 of 0.45 µs.
+    """
     layout = object_layout()
     if layout is None:
         return None
 
     @intrinsic
-    def bind_all(typing_context: Any, arguments: Any, held: Any, plan: Any, cells: Any) -> Any:
+    def bind_and_run(typing_context: Any, arguments: Any, held: Any, plan: Any, cells: Any, calls: Any) -> Any:
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-            return _Emitter(builder, layout).emit(*args)
+            return _Emitter(builder, layout, context.get_python_api(builder)).emit(*args)
 
-        return types.intp(types.intp, types.intp, types.intp, types.intp), generate
+        return types.intp(*[types.intp] * 5), generate
 
-    def bind(arguments, held, plan, cells):  # type: ignore[no-untyped-def]
-        return bind_all(arguments, held, plan, cells)  # type: ignore[call-arg]
+    def run(arguments, held, plan, cells, calls):  # type: ignore[no-untyped-def]
+        return bind_and_run(arguments, held, plan, cells, calls)  # type: ignore[call-arg]
 
-    # It keeps the GIL: objects must not change while it reads them.
-    compiled: Callable[[int, int, int, int], int] = njit("intp(intp, intp, intp, intp)")(bind)
+    compiled: Callable[[int, int, int, int, int], int] = njit("intp(intp, intp, intp, intp, intp)")(run)
     return compiled
 
 
 class _Emitter:
     """Writes the binder."""
 
-    def __init__(self, builder: ir.IRBuilder, layout: _Layout) -> None:
+    def __init__(self, builder: ir.IRBuilder, layout: _Layout, python: Any) -> None:
         self.builder = builder
+        self.python = python
         self.layout = layout
         self.i64 = ir.IntType(64)
 
@@ -178,7 +183,9 @@ class _Emitter:
     def times(self, value: ir.Value, factor: int) -> ir.Value:
         return self.builder.mul(value, self.const(factor))
 
-    def emit(self, arguments: ir.Value, held: ir.Value, plan: ir.Value, cells: ir.Value) -> ir.Value:
+    def emit(
+        self, arguments: ir.Value, held: ir.Value, plan: ir.Value, cells: ir.Value, calls: ir.Value
+    ) -> ir.Value:
         """One loop over the entries. It ends at the first that does not fit."""
         builder, i64 = self.builder, self.i64
         self.failed = builder.append_basic_block("failed")
@@ -213,11 +220,15 @@ class _Emitter:
         builder.position_at_end(self.failed)
         builder.branch(end)
         builder.position_at_end(self.done)
+        without_gil = self.python.save_thread()
+        walk_table(builder, calls, cells)
+        self.python.restore_thread(without_gil)
+        ran = builder.block
         builder.branch(end)
         builder.position_at_end(end)
         outcome = builder.phi(i64)
         outcome.add_incoming(self.const(1), self.failed)
-        outcome.add_incoming(self.const(0), self.done)
+        outcome.add_incoming(self.const(0), ran)
         return outcome
 
     def switch(self, item: ir.Value) -> None:

@@ -51,6 +51,10 @@ class Concrete:
         As recorded. Its outputs are the tensors returned and the new values of Variables.
     sources : list
         Where each of its inputs comes from: `Leaf`, `Drawn`, `HostNumber`, Variable, Buffer or a Python number.
+    avals, assigned : lists
+        Of the tensors returned; the Variables that get new values.
+    rebuild_tensors : callable or None
+        Puts the result together where all its leaves are tensors.
     quick : callable
         The quick way; gives `MISS` for what it does not know.
     recordable : bool
@@ -62,7 +66,7 @@ class Concrete:
         self.structure = call.structure
         self._take_result(tracing, result)
         outputs = [slot for slot, _ in self._tensors.values()]
-        self._assigned = [variable for variable, _ in tracing.assigned.values()]
+        self.assigned = [variable for variable, _ in tracing.assigned.values()]
         outputs += [slot for _, slot in tracing.assigned.values()]
         self.program, self.sources = tracing.program(tuple(outputs))
         self.recordable = not any(op.primitive.reads_variable or op.primitive.calls_back for op in self.program.ops)
@@ -90,8 +94,8 @@ class Concrete:
         self._tensors = {i: (t._slot, t.aval) for i, t in enumerate(self._leaves) if tracing.owns(t)}
         self._numbers = {i: n for i, n in enumerate(self._leaves) if isinstance(n, HostNumber)}
         self._leaves = [None if i in self._tensors or i in self._numbers else r for i, r in enumerate(self._leaves)]
-        self._avals = [aval for _, aval in self._tensors.values()]
-        self._all_tensors = len(self._tensors) == len(self._leaves)
+        self.avals = [aval for _, aval in self._tensors.values()]
+        self.rebuild_tensors = self._rebuild if len(self._tensors) == len(self._leaves) else None
 
     @property
     def is_quick(self) -> bool:
@@ -129,17 +133,18 @@ class Concrete:
         else:
             buffers = self.compiled.run(inputs)
             counters.compiled_runs += 1
-        return self.finished(buffers, numbers)
+        for variable, buffer in zip(self.assigned, buffers[len(self.avals) :], strict=True):
+            variable._set(buffer)
+        return self.put_together(buffers, numbers)
 
-    def finished(self, buffers: list[Buffer], numbers: Sequence[Any]) -> Any:
-        """Assign the Variables, and put the result together."""
-        if self._assigned:
-            for variable, buffer in zip(self._assigned, buffers[len(self._avals) :], strict=True):
-                variable._set(buffer)
-        tensors = [Tensor(None, -1, aval, buffer) for aval, buffer in zip(self._avals, buffers, strict=False)]
-        return self._rebuild(tensors) if self._all_tensors else self._put_together(tensors, numbers)
-
-    def _put_together(self, tensors: list[Tensor], numbers: Sequence[Any]) -> Any:
+    def put_together(self, values: Sequence[Any], numbers: Sequence[Any]) -> Any:
+        """The result, of buffers or pending tensors for its tensors, and the numbers of the call, the last for its own."""
+        tensors = [
+            Tensor(None, -1, aval, value) if value.__class__ is Buffer else value
+            for aval, value in zip(self.avals, values, strict=False)
+        ]
+        if self.rebuild_tensors is not None:
+            return self.rebuild_tensors(tensors)
         leaves = list(self._leaves)
         for i, tensor in zip(self._tensors, tensors, strict=True):
             leaves[i] = tensor
@@ -225,10 +230,9 @@ class Concrete:
             else:
                 operands.append(source)
         made: Sequence[Tensor] = trace.apply(self._replay, tuple(operands)) if self.program.outputs else ()
-        for variable, tensor in zip(self._assigned, made[len(self._avals) :], strict=True):
+        for variable, tensor in zip(self.assigned, made[len(self.avals) :], strict=True):
             trace.assign(variable, tensor)
-        tensors = list(made[: len(self._avals)])
-        return self._rebuild(tensors) if self._all_tensors else self._put_together(tensors, numbers)
+        return self.put_together(made, numbers)
 
 
 class _Replay:

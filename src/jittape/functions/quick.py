@@ -1,22 +1,22 @@
 """The quick way to call a compiled function: see `quick_call`.
 
-Three calls of machine code and a few lists: the binder checks the arguments and writes the slot table, `struct` adds the
-addresses of the results, the driver runs the kernels.
+`struct` writes the addresses of the results into the slot table; then one call of machine code, of the binder, checks the
+arguments, adds theirs and runs the kernels.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.compile.driver import driver
 from jittape.functions.binder import ARRAY, FLOAT32, FLOAT64, SAME, TYPE, Entry, binder, plan
 from jittape.functions.signature import MISS, static_value
 from jittape.hostnumber import Changed, HostNumber, HostProgram
 from jittape.program import Aval
+from jittape.recording.tensor import Tensor
 from jittape.recording.tracing import Drawn, Leaf
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer
@@ -114,7 +114,7 @@ class _Quick:
             struct.pack_into(form, workspace.cells, CELL * cell, value)
         return workspace
 
-    def _write(self, cells: memoryview, values: list[Any]) -> None:
+    def _write(self, cells: memoryview, values: Sequence[Any]) -> None:
         """Write the numbers that Python has worked out."""
         for (_, form, offset, dtype), value in zip(self.numbers, values, strict=False):
             try:
@@ -132,42 +132,67 @@ class _Quick:
         (calls,) = self.compiled.tables or ()
         pack = struct.Struct("=" + "Q" * len(layout.results)).pack_into
         first = CELL * layout.count
-        bind, drive, free = binder(), driver(), list[Workspace]()
-        assert bind is not None
-        new_workspace, write, finished = self._workspace, self._write, self.concrete.finished
+        run, free = binder(), list[Workspace]()
+        assert run is not None
+        new_workspace, write, put_together = self._workspace, self._write, self.concrete.put_together
         variables, draws = self.variables, [drawn.draw for drawn in self.draws]
-        returned = list(self.concrete.numbers_returned)
-        host = HostProgram([number for number, *_ in self.numbers] + returned, self.settled)
-        plain = host.empty
+        host = HostProgram([n for n, *_ in self.numbers] + list(self.concrete.numbers_returned), self.settled)
+        numbers_from = None if host.empty else self._typed(host)
+        avals, assigned, rebuild = self.concrete.avals, self.concrete.assigned, self.concrete.rebuild_tensors
+        count, single = len(avals), len(avals) == 1
 
         def call(leaves: tuple[Any, ...]) -> Any:
-            held = tuple([v._buffer if v._assigned_in is None else v._computed() for v in variables])
+            numbers = () if numbers_from is None else numbers_from(leaves)
+            if numbers is None:
+                return MISS
+            held: Any = ()
+            if variables:
+                held = tuple([v._buffer if v._assigned_in is None else v._computed() for v in variables])
             if draws:
                 held += tuple([Buffer(np.asarray(draw(), order="C")) for draw in draws])
             try:
                 workspace = free.pop()
             except IndexError:
                 workspace = new_workspace()
-            numbers: list[Any] = []
             try:
-                if bind(id(leaves), id(held), entries, workspace.address):
-                    return MISS
-                if not plain:
-                    try:
-                        numbers = host.run(leaves)
-                    except Changed:
-                        return MISS
-                    write(workspace.cells, numbers)
                 addresses: list[int] = []
                 results = workspace.results(addresses)
                 pack(workspace.cells, first, *addresses)
-                drive(calls, workspace.address)
+                if numbers:
+                    write(workspace.cells, numbers)
+                if run(id(leaves), id(held), entries, workspace.address, calls):
+                    return MISS
             finally:
                 free.append(workspace)
             counters.compiled_runs += 1
-            return finished(results, numbers)
+            if assigned:
+                for variable, buffer in zip(assigned, results[count:]):  # noqa: B905 - as many, and it is called often
+                    variable._set(buffer)
+            if rebuild is None:
+                return put_together(results, numbers)
+            if single:
+                return rebuild([Tensor(None, -1, avals[0], results[0])])
+            return rebuild([Tensor(None, -1, aval, buffer) for aval, buffer in zip(avals, results)])  # noqa: B905
 
         return call
+
+    def _typed(self, host: HostProgram) -> Callable[[tuple[Any, ...]], Sequence[Any] | None]:
+        """What gives the numbers; None where the arguments are of other types, or the trace does not hold for them."""
+        kinds = [(i, key) for i, key in enumerate(self.concrete.keys) if isinstance(key, type)]
+        count = len(self.concrete.keys)
+
+        def numbers(leaves: tuple[Any, ...]) -> Sequence[Any] | None:
+            if len(leaves) != count:
+                return None
+            for i, kind in kinds:
+                if leaves[i].__class__ is not kind:
+                    return None
+            try:
+                return host.run(leaves)
+            except Changed:
+                return None
+
+        return numbers
 
 
 def _cast(value: Any, dtype: np.dtype[Any]) -> Any:
