@@ -50,6 +50,7 @@ from jittape.functions import Function as Function
 from jittape.functions import Signature as Signature
 from jittape.functions import TensorSpec as TensorSpec
 from jittape.functions import function as function
+from jittape.functions import print as print
 from jittape.inspect import Explanation as Explanation
 from jittape.inspect import explain as explain
 from jittape.inspect import reset_stats as reset_stats
@@ -142,6 +143,7 @@ from jittape.primitives.scatter import tensor_scatter_nd_sub as tensor_scatter_n
 from jittape.primitives.scatter import tensor_scatter_nd_update as tensor_scatter_nd_update
 from jittape.primitives.shape import broadcast_to as broadcast_to
 from jittape.primitives.shape import concat as concat
+from jittape.primitives.shape import ensure_shape as ensure_shape
 from jittape.primitives.shape import expand_dims as expand_dims
 from jittape.primitives.shape import meshgrid as meshgrid
 from jittape.primitives.shape import reshape as reshape

@@ -1,8 +1,9 @@
 """`HostNumber`: a Python or NumPy number while a function is traced: one value now, another at each call.
 
-It behaves as the number does: weak if it is a Python number, an operand of any operation, and arithmetic of such numbers
-gives such numbers, which Python works out at each call (`HostProgram`). What it cannot do unnoticed is decide anything:
-whoever needs the value itself (``range(n)``, ``if flag:``) asks the owner, the trace, which then holds for this value only.
+It behaves as the number does: weak if it is a Python number, an operand of any operation, and arithmetic of such
+numbers gives such numbers, which Python works out at each call (`HostProgram`). What it cannot do unnoticed is decide
+anything: whoever needs the value itself (``range(n)``, ``if flag:``) asks the owner, the trace, which then holds for
+this value only.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ class Owner(Protocol):
     """Who is told that the value itself is needed: the trace of the function."""
 
     def demanded(self, number: HostNumber) -> Any: ...
-    def array_ufunc(self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+    def array_ufunc(
+        self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any: ...
 
 
 class HostNumber:
@@ -70,7 +73,7 @@ class HostNumber:
         self.parts = parts
         self.kind: Any = as_dtype(now.dtype) if isinstance(now, np.generic) else type(now)
         own = isinstance(now, (bool, int, np.bool_, np.integer))
-        self.steady = own and all(p.steady for p in parts if isinstance(p, HostNumber))
+        self.steady: bool = own and all(p.steady for p in parts if isinstance(p, HostNumber))
         self.serial = next(_serial)
 
     @property
@@ -293,7 +296,7 @@ def _length(start: Any, stop: Any, step: Any, size: int) -> int:
 
 
 def traced_slice(part: slice, size: int) -> tuple[Any, int, int]:
-    """Start, length and step of `part` in an axis of `size`. The start may change from call to call, the rest may not."""
+    """Start, length and step of `part` in an axis of `size`. Only the start may change from call to call."""
     step = 1 if part.step is None else operator.index(part.step)
     text = f"{_text(part.start)}:{_text(part.stop)}"
     bounds = (part.start, part.stop, step, size)
@@ -321,7 +324,7 @@ def traced_index(op: str, index: HostNumber, axis: int, size: int) -> HostNumber
 # ---- at each call ----------------------------------------------------------------------------------------------------
 
 
-class Changed(Exception):  # noqa: N818 - it is no error
+class Changed(Exception):
     """A number is not of the type that it had, or not what a trace holds for."""
 
 
@@ -340,7 +343,9 @@ class HostProgram:
         place = {number.serial: i for i, number in enumerate(nodes)}
         self._steps: list[tuple[int, Callable[..., Any] | None, tuple[tuple[bool, Any], ...], type]] = []
         for number in nodes:
-            parts = tuple([(True, place[p.serial]) if isinstance(p, HostNumber) else (False, p) for p in number.parts])
+            parts = tuple(
+                [(True, place[p.serial]) if isinstance(p, HostNumber) else (False, p) for p in number.parts]
+            )
             leaf = -1 if number.leaf is None else number.leaf
             self._steps.append((leaf, number.compute, parts, type(number.now)))
         self._wanted = [place[number.serial] for number in wanted]

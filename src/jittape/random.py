@@ -219,7 +219,9 @@ def _float_dtype(name: str, dtype: Any) -> np.dtype[Any]:
 
 def _traced(*values: Any) -> bool:
     """Whether one of them is another at each call of the function that is traced."""
-    return active_recorder().traced_in is not None and any(isinstance(v, (Operators, HostNumber)) for v in values)
+    return active_recorder().traced_in is not None and any(
+        isinstance(v, (Operators, HostNumber)) for v in values
+    )
 
 
 def _moved(draw: Tensor, center: Any, scale: Any) -> Tensor:

@@ -7,8 +7,8 @@ ndarray (data, number of dimensions, shape, dtype, flags), of a float, of a Tens
 out, not assumed: `object_layout` looks for known values in sample objects, and where it does not find them there is no
 binder, and the calls go the slower way.
 
-A *plan* is an int64 array: the number of arguments and of entries, the addresses of the types that the binder knows, then
-for each entry `WORDS` words. So there is no address in the code itself.
+A *plan* is an int64 array: the number of arguments and of entries, the addresses of the types that the binder knows,
+then for each entry `WORDS` words. So there is no address in the code itself.
 """
 
 from __future__ import annotations
@@ -147,7 +147,9 @@ def binder() -> Callable[[int, int, int, int, int], int] | None:
         return None
 
     @intrinsic
-    def bind_and_run(typing_context: Any, arguments: Any, held: Any, plan: Any, cells: Any, calls: Any) -> Any:
+    def bind_and_run(
+        typing_context: Any, arguments: Any, held: Any, plan: Any, cells: Any, calls: Any
+    ) -> Any:
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
             return _Emitter(builder, layout, context.get_python_api(builder)).emit(*args)
 
@@ -207,7 +209,9 @@ class _Emitter:
 
         builder.position_at_end(entry_block)
         self.row = builder.add(plan, builder.add(self.const(8 * _HEAD), self.times(index, 8 * WORDS)))
-        source = builder.select(builder.icmp_signed("!=", self.load(self.row, 8), self.const(0)), held, arguments)
+        source = builder.select(
+            builder.icmp_signed("!=", self.load(self.row, 8), self.const(0)), held, arguments
+        )
         item = self.load(builder.add(source, self.times(self.load(self.row, 16), 8)), self.layout.items)
         self.cell = builder.add(cells, self.times(self.load(self.row, 24), 8))
         self.switch(item)

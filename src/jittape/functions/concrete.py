@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from jittape.functions.signature import MISS, Call
 from jittape.hostnumber import Changed, HostNumber, HostProgram
 from jittape.interpret import interpret
 from jittape.primitive import active_recorder
-from jittape.program import Program
+from jittape.program import Aval, Program
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Drawn, Leaf, Tracing
@@ -68,11 +68,17 @@ class Concrete:
         outputs = [slot for slot, _ in self._tensors.values()]
         self.assigned = [variable for variable, _ in tracing.assigned.values()]
         outputs += [slot for _, slot in tracing.assigned.values()]
+        self.prints, printed = _printing(tracing)
+        self._n_printed = len(printed)
+        outputs += printed
         self.program, self.sources = tracing.program(tuple(outputs))
-        self.recordable = not any(op.primitive.reads_variable or op.primitive.calls_back for op in self.program.ops)
+        special = any(op.primitive.reads_variable or op.primitive.calls_back for op in self.program.ops)
+        self.recordable = not (special or self.prints)
         self.settled = list(tracing.settled)
         numbers = [source for source in self.sources if isinstance(source, HostNumber)]
         self.host = HostProgram([*numbers, *self._numbers.values()], self.settled)
+        self.visits = 0
+        self.ran_compiled = True
         self._replay = _Replay(self.program)
         self._compiled: Any = None
         self.quick: Callable[[tuple[Any, ...]], Any] = _missed
@@ -93,7 +99,9 @@ class Concrete:
             self._rebuild = lambda leaves: optree.tree_unflatten(tree, leaves)
         self._tensors = {i: (t._slot, t.aval) for i, t in enumerate(self._leaves) if tracing.owns(t)}
         self._numbers = {i: n for i, n in enumerate(self._leaves) if isinstance(n, HostNumber)}
-        self._leaves = [None if i in self._tensors or i in self._numbers else r for i, r in enumerate(self._leaves)]
+        self._leaves = [
+            None if i in self._tensors or i in self._numbers else r for i, r in enumerate(self._leaves)
+        ]
         self.avals = [aval for _, aval in self._tensors.values()]
         self.rebuild_tensors = self._rebuild if len(self._tensors) == len(self._leaves) else None
 
@@ -128,17 +136,22 @@ class Concrete:
         except Changed:
             return MISS
         inputs = self._inputs(leaves, numbers)
+        counters.last = self
+        self.visits += 1
+        self.ran_compiled = not config.interpret
         if config.interpret:
             buffers = self._interpreted(inputs)
         else:
             buffers = self.compiled.run(inputs)
             counters.compiled_runs += 1
-        for variable, buffer in zip(self.assigned, buffers[len(self.avals) :], strict=True):
+        last = len(buffers) - self._n_printed
+        for variable, buffer in zip(self.assigned, buffers[len(self.avals) : last], strict=True):
             variable._set(buffer)
+        _print(self.prints, buffers[last:])
         return self.put_together(buffers, numbers)
 
     def put_together(self, values: Sequence[Any], numbers: Sequence[Any]) -> Any:
-        """The result, of buffers or pending tensors for its tensors, and the numbers of the call, the last for its own."""
+        """The result: of buffers or pending tensors for its tensors, and of the last of the call's numbers."""
         tensors = [
             Tensor(None, -1, aval, value) if value.__class__ is Buffer else value
             for aval, value in zip(self.avals, values, strict=False)
@@ -245,7 +258,9 @@ class _Replay:
         program = self._program
         values: dict[int, Any] = {}
         for slot, handle in zip(program.inputs, handles, strict=True):
-            values[slot] = handle.resolve(program.avals[slot].dtype) if isinstance(handle, WeakScalar) else handle
+            values[slot] = (
+                handle.resolve(program.avals[slot].dtype) if isinstance(handle, WeakScalar) else handle
+            )
         builder: Any = active_recorder()
         outer = builder.source
         for op in program.ops:
@@ -253,6 +268,35 @@ class _Replay:
             values[op.out] = op.primitive.bind(*[values[slot] for slot in op.args], **dict(op.params))
         builder.source = outer
         return tuple([values[slot] for slot in program.outputs])
+
+
+def _printing(tracing: Tracing) -> tuple[list[tuple[list[Any], dict[str, Any]]], list[int]]:
+    """What is printed at each call, with a number of an output in the place of each tensor; and these outputs."""
+    slots: list[int] = []
+    prints: list[tuple[list[Any], dict[str, Any]]] = []
+    for values, options in tracing.prints:
+        pieces: list[Any] = []
+        for value in values:
+            if tracing.owns(value):
+                pieces.append(_Printed(len(slots), value.aval))
+                slots.append(value._slot)
+            else:
+                pieces.append(value)
+        prints.append((pieces, options))
+    return prints, slots
+
+
+class _Printed(NamedTuple):
+    """The place of a tensor in what is printed."""
+
+    output: int
+    aval: Aval
+
+
+def _print(prints: list[tuple[list[Any], dict[str, Any]]], buffers: list[Buffer]) -> None:
+    for pieces, options in prints:
+        values = [buffers[piece.output].view() if isinstance(piece, _Printed) else piece for piece in pieces]
+        print(*values, **options)
 
 
 def _missed(leaves: tuple[Any, ...]) -> Any:

@@ -2,81 +2,54 @@
 
 Start at `Function.__call__`: as a rule the trace that was used last holds, and its quick way is all that runs. What
 happens otherwise is in `_call`: the arguments are taken apart, the traces of their key are tried, and if none holds the
-function is traced anew. A function that looks at a traced value is recorded from then on (`_Recorded`).
+function is traced anew. A function that looks at a traced value is recorded from then on (`Recorded`).
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
+import sys
 import threading
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, overload
+
+import numpy as np
 
 from jittape.config import config
 from jittape.errors import FunctionWarning
+from jittape.functions.bound import BoundFunction, ConcreteFunction
 from jittape.functions.concrete import Concrete
+from jittape.functions.report import (
+    Recorded,
+    Signature,
+    not_compiled,
+    often_traced,
+    why_traced,
+)
 from jittape.functions.signature import (
     MISS,
     Call,
     TensorSpec,
     aval_of_leaf,
-    difference,
-    distance,
     fitted,
     key_of,
     leaf_names,
     shown,
     taken_apart,
 )
-from jittape.hostnumber import Changed
 from jittape.primitive import active_recorder, recording_with
+from jittape.recording.convert import convert_to_tensor
 from jittape.recording.source import stack_level
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Look, Tracing
 
-__all__ = ["ConcreteFunction", "Function", "Signature", "function"]
+__all__ = ["Function", "function"]
 
 _RETRACES = 5
 """After so many, a warning says why."""
-
-
-@dataclass(frozen=True)
-class Signature:
-    """What a function was traced for.
-
-    Attributes
-    ----------
-    arguments : tuple of (str, str)
-        The name of each leaf of the arguments, and what it was: a dtype with a shape, the type of a number, an object.
-    holds_for : tuple of (str, value)
-        Ints and bools that the function used as Python values, and the values that the trace holds for.
-    why : str
-        Why it was traced.
-    recorded : str
-        Why it is recorded at each call instead of compiled; empty if it is compiled.
-    """
-
-    arguments: tuple[tuple[str, str], ...]
-    holds_for: tuple[tuple[str, Any], ...]
-    why: str
-    recorded: str
-
-    def __str__(self) -> str:
-        parts = [f"{name}: {what}" for name, what in self.arguments]
-        parts += [f"{text} = {value!r}" for text, value in self.holds_for]
-        how = f"recorded at each call: {self.recorded}" if self.recorded else "compiled"
-        return f"({', '.join(parts)})\n    traced because {self.why}\n    {how}"
-
-
-class _Recorded:
-    """In the place of a `Concrete`: the function cannot be compiled for this key."""
-
-    def __init__(self, keys: tuple[Any, ...], call: Call) -> None:
-        self.keys = keys
-        self.structure = call.structure
 
 
 class Function:
@@ -93,8 +66,8 @@ class Function:
         self.trace_count = 0
         self._python = python
         self._input_signature = input_signature
-        self._traces: dict[Any, list[Concrete | _Recorded]] = {}
-        self._signatures: list[tuple[Concrete | _Recorded, Signature]] = []
+        self._traces: dict[Any, list[Concrete | Recorded]] = {}
+        self._signatures: list[tuple[Concrete | Recorded, Signature]] = []
         self._recent: Concrete | None = None
         self._lock = threading.RLock()
         self._warned = False
@@ -107,7 +80,9 @@ class Function:
         recent = self._recent
         if recent is not None and not kwargs:
             recorder: Any = active_recorder()
-            if recorder.__class__ is Trace and not (recorder.spans or config._interpret or config._eager_functions):
+            if recorder.__class__ is Trace and not (
+                recorder.spans or config._interpret or config._eager_functions
+            ):
                 result = recent.quick(args)
                 if result is not MISS:
                     return result
@@ -116,7 +91,11 @@ class Function:
     def _call(self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call with what is bound, `owner`, and the arguments."""
         recorder = active_recorder()
-        if config.functions_run_eagerly() or recorder.traced_in is not None or not isinstance(recorder, Trace):
+        if (
+            config.functions_run_eagerly()
+            or recorder.traced_in is not None
+            or not isinstance(recorder, Trace)
+        ):
             return self._inline(owner, args, kwargs)
         call = self._taken_apart(owner, args, kwargs)
         keys = tuple([key_of(leaf) for leaf in call.leaves])
@@ -129,22 +108,25 @@ class Function:
                 return result
         return self._run(self._traced(owner, call, keys), owner, call, active_recorder())
 
-    def _run(self, found: Concrete | _Recorded, owner: tuple[Any, ...], call: Call, recorder: Any) -> Any:
+    def _run(self, found: Concrete | Recorded, owner: tuple[Any, ...], call: Call, recorder: Any) -> Any:
         """The result by way of `found`, or `MISS`."""
-        if isinstance(found, _Recorded):
-            args, kwargs = call.rebuilt(call.leaves)
-            return self._python(*owner, *args, **kwargs)
+        if isinstance(found, Recorded):
+            return self._recorded(owner, call)
         if recorder.spans:
             if found.recordable:
                 return found.record(recorder, call.leaves)
-            if not found.holds(call.leaves):
-                return MISS
-            args, kwargs = call.rebuilt(call.leaves)
-            return self._python(*owner, *args, **kwargs)
+            return self._recorded(owner, call) if found.holds(call.leaves) else MISS
         result = found(call.leaves)
         if result is not MISS and isinstance(call.structure, int):
             self._recent = found if found.is_quick else None
         return result
+
+    def _recorded(self, owner: tuple[Any, ...], call: Call) -> Any:
+        """Run the Python function on tensors, as tracing would."""
+        args, kwargs = call.rebuilt(
+            [convert_to_tensor(x) if isinstance(x, np.ndarray) else x for x in call.leaves]
+        )
+        return self._python(*owner, *args, **kwargs)
 
     def _inline(self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the Python function, for whoever records it."""
@@ -163,17 +145,15 @@ class Function:
         self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The same call with as few keywords as can be, so that ``f(x, y=1)`` is ``f(x, 1)``."""
-        import inspect
-
         bound = inspect.signature(self._python).bind(*owner, *args, **kwargs)
         return bound.args[len(owner) :], bound.kwargs
 
-    def _traces_of(self, call: Call, keys: tuple[Any, ...]) -> list[Concrete | _Recorded]:
+    def _traces_of(self, call: Call, keys: tuple[Any, ...]) -> list[Concrete | Recorded]:
         key = (call.structure, config.default_float, keys)
         found = self._traces.get(key)
         return self._traces.setdefault(key, []) if found is None else found
 
-    def _move_to_front(self, traces: list[Concrete | _Recorded], found: Concrete | _Recorded) -> None:
+    def _move_to_front(self, traces: list[Concrete | Recorded], found: Concrete | Recorded) -> None:
         with self._lock:
             traces.remove(found)
             traces.insert(0, found)
@@ -184,34 +164,38 @@ class Function:
 
     # ---- tracing ---------------------------------------------------------------------------------------------------
 
-    def _traced(self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...]) -> Concrete | _Recorded:
+    def _traced(self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...]) -> Concrete | Recorded:
         """A new trace for `call`, which none holds for; or the one that another thread has made meanwhile."""
         with self._lock:
             traces = self._traces_of(call, keys)
             for known in traces:
-                if isinstance(known, _Recorded) or known.holds(call.leaves):
+                if isinstance(known, Recorded) or known.holds(call.leaves):
                     return known
             names = leaf_names(self._python, call, len(owner))
-            why = self._why(call, keys, names)
+            why = why_traced([known for known, _ in self._signatures], call, keys, names)
             made, look = self._trace(owner, call, keys, names)
             traces.insert(0, made)
-            holds_for = () if isinstance(made, _Recorded) else tuple([(n.text, v) for n, v in made.settled])
+            holds_for = () if isinstance(made, Recorded) else tuple([(n.text, v) for n, v in made.settled])
             arguments = tuple([(name, shown(key)) for name, key in zip(names, keys, strict=True)])
-            recorded = "" if look is None else f"the value of {look.of} is needed by {look.action}() at {_place(look)}"
+            recorded = "" if look is None else recorded_because(look)
             self._signatures.append((made, Signature(arguments, holds_for, why, recorded)))
         self._warn(look)
         return made
 
     def _trace(
         self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...], names: list[str]
-    ) -> tuple[Concrete | _Recorded, Look | None]:
+    ) -> tuple[Concrete | Recorded, Look | None]:
         """Run the Python function with placeholders; a second time if it has made Variables."""
         may_create = not self._signatures
         while True:
             leaves = [leaf.aval if isinstance(leaf, TensorSpec) else leaf for leaf in call.leaves]
             tracing = Tracing(self._name, leaves, may_create)
             with tracing:
-                arrays = [(i, aval) for i, leaf in enumerate(call.leaves) if (aval := aval_of_leaf(leaf)) is not None]
+                arrays = [
+                    (i, aval)
+                    for i, leaf in enumerate(call.leaves)
+                    if (aval := aval_of_leaf(leaf)) is not None
+                ]
                 stand_ins: list[Any] = list(call.leaves)
                 for i, tensor in tracing.placeholders(arrays).items():
                     stand_ins[i] = tensor
@@ -224,50 +208,20 @@ class Function:
                     with recording_with(tracing):
                         result = self._python(*owner, *args, **kwargs)
                 except Look as look:
-                    return _Recorded(keys, call), look
+                    return Recorded(keys, call), look
                 if tracing.look is not None:
-                    return _Recorded(keys, call), tracing.look
+                    return Recorded(keys, call), tracing.look
                 if not tracing.made:
                     return Concrete(tracing, result, keys, call), None
             may_create = False
 
-    def _why(self, call: Call, keys: tuple[Any, ...], names: list[str]) -> str:
-        """What differs from the trace that is most like `call`."""
-        if not self._signatures:
-            return "it is the first call"
-        alike = [known for known, _ in self._signatures if known.structure == call.structure]
-        if not alike:
-            return "the structure of the arguments is another one"
-        nearest = min(reversed(alike), key=lambda known: distance(known.keys, keys))
-        changes = difference(names, nearest.keys, keys)
-        if not changes and isinstance(nearest, Concrete):
-            try:
-                other = nearest.host.difference(call.leaves)
-            except Changed:
-                other = None
-            if other is not None:
-                text, was, now = other
-                changes = [f"{text} changed from {was!r} to {now!r}, and the function uses it as a Python value"]
-        return ", ".join(changes) or "a setting or the type of a computed number is another one"
-
     def _warn(self, look: Look | None) -> None:
         if look is not None:
-            warnings.warn(
-                f"{self._name} is not compiled for these arguments: the value of {look.of} is needed by "
-                f"{look.action}() at {_place(look)}. It is recorded at each call instead, which gives the same results. To "
-                "keep it compiled, use jt.where, jt.cond, jt.while_loop or jt.scan there, or return the tensor",
-                FunctionWarning,
-                stacklevel=stack_level(),
-            )
+            warnings.warn(not_compiled(self._name, look), FunctionWarning, stacklevel=stack_level())
         if len(self._signatures) > _RETRACES and not self._warned:
             self._warned = True
-            warnings.warn(
-                f"{self._name} has been traced {len(self._signatures)} times, this time because "
-                f"{self._signatures[-1][1].why}; .explain() lists all. Each trace costs compile time: give arrays of the "
-                "same shapes and dtypes, and pass what varies as arrays or floats",
-                FunctionWarning,
-                stacklevel=stack_level(),
-            )
+            text = often_traced(self._name, self.signatures())
+            warnings.warn(text, FunctionWarning, stacklevel=stack_level())
 
     # ---- methods ---------------------------------------------------------------------------------------------------
 
@@ -305,7 +259,9 @@ class Function:
         """
         return self._concrete((), args, kwargs)
 
-    def _concrete(self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> ConcreteFunction:
+    def _concrete(
+        self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> ConcreteFunction:
         if not args and not kwargs and self._input_signature is not None:
             args = tuple(self._input_signature)
         call = self._taken_apart(owner, args, kwargs)
@@ -341,91 +297,14 @@ class Function:
         head = f"{self._name}: {count} signature{'' if count == 1 else 's'}, traced {self.trace_count} times"
         return "\n".join([head, *[f"{i}. {s}" for i, s in enumerate(self.signatures(), 1)]])
 
+    def __reduce__(self) -> Any:
+        module = sys.modules.get(self._python.__module__)
+        if getattr(module, self._python.__qualname__, None) is self:
+            return self._python.__qualname__
+        return Function, (self._python, self._input_signature)
+
     def __repr__(self) -> str:
         return f"<jt.function {self._name}>"
-
-
-class BoundFunction:
-    """A compiled function as a method of an instance."""
-
-    __slots__ = ("__self__", "_function")
-
-    def __init__(self, function: Function, instance: Any) -> None:
-        self._function = function
-        self.__self__ = instance
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        function = self._function
-        recent = function._recent
-        if recent is not None and not kwargs:
-            recorder: Any = active_recorder()
-            if recorder.__class__ is Trace and not (recorder.spans or config._interpret or config._eager_functions):
-                result = recent.quick(args)
-                if result is not MISS:
-                    return result
-        return function._call((self.__self__,), args, kwargs)
-
-    @property
-    def trace_count(self) -> int:
-        """How often the Python function has been run to trace it."""
-        return self._function.trace_count
-
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """As `Function.get_concrete_function`."""
-        return self._function._concrete((self.__self__,), args, kwargs)
-
-    def signatures(self) -> tuple[Signature, ...]:
-        """As `Function.signatures`."""
-        return self._function.signatures()
-
-    def explain(self) -> str:
-        """As `Function.explain`."""
-        return self._function.explain()
-
-    def __repr__(self) -> str:
-        return f"<bound {self._function!r} of {self.__self__!r}>"
-
-
-class ConcreteFunction:
-    """One signature of a function, as `get_concrete_function` gives it.
-
-    Attributes
-    ----------
-    signature : Signature
-    """
-
-    def __init__(
-        self, function: Function, owner: tuple[Any, ...], concrete: Concrete | _Recorded, signature: Signature
-    ) -> None:
-        self.signature = signature
-        self._function = function
-        self._owner = owner
-        self._concrete = concrete
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        function, found = self._function, self._concrete
-        call = function._taken_apart(self._owner, args, kwargs)
-        keys = tuple([key_of(leaf) for leaf in call.leaves])
-        result = MISS
-        if (call.structure, keys) == (found.structure, found.keys):
-            result = function._run(found, self._owner, call, active_recorder())
-        if result is MISS:
-            names = leaf_names(function._python, call, len(self._owner))
-            given = ", ".join([f"{name}: {shown(key)}" for name, key in zip(names, keys, strict=True)])
-            raise TypeError(f"this concrete function is for {str(self.signature).splitlines()[0]}, got ({given})")
-        return result
-
-    @property
-    def program(self) -> Any:
-        """The op list; None if the function is recorded at each call."""
-        return self._concrete.program if isinstance(self._concrete, Concrete) else None
-
-    def __repr__(self) -> str:
-        return f"<jt.ConcreteFunction {self._function._name}{str(self.signature).splitlines()[0]}>"
-
-
-def _place(look: Look) -> str:
-    return "an unknown line" if look.line is None else f"{look.line.file}:{look.line.line}"
 
 
 _all_functions: weakref.WeakSet[Function] = weakref.WeakSet()
@@ -463,10 +342,10 @@ def function(func: Callable[..., Any] | None = None, *, input_signature: Sequenc
 
     Notes
     -----
-    Tracing runs the Python code once, with stand-ins for the arguments. Arguments and results are any nested structures.
-    Arrays and tensors are dynamic: their shapes and dtypes make the signature. So are Python numbers; an int or bool that
-    the function uses as a Python value (``range(n)``, ``if flag:``) makes the trace hold for that value only. Anything
-    else (strings, None, Variables, Modules) is static: another one is another signature, and is kept alive.
+    Tracing runs the Python code once, with stand-ins for the arguments; they and the results are any nested structures.
+    Arrays and tensors are dynamic: their shapes and dtypes make the signature. So are Python numbers; an int or bool
+    that the function uses as a Python value (``range(n)``, ``if flag:``) makes the trace hold for that value only.
+    Anything else (strings, None, Variables, Modules) is static: another one is another signature, and is kept alive.
 
     What Python does, it does while tracing only: prints, appending to lists, numbers from ``np.random``. `jt.random`
     draws anew at each call. Variables that the function reads or assigns are looked up and assigned at each call.

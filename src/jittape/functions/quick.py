@@ -1,7 +1,7 @@
 """The quick way to call a compiled function: see `quick_call`.
 
-`struct` writes the addresses of the results into the slot table; then one call of machine code, of the binder, checks the
-arguments, adds theirs and runs the kernels.
+`struct` writes the addresses of the results into the slot table; then one call of machine code, of the binder, checks
+the arguments, adds theirs and runs the kernels.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def quick_call(concrete: Concrete, compiled: CompiledExecutable) -> Callable[[tu
     """A function of leaves that gives the result or `MISS`; None if the program is none for it."""
     layout = compiled.layout
     whole = len(compiled.tables or ()) == 1 and layout.plain_outputs and layout.results and not layout.boxed
-    if not whole or binder() is None:
+    if not whole or concrete.prints or binder() is None:
         return None
     return _Quick(concrete, compiled).call
 
@@ -92,9 +92,12 @@ class _Quick:
         one_object = {
             number.leaf: value
             for number, value in concrete.settled
-            if number.leaf is not None and (type(value) is bool or (type(value) is int and value in _ONE_OBJECT))
+            if number.leaf is not None
+            and (type(value) is bool or (type(value) is int and value in _ONE_OBJECT))
         }
-        self.settled = [pair for pair in concrete.settled if pair[0].leaf is None or pair[0].leaf not in one_object]
+        self.settled = [
+            pair for pair in concrete.settled if pair[0].leaf is None or pair[0].leaf not in one_object
+        ]
         for i, key in enumerate(concrete.keys):
             if i in one_object:
                 self.entries.append(Entry(SAME, False, i, 0, one_object[i]))
@@ -129,16 +132,17 @@ class _Quick:
         self._keep = table, kept
         entries: int = table.__array_interface__["data"][0]
         layout = self.compiled.layout
-        (calls,) = self.compiled.tables or ()
+        (calls,) = self.compiled.tables or (0,)
         pack = struct.Struct("=" + "Q" * len(layout.results)).pack_into
         first = CELL * layout.count
         run, free = binder(), list[Workspace]()
         assert run is not None
-        new_workspace, write, put_together = self._workspace, self._write, self.concrete.put_together
+        concrete = self.concrete
+        new_workspace, write, put_together = self._workspace, self._write, concrete.put_together
         variables, draws = self.variables, [drawn.draw for drawn in self.draws]
-        host = HostProgram([n for n, *_ in self.numbers] + list(self.concrete.numbers_returned), self.settled)
+        host = HostProgram([n for n, *_ in self.numbers] + list(concrete.numbers_returned), self.settled)
         numbers_from = None if host.empty else self._typed(host)
-        avals, assigned, rebuild = self.concrete.avals, self.concrete.assigned, self.concrete.rebuild_tensors
+        avals, assigned, rebuild = concrete.avals, concrete.assigned, concrete.rebuild_tensors
         count, single = len(avals), len(avals) == 1
 
         def call(leaves: tuple[Any, ...]) -> Any:
@@ -165,6 +169,8 @@ class _Quick:
             finally:
                 free.append(workspace)
             counters.compiled_runs += 1
+            counters.last = concrete
+            concrete.visits += 1
             if assigned:
                 for variable, buffer in zip(assigned, results[count:]):  # noqa: B905 - as many, and it is called often
                     variable._set(buffer)

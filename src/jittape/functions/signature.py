@@ -19,6 +19,7 @@ from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
+from jittape.recording.variable import Variable
 
 __all__ = [
     "MISS",
@@ -119,7 +120,8 @@ class Call:
             return tuple(leaves), {}
         import optree
 
-        args, kwargs = optree.tree_unflatten(self.structure, leaves)
+        rebuilt: Any = optree.tree_unflatten(self.structure, leaves)
+        args, kwargs = rebuilt
         return args, kwargs
 
 
@@ -129,7 +131,9 @@ def taken_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         return Call(args, len(args))
     import optree
 
-    leaves, structure = optree.tree_flatten((args, kwargs), none_is_leaf=True)
+    given: Any = (args, kwargs)
+    leaves: list[Any]
+    leaves, structure = optree.tree_flatten(given, none_is_leaf=True)
     if not kwargs and len(leaves) == len(args) and all(map(_same, leaves, args)):
         return Call(args, len(args))
     return Call(tuple(leaves), structure)
@@ -200,13 +204,17 @@ def fitted(name: str, args: tuple[Any, ...], signature: Sequence[Any]) -> tuple[
     """
     import optree
 
-    specs, structure = optree.tree_flatten(tuple(signature), none_is_leaf=True)
+    wanted: Any = tuple(signature)
+    given: Any = args
+    specs: list[Any]
+    specs, structure = optree.tree_flatten(wanted, none_is_leaf=True)
     try:
-        leaves = structure.flatten_up_to(args)
+        leaves: list[Any] = structure.flatten_up_to(given)
     except ValueError as error:
-        raise TypeError(f"{name}: the arguments do not fit the input_signature {tuple(signature)}: {error}") from None
+        raise TypeError(f"{name}: the arguments do not fit the input_signature {wanted}: {error}") from None
     fits = [_fit(name, leaf, spec) for leaf, spec in zip(leaves, specs, strict=True)]
-    return optree.tree_unflatten(structure, fits)
+    rebuilt: Any = optree.tree_unflatten(structure, fits)
+    return tuple(rebuilt)
 
 
 def _fit(name: str, leaf: Any, spec: TensorSpec) -> Any:
@@ -215,7 +223,9 @@ def _fit(name: str, leaf: Any, spec: TensorSpec) -> Any:
     value = leaf if isinstance(leaf, (np.ndarray, Tensor)) else convert_to_tensor(leaf, dtype_hint=spec.dtype)
     if value.dtype != spec.dtype or not spec.takes(value.shape):
         found = Aval(tuple(value.shape), value.dtype)
-        raise TypeError(f"{name}: an argument is {found}, but the input_signature says {spec}; cast or reshape it")
+        raise TypeError(
+            f"{name}: an argument is {found}, but the input_signature says {spec}; cast or reshape it"
+        )
     return value
 
 
@@ -253,7 +263,7 @@ def shown(key: Any) -> str:
     if isinstance(key, type):
         return key.__name__
     value = static_value(key)
-    text = f"<Variable {value.name!r}>" if isinstance(value, Operators) else repr(value)
+    text = f"<Variable {value.name!r}>" if isinstance(value, Variable) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

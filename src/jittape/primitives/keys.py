@@ -148,7 +148,9 @@ def _is_mask(part: Any) -> bool:
 
 def _is_pick(part: Any) -> bool:
     """Whether a part of a key needs a gather: arrays, tensors and 0-d masks."""
-    return isinstance(part, bool) or not (part is None or part is Ellipsis or isinstance(part, (int, slice, HostNumber)))
+    return isinstance(part, bool) or not (
+        part is None or part is Ellipsis or isinstance(part, (int, slice, HostNumber))
+    )
 
 
 def _normalized(op: str, part: Any) -> Any:

@@ -134,11 +134,12 @@ def _from_traced(number: HostNumber, dtype: np.dtype[Any] | None, hint: Any) -> 
     if dtype is None and hint is not None and isinstance(number.kind, type):
         hinted = as_dtype(hint)
         dtype = hinted if _RANK[number.dtype.kind] <= _RANK[hinted.kind] else None
+    operand: Any = number
     if dtype is None:
-        return identity(number)
+        return identity(operand)
     if _RANK[number.dtype.kind] > _RANK[dtype.kind]:
         raise DTypeError(f"Cannot convert {number!r} to a tensor of dtype {dtype.name}; use jt.cast")
-    return cast(number, dtype)
+    return cast(operand, dtype)
 
 
 def cast_to_dtype(tensor: Any, dtype: np.dtype[Any]) -> Any:

@@ -1,8 +1,8 @@
 """`Tracing`: the trace of a function that is run once with placeholders, to be compiled.
 
 It records as any trace does, but computes nothing: whoever looks at a value ends it (`Look`). What the path takes in is
-kept as where it comes from (an argument, a Variable, a draw of random numbers), not as a value. When it is over, Variables
-and tensors are again as they were before.
+kept as where it comes from (an argument, a Variable, a draw of random numbers), not as a value. When it is over,
+Variables and tensors are again as they were before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from jittape.recording.numpy_protocol import array_ufunc
 from jittape.recording.source import call_of_user, user_line
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
-from jittape.recording.trie import Node, cut_program, path_to
+from jittape.recording.trie import Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer, owned
 
@@ -91,22 +91,28 @@ class Tracing(Trace):
         The ints and bools, arguments or worked out, that it holds for one value of.
     look : Look or None
         The first value that was needed; a function may have caught it.
+    prints : list of tuples
+        What is to be printed at each call, see `jt.print`.
     """
 
     def __init__(self, name: str, leaves: Sequence[Any], may_create: bool) -> None:
         super().__init__()
+        self._root = self.node = trie.apart()  # shared nodes would name the lines of others
         self.traced_in = name
         self.limit = sys.maxsize
         self.holders = 1
         self.made = 0
         self.settled: list[tuple[HostNumber, Any]] = []
         self.look: Look | None = None
+        self.prints: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
         self._leaves = leaves
         self._may_create = may_create
         self._before: dict[int, tuple[Any, Any, int]] = {}
         self._thread = threading.get_ident()
         self._over = False
-        self._itself = self  # a strong reference for the weak one: to a tape inside, an outer tape is recording
+        self._itself = (
+            self  # a strong reference for the weak one: to a tape inside, an outer tape is recording
+        )
         self.spans.append(ref(self))
 
     # ---- life --------------------------------------------------------------------------------------------------
@@ -125,6 +131,7 @@ class Tracing(Trace):
         node = self.node
         self._clear()
         self.node = node
+        trie.forget(self._root)
         self.pending, self.assigned, self._before, self._leaves = [], {}, {}, ()
         self.spans.clear()
         del self._itself
@@ -191,7 +198,9 @@ class Tracing(Trace):
         tensor._buffer = None
         return tensor
 
-    def array_ufunc(self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def array_ufunc(
+        self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """A NumPy function of numbers and arrays is recorded."""
         return array_ufunc(ufunc, method, inputs, kwargs)
 
@@ -214,7 +223,9 @@ class Tracing(Trace):
                 "return it instead"
             )
         if not number.steady:
-            raise self._needed(f"the {type(number.now).__name__} {number.text}, which may be another at each call,")
+            raise self._needed(
+                f"the {type(number.now).__name__} {number.text}, which may be another at each call,"
+            )
         if not any(known is number for known, _ in self.settled):
             self.settled.append((number, number.now))
         return number.now
@@ -229,8 +240,8 @@ class Tracing(Trace):
         made = None if tensor is None else _line_of(self.node, tensor._slot)
         where = "" if made is None else f", made at {made.file}:{made.line},"
         return LeakedTensorError(
-            f"a tensor of the function {self.traced_in!r}{where} is used outside of the function, where it has no value: "
-            "return it from the function instead of keeping it elsewhere"
+            f"a tensor of the function {self.traced_in!r}{where} is used outside of the function, where it has "
+            "no value: return it from the function instead of keeping it elsewhere"
         )
 
     def created(self, initial: Tensor) -> Buffer:
