@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jittape.config import config
-from jittape.dtypes import as_dtype, is_floating
+from jittape.dtypes import as_dtype, int64, is_floating
 from jittape.errors import DTypeError, ShapeError
 from jittape.hostnumber import HostNumber
 from jittape.primitive import active_recorder
@@ -80,9 +80,13 @@ def normal(
     """
     wanted, extents = _float_dtype("normal", dtype), _shape(shape)
     if _traced(mean, stddev):
-        return _moved(drawn(lambda: np.array(_source(seed).standard_normal(extents), wanted)), mean, stddev)
+        return _moved(
+            drawn(lambda: np.array(_source(seed).standard_normal(extents), wanted), extents, wanted),
+            mean,
+            stddev,
+        )
     center, scale = np.array(mean), np.array(stddev)
-    return drawn(lambda: np.array(_source(seed).normal(center, scale, extents), wanted))
+    return drawn(lambda: np.array(_source(seed).normal(center, scale, extents), wanted), extents, wanted)
 
 
 def truncated_normal(
@@ -104,9 +108,11 @@ def truncated_normal(
     """
     wanted, extents = _float_dtype("truncated_normal", dtype), _shape(shape)
     if _traced(mean, stddev):
-        return _moved(drawn(lambda: np.array(_truncated(seed, extents), wanted)), mean, stddev)
+        return _moved(
+            drawn(lambda: np.array(_truncated(seed, extents), wanted), extents, wanted), mean, stddev
+        )
     center, scale = np.array(mean), np.array(stddev)
-    return drawn(lambda: np.array(center + scale * _truncated(seed, extents), wanted))
+    return drawn(lambda: np.array(center + scale * _truncated(seed, extents), wanted), extents, wanted)
 
 
 def _truncated(seed: int | None, shape: tuple[int, ...]) -> Any:
@@ -159,13 +165,15 @@ def uniform(
         if maxval is None:
             raise ValueError(f"Must specify maxval for integer dtype {wanted.name}")
         first, end = np.array(minval), np.array(maxval)
-        return drawn(lambda: np.asarray(_source(seed).integers(first, end, extents, wanted)))
+        return drawn(lambda: np.asarray(_source(seed).integers(first, end, extents, wanted)), extents, wanted)
     wanted = _float_dtype("uniform", wanted)
     if _traced(minval, maxval):
-        unit = drawn(lambda: _uniform(seed, extents, np.zeros((), wanted), np.ones((), wanted)))
+        unit = drawn(
+            lambda: _uniform(seed, extents, np.zeros((), wanted), np.ones((), wanted)), extents, wanted
+        )
         return _moved(unit, minval, subtract(1.0 if maxval is None else maxval, minval))
     low, high = np.array(minval, wanted), np.array(1.0 if maxval is None else maxval, wanted)
-    return drawn(lambda: _uniform(seed, extents, low, high))
+    return drawn(lambda: _uniform(seed, extents, low, high), extents, wanted)
 
 
 def _uniform(seed: int | None, shape: tuple[int, ...], low: Any, high: Any) -> Any:
@@ -196,7 +204,9 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
     if not rows.ndim:
         raise ShapeError("[random.shuffle] a 0-d value has no rows")
     if active_recorder().traced_in is not None:
-        order: Tensor = getitem(rows, drawn(lambda: _source(seed).permutation(rows.shape[0])))
+        order: Tensor = getitem(
+            rows, drawn(lambda: _source(seed).permutation(rows.shape[0]), rows.shape[:1], int64)
+        )
         return order
     return tensor_of(_source(seed).permutation(rows.numpy()))
 

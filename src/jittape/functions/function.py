@@ -27,6 +27,7 @@ from jittape.functions.report import (
     Signature,
     not_compiled,
     often_traced,
+    recorded_because,
     why_traced,
 )
 from jittape.functions.signature import (

@@ -50,6 +50,7 @@ class Drawn:
     """An input that is drawn at every call."""
 
     draw: Draw
+    aval: Aval
 
 
 class Look(BaseException):
@@ -107,6 +108,7 @@ class Tracing(Trace):
         self.prints: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
         self._leaves = leaves
         self._may_create = may_create
+        self._drawn: dict[int, Any] = {}
         self._before: dict[int, tuple[Any, Any, int]] = {}
         self._thread = threading.get_ident()
         self._over = False
@@ -188,14 +190,13 @@ class Tracing(Trace):
         """Another thread assigns `variable`: it has to wait."""
         self.flush()
 
-    def draw(self, draw: Draw) -> Tensor:
+    def draw(self, draw: Draw, aval: Aval) -> Tensor:
         """A tensor that `draw` gives anew at every call."""
-        tensor = tensor_of(draw())
-        self.enter(tensor)
-        self.inputs[-1] = Drawn(draw)
-        self._before.pop(id(tensor))
-        self.adopt(tensor)
-        tensor._buffer = None
+        key = (_entered, (), marker_for(aval, None))
+        node = self.node.children.get(key)
+        self.node = grow(self.node, key, _entered, ()) if node is None else node
+        self.inputs.append(Drawn(draw, aval))
+        (tensor,) = self.tensors_at(self.node)
         return tensor
 
     def array_ufunc(
@@ -272,7 +273,9 @@ class Tracing(Trace):
                 )
             return leaf._computed().array if isinstance(leaf, Tensor) else np.asarray(leaf)
         if isinstance(source, Drawn):
-            return source.draw()
+            if id(source) not in self._drawn:
+                self._drawn[id(source)] = source.draw()
+            return self._drawn[id(source)]
         if isinstance(source, HostNumber):
             return source.now
         if isinstance(source, Variable):
@@ -284,6 +287,10 @@ def _arguments(*handles: Any) -> tuple[Any, ...]:
     return handles
 
 
+def _entered(x: Any) -> Any:
+    return x
+
+
 def _line_of(node: Node | None, slot: int) -> SourceLine | None:
     """The line that made the result in `slot`."""
     while node is not None:
@@ -293,10 +300,10 @@ def _line_of(node: Node | None, slot: int) -> SourceLine | None:
     return None
 
 
-def drawn(draw: Draw) -> Tensor:
+def drawn(draw: Draw, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
     """A tensor of what `draw` gives: now, and in a traced function at every call."""
     recorder = active_recorder()
-    return recorder.draw(draw) if isinstance(recorder, Tracing) else tensor_of(draw())
+    return recorder.draw(draw, Aval(shape, dtype)) if isinstance(recorder, Tracing) else tensor_of(draw())
 
 
 def read_each_call(read: Callable[[], Any], text: str) -> Any:
