@@ -144,6 +144,23 @@ def test_nested_structures_in_and_out():
     assert traced == ["a", "b"]
 
 
+def test_equal_leaves_in_other_structures_are_not_mixed_up():
+    f = jt.function(lambda *xs: xs[0]["b"] if len(xs) == 1 else xs[0] * 10.0)
+    for _ in range(4):
+        assert float(f({"a": X, "b": X + 1})[1]) == 2.0
+        assert float(f(X, X + 1)[1]) == 10.0
+
+
+def test_an_argument_that_is_not_used_is_left_alone():
+    f = jt.function(lambda x, unused: x * 10.0)
+    unused = X + 1
+    for _ in range(4):
+        np.testing.assert_array_equal(f(X, unused), X * 10)
+    np.testing.assert_array_equal(unused, X + 1)
+    assert float(f(X, unused[:2])[1]) == 10.0
+    assert f.trace_count == 2
+
+
 def test_wrong_arguments_are_python_errors():
     f = jt.function(lambda x: x)
     with pytest.raises(TypeError, match="positional argument"):

@@ -29,13 +29,13 @@ from jittape.program import Aval
 from jittape.recording.tensor import Tensor
 from jittape.runtime.buffers import Buffer
 
-__all__ = ["ARRAY", "FLOAT32", "FLOAT64", "SAME", "TYPE", "Entry", "binder", "object_layout", "plan"]
+__all__ = ["ARRAY", "FLOAT32", "FLOAT64", "LIKE", "SAME", "TYPE", "Entry", "binder", "object_layout", "plan"]
 
 WORDS = 7
 _TYPES: tuple[type, ...] = (np.ndarray, Tensor, Buffer, float)
 _HEAD = 2 + len(_TYPES)
-ARRAY, FLOAT64, FLOAT32, TYPE, SAME = range(5)
-"""Kinds of entry: an array of one aval, a Python float for a cell, an object of a type, one very object."""
+ARRAY, LIKE, FLOAT64, FLOAT32, TYPE, SAME = range(6)
+"""Kinds of entry: an array, the same without a cell, a Python float for a cell, an object of a type, one object."""
 
 _FIT = 0x101
 """NumPy's flags C_CONTIGUOUS and ALIGNED."""
@@ -54,7 +54,7 @@ class Entry:
     position : int
         In its tuple.
     cell : int
-        Of the slot table; none for `TYPE` and `SAME`.
+        Of the slot table; none for `LIKE`, `TYPE` and `SAME`.
     what : Aval, type or object
         What an array, an object of a type, one very object must be.
     """
@@ -125,7 +125,7 @@ def plan(arguments: int, entries: Sequence[Entry]) -> tuple[np.ndarray[Any, Any]
     kept: list[Any] = []
     for entry in entries:
         words += [entry.kind, int(entry.held), entry.position, entry.cell]
-        if entry.kind == ARRAY:
+        if entry.kind in (ARRAY, LIKE):
             shape = np.array([len(entry.what.shape), *entry.what.shape], np.int64)
             kept += [shape, entry.what.dtype]
             words += [id(entry.what.dtype), shape.__array_interface__["data"][0], 0]
@@ -238,7 +238,7 @@ class _Emitter:
     def switch(self, item: ir.Value) -> None:
         """Go to the code for the kind of entry; each ends at `next` or at `failed`."""
         builder = self.builder
-        ways = [(ARRAY, self.array), (FLOAT64, self.float64), (FLOAT32, self.float32)]
+        ways = [(ARRAY, self.array), (LIKE, self.like), (FLOAT64, self.float64), (FLOAT32, self.float32)]
         ways += [(TYPE, self.of_type), (SAME, self.same)]
         choice = builder.switch(self.load(self.row, 0), self.failed)
         for kind, way in ways:
@@ -274,7 +274,17 @@ class _Emitter:
         return result
 
     def array(self, item: ir.Value) -> None:
-        """An ndarray, or a Tensor or Buffer with one in it, of the right dtype and shape, contiguous and aligned."""
+        """An array, whose address is written."""
+        address = self.load(self.fitting(item), self.layout.data)
+        self.builder.store(address, self.pointer(self.cell, 0, self.i64))
+        self.builder.branch(self.next)
+
+    def like(self, item: ir.Value) -> None:
+        self.fitting(item)
+        self.builder.branch(self.next)
+
+    def fitting(self, item: ir.Value) -> ir.Value:
+        """An ndarray, or that in a Tensor or Buffer, if it has the right dtype and shape, contiguous and aligned."""
         builder, layout = self.builder, self.layout
         item = self.unwrapped(item, Tensor, layout.tensor_buffer)
         item = self.unwrapped(item, Buffer, layout.buffer_array)
@@ -302,8 +312,7 @@ class _Emitter:
         axis.add_incoming(builder.add(axis, self.const(1)), builder.block)
         builder.branch(head)
         builder.position_at_end(after)
-        builder.store(self.load(item, layout.data), self.pointer(self.cell, 0, self.i64))
-        builder.branch(self.next)
+        return item
 
     def float64(self, item: ir.Value) -> None:
         self.require((self.type_of(item), self.types[float]))

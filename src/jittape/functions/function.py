@@ -70,6 +70,8 @@ class Function:
         self._traces: dict[Any, list[Concrete | Recorded]] = {}
         self._signatures: list[tuple[Concrete | Recorded, Signature]] = []
         self._recent: Concrete | None = None
+        self._recent_nested: Concrete | None = None
+        self._parameters: inspect.Signature | None = None
         self._lock = threading.RLock()
         self._warned = False
         self._bound: dict[int, tuple[Any, Function]] = {}
@@ -99,6 +101,11 @@ class Function:
         ):
             return self._inline(owner, args, kwargs)
         call = self._taken_apart(owner, args, kwargs)
+        recent = self._recent_nested
+        if recent is not None and not (recorder.spans or config.interpret) and recent.structure == call.structure:
+            result = recent.quick(call.leaves)
+            if result is not MISS:
+                return result
         keys = tuple([key_of(leaf) for leaf in call.leaves])
         traces = self._traces_of(call, keys)
         for found in traces:
@@ -118,8 +125,11 @@ class Function:
                 return found.record(recorder, call.leaves)
             return self._recorded(owner, call) if found.holds(call.leaves) else MISS
         result = found(call.leaves)
-        if result is not MISS and isinstance(call.structure, int):
-            self._recent = found if found.is_quick else None
+        if result is not MISS and found.is_quick:
+            if isinstance(found.structure, int):
+                self._recent = found
+            else:
+                self._recent_nested = found
         return result
 
     def _recorded(self, owner: tuple[Any, ...], call: Call) -> Any:
@@ -146,7 +156,9 @@ class Function:
         self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The same call with as few keywords as can be, so that ``f(x, y=1)`` is ``f(x, 1)``."""
-        bound = inspect.signature(self._python).bind(*owner, *args, **kwargs)
+        if self._parameters is None:
+            self._parameters = inspect.signature(self._python)
+        bound = self._parameters.bind(*owner, *args, **kwargs)
         return bound.args[len(owner) :], bound.kwargs
 
     def _traces_of(self, call: Call, keys: tuple[Any, ...]) -> list[Concrete | Recorded]:
@@ -314,7 +326,7 @@ _all_functions: weakref.WeakSet[Function] = weakref.WeakSet()
 def _settings_changed() -> None:
     """A trace depends on the settings."""
     for one in list(_all_functions):
-        one._recent = None
+        one._recent = one._recent_nested = None
 
 
 config.on_change(_settings_changed)

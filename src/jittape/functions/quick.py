@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.functions.binder import ARRAY, FLOAT32, FLOAT64, SAME, TYPE, Entry, binder, plan
+from jittape.functions.binder import ARRAY, FLOAT32, FLOAT64, LIKE, SAME, TYPE, Entry, binder, plan
 from jittape.functions.signature import MISS, static_value
 from jittape.hostnumber import Changed, HostNumber, HostProgram
 from jittape.program import Aval
@@ -53,7 +53,8 @@ class _Quick:
         self.variables: list[Variable] = []
         self.draws: list[Drawn] = []
         self.presets: list[tuple[str, int, Any]] = []
-        self.numbers: list[tuple[HostNumber, str, int, np.dtype[Any]]] = []
+        self.numbers: list[HostNumber] = []
+        self.cells: list[tuple[Callable[..., None], int, np.dtype[Any]]] = []
         held: list[tuple[Any, int, Aval]] = []
         for cell, (slot, source) in enumerate(zip(concrete.program.inputs, concrete.sources, strict=True)):
             aval = concrete.program.avals[slot]
@@ -83,12 +84,12 @@ class _Quick:
             self.entries.append(Entry(_FLOATS[code], False, source.leaf, cell))
             self.direct.add(source.leaf)
         else:
-            self.numbers.append((source, "=" + SCALAR_FORMATS[code], CELL * cell, aval.dtype))
+            self.numbers.append(source)
+            self.cells.append((struct.Struct("=" + SCALAR_FORMATS[code]).pack_into, CELL * cell, aval.dtype))
 
     def _check_leaves(self) -> None:
         """Entries for arguments that are not written anywhere, but must be what they were."""
         concrete = self.concrete
-        unused = self.compiled.layout.count  # the cell of the first result, which is written later
         one_object = {
             number.leaf: value
             for number, value in concrete.settled
@@ -104,7 +105,7 @@ class _Quick:
             elif i in self.direct:
                 continue
             elif isinstance(key, Aval):
-                self.entries.append(Entry(ARRAY, False, i, unused, key))
+                self.entries.append(Entry(LIKE, False, i, 0, key))
             elif isinstance(key, type):
                 self.entries.append(Entry(TYPE, False, i, 0, key))
             else:
@@ -119,12 +120,12 @@ class _Quick:
 
     def _write(self, cells: memoryview, values: Sequence[Any]) -> None:
         """Write the numbers that Python has worked out."""
-        for (_, form, offset, dtype), value in zip(self.numbers, values, strict=False):
+        for (pack, offset, dtype), value in zip(self.cells, values):  # noqa: B905 - the numbers returned come last
             try:
-                struct.pack_into(form, cells, offset, value)
+                pack(cells, offset, value)
             except (struct.error, OverflowError):
                 # `struct` is strict where NumPy rounds to infinity or wraps around, and knows no NumPy scalars.
-                struct.pack_into(form, cells, offset, _cast(value, dtype))
+                pack(cells, offset, _cast(value, dtype))
 
     def _function(self) -> Callable[[tuple[Any, ...]], Any]:
         """The function, with all that it needs at hand."""
@@ -140,7 +141,7 @@ class _Quick:
         concrete = self.concrete
         new_workspace, write, put_together = self._workspace, self._write, concrete.put_together
         variables, draws = self.variables, [drawn.draw for drawn in self.draws]
-        host = HostProgram([n for n, *_ in self.numbers] + list(concrete.numbers_returned), self.settled)
+        host = HostProgram([*self.numbers, *concrete.numbers_returned], self.settled)
         numbers_from = None if host.empty else self._typed(host)
         avals, assigned, rebuild = concrete.avals, concrete.assigned, concrete.rebuild_tensors
         count, single = len(avals), len(avals) == 1
@@ -173,7 +174,12 @@ class _Quick:
             concrete.visits += 1
             if assigned:
                 for variable, buffer in zip(assigned, results[count:]):  # noqa: B905 - as many, and it is called often
-                    variable._set(buffer)
+                    if variable._assigned_in is None:
+                        variable._buffer = buffer  # as `_set` does, in half the time
+                        variable._trace = None
+                        variable._slot = -1
+                    else:
+                        variable._set(buffer)
             if rebuild is None:
                 return put_together(results, numbers)
             if single:
