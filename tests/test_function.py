@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.functions.binder import object_layout
 from jittape.primitive import active_recorder
 from jittape.recording.trie import trie
 
@@ -506,6 +507,37 @@ def test_a_tape_around_a_call_that_assigns_and_reads():
         assert float(v) == 6.0
 
 
+def test_a_tape_around_a_call_with_numbers_and_draws():
+    w = jt.Variable([1.0, 2.0])
+    c = jt.constant([5.0, 6.0])
+    f = jt.function(lambda x, a, n: (jt.reduce_sum(w * x * a * c) + jt.random.normal([]), a * n, x))
+    for a, n in ((2.0, 3), (4.0, 5), (0.5, 7)):
+        with jt.GradientTape() as tape:
+            y, product, same = f(np.float32([3.0, 4.0]), a, n)
+        np.testing.assert_allclose(tape.gradient(y, w), np.float32([15.0, 24.0]) * a)
+        assert product == a * n
+        assert same.tolist() == [3.0, 4.0]
+    assert f.trace_count == 1
+
+
+def test_a_training_step_inside_a_tape():
+    v, w = jt.Variable(2.0), jt.Variable(3.0)
+
+    @jt.function
+    def step(x):
+        with jt.GradientTape() as tape:
+            y = v * v * x
+        v.assign_sub(0.25 * tape.gradient(y, v))
+        return y
+
+    for _ in range(3):
+        v.assign(2.0)
+        with jt.GradientTape() as tape:
+            y = step(w)
+        assert float(tape.gradient(y, w)) == 4.0
+        assert float(v) == -1.0
+
+
 def test_custom_gradients_inside_and_a_tape_around():
     @jt.custom_gradient
     def twice_the_gradient(x):
@@ -917,6 +949,33 @@ def test_an_unhashable_object_is_static_by_identity():
     two, three = Settings(2.0), Settings(3.0)
     assert [float(f(1.0, s)) for s in (two, three, two)] == [2.0, 3.0, 2.0]
     assert f.trace_count == 2
+
+
+# ---- where to look -----------------------------------------------------------------------------------
+
+
+def test_the_page_of_the_last_step(mode):
+    f = jt.function(lambda x: jt.reduce_sum(x * 2.0))
+    thrice(f, X)
+    page = jt.explain()
+    assert page.compiled == (mode == "compiled")
+    assert page.visits == 3
+    assert "multiply" in str(page)
+
+
+def test_without_the_binder_calls_go_the_slower_way(monkeypatch, mode):
+    monkeypatch.setattr("jittape.functions.quick.binder", lambda: None)
+    f = jt.function(lambda x, a: (x * a, jt.reduce_sum(x)))
+    for a in (1.0, 2.0, 3.0):
+        product, total = f(X, a)
+        np.testing.assert_array_equal(product, X * a)
+        assert float(total) == 15.0
+    assert f._recent is None
+    assert f.trace_count == 1
+
+
+def test_python_and_numpy_keep_things_where_the_binder_looks():
+    assert object_layout() is not None
 
 
 # ---- threads -----------------------------------------------------------------------------------------

@@ -149,7 +149,9 @@ PROGRAMS = {
 
 
 def leaves(result: Any) -> list[Any]:
-    parts = result.values() if isinstance(result, dict) else result if isinstance(result, tuple) else (result,)
+    parts = (
+        result.values() if isinstance(result, dict) else result if isinstance(result, tuple) else (result,)
+    )
     return [part.numpy() for part in parts]
 
 

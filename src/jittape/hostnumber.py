@@ -22,6 +22,8 @@ __all__ = ["Changed", "HostNumber", "HostProgram", "derived", "traced_index", "t
 
 _PYTHON = (bool, int, float, complex)
 _serial = itertools.count()
+_LONGEST_TEXT = 100
+"""Of what a number is called; sums of sums would double it each time."""
 
 
 class Owner(Protocol):
@@ -67,7 +69,7 @@ class HostNumber:
     ) -> None:
         self.owner = owner
         self.now = now
-        self.text = text
+        self.text = text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."
         self.leaf = leaf
         self.compute = compute
         self.parts = parts
