@@ -120,6 +120,14 @@ class Trie:
         if self.n_nodes > config.max_trie_nodes:
             self.prune()
 
+    def apart(self) -> Node:
+        """A root of a trie of its own, for a path that nothing else walks."""
+        return Node(None)
+
+    def forget(self, root: Node) -> None:
+        """Count what is below `root`, a root of a trie of its own, no longer."""
+        self.n_nodes -= sum(1 for _ in _below([root])) - 1
+
     def touch(self, node: Node) -> None:
         """Mark the path to `node` as used now."""
         self.clock += 1
@@ -150,13 +158,15 @@ class Trie:
         self.n_nodes = 0
 
     def _walk(self) -> Iterator[Node]:
-        """All nodes below the roots, parents first."""
-        stack = [child for root in self._roots.values() for child in root.children.values()]
-        yield from self._roots.values()
-        while stack:
-            node = stack.pop()
-            yield node
-            stack.extend(node.children.values())
+        """The roots and all nodes below them, parents first."""
+        return _below(list(self._roots.values()))
+
+
+def _below(stack: list[Node]) -> Iterator[Node]:
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(node.children.values())
 
 
 trie = Trie()
