@@ -102,7 +102,11 @@ class Function:
             return self._inline(owner, args, kwargs)
         call = self._taken_apart(owner, args, kwargs)
         recent = self._recent_nested
-        if recent is not None and not (recorder.spans or config.interpret) and recent.structure == call.structure:
+        if (
+            recent is not None
+            and not (recorder.spans or config.interpret)
+            and recent.structure == call.structure
+        ):
             result = recent.quick(call.leaves)
             if result is not MISS:
                 return result
