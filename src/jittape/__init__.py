@@ -8,8 +8,8 @@ Examples
 >>> x = jt.Variable(3.0)
 >>> with jt.GradientTape() as tape:
 ...     y = x * x
->>> print(tape.gradient(y, x))
-jt.Tensor(6.0, shape=(), dtype=float32)
+>>> tape.gradient(y, x)
+<jt.Tensor: shape=(), dtype=float32, numpy=6.0>
 """
 
 from jittape import bitwise as bitwise

@@ -101,6 +101,7 @@ class Trie:
 
     def __init__(self) -> None:
         self._roots: dict[str, Node] = {}
+        self._apart: dict[int, Node] = {}
         self.n_nodes = 0
         self.clock = 0
         self.pruned = 0
@@ -121,12 +122,15 @@ class Trie:
             self.prune()
 
     def apart(self) -> Node:
-        """A root of a trie of its own, for a path that nothing else walks."""
-        return Node(None)
+        """A root of a trie of its own, for a path that nothing else walks; until it is forgotten."""
+        root = Node(None)
+        self._apart[id(root)] = root
+        return root
 
     def forget(self, root: Node) -> None:
         """Count what is below `root`, a root of a trie of its own, no longer."""
-        self.n_nodes -= sum(1 for _ in _below([root])) - 1
+        if self._apart.pop(id(root), None) is root:
+            self.n_nodes -= sum(1 for _ in _below([root])) - 1
 
     def touch(self, node: Node) -> None:
         """Mark the path to `node` as used now."""
@@ -155,11 +159,12 @@ class Trie:
     def clear(self) -> None:
         """Forget all paths."""
         self._roots.clear()
+        self._apart.clear()
         self.n_nodes = 0
 
     def _walk(self) -> Iterator[Node]:
         """The roots and all nodes below them, parents first."""
-        return _below(list(self._roots.values()))
+        return _below([*self._roots.values(), *self._apart.values()])
 
 
 def _below(stack: list[Node]) -> Iterator[Node]:

@@ -1,8 +1,9 @@
 """`Buffer`: memory with its address kept beside it.
 
 Asking NumPy for an address (`ndarray.ctypes.data`, `__array_interface__`) costs more than a small kernel, 0.8 µs, so it
-is asked once, when the memory is made; and it is read from the ndarray's own memory, which costs 0.1 µs. Values never change under a reader: a buffer is written once, by the executable
-that made it, and written again only when nobody but that executable holds it any more and the user never saw it.
+is asked once, when the memory is made; and it is read from the ndarray's own memory, which costs 0.1 µs. Values never
+change under a reader: a buffer is written once, by the executable that made it, and written again only when nobody but
+that executable holds it any more and the user never saw it.
 """
 
 from __future__ import annotations
