@@ -291,3 +291,23 @@ def test_a_nan_in_a_step_is_no_secret_and_no_error():
         gradient = tape.gradient(loss, w)
         assert np.isnan(loss.numpy())
         np.testing.assert_array_equal(gradient, [1.0, np.nan])
+
+
+@pytest.mark.parametrize("labels", [[7, 0], [-1, 0], np.array([0, 3])])
+def test_a_label_that_is_no_class(labels, mode):
+    logits = jt.Variable([[1.0, 2.0, 3.0]] * 2)
+    for _ in range(3):
+        with pytest.raises(
+            IndexError, match=r"label -?\d is no class: logits of shape \(2, 3\) have the classes 0 to 2"
+        ):
+            jt.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+    hidden = jt.constant(np.asarray(labels))
+    for _ in range(3):
+        loss = jt.nn.sparse_softmax_cross_entropy_with_logits(hidden, logits).numpy()
+        assert np.isnan(loss).tolist() == [not 0 <= label < 3 for label in labels]
+
+
+def test_more_dimensions_than_numpy_computes_with():
+    x = jt.constant(np.ones((1,) * 32))
+    with pytest.raises(ValueError, match=r"\[reshape\] gives a value with 33 dimensions"):
+        jt.expand_dims(x, 0)

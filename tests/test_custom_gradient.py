@@ -420,3 +420,15 @@ def test_nothing_flows_through_stop_gradient():
         y = jt.stop_gradient(x) * 3.0
     with pytest.warns(jt.UnconnectedGradientWarning, match="stop_gradient"):
         assert tape.gradient(y, x) is None
+
+
+def test_tensors_given_by_keyword_have_gradients(mode):
+    @jt.custom_gradient
+    def product(x, y, scale=1.0):
+        return x * y * scale, lambda g: (g * y * scale, g * x * scale)
+
+    a, b = jt.Variable(2.0), jt.Variable(3.0)
+    for _ in range(3):
+        with jt.GradientTape() as tape:
+            z = product(a, y=b, scale=10.0)
+        assert [float(g) for g in tape.gradient(z, [a, b])] == [30.0, 20.0]

@@ -294,3 +294,10 @@ def test_abs_of_complex_zero_has_gradient_zero() -> None:
     program = program_of(jt.abs, np.array([0j, 3 + 4j]))
     (found,) = interpret(gradient_program(program, [0]), (np.array([0j, 3 + 4j]), np.ones(2)))
     np.testing.assert_allclose(found, [0, 0.6 + 0.8j])
+
+
+def test_acosh_below_its_domain():
+    for dtype in (np.float32, np.float64):
+        x = jt.constant(np.array([-2.0, -1e30, 0.5, -1e10, -np.inf, np.nan], dtype))
+        for _ in range(2):
+            assert np.isnan(jt.acosh(x).numpy()).all()

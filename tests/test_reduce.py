@@ -163,3 +163,12 @@ def test_logsumexp_of_large_and_of_infinite_numbers() -> None:
 def test_a_product_over_all_axes_is_one_reduction() -> None:
     names = [op.primitive.name for op in program_of(jt.reduce_prod, MATRIX).ops]
     assert names == ["reshape", "prod"]
+
+
+def test_means_of_what_would_overflow():
+    for _ in range(2):
+        assert jt.reduce_mean(jt.constant(np.ones(100_000, np.float16))).numpy() == np.float16(1.0)
+        assert jt.math.reduce_variance(jt.constant(np.ones(100_000, np.float16))).numpy() == np.float16(0.0)
+        for dtype in (bool, np.int8, np.uint16):
+            mean = jt.reduce_mean(jt.constant(np.ones(100_000, dtype))).numpy()
+            assert (mean, mean.dtype) == (1.0, np.float64)

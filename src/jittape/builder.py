@@ -14,10 +14,14 @@ from typing import Any
 import numpy as np
 
 from jittape.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype
+from jittape.errors import ShapeError
 from jittape.primitive import Map, Primitive
 from jittape.program import Aval, Op, SourceLine
 
 __all__ = ["Builder", "Symbol", "WeakScalar", "literal", "literal_op"]
+
+
+MAX_DIMENSIONS = 32
 
 
 class Symbol:
@@ -111,6 +115,11 @@ class Builder:
         """Append one op; the result's aval is inferred by the primitive's rule."""
         symbols = [o if isinstance(o, Symbol) else self._settled(o) for o in operands]
         aval = primitive.result(*[s.aval for s in symbols], **params)
+        if len(aval.shape) > MAX_DIMENSIONS:
+            raise ShapeError(
+                f"[{primitive.name}] gives a value with {len(aval.shape)} dimensions; "
+                f"NumPy computes with {MAX_DIMENSIONS} at most: reshape it"
+            )
         out = self.new_slot(aval)
         key = tuple(sorted(params.items()))
         self.ops.append(Op(primitive, tuple([s.slot for s in symbols]), key, out.slot, self.source))

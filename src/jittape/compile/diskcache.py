@@ -250,7 +250,7 @@ def cache_directory() -> Path | None:
     """The folder: what ``JITTAPE_CACHE_DIR`` says (None if that is empty), else one in the user's own cache."""
     chosen = os.environ.get(DIRECTORY_VARIABLE)
     if chosen is not None:
-        return Path(chosen).absolute() if chosen else None
+        return Path(chosen).expanduser().absolute() if chosen else None
     try:
         home = Path.home()
     except RuntimeError:

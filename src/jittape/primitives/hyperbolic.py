@@ -106,7 +106,8 @@ def _asinh_form(m: Any, x: Any) -> Any:
 
 def _acosh_form(m: Any, x: Any) -> Any:
     t = m.where(x < LARGE, x, 1.0) - 1
-    return m.where(x < LARGE, m.log1p(t + m.sqrt(2 * t + t * t)), m.log(x) + math.log(2))
+    found = m.where(x < LARGE, m.log1p(t + m.sqrt(2 * t + t * t)), m.log(x) + math.log(2))
+    return m.where(x >= 1, found, math.nan)
 
 
 def _atanh_form(m: Any, x: Any) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from jittape.builder import WeakScalar
 from jittape.dtypes import int64, is_differentiable
@@ -11,7 +14,7 @@ from jittape.primitive import apply
 from jittape.primitives.activation import shifted
 from jittape.primitives.arithmetic import add, multiply, multiply_no_nan, negative, square, subtract
 from jittape.primitives.broadcast import broadcast_operands, cast_to, iota, promote, settle, spread
-from jittape.primitives.compare import equal, greater_equal, where
+from jittape.primitives.compare import equal, greater_equal, less, logical_and, where
 from jittape.primitives.elementwise import exp, log, log1p
 from jittape.primitives.reduce import reduce_sum
 from jittape.primitives.signatures import floating
@@ -78,9 +81,12 @@ def _sparse_cross_entropy_body(labels: Any, logits: Any) -> Any:
         )
     x, axes = shifted(op, logits, -1)
     classes = iota(x.shape, axes[0], int64)
-    chosen = equal(classes, spread(cast_to(labels, int64), x.shape, axes))
+    numbers = cast_to(labels, int64)
+    chosen = equal(classes, spread(numbers, x.shape, axes))
     log_total = log(reduce_sum(exp(x), axes))
-    return subtract(log_total, reduce_sum(where(chosen, x, 0), axes))
+    loss = subtract(log_total, reduce_sum(where(chosen, x, 0), axes))
+    known = logical_and(greater_equal(numbers, 0), less(numbers, x.shape[-1]))
+    return where(known, loss, math.nan)
 
 
 def sparse_softmax_cross_entropy_with_logits(
@@ -91,16 +97,35 @@ def sparse_softmax_cross_entropy_with_logits(
     Parameters
     ----------
     labels : tensor of int
-        Class numbers, from 0.
+        Class numbers, from 0. The loss of a label that is no class is nan, and nothing flows back from it.
     logits : tensor
         Unscaled log-probabilities; one dimension more than `labels`.
+
+    Raises
+    ------
+    IndexError
+        If `labels` is an array or a sequence, whose values are there to be looked at, and holds what is no class.
 
     Examples
     --------
     >>> jt.nn.sparse_softmax_cross_entropy_with_logits(labels=[1], logits=[[0.0, 0.0]]).numpy().round(4)
     array([0.6931], dtype=float32)
     """
+    if isinstance(labels, (int, list, tuple, np.ndarray)):
+        _check_classes(labels, logits)
     return apply(_sparse_cross_entropy_body, (labels, logits))
+
+
+def _check_classes(labels: Any, logits: Any) -> None:
+    numbers, shape = np.asarray(labels), np.shape(logits)
+    if not numbers.size or numbers.dtype.kind not in "iu" or not shape:
+        return
+    low, high = int(numbers.min()), int(numbers.max())
+    if low < 0 or high >= shape[-1]:
+        raise IndexError(
+            f"[sparse_softmax_cross_entropy_with_logits] label {low if low < 0 else high} is no class: logits of shape "
+            f"{shape} have the classes 0 to {shape[-1] - 1}"
+        )
 
 
 def _sigmoid_cross_entropy_body(labels: Any, logits: Any) -> Any:

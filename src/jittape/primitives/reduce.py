@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.dtypes import bool_, int64
+from jittape.builder import WeakScalar
+from jittape.dtypes import bool_, float16, float32, float64, int64
 from jittape.primitive import Primitive, Reduce, apply
 from jittape.primitives.arithmetic import chain, divide, multiply, reciprocal
 from jittape.primitives.broadcast import (
@@ -93,10 +94,23 @@ def _count(x: Any, axes: tuple[int, ...]) -> float:
     return float(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
 
 
+def averaging(x: Any) -> tuple[Any, np.dtype[Any]]:
+    """`x` in the dtype that a mean is taken in, and the dtype of the mean, both as in NumPy.
+
+    A sum of float16 would overflow at 65,504; integers and bools give float64.
+    """
+    x = floating(x) if isinstance(x, WeakScalar) else x
+    if x.dtype == float16:
+        return cast_to(x, float32), float16
+    if x.dtype.kind in "iub":
+        return cast_to(x, float64), float64
+    return x, x.dtype
+
+
 def _mean_body(x: Any, axis: Any, keepdims: bool) -> Any:
-    x = floating(x)
+    x, dtype = averaging(x)
     axes = normalized_axes("reduce_mean", axis, len(x.shape))
-    return _kept(divide(sum_over(x, axes), _count(x, axes)), x, axes, keepdims)
+    return cast_to(_kept(divide(sum_over(x, axes), _count(x, axes)), x, axes, keepdims), dtype)
 
 
 def reduce_mean(

@@ -12,6 +12,7 @@ from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, square, squared_difference, subtract
 from jittape.primitives.bits import is_finite
 from jittape.primitives.broadcast import (
+    cast_to,
     normalized_axes,
     real_op,
     settle,
@@ -23,7 +24,7 @@ from jittape.primitives.broadcast import (
 from jittape.primitives.compare import where
 from jittape.primitives.custom import stop_gradient
 from jittape.primitives.elementwise import exp, log, sqrt
-from jittape.primitives.reduce import Axis, axis_key, reduce_max, reduce_mean, reduce_sum
+from jittape.primitives.reduce import Axis, averaging, axis_key, reduce_max, reduce_mean, reduce_sum
 from jittape.primitives.signatures import floating, require_kinds
 from jittape.primitives.steps import absolute
 from jittape.program import Aval
@@ -39,11 +40,11 @@ __all__ = ["argmax", "argmin", "moments", "norm", "reduce_logsumexp", "reduce_st
 
 
 def _variance_body(x: Any, axis: Any, keepdims: bool) -> Any:
-    x = floating(x)
+    x, dtype = averaging(x)
     deviation = squared_difference(x, reduce_mean(x, axis, keepdims=True))
     if x.dtype.kind == "c":
-        deviation = real_op.bind(deviation)
-    return reduce_mean(deviation, axis, keepdims)
+        return reduce_mean(real_op.bind(deviation), axis, keepdims)
+    return cast_to(reduce_mean(deviation, axis, keepdims), dtype)
 
 
 def reduce_variance(

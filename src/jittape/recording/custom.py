@@ -14,6 +14,7 @@ from jittape.primitive import apply
 from jittape.primitives.custom import custom_gradient_op
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
 from jittape.recording.nested import flatten
+from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import Node
@@ -28,10 +29,10 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        A function or method that returns ``(y, grad_fn)``. ``grad_fn(*upstream)``, with one cotangent for every result
-        in `y`, returns one gradient (or None) for every positional argument, flattened. If `f` reads trainable
-        Variables that are no arguments, `grad_fn` must take ``variables=`` and return ``(gradients, gradients of the
-        variables)``.
+        A function or method that returns ``(y, grad_fn)``. ``grad_fn(*upstream)``, with one cotangent for every
+        result in `y`, returns one gradient (or None) for every positional argument, flattened, and then for
+        every tensor among the keyword arguments. If `f` reads trainable Variables that are no arguments,
+        `grad_fn` must take ``variables=`` and return ``(gradients, gradients of the variables)``.
 
     Returns
     -------
@@ -85,7 +86,8 @@ class _WithGradient:
 
 
 def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    leaves, _ = flatten(args)
+    named = [leaf for leaf in flatten(kwargs)[0] if isinstance(leaf, Operators)]
+    leaves = [*flatten(args)[0], *named]
     tensors = [leaf if isinstance(leaf, Variable) else convert_to_tensor(leaf) for leaf in leaves]
     before = current_trace().node
     returned = f(*args, **kwargs)
@@ -98,7 +100,7 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
     results = [convert_to_tensor(y) for y in outputs]
     grad_fn = returned[1]
     trace = current_trace()
-    variables = _variables_read(trace, before, [*leaves, *flatten(kwargs)[0]])
+    variables = _variables_read(trace, before, leaves)
     if variables and not _takes_variables(grad_fn):
         names = ", ".join(v.name for v in variables)
         raise TypeError(

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from jittape.differentiate import Path, Seen, TapeView, carries, seen
 from jittape.dtypes import is_differentiable
 from jittape.program import Op
+from jittape.recording.source import user_line
 from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
 
@@ -153,16 +154,32 @@ def _blocked(
         else:
             stops.append(_obstacle(path, view, op, followed))
     if any(slot in followed for slot in targets):
-        return f"the target depends on {name} through {count} recorded op{'s' if count != 1 else ''}"
+        text = f"the target depends on {name} through {count} recorded op{'s' if count != 1 else ''}"
+        custom = [
+            op for op in path.ops if op.primitive.calls_back and op.out in followed and op.out in towards
+        ]
+        return text + "".join(
+            f"; the custom gradient {_line(op)} may have returned None for it" for op in custom[-1:]
+        )
     return f"no gradient reaches {name}: " + (stops[0] if stops else "it was watched after its use")
 
 
+def _line(op: Op) -> str:
+    """The op's source line. A like program of another function may have recorded the op first; then it says so."""
+    if op.source is None:
+        return "at an unknown line"
+    asking = user_line()
+    here = asking is not None and (asking.file, asking.function) == (op.source.file, op.source.function)
+    note = "" if here else " (where these operations were first recorded)"
+    return f"at line {op.source.line} of {op.source.file}{note}"
+
+
 def _obstacle(path: Path, view: TapeView, op: Op, followed: set[int]) -> str:
-    where = f"at line {op.source.line} of {op.source.file}" if op.source else "at an unknown line"
+    where = _line(op)
     if op.primitive.reads_variable:
         return f"the Variable read {where} had been assigned, and no gradient flows through an assignment"
     if not view.records(op.out):
-        return f"`{op.primitive.name}` {where} ran while the tape was not recording"
+        return f"`{op.primitive.name}` {where} ran while the tape was not recording, or before a reset"
     if op.primitive.gradient_stops:
         why = op.primitive.gradient_stops
         return f"the path goes through `{op.primitive.name}` {where}, which has no gradient: {why}"

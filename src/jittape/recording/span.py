@@ -38,9 +38,11 @@ class Span:
         Whether it records now; it does not while it is paused.
     """
 
+    # Here, so that a span is whole for `__del__` even if an interrupt comes while it is made.
+    trace: Trace | None = None
+    entered = False
+
     def __init__(self, accessed: bool) -> None:
-        self.trace: Trace | None = None
-        self.entered = False
         self.recording = False
         self._accessed = accessed
         self._segments: list[int] = []

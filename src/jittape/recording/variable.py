@@ -61,7 +61,8 @@ class Variable(Operators):
     Notes
     -----
     The dtype and shape never change. ``v += x`` is ``v.assign_add(x)``. An assignment is recorded and runs together
-    with the step that it belongs to; no gradient flows through it.
+    with the step that it belongs to; no gradient flows through it. A Variable is for one thread at a time: of two
+    `assign_add` at once one may be lost.
 
     Examples
     --------
