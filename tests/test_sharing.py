@@ -262,14 +262,14 @@ def test_a_thousand_warm_steps_leave_nothing_behind(loop: Callable[[], Callable[
     sizes = []
     tracemalloc.start()
     try:
-        for _ in range(4):
+        for _ in range(10):
             for _ in range(350):
                 step()
             gc.collect()
             sizes.append(tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
-    # NumPy and Python fill caches of their own, tuples to be used again for example, by less and less a round; what
+    # NumPy, optree and Python keep things to be used again, tuples for example, by less and less a round; what
     # leaks, a reference a step at the least (2.8 kB a round), leaks in every round.
     assert min(np.diff(sizes)) < 2600, sizes
     assert jt.stats().trie_nodes == nodes

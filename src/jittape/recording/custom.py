@@ -86,7 +86,7 @@ class _WithGradient:
 
 
 def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    named = [leaf for leaf in flatten(kwargs)[0] if isinstance(leaf, Operators)]
+    named = [leaf for leaf in flatten(kwargs)[0] if isinstance(leaf, Operators)] if kwargs else []
     leaves = [*flatten(args)[0], *named]
     tensors = [leaf if isinstance(leaf, Variable) else convert_to_tensor(leaf) for leaf in leaves]
     before = current_trace().node
