@@ -10,10 +10,9 @@ import time
 import numpy as np
 
 from jittape.compile.blas import blas
-from jittape.compile.driver import driver
-from jittape.compile.emit import registry
 from jittape.compile.kernel import Gemm, Operand
 from jittape.compile.operands import BatchLoop, Matrix, Product, form_of, pieces
+from jittape.compile.registry import registry
 
 CASES = {
     "4x4 @ 4x4": (1, 4, 4, 4),
@@ -74,6 +73,7 @@ def kernel_calls(x, y, out):
         operands, flags = (x, y, out), (False, False)
     kernel = Gemm(tuple([Operand(name, x.dtype) for name in ("a0", "a1", "r0")]), x.dtype, flags, form)
     (machine_code,), _ = registry.addresses([kernel])
+    drive = registry.driver()
     memory = (
         np.array([address(a) for a in operands]),
         np.arange(3, dtype=np.int32),
@@ -82,7 +82,7 @@ def kernel_calls(x, y, out):
     table = np.array([CALLS, *[machine_code, address(memory[1]), address(memory[2])] * CALLS])
 
     def run():
-        driver()(address(table), address(memory[0]))
+        drive(address(table), address(memory[0]))
 
     np.testing.assert_allclose((run(), out)[1], x @ y, rtol=1e-3, atol=1e-3)
     return run
