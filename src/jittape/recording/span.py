@@ -25,6 +25,10 @@ Variables = dict[int, tuple[Variable, tuple[int, ...]]]
 _Past = tuple[Node, Variables, list[int], list[tuple[int, int]], list[tuple[int, Variable]]]
 
 
+_new: Any = tuple.__new__
+"""Makes a named tuple in 0.12 µs; calling its class takes 0.25."""
+
+
 class Span:
     """A tape's hold on a trace: from its first entry until it is used up or gone.
 
@@ -187,7 +191,7 @@ class Span:
         if watched_variables:
             versions = [(max(at, s), s) for at, v in watched_variables for s in variables[id(v)][1]]
             watches = sorted([*watches, *versions])
-        return TapeView(tuple(segments), tuple(watches), self._accessed)
+        return _new(TapeView, (tuple(segments), tuple(watches), self._accessed))
 
     def question(self, trace: Trace, targets: list[Any], sources: list[Any]) -> Asked:
         """A question about a gradient as structure."""
@@ -197,9 +201,5 @@ class Span:
             if target.__class__ is Variable and (target._trace is not trace or target._slot < 0):
                 trace.enter_variable(target)
             target_slots += slots_of(target)[-1:]
-        return Asked(
-            tuple(target_slots),
-            tuple([slots_of(source) for source in sources]),
-            self.view(trace),
-            tuple(sources),
-        )
+        source_slots = tuple([slots_of(source) for source in sources])
+        return _new(Asked, (tuple(target_slots), source_slots, self.view(trace), tuple(sources)))

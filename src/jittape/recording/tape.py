@@ -175,7 +175,7 @@ class GradientTape:
             If an op on the way has no gradient.
         """
         trace = self._usable_trace()
-        zero = wants_zeros(unconnected_gradients)
+        zero = unconnected_gradients is not UnconnectedGradients.NONE and wants_zeros(unconnected_gradients)
         targets, _ = flatten(target, check_target)
         leaves, rebuild = flatten(sources, check_source)
         self._warn_if_recording()
@@ -355,10 +355,14 @@ def _pass(trace: Trace, asked: Asked, targets: list[Any], seeds: list[Tensor | N
 
 def _explain_missing(results: list[Any], asked: Asked, before: Node, after: Node) -> None:
     """Warn of every None among `results`."""
+    for result in results:
+        if result is None:
+            break
+    else:
+        return
     missing = [i for i, result in enumerate(results) if result is None]
-    if missing:
-        text = "the gradient is None: " + all_reasons(before, after, asked, missing)
-        warnings.warn(text, UnconnectedGradientWarning, stacklevel=stack_level())
+    text = "the gradient is None: " + all_reasons(before, after, asked, missing)
+    warnings.warn(text, UnconnectedGradientWarning, stacklevel=stack_level())
 
 
 def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:

@@ -34,6 +34,7 @@ __all__ = ["Trace", "begin_step", "current_trace"]
 
 _SCALARS = frozenset((float, int, bool, complex))
 _VARIANTS_PER_NODE = 16
+_NOWHERE = Node(None)
 
 
 class Trace:
@@ -152,7 +153,8 @@ class Trace:
             if result is None:
                 made.append(None)
             else:
-                tensor = Tensor(self, *result)
+                slot, aval = result
+                tensor = Tensor(self, slot, aval)
                 pending.append(tensor)
                 made.append(tensor)
         return made
@@ -440,7 +442,7 @@ class Trace:
 
     def _clear(self) -> None:
         """Let go of everything; tensors may go on pointing here, at an empty shell."""
-        self.node = trie.root()
+        self.node = _NOWHERE
         self.inputs = []
         self.input_bytes = 0
         self.materialized = []

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.dtypes import as_dtype
-from jittape.primitive import Primitive, active_recorder
+from jittape.primitive import Primitive, active_recorder, apply
 from jittape.primitives import arithmetic, index, scatter
 from jittape.primitives.custom import identity
 from jittape.program import Aval
@@ -190,21 +190,24 @@ class Variable(Operators):
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Variable:
         """Add `delta` to the value; otherwise as `assign`."""
-        return self._assign_result(arithmetic.add(self, delta))
+        return self._assign_result(apply(arithmetic.add_op, (self, delta)))
 
     def assign_sub(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Variable:
         """Subtract `delta` from the value; otherwise as `assign`."""
-        return self._assign_result(arithmetic.subtract(self, delta))
+        return self._assign_result(apply(arithmetic.subtract_op, (self, delta)))
 
     def _assign_result(self, tensor: Tensor) -> Variable:
-        active_recorder().assign(self, self._fitted(tensor))  # type: ignore[attr-defined]
+        if tensor._aval is not self._aval:
+            tensor = self._fitted(tensor)
+        active_recorder().assign(self, tensor)  # type: ignore[attr-defined]
         return self
 
     def _fitted(self, tensor: Tensor) -> Tensor:
         """`tensor` as it can be assigned, or an error."""
-        if tensor._aval is self._aval or tensor._aval == self._aval:
+        if tensor._aval == self._aval:
+            self._aval = tensor._aval  # the same object: the next time `is` will do
             return tensor
         if tensor.shape != self.shape:
             raise ValueError(

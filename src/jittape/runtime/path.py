@@ -59,10 +59,10 @@ class PathExecutable:
     def run(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
         """One buffer for every output of the program."""
         self.visits += 1
-        if config.interpret or self.visits <= config.compile_after:
-            self.ran_compiled = False
-            return self.interpret(inputs, at_hand)
-        if self._compiled is None:
+        if config._interpret or self._compiled is None:
+            if config._interpret or self.visits <= config.compile_after:
+                self.ran_compiled = False
+                return self.interpret(inputs, at_hand)
             self._compile()
         self.ran_compiled = True
         counters.compiled_runs += 1
