@@ -45,15 +45,15 @@ class Span:
     # Here, so that a span is whole for `__del__` even if an interrupt comes while it is made.
     trace: Trace | None = None
     entered = False
+    recording = False
+    _past: _Past | None = None
+    _thread = 0
 
     def __init__(self, accessed: bool) -> None:
-        self.recording = False
         self._accessed = accessed
         self._segments: list[int] = []
         self._watches: list[tuple[int, int]] = []
         self._watched_variables: list[tuple[int, Variable]] = []
-        self._past: _Past | None = None
-        self._thread = 0
         self._self = ref(self)
 
     # ---- entering and leaving -----------------------------------------------------------------------
@@ -62,16 +62,17 @@ class Span:
         """Record from here on."""
         trace = self._begin() if self.trace is None else self._resume(self.trace)
         trace.spans.append(self._self)
-        self.entered = True
-        self._start()
+        self._segments.append(trace.node.n_slots)
+        self.entered = self.recording = True
 
     def leave(self) -> None:
         """Record no more, for now."""
-        if self.recording:
-            self._stop()
-        self.entered = False
-        if self.trace is not None:
-            self.trace.leave(self._self)
+        trace = self.trace
+        if trace is not None:
+            if self.recording:
+                self._segments.append(trace.node.n_slots)
+            trace.leave(self._self)
+        self.entered = self.recording = False
 
     @contextmanager
     def paused(self) -> Iterator[None]:

@@ -66,6 +66,10 @@ class Trace:
     """
 
     traced_in: str | None = None
+    input_bytes = 0
+    holders = 0
+    superseded = False
+    _ops_when_left = 0
 
     def __init__(self, lock: Any = None) -> None:
         self.node: Node = trie.root()
@@ -76,12 +80,8 @@ class Trace:
         self.variables: dict[int, tuple[Variable, tuple[int, ...]]] = {}
         self.assigned: dict[int, tuple[Variable, int]] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
-        self.input_bytes = 0
         self.limit = config._max_pending_ops
-        self.holders = 0
-        self.superseded = False
         self.spans: list[ref[Any]] = []
-        self._ops_when_left = 0
         self._flushing = threading.RLock() if lock is None else lock
 
     # ---- recording ---------------------------------------------------------------------------------------------------
@@ -354,7 +354,7 @@ class Trace:
             executable = self._new_executable(key)
         else:
             counters.paths_found += 1
-        trie.touch(node)
+        trie.clock = node.stamp = trie.clock + 1
         counters.last = executable
         return executable.run(self.inputs, [t._buffer for t in at_hand])
 
@@ -376,11 +376,12 @@ class Trace:
         return variants.setdefault(key, executable)
 
     def _commit(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
-        for tensor, buffer in zip(alive, buffers, strict=False):
-            tensor._buffer = buffer
+        values = iter(buffers)
+        for tensor in alive:
+            tensor._buffer = next(values)
         if self.assigned:
-            for (variable, _), buffer in zip(self.assigned.values(), buffers[len(alive) :], strict=True):
-                variable._adopt(buffer)
+            for variable, _ in self.assigned.values():
+                variable._adopt(next(values))
             self.assigned = {}
         if self.holders or self is not active_recorder():
             self.materialized.extend([ref(t) for t in alive])

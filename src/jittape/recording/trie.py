@@ -132,11 +132,6 @@ class Trie:
         if self._apart.pop(id(root), None) is root:
             self.n_nodes -= sum(1 for _ in _below([root])) - 1
 
-    def touch(self, node: Node) -> None:
-        """Mark the path to `node` as used now."""
-        self.clock += 1
-        node.stamp = self.clock
-
     def prune(self) -> None:
         """Drop the half of the nodes that has gone unused the longest.
 
