@@ -15,7 +15,7 @@ from weakref import ref
 from jittape.differentiate import TapeView
 from jittape.primitive import replace_recorder
 from jittape.recording.reasons import Asked
-from jittape.recording.trace import Trace, begin_step, current_trace
+from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
 
@@ -109,7 +109,7 @@ class Span:
         """Take hold of the trace of an outer tape, or of a new one."""
         trace = current_trace()
         if not trace.spans:
-            trace = begin_step()
+            trace = trace.step()
         trace.holders += 1
         self.trace = trace
         self._thread = threading.get_ident()

@@ -178,7 +178,8 @@ class GradientTape:
         zero = unconnected_gradients is not UnconnectedGradients.NONE and wants_zeros(unconnected_gradients)
         targets, _ = flatten(target, check_target)
         leaves, rebuild = flatten(sources, check_source)
-        self._warn_if_recording()
+        if self._span.recording:
+            self._warn_if_recording()
         if trace is active_recorder():
             results = self._asked(trace, targets, leaves, output_gradients, zero)
         else:

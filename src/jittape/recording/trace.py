@@ -419,6 +419,12 @@ class Trace:
         if self.superseded and self.holders == 0:
             self._clear()
 
+    def step(self) -> Trace:
+        """A step boundary: run what is pending; the trace that is recorded on from here."""
+        self.flush()
+        trace = current_trace()
+        return trace.supersede() if trace.holders else trace
+
     def supersede(self) -> Trace:
         """Put a new trace in charge of the thread. This one stays as it is for the tapes that hold it."""
         successor = Trace(self._flushing)
@@ -491,10 +497,8 @@ def current_trace() -> Trace:
 
 
 def begin_step() -> Trace:
-    """A step boundary: run what is pending, then begin a new trace."""
-    current_trace().flush()
-    trace = current_trace()
-    return trace.supersede() if trace.holders else trace
+    """A step boundary: see `Trace.step`."""
+    return current_trace().step()
 
 
 def _settings_changed() -> None:
