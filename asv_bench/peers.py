@@ -57,7 +57,9 @@ FIRST_USE = ("jittape", "jax")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="rows with TEXT in the name")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="TEXT", help="rows with TEXT in the name"
+    )
     parser.add_argument("--without", action="append", default=[], choices=SIDES, help="a side to leave out")
     parser.add_argument("--rounds", type=int, default=100, help="turns of each side")
     parser.add_argument("--seconds", type=float, default=8.0, help="for the turns of a row, at most")
@@ -76,7 +78,9 @@ def main() -> None:
     measured = []
     for row in rows:
         times = measure(row, sides, options.rounds, options.seconds)
-        starts = {s: started(s, row, options.starts) for s in FIRST_USE if s in sides} if options.starts else {}
+        starts = (
+            {s: started(s, row, options.starts) for s in FIRST_USE if s in sides} if options.starts else {}
+        )
         measured.append({"row": row.name, "goal": row.goal, "times": times, "starts": starts})
         print(line(row, times, starts), flush=True)
         if options.json:
@@ -169,10 +173,22 @@ def first_use(name: str, row_name: str) -> dict[str, float]:
     return {"start": end - STARTED - (made - begin), "first": end - imported}
 
 
-WIDTHS = (44, 11, 9, 11, 9, 8, 8, 8, 8, 8, 17, 21)
+WIDTHS = (44, 11, 11, 9, 10, 9, 8, 8, 9, 9, 17, 24)
 TITLES = (
-    ("", "hand", "jittape", "jittape", "goal", "of", "", "", "", "Tensor-", "first use, s", "cold start, s"),
-    ("", "µs", "µs", "× hand", "", "minima", "NumPy", "JAX", "PyTorch", "Flow", "jittape     JAX", "jittape  disk    JAX"),
+    (
+        "",
+        "hand",
+        "jittape",
+        "jittape",
+        "goal",
+        "minima",
+        *[""] * 3,
+        "Tensor-",
+        "first use, s",
+        "cold start, s",
+    ),
+    ("", "µs", "µs", "by hand", "", "by hand", "NumPy", "JAX", "PyTorch", "Flow")
+    + ("jittape    JAX", "jittape   disk    JAX"),
 )
 
 

@@ -16,7 +16,7 @@ class Logistic(Workload):
 
     def __init__(self, n: int, d: int, goal: str) -> None:
         self.n, self.d, self.goal = n, d, goal
-        self.name = f"logistic regression {n:,}×{d}"
+        self.name = f"logistic regression {n:,}x{d}"
 
     def data(self) -> None:
         rng = np.random.default_rng(0)
@@ -69,7 +69,7 @@ class Logistic(Workload):
 class LogisticHvp(Workload):
     """The product of the Hessian with a vector."""
 
-    name = "Hessian-vector product, logistic 10,000×100"
+    name = "Hessian-vector product, logistic 10,000x100"
     goal = "1.1 hand"
     n, d = 10_000, 100
 

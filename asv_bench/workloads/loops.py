@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -40,14 +41,14 @@ class AdamByHand(Workload):
                 v += (1 - BETA_2) * g * g
                 w -= RATE * m / (np.sqrt(v) + EPSILON)
 
-        return Side(run, lambda _: sum(state, []))
+        return Side(run, lambda _: list(chain(*state)))
 
     def hand(self) -> Side:
         from workloads.loops_hand import adam
 
         state = self.state(np.array)
         arguments = tuple(zip(*state, self.gradients, strict=True))
-        return Side(lambda: adam(arguments, RATE, BETA_1, BETA_2, EPSILON), lambda _: sum(state, []))
+        return Side(lambda: adam(arguments, RATE, BETA_1, BETA_2, EPSILON), lambda _: list(chain(*state)))
 
     def tape(self, tf: Any, compiled: Any) -> Side:
         state = self.state(tf.Variable)
@@ -60,7 +61,7 @@ class AdamByHand(Workload):
                 w.assign_sub(RATE * m / (tf.sqrt(v) + EPSILON))
 
         gradients = [tf.constant(g) for g in self.gradients]
-        return Side(lambda: step(gradients), lambda _: [v.numpy() for v in sum(state, [])])
+        return Side(lambda: step(gradients), lambda _: [v.numpy() for v in list(chain(*state))])
 
     def jax(self) -> Side:
         from jax import numpy as jnp
@@ -88,7 +89,7 @@ class AdamByHand(Workload):
                 v.mul_(BETA_2).addcmul_(g, g, value=1 - BETA_2)
                 w.addcdiv_(m, torch.sqrt(v).add_(EPSILON), value=-RATE)
 
-        return Side(run, lambda _: [v.numpy() for v in sum(state, [])])
+        return Side(run, lambda _: [v.numpy() for v in list(chain(*state))])
 
 
 class UndecoratedRegression(Workload):

@@ -8,12 +8,18 @@ from workloads.handmade import by_hand
 
 
 @by_hand
+def adam_one(w, m, v, g, rate, beta_1, beta_2, epsilon):
+    """A function of its own: within the loop over arrays LLVM does not vectorize it."""
+    for i in range(w.size):
+        m[i] = beta_1 * m[i] + (1 - beta_1) * g[i]
+        v[i] = beta_2 * v[i] + (1 - beta_2) * g[i] * g[i]
+        w[i] -= rate * m[i] / (np.sqrt(v[i]) + epsilon)
+
+
+@by_hand
 def adam(arrays, rate, beta_1, beta_2, epsilon):
     for w, m, v, g in arrays:
-        for i in range(w.size):
-            m[i] = beta_1 * m[i] + (1 - beta_1) * g[i]
-            v[i] = beta_2 * v[i] + (1 - beta_2) * g[i] * g[i]
-            w[i] -= rate * m[i] / (np.sqrt(v[i]) + epsilon)
+        adam_one(w, m, v, g, rate, beta_1, beta_2, epsilon)
 
 
 @by_hand

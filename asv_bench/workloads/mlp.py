@@ -100,7 +100,9 @@ class UndecoratedMlp(SgdMlp):
 
     def undecorated(self, tf: Any) -> Side:
         side = self.tape(tf, lambda function: function)
-        side.finish = float  # jittape computes a step when its result is asked for, or when the next one begins
+        side.finish = (
+            float  # jittape computes a step when its result is asked for, or when the next one begins
+        )
         return side
 
     def jittape(self) -> Side:

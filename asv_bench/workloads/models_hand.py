@@ -127,7 +127,12 @@ def asian_option(z, spot, sigma, rate, strike):
             by_sigma += inside * (np.sqrt(dt) * by_walk[i] - sigma * dt * by_time[i])
     discount = np.exp(-rate) / paths
     each = discount * spot / steps
-    return price * discount, by_spot * discount / spot, by_sigma * each, by_rate * each * dt - price * discount
+    return (
+        price * discount,
+        by_spot * discount / spot,
+        by_sigma * each,
+        by_rate * each * dt - price * discount,
+    )
 
 
 @by_hand

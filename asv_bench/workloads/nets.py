@@ -34,8 +34,9 @@ class Lstm(Workload):
             tape = []
             for k in range(t):
                 z = x[k] @ wx + state @ wh + bias
-                i, f, o = 1 / (1 + np.exp(-z[:, :h])), 1 / (1 + np.exp(-z[:, h : 2 * h])), 1 / (1 + np.exp(-z[:, 3 * h :]))
-                g = np.tanh(z[:, 2 * h : 3 * h])
+                i, f, g, o = np.split(z, 4, axis=1)
+                i, f, o = (1 / (1 + np.exp(-gate)) for gate in (i, f, o))
+                g = np.tanh(g)
                 before, cell = cell, f * cell + i * g
                 c = np.tanh(cell)
                 tape.append((state, before, i, f, g, o, c))

@@ -13,6 +13,54 @@ def lstm_workspace(t, b, h):
 
 
 @by_hand
+def sigmoids(z):
+    for j in range(z.size):
+        z[j] = 1 / (1 + exp(-z[j]))
+
+
+@by_hand
+def cell_forward(z, bias, before, cell, squashed, state):
+    """One row. A loop each for what LLVM can vectorize: few arrays, so that it can tell them apart."""
+    h = cell.size
+    i, f, g, o = z[:h], z[h : 2 * h], z[2 * h : 3 * h], z[3 * h :]
+    for j in range(z.size):
+        z[j] += bias[j]
+    sigmoids(z[: 2 * h])
+    for j in range(g.size):
+        g[j] = tanh(g[j])
+    sigmoids(o)
+    for j in range(h):
+        cell[j] = f[j] * before[j] + i[j] * g[j]
+    for j in range(h):
+        squashed[j] = tanh(cell[j])
+    for j in range(h):
+        state[j] = o[j] * squashed[j]
+
+
+@by_hand
+def cell_back(z, before, squashed, d_state, d_cell, scratch):
+    """Gates become gradients by what went into them, `d_cell` that by the cell before."""
+    h = before.size
+    i, f, g, o = z[:h], z[h : 2 * h], z[2 * h : 3 * h], z[3 * h :]
+    di, df, dg = scratch[:h], scratch[h : 2 * h], scratch[2 * h : 3 * h]
+    do, dc = scratch[3 * h : 4 * h], scratch[4 * h :]
+    for j in range(h):
+        dc[j] = d_cell[j] + d_state[j] * o[j] * (1 - squashed[j] * squashed[j])
+    for j in range(h):
+        do[j] = d_state[j] * squashed[j] * o[j] * (1 - o[j])
+    for j in range(h):
+        di[j] = dc[j] * g[j] * i[j] * (1 - i[j])
+    for j in range(h):
+        df[j] = dc[j] * before[j] * f[j] * (1 - f[j])
+    for j in range(h):
+        dg[j] = dc[j] * i[j] * (1 - g[j] * g[j])
+    for j in range(h):
+        d_cell[j] = dc[j] * f[j]
+    for j in range(z.size):
+        z[j] = scratch[j]
+
+
+@by_hand
 def lstm(x, wx, wh, bias, d_wx, d_wh, d_bias, gates, states, cells, tanhs):
     """The inputs of all steps in one product, and each gradient by weights in one at the end."""
     t, b, h = x.shape
@@ -24,20 +72,9 @@ def lstm(x, wx, wh, bias, d_wx, d_wh, d_bias, gates, states, cells, tanhs):
         if k > 0:
             dgemm(states[k], wh, z, False, False, 1.0, 1.0)
         for r in range(b):
-            for j in range(2 * h):
-                z[r, j] = 1 / (1 + exp(-(z[r, j] + bias[j])))
-            for j in range(2 * h, 3 * h):
-                z[r, j] = tanh(z[r, j] + bias[j])
-            for j in range(3 * h, 4 * h):
-                z[r, j] = 1 / (1 + exp(-(z[r, j] + bias[j])))
-            for j in range(h):
-                c = z[r, h + j] * cells[k, r, j] + z[r, j] * z[r, 2 * h + j]
-                cells[k + 1, r, j] = c
-                e = tanh(c)
-                tanhs[k, r, j] = e
-                states[k + 1, r, j] = z[r, 3 * h + j] * e
+            cell_forward(z[r], bias, cells[k, r], cells[k + 1, r], tanhs[k, r], states[k + 1, r])
     value = 0.0
-    d_state, d_cell = np.empty((b, h)), np.zeros((b, h))
+    d_state, d_cell, by_cell = np.empty((b, h)), np.zeros((b, h)), np.empty(5 * h)
     for r in range(b):
         for j in range(h):
             s = states[t, r, j]
@@ -46,15 +83,7 @@ def lstm(x, wx, wh, bias, d_wx, d_wh, d_bias, gates, states, cells, tanhs):
     for k in range(t - 1, -1, -1):
         z = gates[k]
         for r in range(b):
-            for j in range(h):
-                i, f, g, o = z[r, j], z[r, h + j], z[r, 2 * h + j], z[r, 3 * h + j]
-                e, ds = tanhs[k, r, j], d_state[r, j]
-                dc = d_cell[r, j] + ds * o * (1 - e * e)
-                z[r, j] = dc * g * i * (1 - i)
-                z[r, h + j] = dc * cells[k, r, j] * f * (1 - f)
-                z[r, 2 * h + j] = dc * i * (1 - g * g)
-                z[r, 3 * h + j] = ds * e * o * (1 - o)
-                d_cell[r, j] = dc * f
+            cell_back(z[r], cells[k, r], tanhs[k, r], d_state[r], d_cell[r], by_cell)
         if k > 0:
             dgemm(z, wh, d_state, False, True, 1.0, 0.0)
     dgemm(flat_x, flat, d_wx, True, False, 1.0, 0.0)
