@@ -23,8 +23,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 STARTED = float(os.environ.get("PEERS_STARTED", "0"))
 
 ONE_THREAD = {
@@ -41,7 +39,10 @@ ONE_THREAD = {
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
 if not STARTED:
+    # Before anything is imported that reads them.
     os.environ.update(ONE_THREAD)
+
+import numpy as np  # noqa: E402
 
 from workloads.base import SIDES, Side, Workload, relative_error  # noqa: E402
 from workloads.rows import ROWS  # noqa: E402
@@ -174,21 +175,10 @@ def first_use(name: str, row_name: str) -> dict[str, float]:
 
 
 WIDTHS = (44, 11, 11, 9, 10, 9, 8, 8, 9, 9, 17, 24)
+LIBRARIES = ("NumPy", "JAX", "PyTorch", "TensorF.")
 TITLES = (
-    (
-        "",
-        "hand",
-        "jittape",
-        "jittape",
-        "goal",
-        "minima",
-        *[""] * 3,
-        "Tensor-",
-        "first use, s",
-        "cold start, s",
-    ),
-    ("", "µs", "µs", "by hand", "", "by hand", "NumPy", "JAX", "PyTorch", "Flow")
-    + ("jittape    JAX", "jittape   disk    JAX"),
+    ("", "hand", "jittape", "jittape", "goal", "minima", *LIBRARIES, "first use, s", "cold start, s"),
+    ("", "µs", "µs", "/ hand", "", "/ hand", *["/ hand"] * 4, "jittape    JAX", "jittape   disk    JAX"),
 )
 
 
