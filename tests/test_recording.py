@@ -16,6 +16,7 @@ import jittape as jt
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import trie
 from jittape.runtime.counters import counters
+from jittape.runtime.path import PathExecutable
 
 
 @pytest.fixture(autouse=True)
@@ -501,3 +502,25 @@ def test_shape_errors_are_raised_on_the_line_that_records(function: Callable[[An
         assert own[-1].lineno == function.__code__.co_firstlineno + 1
     assert since.flushes == 0
     assert since.trie_nodes == 0
+
+
+def test_an_interrupted_run_can_be_run_again(monkeypatch: pytest.MonkeyPatch):
+    v = jt.Variable(1.0)
+    doubled = v * 2.0
+    v.assign_add(doubled)
+    run = PathExecutable.run
+
+    def interrupted(*args: Any) -> Any:
+        run(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PathExecutable, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        v.numpy()
+    with pytest.raises(KeyboardInterrupt), jt.GradientTape():
+        pass
+    monkeypatch.undo()
+    assert (float(doubled), float(v)) == (2.0, 3.0)
+    with jt.GradientTape() as tape:
+        y = v * v
+    assert float(tape.gradient(y, v)) == 6.0

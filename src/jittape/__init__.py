@@ -8,8 +8,8 @@ Examples
 >>> x = jt.Variable(3.0)
 >>> with jt.GradientTape() as tape:
 ...     y = x * x
->>> print(tape.gradient(y, x))
-jt.Tensor(6.0, shape=(), dtype=float32)
+>>> tape.gradient(y, x)
+<jt.Tensor: shape=(), dtype=float32, numpy=6.0>
 """
 
 from jittape import bitwise as bitwise
@@ -39,11 +39,19 @@ from jittape.dtypes import uint64 as uint64
 from jittape.errors import CacheWarning as CacheWarning
 from jittape.errors import CompileError as CompileError
 from jittape.errors import DTypeError as DTypeError
+from jittape.errors import FunctionWarning as FunctionWarning
+from jittape.errors import LeakedTensorError as LeakedTensorError
 from jittape.errors import NoGradientError as NoGradientError
 from jittape.errors import ProgramError as ProgramError
 from jittape.errors import ShapeError as ShapeError
 from jittape.errors import TapeUsageWarning as TapeUsageWarning
 from jittape.errors import UnconnectedGradientWarning as UnconnectedGradientWarning
+from jittape.functions import ConcreteFunction as ConcreteFunction
+from jittape.functions import Function as Function
+from jittape.functions import Signature as Signature
+from jittape.functions import TensorSpec as TensorSpec
+from jittape.functions import function as function
+from jittape.functions import print as print
 from jittape.inspect import Explanation as Explanation
 from jittape.inspect import Stats as Stats
 from jittape.inspect import explain as explain
@@ -137,6 +145,7 @@ from jittape.primitives.scatter import tensor_scatter_nd_sub as tensor_scatter_n
 from jittape.primitives.scatter import tensor_scatter_nd_update as tensor_scatter_nd_update
 from jittape.primitives.shape import broadcast_to as broadcast_to
 from jittape.primitives.shape import concat as concat
+from jittape.primitives.shape import ensure_shape as ensure_shape
 from jittape.primitives.shape import expand_dims as expand_dims
 from jittape.primitives.shape import meshgrid as meshgrid
 from jittape.primitives.shape import reshape as reshape

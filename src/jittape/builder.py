@@ -78,6 +78,8 @@ class Builder:
         Gives the user's source line for an op when it is recorded.
     """
 
+    traced_in: str | None = None
+
     def __init__(self, next_slot: int, source: SourceLine | None = None) -> None:
         self.ops: list[Op] = []
         self.avals: dict[int, Aval] = {}

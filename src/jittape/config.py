@@ -54,6 +54,7 @@ class Config:
         "_compile_after",
         "_default_float",
         "_deterministic",
+        "_eager_functions",
         "_interpret",
         "_listeners",
         "_max_pending_bytes",
@@ -64,6 +65,7 @@ class Config:
     def __init__(self) -> None:
         self._default_float = "float32"
         self._interpret = False
+        self._eager_functions = False
         self._deterministic = False
         self._max_pending_ops = 1024
         self._max_pending_bytes = 256 * 2**20
@@ -150,6 +152,19 @@ class Config:
     @cache_size.setter
     def cache_size(self, value: int) -> None:
         self._cache_size = _positive("cache_size", value)
+
+    def run_functions_eagerly(self, run_eagerly: bool) -> None:
+        """Whether functions made with `jt.function` run as plain Python, for looking for errors.
+
+        Parameters
+        ----------
+        run_eagerly : bool
+        """
+        self._eager_functions = _flag("run_functions_eagerly", run_eagerly)
+
+    def functions_run_eagerly(self) -> bool:
+        """Whether functions made with `jt.function` run as plain Python."""
+        return self._eager_functions
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have `listener` called when a setting changes that is read at the beginning of a step."""

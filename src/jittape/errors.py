@@ -51,3 +51,17 @@ class CacheWarning(RuntimeWarning):
     Everything works without, only the next process compiles again. Said once a process. ``jt.config.cache = False`` or
     an empty ``JITTAPE_CACHE_DIR`` turns the cache off, and the warning with it.
     """
+
+
+class FunctionWarning(UserWarning):
+    """A `jt.function` works, but not as fast as it could: it is traced often, or cannot be compiled.
+
+    The message says why, where and what to write instead.
+    """
+
+
+class LeakedTensorError(RuntimeError):
+    """A tensor of a traced function is used outside of it, where it has no value.
+
+    The message names the function and the line that made the tensor. Return it from the function instead of storing it.
+    """

@@ -201,7 +201,9 @@ class Primitive:
 
 
 class Recorder(Protocol):
-    """Takes what user-level functions say: the lazy trace, or a builder at work."""
+    """Takes what user-level functions say: the lazy trace, the trace of a function, or a builder at work."""
+
+    traced_in: str | None
 
     def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any: ...
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any: ...

@@ -1,6 +1,7 @@
 """Random tensors: thin over NumPy's generator, under TensorFlow's names.
 
-One generator serves the process; `set_seed` makes a run repeatable. What is drawn is a constant to every tape.
+One generator serves the process; `set_seed` makes a run repeatable. What is drawn is a constant to every tape. In a
+function made with `jt.function`, numbers are drawn anew at every call.
 """
 
 from __future__ import annotations
@@ -12,10 +13,17 @@ from typing import Any
 import numpy as np
 
 from jittape.config import config
-from jittape.dtypes import as_dtype, is_floating
+from jittape.dtypes import as_dtype, int64, is_floating
 from jittape.errors import DTypeError, ShapeError
+from jittape.hostnumber import HostNumber
+from jittape.primitive import active_recorder
+from jittape.primitives.arithmetic import add, multiply, subtract
+from jittape.primitives.complexes import cast
+from jittape.primitives.index import getitem
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, tensor_of
+from jittape.recording.tracing import drawn
 
 __all__ = ["normal", "set_seed", "shuffle", "truncated_normal", "uniform"]
 
@@ -70,8 +78,15 @@ def normal(
     >>> jt.random.normal([2, 3]).shape
     (2, 3)
     """
-    wanted = _float_dtype("normal", dtype)
-    return _tensor(_source(seed).normal(np.asarray(mean), np.asarray(stddev), _shape(shape)), wanted)
+    wanted, extents = _float_dtype("normal", dtype), _shape(shape)
+    if _traced(mean, stddev):
+        return _moved(
+            drawn(lambda: np.array(_source(seed).standard_normal(extents), wanted), extents, wanted),
+            mean,
+            stddev,
+        )
+    center, scale = np.array(mean), np.array(stddev)
+    return drawn(lambda: np.array(_source(seed).normal(center, scale, extents), wanted), extents, wanted)
 
 
 def truncated_normal(
@@ -91,14 +106,23 @@ def truncated_normal(
     >>> bool(jt.reduce_all((draw >= 3.0) & (draw <= 7.0)))
     True
     """
-    wanted = _float_dtype("truncated_normal", dtype)
+    wanted, extents = _float_dtype("truncated_normal", dtype), _shape(shape)
+    if _traced(mean, stddev):
+        return _moved(
+            drawn(lambda: np.array(_truncated(seed, extents), wanted), extents, wanted), mean, stddev
+        )
+    center, scale = np.array(mean), np.array(stddev)
+    return drawn(lambda: np.array(center + scale * _truncated(seed, extents), wanted), extents, wanted)
+
+
+def _truncated(seed: int | None, shape: tuple[int, ...]) -> Any:
     source = _source(seed)
-    draw = source.standard_normal(_shape(shape))
+    draw = source.standard_normal(shape)
     outside = np.abs(draw) > 2.0
-    while outside.any():
-        draw = np.where(outside, source.standard_normal(draw.shape), draw)
+    while np.any(outside):
+        draw = np.where(outside, source.standard_normal(shape), draw)
         outside = np.abs(draw) > 2.0
-    return _tensor(np.asarray(mean) + np.asarray(stddev) * draw, wanted)
+    return draw
 
 
 def uniform(
@@ -136,15 +160,26 @@ def uniform(
     True
     """
     wanted = as_dtype(config.default_float if dtype is None else dtype)
+    extents = _shape(shape)
     if wanted.kind in "iu":
         if maxval is None:
             raise ValueError(f"Must specify maxval for integer dtype {wanted.name}")
-        return tensor_of(np.asarray(_source(seed).integers(minval, maxval, _shape(shape), wanted)))
+        first, end = np.array(minval), np.array(maxval)
+        return drawn(lambda: np.asarray(_source(seed).integers(first, end, extents, wanted)), extents, wanted)
     wanted = _float_dtype("uniform", wanted)
-    low, high = np.asarray(minval, wanted), np.asarray(1.0 if maxval is None else maxval, wanted)
-    draw = np.asarray(_source(seed).uniform(low, high, _shape(shape))).astype(wanted)
-    # In fewer digits a number just below `maxval` may have become `maxval`.
-    return tensor_of(np.where((draw >= high) & (low < high), np.nextafter(high, low), draw))
+    if _traced(minval, maxval):
+        unit = drawn(
+            lambda: _uniform(seed, extents, np.zeros((), wanted), np.ones((), wanted)), extents, wanted
+        )
+        return _moved(unit, minval, subtract(1.0 if maxval is None else maxval, minval))
+    low, high = np.array(minval, wanted), np.array(1.0 if maxval is None else maxval, wanted)
+    return drawn(lambda: _uniform(seed, extents, low, high), extents, wanted)
+
+
+def _uniform(seed: int | None, shape: tuple[int, ...], low: Any, high: Any) -> Any:
+    draw = np.asarray(_source(seed).uniform(low, high, shape)).astype(low.dtype)
+    # In fewer digits a number just below `high` may have become `high`.
+    return np.where((draw >= high) & (low < high), np.nextafter(high, low), draw)
 
 
 def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -165,10 +200,15 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
     >>> sorted(jt.random.shuffle([1, 2, 3]).tolist())
     [1, 2, 3]
     """
-    rows = convert_to_tensor(value).numpy()
+    rows = convert_to_tensor(value)
     if not rows.ndim:
         raise ShapeError("[random.shuffle] a 0-d value has no rows")
-    return tensor_of(_source(seed).permutation(rows))
+    if active_recorder().traced_in is not None:
+        order: Tensor = getitem(
+            rows, drawn(lambda: _source(seed).permutation(rows.shape[0]), rows.shape[:1], int64)
+        )
+        return order
+    return tensor_of(_source(seed).permutation(rows.numpy()))
 
 
 def _source(seed: int | None) -> np.random.Generator:
@@ -193,5 +233,13 @@ def _float_dtype(name: str, dtype: Any) -> np.dtype[Any]:
     return wanted
 
 
-def _tensor(draw: Any, dtype: np.dtype[Any]) -> Tensor:
-    return tensor_of(np.array(draw, dtype))
+def _traced(*values: Any) -> bool:
+    """Whether one of them is another at each call of the function that is traced."""
+    return active_recorder().traced_in is not None and any(
+        isinstance(v, (Operators, HostNumber)) for v in values
+    )
+
+
+def _moved(draw: Tensor, center: Any, scale: Any) -> Tensor:
+    """What was drawn, at another place and in another size, in its own dtype."""
+    return cast(add(center, multiply(scale, draw)), draw.dtype)

@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range
 
-__all__ = ["DRIVER_TYPE", "as_function", "define_driver"]
+__all__ = ["DRIVER_TYPE", "as_function", "define_driver", "walk_table"]
 
 _I64 = ir.IntType(64)
 _FASTCALL = 0x80
@@ -42,6 +42,13 @@ def define_driver(function: ir.Function) -> None:
     table = argument(0, _I64.as_pointer())
     slots = argument(1, KERNEL_TYPE.args[0])
     thread = builder.call(release, [])
+    walk_table(builder, table, slots)
+    builder.call(acquire, [thread])
+    builder.ret(builder.call(as_integer, [ir.Constant(BYTES, None)]))
+
+
+def walk_table(builder: ir.IRBuilder, table: ir.Value, slots: ir.Value) -> None:
+    """Write the loop over the calls of a table; both arguments are pointers."""
 
     def entry(call: ir.Value, position: int, kind: ir.Type) -> ir.Value:
         index = builder.add(builder.mul(call, ir.Constant(_I64, 3)), ir.Constant(_I64, 1 + position))
@@ -51,8 +58,6 @@ def define_driver(function: ir.Function) -> None:
         kernel = entry(index, 0, KERNEL_TYPE.as_pointer())
         operand_slots, sizes = (entry(index, i, KERNEL_TYPE.args[i]) for i in (1, 2))
         builder.call(kernel, [slots, operand_slots, sizes])
-    builder.call(acquire, [thread])
-    builder.ret(builder.call(as_integer, [ir.Constant(BYTES, None)]))
 
 
 class _MethodDefinition(ctypes.Structure):

@@ -11,6 +11,7 @@ import numpy as np
 from jittape.dtypes import is_differentiable
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
+from jittape.recording.tracing import read_each_call
 from jittape.recording.variable import Variable
 
 __all__ = ["Optimizer", "zeros_like_each"]
@@ -35,11 +36,20 @@ class Optimizer:
     """
 
     def __init__(self, learning_rate: Any, name: str | None = None) -> None:
-        self.learning_rate = learning_rate
+        self._learning_rate = learning_rate
         self.name = name or type(self).__name__
         self.iterations = Variable(0, trainable=False, dtype="int64", name=f"{self.name}/iterations")
         self._known: list[Variable] = []
         self._positions: dict[int, int] = {}
+
+    @property
+    def learning_rate(self) -> Any:
+        """The step size; a compiled function reads it at every call."""
+        return read_each_call(lambda: self._learning_rate, "learning_rate")
+
+    @learning_rate.setter
+    def learning_rate(self, value: Any) -> None:
+        self._learning_rate = value
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -91,8 +101,9 @@ class Optimizer:
             self._locate()
         self.iterations.assign_add(1)
         self.begin_step()
+        rate = self.learning_rate
         for gradient, variable in pairs:
-            self.update_step(gradient, variable, self.learning_rate)
+            self.update_step(gradient, variable, rate)
             if variable.constraint is not None:
                 variable.assign(variable.constraint(variable))
         return self.iterations

@@ -14,6 +14,7 @@ import numpy as np
 from jittape.builder import WeakScalar
 from jittape.dtypes import int64
 from jittape.errors import DTypeError, ShapeError
+from jittape.hostnumber import HostNumber
 from jittape.primitive import apply
 from jittape.primitives.broadcast import broadcast, broadcast_operands, cast_to, settle, to_shape
 from jittape.primitives.compare import where
@@ -95,7 +96,12 @@ def getitem(x: Any, key: Any) -> Tensor:
         if not -size <= key < size:
             raise IndexError(f"[getitem] index {key} is out of bounds for axis 0 with size {size}")
         return apply(_slice, (x, key + size if key < 0 else key), (_row(shape),))
-    if type(key) is slice and key.step is None and shape:
+    if (
+        type(key) is slice
+        and key.step is None
+        and shape
+        and not (isinstance(key.start, HostNumber) or isinstance(key.stop, HostNumber))
+    ):
         # The two short cuts for what loops say: 0.4 and 0.8 µs against 3.3 µs of the general way.
         start, stop, _ = key.indices(shape[0])
         if start < stop and stop - start < shape[0]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jittape.hostnumber import HostNumber, traced_index, traced_slice
 from jittape.primitives.gathering import check_range
 from jittape.primitives.views import Region
 
@@ -59,7 +60,7 @@ class _Parts:
         self.shape = shape
         self.axis = 0
         self.axes: list[int] = []
-        self.starts: list[int] = []
+        self.starts: list[int | HostNumber] = []
         self.sizes: list[int] = []
         self.steps: list[int] = []
         self.result: list[int] = []
@@ -68,7 +69,7 @@ class _Parts:
         self.runs = 0
         self.in_run = False
 
-    def take(self, start: int, size: int, step: int) -> None:
+    def take(self, start: int | HostNumber, size: int, step: int) -> None:
         """Pick a part of the next axis."""
         self.axes.append(self.axis)
         self.starts.append(start)
@@ -76,8 +77,11 @@ class _Parts:
         self.steps.append(step)
         self.axis += 1
 
-    def add_integer(self, index: int) -> None:
+    def add_integer(self, index: int | HostNumber) -> None:
         size = self.shape[self.axis]
+        if isinstance(index, HostNumber):
+            self.take(traced_index(self.op, index, self.axis, size), 1, 1)
+            return
         if not -size <= index < size:
             raise IndexError(
                 f"[{self.op}] index {index} is out of bounds for axis {self.axis} with size {size}"
@@ -86,8 +90,12 @@ class _Parts:
 
     def add_slice(self, part: slice) -> None:
         self.in_run = False
-        start, stop, step = part.indices(self.shape[self.axis])
-        size = len(range(start, stop, step))
+        start: int | HostNumber
+        if isinstance(part.start, HostNumber) or isinstance(part.stop, HostNumber):
+            start, size, step = traced_slice(part, self.shape[self.axis])
+        else:
+            start, stop, step = part.indices(self.shape[self.axis])
+            size = len(range(start, stop, step))
         self.result.append(size)
         if size == self.shape[self.axis] and step == 1:
             self.axis += 1
@@ -140,13 +148,19 @@ def _is_mask(part: Any) -> bool:
 
 def _is_pick(part: Any) -> bool:
     """Whether a part of a key needs a gather: arrays, tensors and 0-d masks."""
-    return isinstance(part, bool) or not (part is None or part is Ellipsis or isinstance(part, (int, slice)))
+    return isinstance(part, bool) or not (
+        part is None or part is Ellipsis or isinstance(part, (int, slice, HostNumber))
+    )
 
 
 def _normalized(op: str, part: Any) -> Any:
     """A part of a key as int, slice, None, Ellipsis, bool, ndarray or tensor."""
     if part is None or part is Ellipsis or isinstance(part, (int, slice)):
         return part
+    if isinstance(part, HostNumber):
+        if part.is_integer:
+            return part
+        part = bool(part) if part.dtype.kind == "b" else part
     if isinstance(part, np.generic):
         part = part.item() if part.dtype.kind in "iub" else np.asarray(part)
     elif isinstance(part, (list, tuple)):
@@ -172,9 +186,10 @@ def _normalized(op: str, part: Any) -> Any:
 
 def _bounds(part: slice) -> slice:
     """A slice with Python ints: tensors in it are looked at."""
-    if all(b is None or type(b) is int for b in (part.start, part.stop, part.step)):
+    kept = (int, HostNumber, type(None))
+    if all(type(b) in kept for b in (part.start, part.stop, part.step)):
         return part
-    return slice(*[None if b is None else operator.index(b) for b in (part.start, part.stop, part.step)])
+    return slice(*[b if type(b) in kept else operator.index(b) for b in (part.start, part.stop, part.step)])
 
 
 def _expanded(op: str, shape: tuple[int, ...], key: Any) -> list[Any]:
@@ -209,8 +224,10 @@ def parsed(op: str, shape: tuple[int, ...], key: Any) -> tuple[Slicing | Picking
             parts.add_slice(_bounds(part))
         elif isinstance(part, bool):
             parts.add_truth(part)
-        elif not isinstance(part, int):
+        elif not isinstance(part, (int, HostNumber)):
             _add_picks(parts, part)
+        elif picks and isinstance(part, HostNumber):
+            parts.add_array(traced_index(op, part, parts.axis, shape[parts.axis]))
         elif picks:
             parts.add_array(np.asarray(part))
         else:

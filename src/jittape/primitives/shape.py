@@ -28,6 +28,7 @@ __all__ = [
     "as_shape",
     "broadcast_to",
     "concat",
+    "ensure_shape",
     "expand_dims",
     "hashable",
     "matrix_transpose",
@@ -116,6 +117,30 @@ def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
            [3., 4.]], dtype=float32)
     """
     return apply(_reshape, (tensor,), (as_shape("reshape", shape),))
+
+
+def _ensured(x: Any, shape: tuple[int | None, ...]) -> Any:
+    x = settle(x)
+    found = x.shape
+    if len(found) != len(shape) or any(n not in (None, m) for n, m in zip(shape, found, strict=True)):
+        raise ShapeError(f"[ensure_shape] Shape {found} is not compatible with {shape}")
+    return x
+
+
+def ensure_shape(x: TensorLike, shape: Any, name: str | None = None) -> Tensor:
+    """`x` as it is, if it has that shape; None stands for any extent.
+
+    Raises
+    ------
+    ValueError
+        If it has another shape.
+
+    Examples
+    --------
+    >>> jt.ensure_shape([[1, 2], [3, 4]], [None, 2]).shape
+    (2, 2)
+    """
+    return apply(_ensured, (x,), (tuple([None if n is None else operator.index(n) for n in shape]),))
 
 
 def _expand_dims(x: Any, axis: Any) -> Any:

@@ -10,7 +10,9 @@ import numpy as np
 
 from jittape.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64
 from jittape.errors import DTypeError, ShapeError
+from jittape.hostnumber import HostNumber
 from jittape.primitives.broadcast import cast_op
+from jittape.primitives.complexes import cast
 from jittape.primitives.custom import identity
 from jittape.primitives.shape import broadcast_to, reshape
 from jittape.program import Aval
@@ -50,7 +52,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     >>> jt.constant([1.0, 2.0])
     <jt.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>
     """
-    if isinstance(value, Operators) or holds_tensors(value):
+    if isinstance(value, (Operators, HostNumber)) or holds_tensors(value):
         tensor = identity(convert_to_tensor(value, dtype))
         return tensor if shape is None else _filling(tensor, _wanted_shape(tensor.aval, shape))
     array = _array_of(value, None if dtype is None else as_dtype(dtype))
@@ -107,6 +109,8 @@ def convert_to_tensor(
     array([1., 2.], dtype=float32)
     """
     wanted = None if dtype is None else as_dtype(dtype)
+    if isinstance(value, HostNumber):
+        return _from_traced(value, wanted, dtype_hint)
     if isinstance(value, Operators):
         if wanted is not None and value.dtype != wanted:
             raise ValueError(
@@ -123,6 +127,19 @@ def convert_to_tensor(
         except TypeError:
             pass
     return tensor_of(_array_of(value, wanted))
+
+
+def _from_traced(number: HostNumber, dtype: np.dtype[Any] | None, hint: Any) -> Tensor:
+    """A number of a traced function as a tensor, of the dtype that the number itself would get."""
+    if dtype is None and hint is not None and isinstance(number.kind, type):
+        hinted = as_dtype(hint)
+        dtype = hinted if _RANK[number.dtype.kind] <= _RANK[hinted.kind] else None
+    operand: Any = number
+    if dtype is None:
+        return identity(operand)
+    if _RANK[number.dtype.kind] > _RANK[dtype.kind]:
+        raise DTypeError(f"Cannot convert {number!r} to a tensor of dtype {dtype.name}; use jt.cast")
+    return cast(operand, dtype)
 
 
 def cast_to_dtype(tensor: Any, dtype: np.dtype[Any]) -> Any:

@@ -8,7 +8,7 @@ from types import FrameType
 
 from jittape.program import SourceLine
 
-__all__ = ["stack_level", "user_line"]
+__all__ = ["call_of_user", "stack_level", "user_line"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _DEMO = _PACKAGE + "demo" + os.sep
@@ -23,6 +23,16 @@ def user_line() -> SourceLine | None:
             return SourceLine(file, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back
     return None
+
+
+def call_of_user() -> str:
+    """The name of the function of jittape that the user's own line has called."""
+    frame: FrameType | None = sys._getframe(1)
+    name = ""
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        name = frame.f_code.co_name
+        frame = frame.f_back
+    return name.strip("_")
 
 
 def stack_level() -> int:

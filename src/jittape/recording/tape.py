@@ -220,6 +220,9 @@ class GradientTape:
                 if self._used_up
                 else "the tape has recorded nothing: enter it with `with` before `gradient`"
             )
+        recorder: Any = active_recorder()
+        if recorder.traced_in is not None and recorder is not self._span.trace:
+            recorder.flush()  # a gradient of what was recorded outside the traced function
         return self._span.trace
 
     def _finish(self, trace: Trace) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from jittape.hostnumber import HostNumber
 from jittape.primitives import arithmetic, index
 from jittape.primitives.shape import stack
 from jittape.program import Aval
@@ -122,6 +123,8 @@ class Tensor(Operators):
         return f"<jt.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={self._text(repr)}>"
 
     def _text(self, form: Any = str) -> str:
+        if self._buffer is None and self._trace.traced_in is not None:
+            return f"<traced in {self._trace.traced_in}>"
         array = self.numpy()
         if array.ndim == 0:
             return str(array)
@@ -164,9 +167,12 @@ def tensor_of(array: np.ndarray[Any, Any]) -> Tensor:
     return Tensor(None, -1, Aval(array.shape, array.dtype), Buffer(array))
 
 
+_TRACED = (Operators, HostNumber)
+
+
 def holds_tensors(value: Any) -> bool:
-    """Whether `value` is a nested sequence with a tensor or Variable in it."""
-    return isinstance(value, (list, tuple)) and any(isinstance(leaf, Operators) for leaf in leaves_of(value))
+    """Whether `value` is a nested sequence with a tensor, a Variable or a traced number in it."""
+    return isinstance(value, (list, tuple)) and any(isinstance(leaf, _TRACED) for leaf in leaves_of(value))
 
 
 def leaves_of(value: Any) -> Iterator[Any]:
@@ -180,7 +186,9 @@ def leaves_of(value: Any) -> Iterator[Any]:
 
 def stacked(value: Any) -> Tensor:
     """A nested sequence that holds tensors as one tensor; Python numbers in it are weak."""
-    return _stacked(value, np.result_type(*[t.dtype for t in leaves_of(value) if isinstance(t, Operators)]))
+    leaves = [leaf for leaf in leaves_of(value) if isinstance(leaf, _TRACED)]
+    known = [leaf.dtype for leaf in leaves if isinstance(leaf, Operators)] or [leaf.dtype for leaf in leaves]
+    return _stacked(value, np.result_type(*known))
 
 
 def _stacked(value: Any, dtype: np.dtype[Any]) -> Tensor:

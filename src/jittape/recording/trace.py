@@ -18,6 +18,7 @@ import numpy as np
 
 from jittape.config import config
 from jittape.dtypes import as_dtype
+from jittape.hostnumber import HostNumber, derived
 from jittape.primitive import Primitive, active_recorder, replace_recorder, set_default_recorder
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.growth import Marker, entered, grow, marker_for
@@ -59,7 +60,11 @@ class Trace:
         Tapes that may still ask this trace for a gradient; while there are any, a flush does not end the trace.
     spans : list of weak references to Span
         Those of the tapes that have been entered and not left, outermost first; some may be paused.
+    traced_in : str or None
+        The function that is traced, where this is no recording of what happens.
     """
+
+    traced_in: str | None = None
 
     def __init__(self, lock: Any = None) -> None:
         self.node: Node = trie.root()
@@ -173,6 +178,9 @@ class Trace:
             elif isinstance(a, np.generic):
                 parts.append(as_dtype(a.dtype))
                 scalars.append(a.item())
+            elif kind is HostNumber:
+                parts.append(a.kind)
+                scalars.append(a)
             elif a._trace is self and a._slot >= 0:
                 parts.append(a._slot)
             elif (known := self.entered.get(id(a))) is not None and known[2] is a._buffer:
@@ -197,6 +205,8 @@ class Trace:
         kind = a.__class__
         if kind in _SCALARS or isinstance(a, np.generic):
             return a
+        if kind is HostNumber:
+            return a if a.owner is self else a.demand()
         if kind is not Variable:
             tensor = a if kind is Tensor else convert_to_tensor(a)
             if tensor._trace is not self and tensor._buffer is None:
@@ -301,6 +311,7 @@ class Trace:
 
         Nothing is changed before all values are there. If an op fails, the values that do not depend on it are kept,
         those that do raise the same error when looked at, Variables keep the value they had, and the error is raised.
+        After an interrupt (``KeyboardInterrupt``) all is pending as before.
         """
         with self._flushing:
             pending, self.pending = self.pending, []
@@ -316,11 +327,12 @@ class Trace:
                     self._commit(alive, self._run(tuple(needed), at_hand))
                 except Exception as error:
                     self._salvage(alive, at_hand, error)
-                    raise
-                finally:
                     self._end()
-            else:
-                self._end()
+                    raise
+                except BaseException:
+                    self.pending[:0] = pending  # an interrupt: all is still to be done
+                    raise
+            self._end()
 
     def _at_hand(self) -> list[Tensor]:
         """Computed results that need not be computed again, one for each slot.
@@ -447,9 +459,15 @@ def _marked(a: Tensor | Variable) -> Marker:
 def _scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
     """The run-time values of the scalar inputs of `node`. An int that does not fit is an error on the user's line."""
     return [
-        scalars[position] if dtype is None else dtype.type(scalars[position]).item()
+        scalars[position] if dtype is None else _fitted(scalars[position], dtype)
         for position, dtype in node.scalars
     ]
+
+
+def _fitted(value: Any, integer: np.dtype[Any]) -> Any:
+    if value.__class__ is HostNumber:
+        return derived(lambda number: integer.type(number).item(), value.text, value)
+    return integer.type(value).item()
 
 
 def _bound(*arguments: Any) -> Any:

@@ -101,6 +101,7 @@ class Trie:
 
     def __init__(self) -> None:
         self._roots: dict[str, Node] = {}
+        self._apart: dict[int, Node] = {}
         self.n_nodes = 0
         self.clock = 0
         self.pruned = 0
@@ -119,6 +120,17 @@ class Trie:
         self.n_nodes += 1
         if self.n_nodes > config.max_trie_nodes:
             self.prune()
+
+    def apart(self) -> Node:
+        """A root of a trie of its own, for a path that nothing else walks; until it is forgotten."""
+        root = Node(None)
+        self._apart[id(root)] = root
+        return root
+
+    def forget(self, root: Node) -> None:
+        """Count what is below `root`, a root of a trie of its own, no longer."""
+        if self._apart.pop(id(root), None) is root:
+            self.n_nodes -= sum(1 for _ in _below([root])) - 1
 
     def touch(self, node: Node) -> None:
         """Mark the path to `node` as used now."""
@@ -147,16 +159,19 @@ class Trie:
     def clear(self) -> None:
         """Forget all paths."""
         self._roots.clear()
+        self._apart.clear()
         self.n_nodes = 0
 
     def _walk(self) -> Iterator[Node]:
-        """All nodes below the roots, parents first."""
-        stack = [child for root in self._roots.values() for child in root.children.values()]
-        yield from self._roots.values()
-        while stack:
-            node = stack.pop()
-            yield node
-            stack.extend(node.children.values())
+        """The roots and all nodes below them, parents first."""
+        return _below([*self._roots.values(), *self._apart.values()])
+
+
+def _below(stack: list[Node]) -> Iterator[Node]:
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(node.children.values())
 
 
 trie = Trie()

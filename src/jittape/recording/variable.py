@@ -104,7 +104,8 @@ class Variable(Operators):
                 f"The initial value's shape ({tensor.shape}) is not the given shape ({tuple(shape)})"
             )
         self._aval: Aval = tensor.aval
-        self._buffer: Buffer = tensor._computed()
+        recorder: Any = active_recorder()
+        self._buffer: Buffer = tensor._computed() if recorder.traced_in is None else recorder.created(tensor)
         self._trace: Any = None
         self._slot = -1
         self._assigned_in: Any = None
@@ -144,6 +145,9 @@ class Variable(Operators):
         return part
 
     def _computed(self) -> Buffer:
+        recorder: Any = active_recorder()
+        if recorder.traced_in is not None:
+            recorder.flush()  # what it is now says nothing of later calls
         if self._assigned_in is not None:
             self._assigned_in.flush()
         return self._buffer
@@ -175,7 +179,7 @@ class Variable(Operators):
             If the dtype does not cast.
         """
         fitted = self._fitted(convert_to_tensor(value, dtype_hint=self.dtype))
-        if fitted._buffer is not None and fitted._trace is None:
+        if fitted._buffer is not None and fitted._trace is None and active_recorder().traced_in is None:
             self._set(fitted._computed())
         else:
             active_recorder().assign(self, fitted)  # type: ignore[attr-defined]
@@ -309,6 +313,8 @@ class Variable(Operators):
         return super().__format__(spec) if spec else repr(self)
 
     def __repr__(self) -> str:
+        if active_recorder().traced_in is not None:
+            return f"<jt.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
         array = self.numpy()
         text = str(array) if array.ndim == 0 else repr(array)
         return f"<jt.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text}>"

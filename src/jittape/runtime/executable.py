@@ -2,7 +2,7 @@
 
 Running is: write addresses and scalars into the *slot table* with one `struct` call, and let the driver walk the table
 of kernels. All that can be prepared is prepared: temporaries have their place in an arena, results are mostly buffers
-handed out earlier that nobody holds any more. What belongs to one run at a time is a `_Workspace`; every thread that
+handed out earlier that nobody holds any more. What belongs to one run at a time is a `Workspace`; every thread that
 runs takes one of its own.
 """
 
@@ -22,7 +22,7 @@ from jittape.interpret import run_op
 from jittape.program import Aval, Program
 from jittape.runtime.buffers import Buffer, allocate
 
-__all__ = ["CompiledExecutable", "UsedKernel"]
+__all__ = ["SCALAR_FORMATS", "CompiledExecutable", "UsedKernel"]
 
 Input = Buffer | bool | int | float | complex
 
@@ -31,7 +31,7 @@ CELL = 8
 RING = 3
 """So many buffers handed out earlier are remembered for a result; a training loop needs two, old value and new."""
 
-_SCALAR_FORMATS = {"b1": "?7x", "f2": "e6x", "f4": "f4x", "f8": "d"} | {
+SCALAR_FORMATS = {"b1": "?7x", "f2": "e6x", "f4": "f4x", "f8": "d"} | {
     "i1": "b7x",
     "i2": "h6x",
     "i4": "i4x",
@@ -86,10 +86,10 @@ class CompiledExecutable:
         kernels = {s.kernel.name: s.kernel for s in self.schedule.steps if isinstance(s, KernelStep)}
         addresses, origins = registry.addresses(kernels.values())
         self.kernels = tuple([UsedKernel(k, origins[k.name]) for k in kernels.values()])
-        self._layout = _Layout(program, scalar_inputs, self.schedule)
+        self._layout = Layout(program, scalar_inputs, self.schedule)
         self._segments = _segments(self.schedule, self._layout, dict(zip(kernels, addresses, strict=True)))
         self._drive = registry.driver()
-        self._free: list[_Workspace] = []
+        self._free: list[Workspace] = []
 
     @property
     def steps(self) -> tuple[KernelStep | NumpyStep, ...]:
@@ -100,6 +100,21 @@ class CompiledExecutable:
     def listing(self) -> str:
         """The listings of all kernels."""
         return "\n\n".join(kernel.listing for kernel in self.kernels)
+
+    @property
+    def layout(self) -> Layout:
+        """Where in a slot table things stand."""
+        return self._layout
+
+    @property
+    def tables(self) -> list[int] | None:
+        """The driver's tables, for who fills a slot table himself; None if a NumPy step needs the inputs."""
+        tables = [segment.address for segment in self._segments if isinstance(segment, _Calls)]
+        return tables if len(tables) == len(self._segments) else None
+
+    def workspace(self) -> Workspace:
+        """A fresh one."""
+        return Workspace(self.schedule, self._layout)
 
     def run(self, inputs: list[Input]) -> list[Buffer]:
         """Compute the outputs.
@@ -118,7 +133,7 @@ class CompiledExecutable:
         try:
             workspace = self._free.pop()
         except IndexError:
-            workspace = _Workspace(self.schedule, self._layout)
+            workspace = Workspace(self.schedule, self._layout)
         try:
             results = workspace.fill(inputs)
             for segment in self._segments:
@@ -143,7 +158,7 @@ class CompiledExecutable:
         return outputs
 
 
-class _Layout:
+class Layout:
     """Where in the slot table things stand.
 
     First one cell for every input (an address, or the raw value of a scalar), then the addresses of results: these
@@ -161,7 +176,7 @@ class _Layout:
         formats = []
         for i, dtype in enumerate(self.scalar_dtypes):
             raw = dtype is not None and i not in self.boxed
-            formats.append(_SCALAR_FORMATS[f"{dtype.kind}{dtype.itemsize}"] if raw and dtype else "Q")
+            formats.append(SCALAR_FORMATS[f"{dtype.kind}{dtype.itemsize}"] if raw and dtype else "Q")
         self.raw = [i for i, text in enumerate(formats) if text != "Q" or i in self.unsigned_scalars()]
         self.is_raw = [i in self.raw for i in range(self.count)]
         self.pack_into = struct.Struct("=" + "".join(formats) + "Q" * len(self.results)).pack_into
@@ -179,16 +194,16 @@ class _Layout:
         return [i for i, d in enumerate(self.scalar_dtypes) if d is not None and d == np.uint64]
 
 
-class _Workspace:
+class Workspace:
     """What one run at a time uses: the slot table, the arena, and buffers handed out earlier."""
 
-    def __init__(self, schedule: Schedule, layout: _Layout) -> None:
+    def __init__(self, schedule: Schedule, layout: Layout) -> None:
         self._program = schedule.program
         self._layout = layout
         self._table = _aligned(max(1, layout.cells) * CELL)
         self._arena = _aligned(max(1, schedule.arena))
         self.address = _address(self._table)
-        self._cells = self._table.data
+        self.cells = self._table.data
         arena = _address(self._arena)
         cells = self._table.view(np.int64)
         for i, offset in enumerate(schedule.offsets):
@@ -210,6 +225,18 @@ class _Workspace:
             values = [x if raw else x.address for x, raw in zip(inputs, layout.is_raw, strict=True)]  # type: ignore[union-attr]
         else:
             values = [x.address for x in inputs]  # type: ignore[union-attr]
+        results = self.results(values)
+        try:
+            layout.pack_into(self.cells, 0, *values)
+        except (struct.error, OverflowError):
+            # `struct` is strict where NumPy rounds to infinity or wraps around.
+            for i in layout.raw:
+                values[i] = _array_of(inputs[i], layout.scalar_dtypes[i]).item()
+            layout.pack_into(self.cells, 0, *values)
+        return results
+
+    def results(self, addresses: list[Any]) -> list[Buffer]:
+        """Buffers for the results; their addresses are appended to `addresses`."""
         results = []
         for ring in self._rings:
             for buffer in ring:
@@ -221,14 +248,7 @@ class _Workspace:
             else:
                 buffer = ring.replaced()
             results.append(buffer)
-            values.append(buffer.address)
-        try:
-            layout.pack_into(self._cells, 0, *values)
-        except (struct.error, OverflowError):
-            # `struct` is strict where NumPy rounds to infinity or wraps around.
-            for i in layout.raw:
-                values[i] = _array_of(inputs[i], layout.scalar_dtypes[i]).item()
-            layout.pack_into(self._cells, 0, *values)
+            addresses.append(buffer.address)
         return results
 
     def evaluate(self, step: NumpyStep, inputs: list[Input], results: list[Buffer]) -> None:
@@ -281,7 +301,7 @@ class _Calls:
     memory: tuple[np.ndarray[Any, Any], ...]
 
 
-def _segments(schedule: Schedule, layout: _Layout, addresses: dict[str, int]) -> list[_Calls | NumpyStep]:
+def _segments(schedule: Schedule, layout: Layout, addresses: dict[str, int]) -> list[_Calls | NumpyStep]:
     """The steps with runs of kernels joined to tables."""
     segments: list[_Calls | NumpyStep] = []
     run: list[KernelStep] = []
@@ -298,7 +318,7 @@ def _segments(schedule: Schedule, layout: _Layout, addresses: dict[str, int]) ->
     return segments
 
 
-def _calls(steps: list[KernelStep], layout: _Layout, addresses: dict[str, int]) -> _Calls:
+def _calls(steps: list[KernelStep], layout: Layout, addresses: dict[str, int]) -> _Calls:
     slots = np.array([layout.cell_of[s] for step in steps for s in step.storages], np.int32)
     sizes = np.array([n % 2**64 for step in steps for n in step.sizes] or [0], np.uint64)
     table = [len(steps)]

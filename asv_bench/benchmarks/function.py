@@ -1,0 +1,160 @@
+"""What a call of a compiled function costs beside its kernels, and whole steps as one call."""
+
+import numpy as np
+
+import jittape as jt
+
+SMALL = 10
+
+
+class Overhead:
+    """Two ndarrays in, two results out."""
+
+    def setup(self) -> None:
+        self.x, self.y = np.arange(float(SMALL)), np.ones(SMALL)
+        self.tensors = jt.constant(self.x), jt.constant(self.y)
+        self.function = jt.function(lambda x, y: (jt.reduce_sum(x * y), x + y))
+        self.scaled = jt.function(lambda x, a: x * a)
+        self.nested = jt.function(lambda batch: batch["x"] * batch["y"])
+        for _ in range(3):
+            self.time_arrays()
+            self.time_tensors()
+            self.time_float()
+            self.time_int()
+            self.time_dict()
+
+    def time_arrays(self) -> None:
+        self.function(self.x, self.y)
+
+    def time_arrays_to_numpy(self) -> None:
+        total, both = self.function(self.x, self.y)
+        total.numpy()
+        both.numpy()
+
+    def time_tensors(self) -> None:
+        self.function(*self.tensors)
+
+    def time_float(self) -> None:
+        self.scaled(self.x, 0.5)
+
+    def time_int(self) -> None:
+        self.scaled(self.x, 3)
+
+    def time_dict(self) -> None:
+        self.nested({"x": self.x, "y": self.y})
+
+
+class ManyArrays:
+    """The same with more arguments."""
+
+    params = (2, 12, 22)
+    param_names = ("arrays",)
+
+    def setup(self, arrays: int) -> None:
+        self.arguments = [np.full(4, float(i)) for i in range(arrays)]
+        self.function = jt.function(lambda *xs: (jt.add_n(list(xs)), xs[0] * 2.0))
+        for _ in range(3):
+            self.time_call(arrays)
+
+    def time_call(self, arrays: int) -> None:
+        self.function(*self.arguments)
+
+
+class Rosenbrock:
+    """Value and gradient."""
+
+    params = (10, 1_000, 1_000_000)
+    param_names = ("n",)
+
+    def setup(self, n: int) -> None:
+        @jt.function
+        def value_and_gradient(x):
+            with jt.GradientTape() as tape:
+                tape.watch(x)
+                y = jt.reduce_sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+            return y, tape.gradient(y, x)
+
+        self.function = value_and_gradient
+        self.x = np.linspace(-1.0, 1.0, n)
+        for _ in range(3):
+            self.time_call(n)
+
+    def time_call(self, n: int) -> None:
+        self.function(self.x)
+
+
+class AdamOnTwentyArrays:
+    """A training step that reads and assigns 61 Variables."""
+
+    def setup(self) -> None:
+        weights = [jt.Variable(np.ones(100)) for _ in range(20)]
+        optimizer = jt.optimizers.Adam(0.001)
+
+        @jt.function
+        def step(scale):
+            with jt.GradientTape() as tape:
+                loss = jt.add_n([jt.reduce_sum(w * w) for w in weights]) * scale
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+            return loss
+
+        self.step = step
+        for _ in range(3):
+            self.time_step()
+
+    def time_step(self) -> None:
+        self.step(0.5)
+
+
+class DigitsStep:
+    """The classifier of the demo, the minibatch taken inside; another learning rate at each step."""
+
+    def setup(self) -> None:
+        rng = np.random.default_rng(0)
+        images, labels = rng.normal(size=(1024, 64)).astype(np.float32), rng.integers(10, size=1024)
+        model = jt.nn.Sequential(
+            [
+                jt.nn.Dense(128, "relu", input_dim=64),
+                jt.nn.Dense(64, "relu", input_dim=128),
+                jt.nn.Dense(10, input_dim=64),
+            ]
+        )
+        self.optimizer = optimizer = jt.optimizers.Adam(0.001)
+
+        @jt.function
+        def step(start):
+            with jt.GradientTape() as tape:
+                logits = model(jt.constant(images)[start : start + 32])
+                batch = jt.constant(labels)[start : start + 32]
+                loss = jt.reduce_mean(jt.nn.sparse_softmax_cross_entropy_with_logits(batch, logits))
+            variables = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+            return loss
+
+        self.step = step
+        self.count = 0
+        for _ in range(3):
+            self.time_step()
+
+    def time_step(self) -> None:
+        self.count += 1
+        self.optimizer.learning_rate = 0.001 / self.count
+        self.step(self.count % 30 * 32)
+
+    def track_signatures(self) -> int:
+        self.time_step()
+        return len(self.step.signatures())
+
+
+class FirstCall:
+    """Trace, compile, run: all but importing Numba."""
+
+    number = 1
+    repeat = 5
+    warmup_time = 0
+
+    def setup(self) -> None:
+        jt.function(lambda x: x + 1.0)(np.ones(3))
+        self.x = np.arange(float(SMALL))
+
+    def time_first_call(self) -> None:
+        jt.function(lambda x: jt.reduce_sum(jt.square(x) * 3.0))(self.x)

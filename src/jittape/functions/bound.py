@@ -1,0 +1,100 @@
+"""A compiled function as a method, and one signature of it as a callable of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jittape.config import config
+from jittape.functions.concrete import Concrete
+from jittape.functions.report import Recorded, Signature
+from jittape.functions.signature import MISS, key_of, leaf_names, shown
+from jittape.primitive import active_recorder
+from jittape.recording.trace import Trace
+
+if TYPE_CHECKING:
+    from jittape.functions.function import Function
+
+__all__ = ["BoundFunction", "ConcreteFunction"]
+
+
+class BoundFunction:
+    """A compiled function as a method of an instance."""
+
+    __slots__ = ("__self__", "_function")
+
+    def __init__(self, function: Function, instance: Any) -> None:
+        self._function = function
+        self.__self__ = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        function = self._function
+        recent = function._recent
+        if recent is not None and not kwargs:
+            recorder: Any = active_recorder()
+            if recorder.__class__ is Trace and not (
+                recorder.spans or config._interpret or config._eager_functions
+            ):
+                result = recent.quick(args)
+                if result is not MISS:
+                    return result
+        return function._call((self.__self__,), args, kwargs)
+
+    @property
+    def trace_count(self) -> int:
+        """How often the Python function has been run to trace it."""
+        return self._function.trace_count
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """As `Function.get_concrete_function`."""
+        return self._function._concrete((self.__self__,), args, kwargs)
+
+    def signatures(self) -> tuple[Signature, ...]:
+        """As `Function.signatures`."""
+        return self._function.signatures()
+
+    def explain(self) -> str:
+        """As `Function.explain`."""
+        return self._function.explain()
+
+    def __repr__(self) -> str:
+        return f"<bound {self._function!r} of {self.__self__!r}>"
+
+
+class ConcreteFunction:
+    """One signature of a function, as `get_concrete_function` gives it.
+
+    Attributes
+    ----------
+    signature : Signature
+    """
+
+    def __init__(
+        self, function: Function, owner: tuple[Any, ...], concrete: Concrete | Recorded, signature: Signature
+    ) -> None:
+        self.signature = signature
+        self._function = function
+        self._owner = owner
+        self._concrete = concrete
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        function, found = self._function, self._concrete
+        call = function._taken_apart(self._owner, args, kwargs)
+        keys = tuple([key_of(leaf) for leaf in call.leaves])
+        result = MISS
+        if (call.structure, keys) == (found.structure, found.keys):
+            result = function._run(found, self._owner, call, active_recorder())
+        if result is MISS:
+            names = leaf_names(function._python, call, len(self._owner))
+            given = ", ".join([f"{name}: {shown(key)}" for name, key in zip(names, keys, strict=True)])
+            raise TypeError(
+                f"this concrete function is for {str(self.signature).splitlines()[0]}, got ({given})"
+            )
+        return result
+
+    @property
+    def program(self) -> Any:
+        """The op list; None if the function is recorded at each call."""
+        return self._concrete.program if isinstance(self._concrete, Concrete) else None
+
+    def __repr__(self) -> str:
+        return f"<jt.ConcreteFunction {self._function._name}{str(self.signature).splitlines()[0]}>"

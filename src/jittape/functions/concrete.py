@@ -1,0 +1,313 @@
+"""`Concrete`: one trace of a function, compiled, and the three ways to run it.
+
+*Quick*: the binder checks the arguments and writes the slot table, the driver runs the kernels; this is what a call
+costs as a rule. *General*: every input is made a buffer in Python; for what the binder does not know, and for programs
+with NumPy steps. *Recorded*: where a tape is at work around the call, the program's ops become one edge of its trace.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.builder import WeakScalar
+from jittape.config import config
+from jittape.functions.signature import MISS, Call
+from jittape.hostnumber import Changed, HostNumber, HostProgram
+from jittape.interpret import interpret
+from jittape.primitive import active_recorder
+from jittape.program import Aval, Program
+from jittape.recording.tensor import Tensor, tensor_of
+from jittape.recording.trace import Trace
+from jittape.recording.tracing import Drawn, Leaf, Tracing
+from jittape.recording.variable import Variable
+from jittape.runtime.buffers import Buffer, owned
+from jittape.runtime.counters import counters
+from jittape.simplify import simplify
+
+__all__ = ["Concrete"]
+
+
+class Concrete:
+    """A trace of a function, ready to be called with leaves that its key fits.
+
+    Parameters
+    ----------
+    tracing : Tracing
+        After the function has returned, before it is left.
+    result : any
+        What the function returned.
+    keys : tuple
+        Of the leaves that it was traced with.
+    call : Call
+        What it was traced with.
+
+    Attributes
+    ----------
+    program : Program
+        As recorded. Its outputs are the tensors returned and the new values of Variables.
+    sources : list
+        Where each of its inputs comes from: `Leaf`, `Drawn`, `HostNumber`, Variable, Buffer or a Python number.
+    avals, assigned : lists
+        Of the tensors returned; the Variables that get new values.
+    rebuild_tensors : callable or None
+        Puts the result together where all its leaves are tensors.
+    quick : callable
+        The quick way; gives `MISS` for what it does not know.
+    recordable : bool
+        Whether a tape around a call may see the program in the place of the function.
+    """
+
+    def __init__(self, tracing: Tracing, result: Any, keys: tuple[Any, ...], call: Call) -> None:
+        self.keys = keys
+        self.structure = call.structure
+        self._take_result(tracing, result)
+        outputs = [slot for slot, _ in self._tensors.values()]
+        self.assigned = [variable for variable, _ in tracing.assigned.values()]
+        outputs += [slot for _, slot in tracing.assigned.values()]
+        self.prints, printed = _printing(tracing)
+        self._n_printed = len(printed)
+        outputs += printed
+        self.program, self.sources = tracing.program(tuple(outputs))
+        special = any(op.primitive.reads_variable or op.primitive.calls_back for op in self.program.ops)
+        self.recordable = not (special or self.prints)
+        self.settled = list(tracing.settled)
+        numbers = [source for source in self.sources if isinstance(source, HostNumber)]
+        self.host = HostProgram([*numbers, *self._numbers.values()], self.settled)
+        self.visits = 0
+        self.ran_compiled = True
+        self._replay = _Replay(self.program)
+        self._compiled: Any = None
+        self.quick: Callable[[tuple[Any, ...]], Any] = _missed
+
+    def _take_result(self, tracing: Tracing, result: Any) -> None:
+        """Which of the result's leaves are tensors, which numbers; the others are the same at each call."""
+        self._rebuild: Callable[[list[Any]], Any]
+        if tracing.owns(result):
+            self._leaves, self._rebuild = [result], _only
+        elif type(result) in (list, tuple) and all([tracing.owns(r) for r in result]):
+            self._leaves, self._rebuild = list(result), type(result)
+        elif result is None:
+            self._leaves, self._rebuild = [None], _only
+        else:
+            import optree
+
+            self._leaves, tree = optree.tree_flatten(result, none_is_leaf=True)
+            self._rebuild = lambda leaves: optree.tree_unflatten(tree, leaves)
+        self._tensors = {i: (t._slot, t.aval) for i, t in enumerate(self._leaves) if tracing.owns(t)}
+        self._numbers = {i: n for i, n in enumerate(self._leaves) if isinstance(n, HostNumber)}
+        self._leaves = [
+            None if i in self._tensors or i in self._numbers else r for i, r in enumerate(self._leaves)
+        ]
+        self.avals = [aval for _, aval in self._tensors.values()]
+        self.rebuild_tensors = self._rebuild if len(self._tensors) == len(self._leaves) else None
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether there is a quick way."""
+        return self.quick is not _missed
+
+    def holds(self, leaves: tuple[Any, ...]) -> bool:
+        """Whether the trace holds for leaves of its key."""
+        try:
+            self.host.run(leaves)
+        except Changed:
+            return False
+        return True
+
+    @property
+    def numbers_returned(self) -> Sequence[HostNumber]:
+        """The numbers among the results."""
+        return list(self._numbers.values())
+
+    # ---- calling ---------------------------------------------------------------------------------------------------
+
+    def __call__(self, leaves: tuple[Any, ...]) -> Any:
+        """The result, or `MISS`."""
+        if not config.interpret:
+            result = self.quick(leaves)
+            if result is not MISS:
+                return result
+        try:
+            numbers = self.host.run(leaves)
+        except Changed:
+            return MISS
+        inputs = self._inputs(leaves, numbers)
+        counters.last = self
+        self.visits += 1
+        self.ran_compiled = not config.interpret
+        if config.interpret:
+            buffers = self._interpreted(inputs)
+        else:
+            buffers = self.compiled.run(inputs)
+            counters.compiled_runs += 1
+            if self.visits == 2:
+                self._prepare()
+        last = len(buffers) - self._n_printed
+        for variable, buffer in zip(self.assigned, buffers[len(self.avals) : last], strict=True):
+            variable._set(buffer)
+        _print(self.prints, buffers[last:])
+        return self.put_together(buffers, numbers)
+
+    def put_together(self, values: Sequence[Any], numbers: Sequence[Any]) -> Any:
+        """The result: of buffers or pending tensors for its tensors, and of the last of the call's numbers."""
+        tensors = [
+            Tensor(None, -1, aval, value) if value.__class__ is Buffer else value
+            for aval, value in zip(self.avals, values, strict=False)
+        ]
+        if self.rebuild_tensors is not None:
+            return self.rebuild_tensors(tensors)
+        leaves = list(self._leaves)
+        for i, tensor in zip(self._tensors, tensors, strict=True):
+            leaves[i] = tensor
+        for i, number in zip(self._numbers, numbers[len(numbers) - len(self._numbers) :], strict=True):
+            leaves[i] = number
+        return self._rebuild(leaves)
+
+    def _inputs(self, leaves: tuple[Any, ...], numbers: Sequence[Any]) -> list[Any]:
+        """A buffer or a Python number for every input of the program."""
+        values = iter(numbers)
+        inputs: list[Any] = []
+        for slot, source in zip(self.program.inputs, self.sources, strict=True):
+            if isinstance(source, Leaf):
+                leaf = leaves[source.number]
+                inputs.append(leaf._computed() if isinstance(leaf, Tensor) else self._copied(slot, leaf))
+            elif isinstance(source, HostNumber):
+                value = next(values)
+                inputs.append(value.item() if isinstance(value, np.generic) else value)
+            elif isinstance(source, Variable):
+                inputs.append(source._computed())
+            elif isinstance(source, Drawn):
+                inputs.append(Buffer(np.asarray(source.draw(), order="C")))
+            else:
+                inputs.append(source)
+        return inputs
+
+    def _copied(self, slot: int, leaf: np.ndarray[Any, Any]) -> Buffer:
+        """An array of the caller's, which may write to it after the call, as a buffer."""
+        return Buffer(np.array(leaf, self.program.avals[slot].dtype, order="C", subok=False))
+
+    def _interpreted(self, inputs: list[Any]) -> list[Buffer]:
+        counters.interpreted_runs += 1
+        arrays = [value.array if isinstance(value, Buffer) else value for value in inputs]
+        held = {id(value.array): value for value in inputs if isinstance(value, Buffer)}
+        return [held.get(id(array)) or owned(array) for array in interpret(self.program, arrays)]
+
+    # ---- compiling -------------------------------------------------------------------------------------------------
+
+    @property
+    def compiled(self) -> Any:
+        """The `CompiledExecutable`; made when it is first asked for."""
+        if self._compiled is None:
+            self._compile()
+        return self._compiled
+
+    def _compile(self) -> None:
+        # Numba is imported at the first compilation only: `import jittape` costs NumPy and little more.
+        from jittape.runtime.executable import CompiledExecutable
+
+        began = time.perf_counter()
+        number = (HostNumber, bool, int, float, complex)
+        pairs = zip(self.program.inputs, self.sources, strict=True)
+        scalars = frozenset(slot for slot, source in pairs if isinstance(source, number))
+        compiled = CompiledExecutable(simplify(self.program), scalars)
+        found = sum(1 for kernel in compiled.kernels if kernel.found)
+        counters.programs_compiled += 1
+        counters.kernels_found += found
+        counters.kernels_compiled += len(compiled.kernels) - found
+        self._compiled = compiled
+        counters.compile_seconds += time.perf_counter() - began
+
+    def _prepare(self) -> None:
+        """Make the quick way, at the second call: the binder takes 50 ms to compile."""
+        from jittape.functions.quick import quick_call
+
+        self.quick = quick_call(self, self.compiled) or _missed
+
+    # ---- under a tape ----------------------------------------------------------------------------------------------
+
+    def record(self, trace: Trace, leaves: tuple[Any, ...]) -> Any:
+        """The result as pending tensors of `trace`, or `MISS`."""
+        try:
+            numbers = self.host.run(leaves)
+        except Changed:
+            return MISS
+        values = iter(numbers)
+        operands: list[Any] = []
+        for source in self.sources:
+            if isinstance(source, Leaf):
+                operands.append(leaves[source.number])
+            elif isinstance(source, HostNumber):
+                operands.append(next(values))
+            elif isinstance(source, Drawn):
+                operands.append(tensor_of(source.draw()))
+            elif isinstance(source, Buffer):
+                operands.append(tensor_of(source.array))
+            else:
+                operands.append(source)
+        made: Sequence[Tensor] = trace.apply(self._replay, tuple(operands)) if self.program.outputs else ()
+        for variable, tensor in zip(self.assigned, made[len(self.avals) :], strict=True):
+            trace.assign(variable, tensor)
+        return self.put_together(made, numbers)
+
+
+class _Replay:
+    """A body that records a program: one object for each program, as a body's identity is part of the path."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def __call__(self, *handles: Any) -> tuple[Any, ...]:
+        program = self._program
+        values: dict[int, Any] = {}
+        for slot, handle in zip(program.inputs, handles, strict=True):
+            values[slot] = (
+                handle.resolve(program.avals[slot].dtype) if isinstance(handle, WeakScalar) else handle
+            )
+        builder: Any = active_recorder()
+        outer = builder.source
+        for op in program.ops:
+            builder.source = op.source or outer
+            values[op.out] = op.primitive.bind(*[values[slot] for slot in op.args], **dict(op.params))
+        builder.source = outer
+        return tuple([values[slot] for slot in program.outputs])
+
+
+def _printing(tracing: Tracing) -> tuple[list[tuple[list[Any], dict[str, Any]]], list[int]]:
+    """What is printed at each call, with a number of an output in the place of each tensor; and these outputs."""
+    slots: list[int] = []
+    prints: list[tuple[list[Any], dict[str, Any]]] = []
+    for values, options in tracing.prints:
+        pieces: list[Any] = []
+        for value in values:
+            if tracing.owns(value):
+                pieces.append(_Printed(len(slots), value.aval))
+                slots.append(value._slot)
+            else:
+                pieces.append(value)
+        prints.append((pieces, options))
+    return prints, slots
+
+
+class _Printed(NamedTuple):
+    """The place of a tensor in what is printed."""
+
+    output: int
+    aval: Aval
+
+
+def _print(prints: list[tuple[list[Any], dict[str, Any]]], buffers: list[Buffer]) -> None:
+    for pieces, options in prints:
+        values = [buffers[piece.output].view() if isinstance(piece, _Printed) else piece for piece in pieces]
+        print(*values, **options)
+
+
+def _missed(leaves: tuple[Any, ...]) -> Any:
+    return MISS
+
+
+def _only(leaves: list[Any]) -> Any:
+    return leaves[0]

@@ -1,0 +1,390 @@
+"""`function`: traced once for each signature, compiled, and called with a few µs of Python at the most.
+
+Start at `Function.__call__`: as a rule the trace that was used last holds, and its quick way is all that runs. What
+happens otherwise is in `_call`: the arguments are taken apart, the traces of their key are tried, and if none holds the
+function is traced anew. A function that looks at a traced value is recorded from then on (`Recorded`).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from jittape.config import config
+from jittape.errors import FunctionWarning
+from jittape.functions.bound import BoundFunction, ConcreteFunction
+from jittape.functions.concrete import Concrete
+from jittape.functions.report import (
+    Recorded,
+    Signature,
+    not_compiled,
+    often_traced,
+    recorded_because,
+    why_traced,
+)
+from jittape.functions.signature import (
+    MISS,
+    Call,
+    TensorSpec,
+    aval_of_leaf,
+    fitted,
+    key_of,
+    leaf_names,
+    shown,
+    taken_apart,
+)
+from jittape.primitive import active_recorder, recording_with
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.source import stack_level
+from jittape.recording.trace import Trace
+from jittape.recording.tracing import Look, Tracing
+
+__all__ = ["Function", "function"]
+
+_RETRACES = 5
+"""After so many, a warning says why."""
+
+
+class Function:
+    """A function that is traced and compiled; made by `jt.function`.
+
+    Attributes
+    ----------
+    trace_count : int
+        How often the Python function has been run to trace it.
+    """
+
+    def __init__(self, python: Callable[..., Any], input_signature: Sequence[Any] | None = None) -> None:
+        functools.update_wrapper(self, python)
+        self.trace_count = 0
+        self._python = python
+        self._input_signature = input_signature
+        self._traces: dict[Any, list[Concrete | Recorded]] = {}
+        self._signatures: list[tuple[Concrete | Recorded, Signature]] = []
+        self._recent: Concrete | None = None
+        self._recent_nested: Concrete | None = None
+        self._parameters: inspect.Signature | None = None
+        self._lock = threading.RLock()
+        self._warned = False
+        self._bound: dict[int, tuple[Any, Function]] = {}
+        _all_functions.add(self)
+
+    # ---- calling ---------------------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recent = self._recent
+        if recent is not None and not kwargs:
+            recorder: Any = active_recorder()
+            if recorder.__class__ is Trace and not (
+                recorder.spans or config._interpret or config._eager_functions
+            ):
+                result = recent.quick(args)
+                if result is not MISS:
+                    return result
+        return self._call((), args, kwargs)
+
+    def _call(self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call with what is bound, `owner`, and the arguments."""
+        recorder = active_recorder()
+        if (
+            config.functions_run_eagerly()
+            or recorder.traced_in is not None
+            or not isinstance(recorder, Trace)
+        ):
+            return self._inline(owner, args, kwargs)
+        call = self._taken_apart(owner, args, kwargs)
+        recent = self._recent_nested
+        if (
+            recent is not None
+            and not (recorder.spans or config.interpret)
+            and recent.structure == call.structure
+        ):
+            result = recent.quick(call.leaves)
+            if result is not MISS:
+                return result
+        keys = tuple([key_of(leaf) for leaf in call.leaves])
+        traces = self._traces_of(call, keys)
+        for found in traces:
+            result = self._run(found, owner, call, recorder)
+            if result is not MISS:
+                if found is not traces[0]:
+                    self._move_to_front(traces, found)
+                return result
+        return self._run(self._traced(owner, call, keys), owner, call, active_recorder())
+
+    def _run(self, found: Concrete | Recorded, owner: tuple[Any, ...], call: Call, recorder: Any) -> Any:
+        """The result by way of `found`, or `MISS`."""
+        if isinstance(found, Recorded):
+            return self._recorded(owner, call)
+        if recorder.spans:
+            if found.recordable:
+                return found.record(recorder, call.leaves)
+            return self._recorded(owner, call) if found.holds(call.leaves) else MISS
+        result = found(call.leaves)
+        if result is not MISS and found.is_quick:
+            if isinstance(found.structure, int):
+                self._recent = found
+            else:
+                self._recent_nested = found
+        return result
+
+    def _recorded(self, owner: tuple[Any, ...], call: Call) -> Any:
+        """Run the Python function on tensors, as tracing would."""
+        args, kwargs = call.rebuilt(
+            [convert_to_tensor(x) if isinstance(x, np.ndarray) else x for x in call.leaves]
+        )
+        return self._python(*owner, *args, **kwargs)
+
+    def _inline(self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the Python function, for whoever records it."""
+        if self._input_signature is not None:
+            args = fitted(self._name, args, self._input_signature)
+        return self._python(*owner, *args, **kwargs)
+
+    def _taken_apart(self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        if kwargs:
+            args, kwargs = self._positional(owner, args, kwargs)
+        if self._input_signature is not None:
+            args = fitted(self._name, args, self._input_signature)
+        return taken_apart(args, kwargs)
+
+    def _positional(
+        self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same call with as few keywords as can be, so that ``f(x, y=1)`` is ``f(x, 1)``."""
+        if self._parameters is None:
+            self._parameters = inspect.signature(self._python)
+        bound = self._parameters.bind(*owner, *args, **kwargs)
+        return bound.args[len(owner) :], bound.kwargs
+
+    def _traces_of(self, call: Call, keys: tuple[Any, ...]) -> list[Concrete | Recorded]:
+        key = (call.structure, config.default_float, keys)
+        found = self._traces.get(key)
+        return self._traces.setdefault(key, []) if found is None else found
+
+    def _move_to_front(self, traces: list[Concrete | Recorded], found: Concrete | Recorded) -> None:
+        with self._lock:
+            traces.remove(found)
+            traces.insert(0, found)
+
+    @property
+    def _name(self) -> str:
+        return getattr(self._python, "__qualname__", repr(self._python))
+
+    # ---- tracing ---------------------------------------------------------------------------------------------------
+
+    def _traced(self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...]) -> Concrete | Recorded:
+        """A new trace for `call`, which none holds for; or the one that another thread has made meanwhile."""
+        with self._lock:
+            traces = self._traces_of(call, keys)
+            for known in traces:
+                if isinstance(known, Recorded) or known.holds(call.leaves):
+                    return known
+            names = leaf_names(self._python, call, len(owner))
+            why = why_traced([known for known, _ in self._signatures], call, keys, names)
+            made, look = self._trace(owner, call, keys, names)
+            traces.insert(0, made)
+            holds_for = () if isinstance(made, Recorded) else tuple([(n.text, v) for n, v in made.settled])
+            arguments = tuple([(name, shown(key)) for name, key in zip(names, keys, strict=True)])
+            recorded = "" if look is None else recorded_because(look)
+            self._signatures.append((made, Signature(arguments, holds_for, why, recorded)))
+        self._warn(look)
+        return made
+
+    def _trace(
+        self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...], names: list[str]
+    ) -> tuple[Concrete | Recorded, Look | None]:
+        """Run the Python function with placeholders; a second time if it has made Variables."""
+        may_create = not self._signatures
+        while True:
+            leaves = [leaf.aval if isinstance(leaf, TensorSpec) else leaf for leaf in call.leaves]
+            tracing = Tracing(self._name, leaves, may_create)
+            with tracing:
+                arrays = [
+                    (i, aval)
+                    for i, leaf in enumerate(call.leaves)
+                    if (aval := aval_of_leaf(leaf)) is not None
+                ]
+                stand_ins: list[Any] = list(call.leaves)
+                for i, tensor in tracing.placeholders(arrays).items():
+                    stand_ins[i] = tensor
+                for i, key in enumerate(keys):
+                    if isinstance(key, type):
+                        stand_ins[i] = tracing.number(i, call.leaves[i], names[i])
+                args, kwargs = call.rebuilt(stand_ins)
+                self.trace_count += 1
+                try:
+                    with recording_with(tracing):
+                        result = self._python(*owner, *args, **kwargs)
+                except Look as look:
+                    return Recorded(keys, call), look
+                if tracing.look is not None:
+                    return Recorded(keys, call), tracing.look
+                if not tracing.made:
+                    return Concrete(tracing, result, keys, call), None
+            may_create = False
+
+    def _warn(self, look: Look | None) -> None:
+        if look is not None:
+            warnings.warn(not_compiled(self._name, look), FunctionWarning, stacklevel=stack_level())
+        if len(self._signatures) > _RETRACES and not self._warned:
+            self._warned = True
+            text = often_traced(self._name, self.signatures())
+            warnings.warn(text, FunctionWarning, stacklevel=stack_level())
+
+    # ---- methods ---------------------------------------------------------------------------------------------------
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else BoundFunction(self._of(instance), instance)
+
+    def _of(self, instance: Any) -> Function:
+        """The function with the traces of this instance, which it does not keep alive."""
+        known = self._bound.get(id(instance))
+        if known is not None:
+            return known[1]
+        with self._lock:
+            own = Function(self._python, self._input_signature)
+            number = id(instance)
+            try:
+                keeper: Any = weakref.ref(instance, lambda _: self._bound.pop(number, None))
+            except TypeError:
+                keeper = instance  # its class has no __weakref__
+            return self._bound.setdefault(number, (keeper, own))[1]
+
+    # ---- where to look ---------------------------------------------------------------------------------------------
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """Trace for these arguments, without running anything.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Values, or a `TensorSpec` for an array. None for a function with an input signature.
+
+        Returns
+        -------
+        ConcreteFunction
+            Takes such arguments and no others.
+        """
+        return self._concrete((), args, kwargs)
+
+    def _concrete(
+        self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> ConcreteFunction:
+        if not args and not kwargs and self._input_signature is not None:
+            args = tuple(self._input_signature)
+        call = self._taken_apart(owner, args, kwargs)
+        keys = tuple([key_of(leaf) for leaf in call.leaves])
+        made = self._traced(owner, call, keys)
+        signature = next(signature for known, signature in self._signatures if known is made)
+        return ConcreteFunction(self, owner, made, signature)
+
+    def signatures(self) -> tuple[Signature, ...]:
+        """What the function was traced for so far, oldest first."""
+        return tuple([signature for _, signature in self._signatures])
+
+    def explain(self) -> str:
+        """Why each signature was traced and what differed, as text to print.
+
+        Examples
+        --------
+        >>> import jittape as jt
+        >>> @jt.function
+        ... def double(x):
+        ...     return x + x
+        >>> _ = double(jt.constant([1.0])), double(jt.constant([1.0, 2.0]))
+        >>> print(double.explain())
+        double: 2 signatures, traced 2 times
+        1. (x: float32[1])
+            traced because it is the first call
+            compiled
+        2. (x: float32[2])
+            traced because x changed from float32[1] to float32[2]
+            compiled
+        """
+        count = len(self._signatures)
+        head = f"{self._name}: {count} signature{'' if count == 1 else 's'}, traced {self.trace_count} times"
+        return "\n".join([head, *[f"{i}. {s}" for i, s in enumerate(self.signatures(), 1)]])
+
+    def __reduce__(self) -> Any:
+        module = sys.modules.get(self._python.__module__)
+        if getattr(module, self._python.__qualname__, None) is self:
+            return self._python.__qualname__
+        return Function, (self._python, self._input_signature)
+
+    def __repr__(self) -> str:
+        return f"<jt.function {self._name}>"
+
+
+_all_functions: weakref.WeakSet[Function] = weakref.WeakSet()
+
+
+def _settings_changed() -> None:
+    """A trace depends on the settings."""
+    for one in list(_all_functions):
+        one._recent = one._recent_nested = None
+
+
+config.on_change(_settings_changed)
+
+
+@overload
+def function(func: Callable[..., Any], *, input_signature: Sequence[Any] | None = None) -> Function: ...
+@overload
+def function(
+    func: None = None, *, input_signature: Sequence[Any] | None = None
+) -> Callable[[Callable[..., Any]], Function]: ...
+def function(func: Callable[..., Any] | None = None, *, input_signature: Sequence[Any] | None = None) -> Any:
+    """Compile a function: it is traced once for each signature, later calls run the compiled code.
+
+    Parameters
+    ----------
+    func : callable, optional
+        A function or method. Without it, a decorator is returned.
+    input_signature : sequence of TensorSpec or of nested structures of them, optional
+        What all arguments must be; they are converted to tensors.
+
+    Returns
+    -------
+    Function
+        Called like `func`. It has ``trace_count``, ``signatures()``, ``explain()`` and ``get_concrete_function(...)``.
+
+    Notes
+    -----
+    Tracing runs the Python code once, with stand-ins for the arguments; they and the results are any nested structures.
+    Arrays and tensors are dynamic: their shapes and dtypes make the signature. So are Python numbers; an int or bool
+    that the function uses as a Python value (``range(n)``, ``if flag:``) makes the trace hold for that value only.
+    Anything else (strings, None, Variables, Modules) is static: another one is another signature, and is kept alive.
+
+    What Python does, it does while tracing only: prints, appending to lists, numbers from ``np.random``. `jt.random`
+    draws anew at each call. Variables that the function reads or assigns are looked up and assigned at each call.
+
+    If the function looks at a traced value, as in ``if loss < 1:``, a `FunctionWarning` says where, and it is recorded
+    at each call instead, for this signature.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> w = jt.Variable([1.0, 2.0])
+    >>> @jt.function
+    ... def step(x, rate):
+    ...     with jt.GradientTape() as tape:
+    ...         loss = jt.reduce_sum(jt.square(w * x))
+    ...     w.assign_sub(rate * tape.gradient(loss, w))
+    ...     return loss
+    >>> [float(step(jt.constant([1.0, 1.0]), rate)) for rate in (0.25, 0.125, 0.0625)]
+    [5.0, 1.25, 0.703125]
+    >>> step.trace_count
+    1
+    """
+    if func is None:
+        return lambda f: Function(f, input_signature)
+    return Function(func, input_signature)

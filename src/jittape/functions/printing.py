@@ -1,0 +1,52 @@
+"""`print`: prints values when they are there; in a compiled function at every call."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from jittape.hostnumber import HostNumber
+from jittape.primitive import active_recorder
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.operators import Operators
+from jittape.recording.tracing import Tracing
+
+__all__ = ["print"]
+
+
+def print(
+    *inputs: Any, output_stream: Any = None, sep: str = " ", end: str = "\n", name: str | None = None
+) -> None:
+    """Print values: the numbers of a tensor, anything else as Python does.
+
+    Python's own `print` is run while a function is traced, and shows stand-ins; this one prints at every call, after
+    the function has run.
+
+    Parameters
+    ----------
+    *inputs
+        Tensors, Variables and anything else.
+    output_stream : file, optional
+        Standard output if not given.
+    sep, end : str
+    name : str, optional
+        Accepted for TensorFlow's sake.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> @jt.function
+    ... def double(x):
+    ...     jt.print("x is", x)
+    ...     return x + x
+    >>> _ = double(jt.constant([1.0, 2.0])), double(jt.constant([3.0, 4.0]))
+    x is [1. 2.]
+    x is [3. 4.]
+    """
+    options = {"file": output_stream, "sep": sep, "end": end}
+    recorder = active_recorder()
+    if isinstance(recorder, Tracing):
+        values = [convert_to_tensor(x) if isinstance(x, (Operators, HostNumber)) else x for x in inputs]
+        recorder.prints.append((tuple(values), options))
+    else:
+        builtins.print(*[x.numpy() if isinstance(x, Operators) else x for x in inputs], **options)

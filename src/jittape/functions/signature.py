@@ -1,0 +1,281 @@
+"""What a call of a function is given: its arguments taken apart, and what of them makes another trace.
+
+A *leaf* is an argument or a part of one that no container is. Arrays and numbers are dynamic: of an array, shape and
+dtype are in the key, of a number its type. Everything else is static: the key has the object itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape.config import config
+from jittape.dtypes import as_dtype
+from jittape.program import Aval
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor
+from jittape.recording.variable import Variable
+
+__all__ = [
+    "MISS",
+    "Call",
+    "TensorSpec",
+    "aval_of_leaf",
+    "difference",
+    "distance",
+    "fitted",
+    "key_of",
+    "leaf_names",
+    "shown",
+    "static_value",
+    "taken_apart",
+]
+
+MISS: Any = object()
+"""Instead of a result: a trace does not hold for these arguments."""
+
+NUMBERS = (bool, int, float, complex)
+_PLAIN = frozenset((np.ndarray, Tensor, str, type(None), *NUMBERS))
+"""Types that are leaves for certain: 60 ms for importing optree are saved where all arguments are of these."""
+
+
+class TensorSpec:
+    """The shape and dtype of an argument.
+
+    Parameters
+    ----------
+    shape : sequence of int or None
+        None stands for any extent; each new one is traced anew, but shares the machine code.
+    dtype : dtype, optional
+        `jt.config.default_float` if not given.
+    name : str, optional
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> jt.TensorSpec([None, 3], jt.float64)
+    TensorSpec(shape=(None, 3), dtype=float64, name=None)
+    """
+
+    __slots__ = ("dtype", "name", "shape")
+
+    def __init__(self, shape: Sequence[int | None] = (), dtype: Any = None, name: str | None = None) -> None:
+        self.shape: tuple[int | None, ...] = tuple(shape)
+        self.dtype = as_dtype(config.default_float if dtype is None else dtype)
+        self.name = name
+
+    @property
+    def aval(self) -> Aval:
+        """Shape and dtype together.
+
+        Raises
+        ------
+        ValueError
+            If an extent is not known.
+        """
+        if None in self.shape:
+            raise ValueError(f"{self} has an unknown extent; give all of them, or an array")
+        return Aval(tuple([int(n) for n in self.shape if n is not None]), self.dtype)
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether an array of that shape fits."""
+        return len(shape) == len(self.shape) and all(
+            n is None or n == m for n, m in zip(self.shape, shape, strict=True)
+        )
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name}, name={self.name!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorSpec) and (self.shape, self.dtype) == (other.shape, other.dtype)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+
+class Call:
+    """Arguments taken apart.
+
+    Attributes
+    ----------
+    leaves : tuple
+    structure : int or PyTreeSpec
+        The number of arguments where all of them are leaves; else how optree took (args, kwargs) apart.
+    """
+
+    __slots__ = ("leaves", "structure")
+
+    def __init__(self, leaves: tuple[Any, ...], structure: Any) -> None:
+        self.leaves = leaves
+        self.structure = structure
+
+    def rebuilt(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and keyword arguments with other leaves."""
+        if isinstance(self.structure, int):
+            return tuple(leaves), {}
+        import optree
+
+        rebuilt: Any = optree.tree_unflatten(self.structure, leaves)
+        args, kwargs = rebuilt
+        return args, kwargs
+
+
+def taken_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    """The leaves of the arguments, and what puts them together again."""
+    if not kwargs and all([type(a) in _PLAIN for a in args]):
+        return Call(args, len(args))
+    import optree
+
+    given: Any = (args, kwargs)
+    leaves: list[Any]
+    leaves, structure = optree.tree_flatten(given, none_is_leaf=True)
+    if not kwargs and len(leaves) == len(args) and all(map(_same, leaves, args)):
+        return Call(args, len(args))
+    return Call(tuple(leaves), structure)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b
+
+
+class _Identity:
+    """An object that counts as equal to nothing but itself."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and other.value is self.value
+
+
+def aval_of_leaf(leaf: Any) -> Aval | None:
+    """Shape and dtype of an array, None for what is none."""
+    if isinstance(leaf, Tensor):
+        return leaf.aval
+    if isinstance(leaf, np.ndarray):
+        return Aval(leaf.shape, as_dtype(leaf.dtype))
+    if isinstance(leaf, TensorSpec):
+        return leaf.aval
+    return None
+
+
+def key_of(leaf: Any) -> Any:
+    """What of `leaf` makes another trace: hashable."""
+    aval = aval_of_leaf(leaf)
+    if aval is not None:
+        return aval
+    kind = type(leaf)
+    if kind in NUMBERS or isinstance(leaf, np.generic):
+        return kind
+    if isinstance(leaf, Operators):
+        return _Identity(leaf)
+    try:
+        hash(leaf)
+    except TypeError:
+        return _Identity(leaf)
+    return kind, leaf
+
+
+def static_value(key: Any) -> Any:
+    """The object that a static leaf's key stands for."""
+    return key.value if isinstance(key, _Identity) else key[1]
+
+
+# ---- input signatures ------------------------------------------------------------------------------------------------
+
+
+def fitted(name: str, args: tuple[Any, ...], signature: Sequence[Any]) -> tuple[Any, ...]:
+    """`args` as `signature` says.
+
+    Raises
+    ------
+    TypeError
+        If their number, structure, shapes or dtypes are others.
+    """
+    import optree
+
+    wanted: Any = tuple(signature)
+    given: Any = args
+    specs: list[Any]
+    specs, structure = optree.tree_flatten(wanted, none_is_leaf=True)
+    try:
+        leaves: list[Any] = structure.flatten_up_to(given)
+    except ValueError as error:
+        raise TypeError(f"{name}: the arguments do not fit the input_signature {wanted}: {error}") from None
+    fits = [_fit(name, leaf, spec) for leaf, spec in zip(leaves, specs, strict=True)]
+    rebuilt: Any = optree.tree_unflatten(structure, fits)
+    return tuple(rebuilt)
+
+
+def _fit(name: str, leaf: Any, spec: TensorSpec) -> Any:
+    if isinstance(leaf, TensorSpec):
+        return leaf
+    value = leaf if isinstance(leaf, (np.ndarray, Tensor)) else convert_to_tensor(leaf, dtype_hint=spec.dtype)
+    if value.dtype != spec.dtype or not spec.takes(value.shape):
+        found = Aval(tuple(value.shape), value.dtype)
+        raise TypeError(
+            f"{name}: an argument is {found}, but the input_signature says {spec}; cast or reshape it"
+        )
+    return value
+
+
+# ---- saying what was given -------------------------------------------------------------------------------------------
+
+
+def leaf_names(function: Callable[..., Any], call: Call, skip: int) -> list[str]:
+    """What to call each leaf: the parameter, with the way to the part of it."""
+    parameters = _parameters(function)[skip:]
+
+    def parameter(number: int) -> str:
+        return parameters[number] if number < len(parameters) else f"argument {number}"
+
+    if isinstance(call.structure, int):
+        return [parameter(i) for i in range(call.structure)]
+    names = []
+    for keyword, first, *rest in call.structure.paths():
+        way = "".join([f"[{step!r}]" for step in rest])
+        names.append((first if keyword else parameter(first)) + way)
+    return names
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def shown(key: Any) -> str:
+    """A leaf's key as text."""
+    if isinstance(key, Aval):
+        return str(key)
+    if isinstance(key, type):
+        return key.__name__
+    value = static_value(key)
+    text = f"<Variable {value.name!r}>" if isinstance(value, Variable) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def difference(names: Sequence[str], old: Sequence[Any], new: Sequence[Any]) -> list[str]:
+    """What differs between the keys of two calls of the same structure."""
+    return [
+        f"{name} changed from {shown(a)} to {shown(b)}"
+        for name, a, b in zip(names, old, new, strict=True)
+        if a != b
+    ]
+
+
+def distance(old: Sequence[Any], new: Sequence[Any]) -> float:
+    """In how many keys two calls differ."""
+    return sum(a != b for a, b in zip(old, new, strict=True)) if len(old) == len(new) else math.inf

@@ -1,0 +1,402 @@
+"""`HostNumber`: a Python or NumPy number while a function is traced: one value now, another at each call.
+
+It behaves as the number does: weak if it is a Python number, an operand of any operation, and arithmetic of such
+numbers gives such numbers, which Python works out at each call (`HostProgram`). What it cannot do unnoticed is decide
+anything: whoever needs the value itself (``range(n)``, ``if flag:``) asks the owner, the trace, which then holds for
+this value only.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from jittape.dtypes import as_dtype, default_dtype
+
+__all__ = ["Changed", "HostNumber", "HostProgram", "derived", "traced_index", "traced_slice"]
+
+_PYTHON = (bool, int, float, complex)
+_serial = itertools.count()
+_LONGEST_TEXT = 100
+"""Of what a number is called; sums of sums would double it each time."""
+
+
+class Owner(Protocol):
+    """Who is told that the value itself is needed: the trace of the function."""
+
+    def demanded(self, number: HostNumber) -> Any: ...
+    def array_ufunc(
+        self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any: ...
+
+
+class HostNumber:
+    """A number that is another at each call.
+
+    Attributes
+    ----------
+    owner : Owner
+    now : number
+        Its value in the call that is traced.
+    kind : type or dtype
+        How it promotes: the Python type of a weak number, the dtype of a NumPy scalar.
+    steady : bool
+        Whether it is made of ints and bools alone, so that a trace may hold for one value of it.
+    leaf : int or None
+        The number of the argument that it is; None if it is computed or read elsewhere.
+    compute, parts
+        How it is worked out: ``compute(*parts)``, some of which may be such numbers.
+    text : str
+        What to call it.
+    """
+
+    __array_priority__ = 1000
+    __slots__ = ("compute", "kind", "leaf", "now", "owner", "parts", "serial", "steady", "text")
+
+    def __init__(
+        self,
+        owner: Owner,
+        now: Any,
+        text: str,
+        leaf: int | None = None,
+        compute: Callable[..., Any] | None = None,
+        parts: tuple[Any, ...] = (),
+    ) -> None:
+        self.owner = owner
+        self.now = now
+        self.text = text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."
+        self.leaf = leaf
+        self.compute = compute
+        self.parts = parts
+        self.kind: Any = as_dtype(now.dtype) if isinstance(now, np.generic) else type(now)
+        own = isinstance(now, (bool, int, np.bool_, np.integer))
+        self.steady: bool = own and all(p.steady for p in parts if isinstance(p, HostNumber))
+        self.serial = next(_serial)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def ndim(self) -> int:
+        return 0
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype that it has by itself."""
+        return default_dtype(self.kind) if isinstance(self.kind, type) else self.kind
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it can be an index."""
+        return isinstance(self.now, (int, np.integer)) and not isinstance(self.now, bool)
+
+    def __repr__(self) -> str:
+        return f"<traced {type(self.now).__name__} {self.text}>"
+
+    # ---- the value itself is needed ----------------------------------------------------------------------------
+
+    def demand(self) -> Any:
+        """The value, if the trace may hold for this value only."""
+        return self.owner.demanded(self)
+
+    def __bool__(self) -> bool:
+        return bool(self.demand())
+
+    def __int__(self) -> int:
+        return int(self.demand())
+
+    def __index__(self) -> int:
+        return operator.index(self.demand())
+
+    def __float__(self) -> float:
+        return float(self.demand())
+
+    def __complex__(self) -> complex:
+        return complex(self.demand())
+
+    def __hash__(self) -> int:
+        return hash(self.demand())
+
+    def __str__(self) -> str:
+        return str(self.demand())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.demand(), spec)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.asarray(self.demand(), dtype)
+
+    def item(self) -> Any:
+        """The value as a Python number."""
+        value = self.demand()
+        return value.item() if isinstance(value, np.generic) else value
+
+    # ---- arithmetic, worked out by Python at each call ---------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and not kwargs and all(_is_number(x) for x in inputs):
+            return derived(ufunc, f"{ufunc.__name__}({', '.join(map(_text, inputs))})", *inputs)
+        return self.owner.array_ufunc(ufunc, method, inputs, kwargs)
+
+    def __add__(self, other: Any) -> Any:
+        return _binary(operator.add, "+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _binary(operator.add, "+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _binary(operator.sub, "-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _binary(operator.sub, "-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _binary(operator.mul, "*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _binary(operator.mul, "*", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _binary(operator.truediv, "/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _binary(operator.truediv, "/", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _binary(operator.floordiv, "//", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _binary(operator.floordiv, "//", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _binary(operator.mod, "%", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _binary(operator.mod, "%", other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __pow__(self, other: Any) -> Any:
+        return _binary(operator.pow, "**", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _binary(operator.pow, "**", other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return _binary(operator.and_, "&", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _binary(operator.and_, "&", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return _binary(operator.or_, "|", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _binary(operator.or_, "|", other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return _binary(operator.xor, "^", self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return _binary(operator.xor, "^", other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return _binary(operator.lshift, "<<", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return _binary(operator.lshift, "<<", other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return _binary(operator.rshift, ">>", self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return _binary(operator.rshift, ">>", other, self)
+
+    def __eq__(self, other: object) -> Any:
+        return _binary(operator.eq, "==", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _binary(operator.ne, "!=", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _binary(operator.lt, "<", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _binary(operator.le, "<=", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _binary(operator.gt, ">", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _binary(operator.ge, ">=", self, other)
+
+    def __neg__(self) -> Any:
+        return derived(operator.neg, f"-{self.text}", self)
+
+    def __pos__(self) -> Any:
+        return derived(operator.pos, self.text, self)
+
+    def __abs__(self) -> Any:
+        return derived(abs, f"abs({self.text})", self)
+
+    def __invert__(self) -> Any:
+        return derived(operator.invert, f"~{self.text}", self)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return derived(round, f"round({self.text})", self, ndigits)
+
+    def __trunc__(self) -> Any:
+        return derived(math.trunc, f"trunc({self.text})", self)
+
+    def __floor__(self) -> Any:
+        return derived(math.floor, f"floor({self.text})", self)
+
+    def __ceil__(self) -> Any:
+        return derived(math.ceil, f"ceil({self.text})", self)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (HostNumber, np.generic)) or type(value) in _PYTHON
+
+
+def _text(value: Any) -> str:
+    return value.text if isinstance(value, HostNumber) else repr(value)
+
+
+def _binary(compute: Callable[..., Any], sign: str, a: Any, b: Any) -> Any:
+    if not (_is_number(a) and _is_number(b)):
+        return NotImplemented
+    return derived(compute, f"({_text(a)} {sign} {_text(b)})", a, b)
+
+
+def derived(compute: Callable[..., Any], text: str, *parts: Any) -> HostNumber:
+    """``compute(*parts)``, now and at each call; one of `parts` is a `HostNumber` at least."""
+    owner = next(p.owner for p in parts if isinstance(p, HostNumber))
+    now = compute(*[p.now if isinstance(p, HostNumber) else p for p in parts])
+    return HostNumber(owner, now, text, compute=compute, parts=parts)
+
+
+# ---- as a key --------------------------------------------------------------------------------------------------------
+
+
+def _start(start: Any, stop: Any, step: Any, size: int) -> int:
+    return slice(start, stop, step).indices(size)[0]
+
+
+def _length(start: Any, stop: Any, step: Any, size: int) -> int:
+    return len(range(*slice(start, stop, step).indices(size)))
+
+
+def traced_slice(part: slice, size: int) -> tuple[Any, int, int]:
+    """Start, length and step of `part` in an axis of `size`. Only the start may change from call to call."""
+    step = 1 if part.step is None else operator.index(part.step)
+    text = f"{_text(part.start)}:{_text(part.stop)}"
+    bounds = (part.start, part.stop, step, size)
+    length = operator.index(derived(_length, f"the length of [{text}]", *bounds))
+    return derived(_start, f"the start of [{text}]", *bounds) if length else 0, length, step if length else 1
+
+
+def traced_index(op: str, index: HostNumber, axis: int, size: int) -> HostNumber:
+    """`index` counted from the front of an axis of `size`.
+
+    Raises
+    ------
+    IndexError
+        Now or at the call, if it is out of bounds.
+    """
+
+    def from_front(i: Any) -> int:
+        if not -size <= i < size:
+            raise IndexError(f"[{op}] index {i} is out of bounds for axis {axis} with size {size}")
+        return int(i) + size if i < 0 else int(i)
+
+    return derived(from_front, f"the index {index.text}", index)
+
+
+# ---- at each call ----------------------------------------------------------------------------------------------------
+
+
+class Changed(Exception):
+    """A number is not of the type that it had, or not what a trace holds for."""
+
+
+class HostProgram:
+    """Works out numbers from the leaves of a call: in the order in which they were made, each once.
+
+    Parameters
+    ----------
+    wanted : sequence of HostNumber
+    settled : sequence of (HostNumber, value)
+        What the trace holds for.
+    """
+
+    def __init__(self, wanted: Sequence[HostNumber], settled: Sequence[tuple[HostNumber, Any]]) -> None:
+        nodes = _reachable([*wanted, *[number for number, _ in settled]])
+        place = {number.serial: i for i, number in enumerate(nodes)}
+        self._steps: list[tuple[int, Callable[..., Any] | None, tuple[tuple[bool, Any], ...], type]] = []
+        for number in nodes:
+            parts = tuple(
+                [(True, place[p.serial]) if isinstance(p, HostNumber) else (False, p) for p in number.parts]
+            )
+            leaf = -1 if number.leaf is None else number.leaf
+            self._steps.append((leaf, number.compute, parts, type(number.now)))
+        self._wanted = [place[number.serial] for number in wanted]
+        self._settled = [(place[number.serial], value) for number, value in settled]
+        self._texts = [number.text for number, _ in settled]
+        self.empty = not (wanted or settled)
+
+    def difference(self, leaves: Sequence[Any]) -> tuple[str, Any, Any] | None:
+        """What of `leaves` the trace does not hold for: its name, the value that it holds for, and this one."""
+        values = self._values(leaves)
+        for text, (place, settled) in zip(self._texts, self._settled, strict=True):
+            if values[place] != settled:
+                return text, settled, values[place]
+        return None
+
+    def run(self, leaves: Sequence[Any]) -> list[Any]:
+        """The wanted numbers.
+
+        Raises
+        ------
+        Changed
+            If the trace does not hold for these leaves.
+        """
+        values = self._values(leaves)
+        for place, settled in self._settled:
+            if values[place] != settled:
+                raise Changed
+        return [values[place] for place in self._wanted]
+
+    def _values(self, leaves: Sequence[Any]) -> list[Any]:
+        values: list[Any] = []
+        for leaf, compute, parts, kind in self._steps:
+            if compute is None:
+                value = leaves[leaf]
+            else:
+                value = compute(*[values[p] if is_place else p for is_place, p in parts])
+                if type(value) is not kind:
+                    raise Changed
+            values.append(value)
+        return values
+
+
+def _reachable(numbers: Sequence[HostNumber]) -> list[HostNumber]:
+    """`numbers` and all that they are made of, oldest first."""
+    found: dict[int, HostNumber] = {}
+    stack = list(numbers)
+    while stack:
+        number = stack.pop()
+        if number.serial not in found:
+            found[number.serial] = number
+            stack.extend([p for p in number.parts if isinstance(p, HostNumber)])
+    return [found[serial] for serial in sorted(found)]

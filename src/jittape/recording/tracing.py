@@ -1,0 +1,315 @@
+"""`Tracing`: the trace of a function that is run once with placeholders, to be compiled.
+
+It records as any trace does, but computes nothing: whoever looks at a value ends it (`Look`). What the path takes in is
+kept as where it comes from (an argument, a Variable, a draw of random numbers), not as a value. When it is over,
+Variables and tensors are again as they were before.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from jittape.errors import LeakedTensorError
+from jittape.hostnumber import HostNumber
+from jittape.interpret import interpret
+from jittape.primitive import active_recorder
+from jittape.program import Aval, Program, SourceLine
+from jittape.recording.growth import grow, marker_for
+from jittape.recording.numpy_protocol import array_ufunc
+from jittape.recording.source import call_of_user, user_line
+from jittape.recording.tensor import Tensor, tensor_of
+from jittape.recording.trace import Trace
+from jittape.recording.trie import Node, cut_program, path_to, trie
+from jittape.recording.variable import Variable
+from jittape.runtime.buffers import Buffer, owned
+
+__all__ = ["Drawn", "Leaf", "Look", "Tracing", "drawn", "read_each_call"]
+
+_one_at_a_time = threading.RLock()
+"""Variables belong to the tracing while it runs; another thread that needs one waits for its end."""
+
+Draw = Callable[[], np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """An input that is argument number `number`."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """An input that is drawn at every call."""
+
+    draw: Draw
+    aval: Aval
+
+
+class Look(BaseException):
+    """A value is needed where a function is traced. No `Exception`: the function's own handlers are not meant.
+
+    Attributes
+    ----------
+    action : str
+        What was called: ``bool``, ``float``, ``numpy``, ...
+    of : str
+        What it was called on.
+    line : SourceLine or None
+    """
+
+    def __init__(self, action: str, of: str, line: SourceLine | None) -> None:
+        super().__init__(action)
+        self.action = action
+        self.of = of
+        self.line = line
+
+
+class Tracing(Trace):
+    """The trace of one run of a function with placeholders.
+
+    Parameters
+    ----------
+    name : str
+        Of the function.
+    leaves : sequence
+        The arguments of the call that is traced; an `Aval` for one that is only described.
+    may_create : bool
+        Whether the function may make Variables.
+
+    Attributes
+    ----------
+    made : int
+        Variables made meanwhile.
+    settled : list of (HostNumber, value)
+        The ints and bools, arguments or worked out, that it holds for one value of.
+    look : Look or None
+        The first value that was needed; a function may have caught it.
+    prints : list of tuples
+        What is to be printed at each call, see `jt.print`.
+    """
+
+    def __init__(self, name: str, leaves: Sequence[Any], may_create: bool) -> None:
+        super().__init__()
+        self._root = self.node = trie.apart()  # shared nodes would name the lines of others
+        self.traced_in = name
+        self.limit = sys.maxsize
+        self.holders = 1
+        self.made = 0
+        self.settled: list[tuple[HostNumber, Any]] = []
+        self.look: Look | None = None
+        self.prints: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+        self._leaves = leaves
+        self._may_create = may_create
+        self._drawn: dict[int, Any] = {}
+        self._before: dict[int, tuple[Any, Any, int]] = {}
+        self._thread = threading.get_ident()
+        self._over = False
+        self._itself = (
+            self  # a strong reference for the weak one: to a tape inside, an outer tape is recording
+        )
+        self.spans.append(ref(self))
+
+    # ---- life --------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Tracing:
+        _one_at_a_time.acquire()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Put everything back."""
+        for value, trace, slot in self._before.values():
+            if value._trace is self:
+                value._trace, value._slot = trace, slot
+            if value.__class__ is Variable and value._assigned_in is self:
+                value._assigned_in = None
+        node = self.node
+        self._clear()
+        self.node = node
+        trie.forget(self._root)
+        self.pending, self.assigned, self._before, self._leaves = [], {}, {}, ()
+        self.spans.clear()
+        del self._itself
+        self._over = True
+        _one_at_a_time.release()
+
+    def placeholders(self, avals: Sequence[tuple[int, Aval]]) -> dict[int, Tensor]:
+        """A tensor for every array among the arguments, by its number."""
+        if not avals:
+            return {}
+        markers = [marker_for(aval, None) for _, aval in avals]
+        key = (_arguments, (), *markers)
+        node = self.node.children.get(key)
+        self.node = grow(self.node, key, _arguments, ()) if node is None else node
+        self.inputs.extend([Leaf(number) for number, _ in avals])
+        return dict(zip([number for number, _ in avals], self.tensors_at(self.node), strict=True))
+
+    def number(self, leaf: int, now: Any, text: str) -> HostNumber:
+        """A number among the arguments."""
+        return HostNumber(self, now, text, leaf)
+
+    def program(self, outputs: tuple[int, ...]) -> tuple[Program, list[Any]]:
+        """What computes `outputs`, and where each of its inputs comes from."""
+        path = path_to(self.node)
+        program = cut_program(path, outputs, ())
+        sources = dict(zip(path.inputs, self.inputs, strict=True))
+        return program, [sources[slot] for slot in program.inputs]
+
+    def owns(self, value: Any) -> bool:
+        """Whether `value` is a tensor that was traced here."""
+        return value.__class__ is Tensor and value._trace is self and value._buffer is None
+
+    # ---- recording ---------------------------------------------------------------------------------------------
+
+    def _enter(self, a: Tensor | Variable, slot: int) -> None:
+        self._remember(a)
+        super()._enter(a, slot)
+        self.limit = sys.maxsize
+        if isinstance(a, Variable):
+            self.inputs[-1] = a
+
+    def _remember(self, a: Tensor | Variable) -> None:
+        if id(a) not in self._before:
+            self._before[id(a)] = (a, a._trace, a._slot)
+
+    def assign(self, variable: Variable, value: Tensor) -> None:
+        """As `Trace.assign`, until the end of the tracing."""
+        if variable._assigned_in is not None and variable._assigned_in is not self:
+            variable._assigned_in.flush()
+        self._remember(variable)
+        super().assign(variable, value)
+
+    def forget_assignment(self, variable: Variable) -> None:
+        """Another thread assigns `variable`: it has to wait."""
+        self.flush()
+
+    def draw(self, draw: Draw, aval: Aval) -> Tensor:
+        """A tensor that `draw` gives anew at every call."""
+        key = (_entered, (), marker_for(aval, None))
+        node = self.node.children.get(key)
+        self.node = grow(self.node, key, _entered, ()) if node is None else node
+        self.inputs.append(Drawn(draw, aval))
+        (tensor,) = self.tensors_at(self.node)
+        return tensor
+
+    def array_ufunc(
+        self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A NumPy function of numbers and arrays is recorded."""
+        return array_ufunc(ufunc, method, inputs, kwargs)
+
+    # ---- values that are needed --------------------------------------------------------------------------------
+
+    def flush(self, wanted: Tensor | None = None) -> None:
+        """A value is needed: the tracing ends, or has ended, or another thread has to wait for its end."""
+        if self._over:
+            raise self._leaked(wanted)
+        if threading.get_ident() != self._thread:
+            with _one_at_a_time:
+                return
+        raise self._needed("a traced tensor" if wanted is not None else "a Variable")
+
+    def demanded(self, number: HostNumber) -> Any:
+        """A number's value is needed; the trace holds for this value from now on, unless it is a float's."""
+        if self._over:
+            raise LeakedTensorError(
+                f"{number!r} of the function {self.traced_in!r} is used outside of it, where it has no value: "
+                "return it instead"
+            )
+        if not number.steady:
+            raise self._needed(
+                f"the {type(number.now).__name__} {number.text}, which may be another at each call,"
+            )
+        if not any(known is number for known, _ in self.settled):
+            self.settled.append((number, number.now))
+        return number.now
+
+    def _needed(self, of: str) -> Look:
+        look = Look(call_of_user(), of, user_line())
+        if self.look is None:
+            self.look = look
+        return look
+
+    def _leaked(self, tensor: Tensor | None) -> LeakedTensorError:
+        made = None if tensor is None else _line_of(self.node, tensor._slot)
+        where = "" if made is None else f", made at {made.file}:{made.line},"
+        return LeakedTensorError(
+            f"a tensor of the function {self.traced_in!r}{where} is used outside of the function, where it has "
+            "no value: return it from the function instead of keeping it elsewhere"
+        )
+
+    def created(self, initial: Tensor) -> Buffer:
+        """The first value of a Variable that is made in the function."""
+        if not self._may_create:
+            raise ValueError(
+                "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable "
+                "is only created once or created outside tf.function. "
+                f"Here {self.traced_in!r} makes a jt.Variable each time it is traced, at {user_line()}: make it "
+                "before, or once and keep it (`if self.v is None: self.v = jt.Variable(...)`)"
+            )
+        self.made += 1
+        return self._value_now(initial) if self.owns(initial) else initial._computed()
+
+    def _value_now(self, tensor: Tensor) -> Buffer:
+        """The value that `tensor` has in the call that is traced."""
+        program, sources = self.program((tensor._slot,))
+        (array,) = interpret(program, [self._source_now(source) for source in sources])
+        return owned(np.array(array))
+
+    def _source_now(self, source: Any) -> Any:
+        if isinstance(source, Leaf):
+            leaf = self._leaves[source.number]
+            if isinstance(leaf, Aval):
+                raise ValueError(
+                    f"the first value of a jt.Variable made in {self.traced_in!r} depends on an argument that is only "
+                    "described by a jt.TensorSpec: call the function with values first"
+                )
+            return leaf._computed().array if isinstance(leaf, Tensor) else np.asarray(leaf)
+        if isinstance(source, Drawn):
+            if id(source) not in self._drawn:
+                self._drawn[id(source)] = source.draw()
+            return self._drawn[id(source)]
+        if isinstance(source, HostNumber):
+            return source.now
+        if isinstance(source, Variable):
+            return source._buffer.array
+        return source.array if isinstance(source, Buffer) else source
+
+
+def _arguments(*handles: Any) -> tuple[Any, ...]:
+    return handles
+
+
+def _entered(x: Any) -> Any:
+    return x
+
+
+def _line_of(node: Node | None, slot: int) -> SourceLine | None:
+    """The line that made the result in `slot`."""
+    while node is not None:
+        if node.slot == slot or (node.results is not None and any(r and r[0] == slot for r in node.results)):
+            return node.source
+        node = node.parent
+    return None
+
+
+def drawn(draw: Draw, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
+    """A tensor of what `draw` gives: now, and in a traced function at every call."""
+    recorder = active_recorder()
+    return recorder.draw(draw, Aval(shape, dtype)) if isinstance(recorder, Tracing) else tensor_of(draw())
+
+
+def read_each_call(read: Callable[[], Any], text: str) -> Any:
+    """What `read` gives; in a traced function a float that is read anew at every call."""
+    recorder = active_recorder()
+    now = read()
+    if isinstance(recorder, Tracing) and type(now) is float:
+        return HostNumber(recorder, now, text, compute=read)
+    return now
