@@ -2,9 +2,10 @@
 #
 #   make demo   train a classifier on handwritten digits        make docs    build the documentation
 #   make test   run the tests                                   make bench   run the benchmarks
-#   make lint   ruff and mypy                                   make clean   remove what these made
+#   make lint   ruff and mypy                                   make peers   compare with other libraries
+#   make clean  remove what these made
 #
-# PYTHON=... picks the interpreter, VENV=... the environment, DEMO=..., PYTEST=..., ASV=... add options.
+# PYTHON=... picks the interpreter, VENV=... the environment, DEMO=..., PYTEST=..., ASV=..., PEERS=... add options.
 
 # The first of these that is Python 3.11 or later.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
@@ -15,8 +16,9 @@ SPHINX := $(BIN)/sphinx-build -W --keep-going -d docs/_build/doctrees
 PYTEST ?= -n auto --maxprocesses=8
 DEMO ?=
 ASV ?=
+PEERS ?=
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test lint docs bench peers clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.has-demo
@@ -38,6 +40,9 @@ docs: $(VENV)/.has-docs
 bench: $(VENV)/.has-bench
 	$(BIN)/asv machine --yes --config asv_bench/asv.conf.json >/dev/null
 	$(BIN)/asv run --config asv_bench/asv.conf.json --python=same --show-stderr $(ASV)
+
+peers: $(VENV)/.has-peers
+	$(BIN)/python asv_bench/peers.py $(PEERS)
 
 clean:
 	rm -rf .venv docs/_build docs/generated asv_bench/env asv_bench/html asv_bench/results

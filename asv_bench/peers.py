@@ -1,0 +1,225 @@
+"""jittape beside its peers: NumPy and fused Numba by hand, JAX, PyTorch and TensorFlow where they are installed.
+
+    make peers                                     everything; takes some ten minutes
+    python asv_bench/peers.py --only rosenbrock    rows whose name has this in it
+    python asv_bench/peers.py --rounds 20 --starts 0   shorter: fewer turns, no processes started
+
+Every gradient is checked against the others first. Then the sides take turns, always in the same order, and each turn
+is some milliseconds long; the table has the median turn of each side as a multiple of the hand-written code's. All run
+on one thread. A library that is not installed gets a dash.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+STARTED = float(os.environ.get("PEERS_STARTED", "0"))
+
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "TF_NUM_INTRAOP_THREADS": "1",
+    "TF_NUM_INTEROP_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "JAX_PLATFORMS": "cpu",
+    "JAX_ENABLE_X64": "1",
+    "NPROC": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+}
+if not STARTED:
+    # Before anything is imported that reads them.
+    os.environ.update(ONE_THREAD)
+
+import numpy as np  # noqa: E402
+
+from workloads.base import SIDES, Side, Workload, relative_error  # noqa: E402
+from workloads.rows import ROWS  # noqa: E402
+
+MODULES = {"hand": "numba", "jittape": "jittape", "numpy": "numpy"} | {
+    name: name for name in ("jax", "torch", "tensorflow")
+}
+TURN = 2e-3
+"""Seconds that a turn lasts at least."""
+FIRST_USE = ("jittape", "jax")
+"""The sides whose first use is timed, in processes of their own."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="TEXT", help="rows with TEXT in the name"
+    )
+    parser.add_argument("--without", action="append", default=[], choices=SIDES, help="a side to leave out")
+    parser.add_argument("--rounds", type=int, default=100, help="turns of each side")
+    parser.add_argument("--seconds", type=float, default=8.0, help="for the turns of a row, at most")
+    parser.add_argument("--starts", type=int, default=3, help="processes started for each first use")
+    parser.add_argument("--json", type=Path, help="also write the times here")
+    parser.add_argument("--first-use", nargs=2, metavar=("SIDE", "ROW"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.first_use:
+        print(json.dumps(first_use(*options.first_use)))
+        return
+    prepare()
+    sides = [s for s in SIDES if s not in options.without and importlib.util.find_spec(MODULES[s])]
+    rows = [row for row in ROWS if all(text in row.name for text in options.only)]
+    print(f"times of one thread; sides: {', '.join(sides)}; a turn lasts at least {TURN * 1e3:.0f} ms\n")
+    print(heading(), flush=True)
+    measured = []
+    for row in rows:
+        times = measure(row, sides, options.rounds, options.seconds)
+        starts = (
+            {s: started(s, row, options.starts) for s in FIRST_USE if s in sides} if options.starts else {}
+        )
+        measured.append({"row": row.name, "goal": row.goal, "times": times, "starts": starts})
+        print(line(row, times, starts), flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(measured, indent=1))
+
+
+def prepare() -> None:
+    """What no environment variable says."""
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        torch.set_num_threads(1)
+    import jittape
+
+    # Looked up as a value: releases without threads have no such setting.
+    if "threads" in vars(type(jittape.config)):
+        jittape.config.threads = 1  # type: ignore[attr-defined]
+
+
+def measure(row: Workload, names: list[str], rounds: int, seconds: float) -> dict[str, dict[str, float]]:
+    """The median and the least time of a run of each side, in µs."""
+    row.data()
+    sides = {name: side for name in names if (side := getattr(row, name)()) is not None}
+    check(row, sides)
+    repeats = {name: repeats_of(side) for name, side in sides.items()}
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    end = time.perf_counter() + seconds
+    while len(times["jittape"]) < 5 or (len(times["jittape"]) < rounds and time.perf_counter() < end):
+        for name, side in sides.items():
+            times[name].append(turn(side, repeats[name]) / repeats[name] * 1e6)
+    return {name: {"median": statistics.median(t), "least": min(t)} for name, t in times.items()}
+
+
+def check(row: Workload, sides: dict[str, Side]) -> None:
+    """Every side's first results against NumPy's, or those of the first that is there."""
+    results = {name: [np.array(v) for v in side.values(side.run())] for name, side in sides.items()}
+    wanted = results.get("numpy") or next(iter(results.values()))
+    for name, values in results.items():
+        error = relative_error(values, wanted)
+        if not error <= row.tolerance:
+            raise AssertionError(f"{row.name}: {name} is {error:.2g} off")
+
+
+def repeats_of(side: Side) -> int:
+    """How many runs make a turn; this also warms up."""
+    repeats = 1
+    turn(side, 3)
+    while turn(side, repeats) < TURN:
+        repeats *= 2
+    return repeats
+
+
+def turn(side: Side, repeats: int) -> float:
+    run = side.run
+    result = None
+    begin = time.perf_counter()
+    for _ in range(repeats):
+        result = run()
+    if side.finish is not None:
+        side.finish(result)
+    return time.perf_counter() - begin
+
+
+def started(name: str, row: Workload, count: int) -> dict[str, float]:
+    """The least seconds of `count` processes: first use, cold start, and the same with a filled disk cache."""
+    command = [sys.executable, __file__, "--first-use", name, row.name]
+    least: dict[str, float] = {}
+    for _ in range(count):
+        with tempfile.TemporaryDirectory() as folder:
+            for state in ("cold", "filled") if name == "jittape" else ("cold",):
+                environment = os.environ | {"PEERS_STARTED": repr(time.time()), "JITTAPE_CACHE_DIR": folder}
+                done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+                for key, value in json.loads(done.stdout).items():
+                    key = f"{state} {key}"
+                    least[key] = min(least.get(key, value), value)
+    return least
+
+
+def first_use(name: str, row_name: str) -> dict[str, float]:
+    """In a process of its own: seconds from its start to the first result, and of that without imports."""
+    row = next(row for row in ROWS if row.name == row_name)
+    begin = time.time()
+    row.data()
+    made = time.time()
+    importlib.import_module(MODULES[name])
+    imported = time.time()
+    side = getattr(row, name)()
+    side.values(side.run())
+    end = time.time()
+    return {"start": end - STARTED - (made - begin), "first": end - imported}
+
+
+WIDTHS = (44, 11, 11, 9, 10, 9, 8, 8, 9, 9, 17, 24)
+LIBRARIES = ("NumPy", "JAX", "PyTorch", "TensorF.")
+TITLES = (
+    ("", "hand", "jittape", "jittape", "goal", "minima", *LIBRARIES, "first use, s", "cold start, s"),
+    ("", "µs", "µs", "/ hand", "", "/ hand", *["/ hand"] * 4, "jittape    JAX", "jittape   disk    JAX"),
+)
+
+
+def heading() -> str:
+    return "\n".join(aligned(titles) for titles in TITLES)
+
+
+def aligned(cells: Any) -> str:
+    first, *others = zip(cells, WIDTHS, strict=True)
+    return f"{first[0]:{first[1]}}" + "".join(f"{cell:>{width}}" for cell, width in others)
+
+
+def line(row: Workload, times: dict[str, Any], starts: dict[str, Any]) -> str:
+    """A row of the table; all but the first columns are multiples of the hand-written code's time."""
+    base = times.get("hand", times["jittape"])
+    ours = times["jittape"]
+    peers = [ratio(times[name]["median"] / base["median"]) if name in times else "-" for name in SIDES[2:]]
+    us, jax = starts.get("jittape", {}), starts.get("jax", {})
+    first = [seconds(us.get("cold first")), seconds(jax.get("cold first"))]
+    start = [seconds(us.get("cold start")), seconds(us.get("filled start")), seconds(jax.get("cold start"))]
+    cells = [
+        row.name,
+        f"{base['median']:.4g}" if "hand" in times else "-",
+        f"{ours['median']:.4g}",
+        ratio(ours["median"] / base["median"]) if "hand" in times else "-",
+        row.goal,
+        ratio(ours["least"] / base["least"]) if "hand" in times else "-",
+        *peers,
+        "".join(f"{cell:>7}" for cell in first),
+        "".join(f"{cell:>7}" for cell in start),
+    ]
+    return aligned(cells)
+
+
+def ratio(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The workloads of `peers.py`, one row of its table each."""

@@ -1,0 +1,43 @@
+"""`elementwise` by hand: one pass over the data each."""
+
+# mypy: ignore-errors
+
+from workloads.handmade import by_hand, exp, log1p, tanh
+
+
+@by_hand
+def rosenbrock(x, out):
+    total, n = 0.0, x.size
+    d, e = x[1] - x[0] * x[0], 1 - x[0]
+    out[0] = -400 * x[0] * d - 2 * e
+    total = 100 * d * d + e * e
+    for i in range(1, n - 1):
+        before, here, after = x[i - 1], x[i], x[i + 1]
+        d, e = after - here * here, 1 - here
+        total += 100 * d * d + e * e
+        out[i] = 200 * (here - before * before) - 400 * here * d - 2 * e
+    out[n - 1] = 200 * (x[n - 1] - x[n - 2] * x[n - 2])
+    return total
+
+
+@by_hand
+def rosenbrock_hessian(x, out):
+    n = x.size
+    out[:] = 0.0
+    for i in range(n - 1):
+        out[i, i] = 1200 * x[i] * x[i] - 400 * x[i + 1] + 202.0
+        out[i, i + 1] = out[i + 1, i] = -400 * x[i]
+    out[0, 0] -= 200.0
+    out[n - 1, n - 1] = 200.0
+
+
+@by_hand
+def chain(x, a, b, out):
+    total = 0.0
+    for i in range(x.size):
+        u = x[i]
+        q = u * u
+        t, e = tanh(a * u + b), exp(-q)
+        total += t * e + log1p(q)
+        out[i] = a * (1 - t * t) * e - 2 * u * e * t + 2 * u / (1 + q)
+    return total
