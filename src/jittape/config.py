@@ -29,6 +29,8 @@ class Config:
         the next step boundary.
     max_pending_bytes : int
         Inputs of pending ops that are kept alive at most, in bytes, before the ops are run.
+    max_pool_bytes : int
+        Large memory that nobody holds is kept for the next buffer of its size up to so many bytes in all.
     max_trie_nodes : int
         The number of recorded op lists (nodes of the trie) that are remembered before cold ones are dropped.
 
@@ -46,6 +48,7 @@ class Config:
         "_listeners",
         "_max_pending_bytes",
         "_max_pending_ops",
+        "_max_pool_bytes",
         "_max_trie_nodes",
     )
 
@@ -55,6 +58,7 @@ class Config:
         self._deterministic = False
         self._max_pending_ops = 1024
         self._max_pending_bytes = 256 * 2**20
+        self._max_pool_bytes = 2**30
         self._max_trie_nodes = 100_000
         self._listeners: list[Callable[[], None]] = []
 
@@ -103,6 +107,14 @@ class Config:
     def max_pending_bytes(self, value: int) -> None:
         self._max_pending_bytes = _positive("max_pending_bytes", value)
         self._changed()
+
+    @property
+    def max_pool_bytes(self) -> int:
+        return self._max_pool_bytes
+
+    @max_pool_bytes.setter
+    def max_pool_bytes(self, value: int) -> None:
+        self._max_pool_bytes = _positive("max_pool_bytes", value)
 
     @property
     def max_trie_nodes(self) -> int:

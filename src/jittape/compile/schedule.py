@@ -15,11 +15,9 @@ from jittape.compile.kernel import Gemm, Kernel, Operand
 from jittape.compile.nest import NestBuilder
 from jittape.compile.partition import Group, Kind, Partition
 from jittape.compile.split import split
-from jittape.program import Aval, Op, Program
+from jittape.program import ALIGNMENT, Aval, Op, Program
 
 __all__ = ["KernelStep", "NumpyStep", "Schedule", "Step", "schedule"]
-
-ALIGNMENT = 64
 
 
 @dataclass(frozen=True)

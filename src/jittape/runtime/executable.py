@@ -3,7 +3,8 @@
 Running is: write addresses and scalars into the *slot table* with one `struct` call, and let the driver walk the table
 of kernels. All that can be prepared is prepared: temporaries have their place in an arena, results are mostly buffers
 handed out earlier that nobody holds any more. What belongs to one run at a time is a `_Workspace`; every thread that
-runs takes one of its own.
+runs takes one of its own. Large memory belongs to no executable: results and arenas of `LARGE` bytes come from the
+pool for one run and go back.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ import numpy as np
 from jittape.compile.driver import driver
 from jittape.compile.emit import registry
 from jittape.compile.kernel import Kernel
-from jittape.compile.schedule import ALIGNMENT, KernelStep, NumpyStep, Schedule, schedule
+from jittape.compile.schedule import KernelStep, NumpyStep, Schedule, schedule
 from jittape.interpret import run_op
-from jittape.program import Aval, Program
-from jittape.runtime.buffers import Buffer, allocate
+from jittape.program import ALIGNMENT, Aval, Program
+from jittape.runtime.buffers import LARGE, Buffer, address_of, allocate
 
 __all__ = ["CompiledExecutable", "UsedKernel"]
 
@@ -123,6 +124,7 @@ class CompiledExecutable:
                 else:
                     workspace.evaluate(segment, inputs, results)
         finally:
+            workspace.leave()
             self._free.append(workspace)
         return results if self._layout.plain_outputs else self._outputs(inputs, results)
 
@@ -182,21 +184,24 @@ class _Workspace:
         self._program = schedule.program
         self._layout = layout
         self._table = _aligned(max(1, layout.cells) * CELL)
-        self._arena = _aligned(max(1, schedule.arena))
-        self.address = _address(self._table)
+        self.address = address_of(self._table)
         self._cells = self._table.data
-        arena = _address(self._arena)
         cells = self._table.view(np.int64)
-        for i, offset in enumerate(schedule.offsets):
-            cells[layout.temporaries + i] = arena + offset
         for position, i in enumerate(layout.raw):
             cells[layout.scalar_pointers + position] = self.address + CELL * i
         self._offsets = schedule.offsets
+        self._temporaries = cells[layout.temporaries : layout.scalar_pointers]
+        self._arena_aval = Aval((schedule.arena,), np.dtype(np.uint8))
+        self._arena: Buffer | None = None
+        self._arena_address = 0
+        self._keeps_arena = schedule.arena < LARGE
         self._rings = [_Ring(aval) for aval in layout.results]
 
     def fill(self, inputs: list[Input]) -> list[Buffer]:
         """Write addresses and scalars into the slot table; returns the buffers for the results."""
         layout = self._layout
+        if self._arena is None:
+            self._place_temporaries()
         if layout.boxed:
             inputs = list(inputs)
             for i in layout.boxed:
@@ -227,6 +232,18 @@ class _Workspace:
             layout.pack_into(self._cells, 0, *values)
         return results
 
+    def _place_temporaries(self) -> None:
+        """Take an arena; mostly it is the one that the last run gave back."""
+        self._arena = arena = _arena(self._arena_aval)
+        if arena.address != self._arena_address:
+            self._temporaries[:] = np.array(self._offsets, np.int64) + arena.address
+            self._arena_address = arena.address
+
+    def leave(self) -> None:
+        """The run is over."""
+        if not self._keeps_arena:
+            self._arena = None
+
     def evaluate(self, step: NumpyStep, inputs: list[Input], results: list[Buffer]) -> None:
         """Run a NumPy step."""
         arrays = [self._array(s, a, inputs, results) for s, a in zip(step.storages, step.avals, strict=True)]
@@ -246,14 +263,15 @@ class _Workspace:
         if storage < layout.temporaries:
             return results[storage - layout.count].array.reshape(aval.shape)
         offset = self._offsets[storage - layout.temporaries]
-        return self._arena[offset : offset + aval.nbytes].view(aval.dtype).reshape(aval.shape)
+        assert self._arena is not None
+        return self._arena.array[offset : offset + aval.nbytes].view(aval.dtype).reshape(aval.shape)
 
 
 class _Ring(list[Buffer]):
     """The buffers handed out last for one result.
 
-    Memory that the user has seen is never written again; all other memory is, as soon as nobody holds it: a buffer of
-    80 MB fresh from the system costs more in page faults than the arithmetic on it, and a small one still 1.5 µs.
+    Memory that the user has seen is never written again; all other memory is, as soon as nobody holds it: a fresh
+    buffer costs 1.5 µs. Large ones are left to the pool, which all executables share.
     """
 
     __slots__ = ("aval",)
@@ -265,7 +283,8 @@ class _Ring(list[Buffer]):
     def replaced(self) -> Buffer:
         """A fresh buffer, kept in place of those that the user has seen, or of the oldest."""
         buffer = allocate(self.aval)
-        self[:] = [*[b for b in self if not b.exposed][1 - RING :], buffer]
+        if buffer.pooled is None:
+            self[:] = [*[b for b in self if not b.exposed][1 - RING :], buffer]
         return buffer
 
 
@@ -298,25 +317,25 @@ def _calls(steps: list[KernelStep], layout: _Layout, addresses: dict[str, int]) 
     slots = np.array([layout.cell_of[s] for step in steps for s in step.storages], np.int32)
     sizes = np.array([n % 2**64 for step in steps for n in step.sizes] or [0], np.uint64)
     table = [len(steps)]
-    slot, size = _address(slots), _address(sizes)
+    slot, size = address_of(slots), address_of(sizes)
     for step in steps:
         table += [addresses[step.kernel.name], slot, size]
         slot += 4 * len(step.storages)
         size += 8 * len(step.sizes)
     calls = np.array(table, np.int64)
-    return _Calls(_address(calls), (calls, slots, sizes))
+    return _Calls(address_of(calls), (calls, slots, sizes))
 
 
 def _aligned(nbytes: int) -> np.ndarray[Any, Any]:
     """Bytes that begin at a multiple of `ALIGNMENT`."""
     raw = np.zeros(nbytes + ALIGNMENT, np.uint8)
-    start = -_address(raw) % ALIGNMENT
+    start = -address_of(raw) % ALIGNMENT
     return raw[start : start + nbytes]
 
 
-def _address(array: np.ndarray[Any, Any]) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
+def _arena(aval: Aval) -> Buffer:
+    """Room for temporaries, aligned."""
+    return allocate(aval) if aval.nbytes >= LARGE else Buffer(_aligned(max(1, aval.nbytes)))
 
 
 def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
