@@ -1,7 +1,8 @@
 """The driver: one precompiled function that runs a table of kernel calls, with no Python between them.
 
-A table is an int64 array: the number of calls, then for each call the kernel's address, the address of its operands'
-slot numbers (int32) and the address of its sizes (int64).
+A table is an int64 array: the number of calls and the address of the cells of `crew`, then for each call the kernel's
+address, the address of its operands' slot numbers (int32), the address of its sizes (int64), its number of tasks and
+how many threads they are worth.
 """
 
 from __future__ import annotations
@@ -15,13 +16,18 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from jittape.compile.crew import run_tasks
 from jittape.compile.emit import KERNEL_TYPE
 
 __all__ = ["driver"]
 
+_I64 = ir.IntType(64)
+_HEADER, _CALL = 2, 5
+"""Entries of a table before the first call, and of a call."""
+
 
 @cache
-def driver() -> Callable[[int, int], None]:
+def driver(release_gil: bool) -> Callable[[int, int], None]:
     """``run(table address, slots address)``; compiled at the first call."""
 
     @intrinsic
@@ -31,22 +37,29 @@ def driver() -> Callable[[int, int], None]:
     def run(table, slots):  # type: ignore[no-untyped-def]
         run_table(table, slots)  # type: ignore[call-arg]
 
-    compiled: Callable[[int, int], None] = njit("void(intp, intp)", nogil=True)(run)
+    compiled: Callable[[int, int], None] = njit("void(intp, intp)", nogil=release_gil)(run)
     return compiled
 
 
 def _generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-    i64 = ir.IntType(64)
-    table = builder.inttoptr(args[0], i64.as_pointer())
+    table = builder.inttoptr(args[0], _I64.as_pointer())
     slots = builder.inttoptr(args[1], KERNEL_TYPE.args[0])
-    count = builder.load(table)
+    count, cells = (builder.load(builder.gep(table, [ir.Constant(_I64, i)])) for i in range(_HEADER))
+    cells = builder.inttoptr(cells, _I64.as_pointer())
 
-    def entry(call: ir.Value, position: int, kind: ir.Type) -> ir.Value:
-        index = builder.add(builder.mul(call, ir.Constant(i64, 3)), ir.Constant(i64, 1 + position))
-        return builder.inttoptr(builder.load(builder.gep(table, [index])), kind)
-
-    with cgutils.for_range(builder, count, intp=i64) as loop:
-        kernel = entry(loop.index, 0, KERNEL_TYPE.as_pointer())
-        operand_slots, sizes = (entry(loop.index, i, KERNEL_TYPE.args[i]) for i in (1, 2))
-        builder.call(kernel, [slots, operand_slots, sizes])
+    with cgutils.for_range(builder, count, intp=_I64) as loop:
+        first = builder.add(builder.mul(loop.index, ir.Constant(_I64, _CALL)), ir.Constant(_I64, _HEADER))
+        kernel, operand_slots, sizes, tasks, threads = (
+            builder.load(builder.gep(table, [builder.add(first, ir.Constant(_I64, i))])) for i in range(_CALL)
+        )
+        kernel = builder.inttoptr(kernel, KERNEL_TYPE.as_pointer())
+        arguments = [slots]
+        arguments.append(builder.inttoptr(operand_slots, KERNEL_TYPE.args[1]))
+        arguments.append(builder.inttoptr(sizes, KERNEL_TYPE.args[2]))
+        one = builder.icmp_signed("==", tasks, ir.Constant(_I64, 1))
+        with builder.if_else(one, likely=True) as (at_once, divided):
+            with at_once:
+                builder.call(kernel, [*arguments, ir.Constant(_I64, 0)])
+            with divided:
+                run_tasks(builder, cells, tasks, threads, kernel, arguments)
     return context.get_dummy_value()

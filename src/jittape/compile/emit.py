@@ -1,8 +1,8 @@
 """From kernels to machine code: LLVM IR written inside a Numba intrinsic.
 
 One `njit` call compiles all new kernels of a program (0.02 s and the work of LLVM, whatever their number); each is an
-LLVM function of its own, ``void kernel(i8** slots, i32* operand_slots, i64* sizes)``. `registry` keeps what has been
-compiled by the kernels' names, for the life of the process.
+LLVM function of its own, ``void kernel(i8** slots, i32* operand_slots, i64* sizes, i64 task)``. `registry` keeps what
+has been compiled by the kernels' names, for the life of the process.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _definition(kernel: Kernel) -> Define:
 
 
 def compile_functions(definitions: list[tuple[str, Define]]) -> tuple[Any, list[int]]:
-    """Compile functions of three pointers; returns what must be kept alive, and the addresses."""
+    """Compile functions of type `KERNEL_TYPE`; returns what must be kept alive, and the addresses."""
     failures: list[CompileError] = []
 
     @intrinsic
@@ -136,5 +136,6 @@ def _write_functions(builder: ir.IRBuilder, out: ir.Value, definitions: list[tup
 
 _BYTES = ir.IntType(8).as_pointer()
 KERNEL_TYPE = ir.FunctionType(
-    ir.VoidType(), [_BYTES.as_pointer(), ir.IntType(32).as_pointer(), ir.IntType(64).as_pointer()]
+    ir.VoidType(),
+    [_BYTES.as_pointer(), ir.IntType(32).as_pointer(), ir.IntType(64).as_pointer(), ir.IntType(64)],
 )

@@ -26,7 +26,7 @@ def define_gemm(kernel: Gemm, function: ir.Function) -> None:
     """
     ensure_blas()  # type: ignore[no-untyped-call]
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    slots, operand_slots, sizes = function.args
+    slots, operand_slots, sizes = function.args[:3]
     x, y, out = (pointer(builder, slots, operand_slots, i) for i in range(3))
     batch, m, n, k, x_stride, y_stride = (size(builder, sizes, i) for i in range(6))
     one, zero = _constants(builder, kernel)

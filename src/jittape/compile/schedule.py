@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from jittape.compile.canonical import Placed, canonical
 from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, Operand
-from jittape.compile.nest import NestBuilder
+from jittape.compile.nest import NestBuilder, RawAddress, RawLinear, RawLoad, RawNest, RawReduction
 from jittape.compile.partition import Group, Kind, Partition
 from jittape.compile.split import split
 from jittape.program import ALIGNMENT, Aval, Op, Program
 
 __all__ = ["KernelStep", "NumpyStep", "Schedule", "Step", "schedule"]
+
+FLOPS = 32
+"""Multiplications that a matrix product does in a ns, about."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,18 @@ class KernelStep:
         The kernel's symbols for these shapes.
     ops : tuple of Op
         What of the program it computes, in part or whole.
+    tasks : int
+        Into so many calls the step is divided, which may run at the same time.
+    work : int
+        About how long it takes on one thread, in ns.
     """
 
     kernel: Kernel
     storages: tuple[int, ...]
     sizes: tuple[int, ...]
     ops: tuple[Op, ...]
+    tasks: int
+    work: int
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,8 @@ class _Draft:
     operands: tuple[int, ...]
     kernel: Kernel | None
     sizes: tuple[int, ...] = ()
+    tasks: int = 1
+    work: int = 0
 
 
 def schedule(program: Program) -> Schedule:
@@ -180,9 +191,33 @@ class _Scheduler:
         position = self.position[ops[-1].out]
         drafts = []
         for nest in split(builder.nest, self._temporary):
-            placed: Placed = canonical(nest)
-            drafts.append(_Draft(depth, position, ops, placed.slots, placed.kernel, placed.sizes))
+            drafts += self._divided(nest, ops, depth, position)
         return drafts
+
+    def _divided(self, nest: RawNest, ops: tuple[Op, ...], depth: int, position: int) -> list[_Draft]:
+        """The kernel of a nest, and those that combine what its tasks have for themselves."""
+        placed: Placed = canonical(nest)
+        slots = list(placed.slots)
+        combining: list[_Draft] = []
+        for operand, reduction in placed.partials:
+            slots[operand], combination = self._combination(reduction, placed.tasks)
+            combining += self._divided(combination, (reduction.op,), depth, position)
+        kernel, sizes = placed.kernel, placed.sizes
+        return [
+            _Draft(depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work),
+            *combining,
+        ]
+
+    def _combination(self, r: RawReduction, tasks: int) -> tuple[int, RawNest]:
+        """A slot for the results of all tasks, and the nest that combines them."""
+        aval = self.avals[r.address.slot]
+        partial = self._temporary(Aval((tasks, *aval.shape), r.dtype))
+        places = ((1, 1, True),) if aval.size > 1 else ()
+        load = RawLoad(RawAddress(partial, RawLinear(((0, aval.size, False), *places), 0)), None, r.dtype)
+        nest = RawNest((tasks, aval.size) if places else (tasks,), [load])
+        address = RawAddress(r.address.slot, RawLinear(places, 0))
+        nest.reductions.append(r._replace(address=address, value=0, axes=(0,)))
+        return partial, nest
 
     def _temporary(self, aval: Aval) -> int:
         slot = self.next_slot
@@ -200,7 +235,8 @@ class _Scheduler:
         kernel = Gemm(tuple([Operand(name, out.dtype) for name in names]), out.dtype, (tx, ty))
         sizes = (batch, m, n, k, m * k, k * n)
         depth, position = self.partition.depth[op.out], self.position[op.out]
-        return _Draft(depth, position, (op,), (x, y, op.out), kernel, sizes)
+        work = batch * m * n * k // FLOPS
+        return _Draft(depth, position, (op,), (x, y, op.out), kernel, sizes, 1, work)
 
     # ---- memory --------------------------------------------------------------------------------------------------
 
@@ -232,7 +268,7 @@ class _Scheduler:
 
     def _step(self, draft: _Draft, storages: list[int]) -> Step:
         if draft.kernel is not None:
-            return KernelStep(draft.kernel, tuple(storages), draft.sizes, draft.ops)
+            return KernelStep(draft.kernel, tuple(storages), draft.sizes, draft.ops, draft.tasks, draft.work)
         avals = [self.avals[s] for s in draft.operands]
         return NumpyStep(draft.ops[0], tuple(storages[:-1]), tuple(avals[:-1]), storages[-1], avals[-1])
 

@@ -20,9 +20,11 @@ from jittape.compile.driver import driver
 from jittape.compile.emit import registry
 from jittape.compile.kernel import Kernel
 from jittape.compile.schedule import KernelStep, NumpyStep, Schedule, schedule
+from jittape.compile.tasks import HEAVY
 from jittape.interpret import run_op
 from jittape.program import ALIGNMENT, Aval, Program
 from jittape.runtime.buffers import LARGE, Buffer, address_of, allocate
+from jittape.runtime.threads import cells_address
 
 __all__ = ["CompiledExecutable", "UsedKernel"]
 
@@ -30,6 +32,8 @@ Input = Buffer | bool | int | float | complex
 
 CELL = 8
 """Bytes of an entry of the slot table."""
+SHARE = HEAVY // 2
+"""Another thread is worth its while for so many ns of work."""
 RING = 3
 """So many buffers handed out earlier are remembered for a result; a training loop needs two, old value and new."""
 
@@ -85,7 +89,7 @@ class CompiledExecutable:
         self.kernels = tuple([UsedKernel(k, k.name not in fresh) for k in kernels.values()])
         self._layout = _Layout(program, scalar_inputs, self.schedule)
         self._segments = _segments(self.schedule, self._layout, dict(zip(kernels, addresses, strict=True)))
-        self._drive = driver()
+        self._drive, self._drive_long = driver(False), driver(True)
         self._free: list[_Workspace] = []
 
     @property
@@ -120,7 +124,8 @@ class CompiledExecutable:
             results = workspace.fill(inputs)
             for segment in self._segments:
                 if isinstance(segment, _Calls):
-                    self._drive(segment.address, workspace.address)
+                    drive = self._drive_long if segment.long else self._drive
+                    drive(segment.address, workspace.address)
                 else:
                     workspace.evaluate(segment, inputs, results)
         finally:
@@ -290,9 +295,10 @@ class _Ring(list[Buffer]):
 
 @dataclass(frozen=True)
 class _Calls:
-    """Kernel calls in a row: the driver's table and what it points to."""
+    """Kernel calls in a row: the driver's table and what it points to; `long` if the GIL is released meanwhile."""
 
     address: int
+    long: bool
     memory: tuple[np.ndarray[Any, Any], ...]
 
 
@@ -316,14 +322,15 @@ def _segments(schedule: Schedule, layout: _Layout, addresses: dict[str, int]) ->
 def _calls(steps: list[KernelStep], layout: _Layout, addresses: dict[str, int]) -> _Calls:
     slots = np.array([layout.cell_of[s] for step in steps for s in step.storages], np.int32)
     sizes = np.array([n % 2**64 for step in steps for n in step.sizes] or [0], np.uint64)
-    table = [len(steps)]
+    threads = [min(step.tasks, max(1, step.work // SHARE)) for step in steps]
+    table = [len(steps), cells_address(max(threads))]
     slot, size = address_of(slots), address_of(sizes)
-    for step in steps:
-        table += [addresses[step.kernel.name], slot, size]
+    for step, worth in zip(steps, threads, strict=True):
+        table += [addresses[step.kernel.name], slot, size, step.tasks, worth]
         slot += 4 * len(step.storages)
         size += 8 * len(step.sizes)
     calls = np.array(table, np.int64)
-    return _Calls(address_of(calls), (calls, slots, sizes))
+    return _Calls(address_of(calls), sum(s.work for s in steps) >= HEAVY, (calls, slots, sizes))
 
 
 def _aligned(nbytes: int) -> np.ndarray[Any, Any]:

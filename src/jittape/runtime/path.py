@@ -73,7 +73,9 @@ class PathExecutable:
     def _interpret(self, values: list[Any]) -> list[Buffer]:
         counters.interpreted_runs += 1
         arrays = [value.array if isinstance(value, Buffer) else value for value in values]
-        held = {id(array): value for array, value in zip(arrays, values, strict=True) if isinstance(value, Buffer)}
+        held = {
+            id(array): value for array, value in zip(arrays, values, strict=True) if isinstance(value, Buffer)
+        }
         outputs: list[Buffer] = []
         for array in interpret(self.program, arrays):
             buffer = held.get(id(array))
