@@ -237,3 +237,147 @@ def test_large_temporaries_and_results_do_not_fault_pages():
     for _ in range(3):
         executable.run([given])
     assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults < 1000  # one array is 4,394 pages
+
+
+# ---- in place ------------------------------------------------------------------------------------------------------
+
+
+def momentum(n=LARGE, watch=None):
+    """Steps on a large Variable and its momentum; `watch` looks at them on the way. Gives all values, and NumPy's."""
+    target = np.linspace(-1, 1, n)
+    x, w, m = jt.constant(target), jt.Variable(np.zeros(n)), jt.Variable(np.zeros(n), trainable=False)
+    weight, moment = np.zeros(n), np.zeros(n)
+    places, seen = [], []
+    for i in range(8):
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_sum(jt.square(w - x))
+        m.assign(0.9 * m + 0.1 * tape.gradient(loss, w))
+        w.assign_sub(0.2 * m)
+        float(loss)
+        moment = 0.9 * moment + 0.1 * (2 * (weight - target))
+        weight = weight - 0.2 * moment
+        places.append((w._buffer.address, m._buffer.address))
+        if watch is not None:
+            seen.append((watch(w, m), weight, moment, i))
+        np.testing.assert_allclose(w._buffer.array, weight, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(m._buffer.array, moment, rtol=1e-9, atol=1e-12)
+    return places, seen
+
+
+def test_a_large_variable_that_nobody_else_sees_is_updated_in_place():
+    places, _ = momentum()
+    assert len(set(places[3:])) == 1
+
+
+def test_a_small_variable_takes_turns():
+    places, _ = momentum(100)
+    assert len(set(places[3:])) == 2
+
+
+def test_views_of_a_variable_keep_what_they_showed():
+    _, seen = momentum(watch=lambda w, m: (w.numpy(), m.numpy()))
+    for (w, m), weight, moment, _ in seen:
+        np.testing.assert_allclose(w, weight, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(m, moment, rtol=1e-9, atol=1e-12)
+
+
+def test_tensors_read_from_a_variable_keep_their_value():
+    def read(w, m):
+        value = w.value()
+        float(value[0])
+        return value, m + 0.0
+
+    _, seen = momentum(watch=read)
+    for (w, m), weight, moment, _ in seen:
+        np.testing.assert_allclose(w.numpy(), weight, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(m.numpy(), moment, rtol=1e-9, atol=1e-12)
+
+
+def test_a_persistent_tape_asks_again_after_the_assignment():
+    w = jt.Variable(np.full(LARGE, 2.0))
+    for value in (2.0, 1.0, 0.5, 0.25):
+        with jt.GradientTape(persistent=True) as tape:
+            y = jt.square(w) * w
+        w.assign(0.5 * w)
+        assert w._computed().array[7] == value / 2
+        assert tape.gradient(y, w).numpy()[7] == 3 * value**2
+
+
+def test_two_variables_swap():
+    a, b = jt.Variable(np.full(LARGE, 1.0)), jt.Variable(np.full(LARGE, 2.0))
+    for i in range(6):
+        before = a + 0.0
+        a.assign(b + 0.0)
+        b.assign(before)
+        values = a.numpy()[3], b.numpy()[3]
+        assert values == ((2.0, 1.0) if i % 2 == 0 else (1.0, 2.0))
+
+
+def test_an_update_that_reads_other_elements_is_not_in_place():
+    w = jt.Variable(np.arange(float(LARGE)))
+    expected = np.arange(float(LARGE))
+    for _ in range(5):
+        w.assign(w[::-1] + 1.0)
+        expected = expected[::-1] + 1.0
+        jt.constant(1.0).numpy()
+        with jt.GradientTape():
+            pass
+    np.testing.assert_array_equal(w.numpy(), expected)
+
+
+def test_the_same_path_with_another_variable_assigned():
+    a, b = jt.Variable(np.full(LARGE, 1.0)), jt.Variable(np.zeros(LARGE))
+    for i in range(6):
+        target = a if i % 2 else b
+        target.assign(a + 1.0)
+        with jt.GradientTape():
+            pass
+    assert (a.numpy()[0], b.numpy()[0]) == (4.0, 4.0)
+
+
+def test_a_read_only_array_that_a_variable_was_made_from_stays():
+    source = np.full(LARGE, 1.0)
+    frozen = source.view()
+    frozen.flags.writeable = False
+    w = jt.Variable(frozen)
+    for _ in range(5):
+        w.assign_add(np.float64(1.0))
+        with jt.GradientTape():
+            pass
+    assert source[0] == 1.0
+    assert w.numpy()[0] == 6.0
+
+
+def test_memory_that_is_read_later_is_not_written():
+    def f(w):
+        return multiply(w, 2.0), matmul_op.bind(w, exp(matmul_op.bind(w, w)))
+
+    w = np.random.default_rng(0).normal(size=(100, 100)) / 50
+    (doubled, product) = CompiledExecutable(program_of(f, w), frozenset(), ((0, 0),)).run([Buffer(w.copy())])
+    np.testing.assert_array_equal(doubled.array, 2 * w)
+    np.testing.assert_allclose(product.array, w @ np.exp(w @ w))
+
+
+def test_what_the_listing_says():
+    def update(w, g):
+        return add(w, multiply(g, -0.1)), sum_op.bind(w, axes=(0,))
+
+    program = program_of(update, np.ones(5), np.ones(5))
+    (step,) = CompiledExecutable(program, frozenset(), ((0, 0),)).steps
+    assert step.kernel.listing.count("load r0[i0]") == 1
+    assert [o.name for o in step.kernel.operands] == ["a0", "r0", "r1"]
+
+
+@pytest.mark.parametrize("held", [0, 1])
+def test_a_donated_input_stays_if_somebody_holds_it(held):
+    program = program_of(lambda w: add(w, 1.0), np.ones(LARGE))
+    executable = CompiledExecutable(program, frozenset(), ((0, 0),))
+    inputs = [allocate(Aval((LARGE,), FLOAT))]
+    inputs[0].array[:] = 1.0
+    keep = inputs[0] if held else None
+    address = inputs[0].address
+    (found,) = executable.run(inputs)
+    assert (found.address == address) is (keep is None)
+    np.testing.assert_array_equal(found.array, 2.0)
+    if keep is not None:
+        np.testing.assert_array_equal(keep.array, 1.0)

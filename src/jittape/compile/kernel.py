@@ -19,7 +19,7 @@ loop 0. A result that all tasks add to has a place for each of them, ``p0`` elem
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -208,6 +208,43 @@ class LoopKernel(Kernel):
     @cached_property
     def text(self) -> str:
         return text_of(self)
+
+    def in_place(self, read: int, written: int) -> LoopKernel | None:
+        """The kernel with operand `read` in the memory of operand `written`; None where that would change what it does.
+
+        It changes nothing where every element that is read is the one that the same iteration writes later.
+        """
+        stores = [s for s in self.stores if s.address.operand == written]
+        places = [r.address.operand for r in self.reductions]
+        if len(stores) != 1 or written in places or read in places:
+            return None
+        (store,) = stores
+        for instruction, level in zip(self.instructions, self.levels, strict=True):
+            if not isinstance(instruction, Load) or instruction.address.operand not in (read, written):
+                continue
+            same = instruction.address._replace(operand=written) == store.address and level == store.level
+            if instruction.address.operand == written or not same or instruction.mask is not None:
+                return None
+
+        def moved(address: Address) -> Address:
+            operand = written if address.operand == read else address.operand
+            return address._replace(operand=operand - (operand > read))
+
+        counts = {"a": 0, "r": 0}
+        operands = []
+        for kind, dtype in [(o.name[0], o.dtype) for i, o in enumerate(self.operands) if i != read]:
+            operands.append(Operand(f"{kind}{counts[kind]}", dtype))
+            counts[kind] += 1
+        instructions = [
+            i._replace(address=moved(i.address)) if isinstance(i, Load) else i for i in self.instructions
+        ]
+        return replace(
+            self,
+            operands=tuple(operands),
+            instructions=tuple(instructions),
+            stores=tuple([s._replace(address=moved(s.address)) for s in self.stores]),
+            reductions=tuple([r._replace(address=moved(r.address)) for r in self.reductions]),
+        )
 
 
 @dataclass(frozen=True)

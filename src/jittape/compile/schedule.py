@@ -7,11 +7,11 @@ which they live.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jittape.compile.canonical import Placed, canonical
 from jittape.compile.indexing import space_of
-from jittape.compile.kernel import Gemm, Kernel, Operand
+from jittape.compile.kernel import Gemm, Kernel, LoopKernel, Operand
 from jittape.compile.nest import NestBuilder, RawAddress, RawLinear, RawLoad, RawNest, RawReduction
 from jittape.compile.partition import Group, Kind, Partition
 from jittape.compile.split import split
@@ -90,6 +90,9 @@ class Schedule:
         Where in the arena each temporary begins.
     arena : int
         The size of the arena in bytes.
+    in_place : tuple of (int, int, bool)
+        Inputs (by position) whose memory a result may have, the result (by position among `results`), and whether a
+        kernel reads the input in the result's memory.
     """
 
     program: Program
@@ -98,6 +101,7 @@ class Schedule:
     results: tuple[Aval, ...]
     offsets: tuple[int, ...]
     arena: int
+    in_place: tuple[tuple[int, int, bool], ...]
 
 
 @dataclass
@@ -114,9 +118,12 @@ class _Draft:
     work: int = 0
 
 
-def schedule(program: Program) -> Schedule:
-    """Decide what runs, in which order, on which memory."""
-    return _Scheduler(program).result()
+def schedule(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> Schedule:
+    """Decide what runs, in which order, on which memory.
+
+    `donated` are inputs and outputs (positions): the output may have the input's memory if that is of use.
+    """
+    return _Scheduler(program).result(donated)
 
 
 class _Scheduler:
@@ -127,11 +134,12 @@ class _Scheduler:
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
 
-    def result(self) -> Schedule:
+    def result(self, donated: tuple[tuple[int, int], ...]) -> Schedule:
         holder, copies = self._holders()
         drafts = self._drafts(copies)
         drafts.sort(key=lambda d: (d.depth, d.position))
-        return self._placed(drafts, holder)
+        in_place = self._in_place(drafts, holder, donated)
+        return self._placed(drafts, holder, in_place)
 
     # ---- whose memory a slot stands in --------------------------------------------------------------------------
 
@@ -240,7 +248,47 @@ class _Scheduler:
 
     # ---- memory --------------------------------------------------------------------------------------------------
 
-    def _placed(self, drafts: list[_Draft], holder: dict[int, int]) -> Schedule:
+    def _in_place(
+        self, drafts: list[_Draft], holder: dict[int, int], donated: tuple[tuple[int, int], ...]
+    ) -> dict[int, tuple[int, bool]]:
+        """For inputs whose memory a result gets: the slot of the result, and whether its kernel reads the input.
+
+        That kernel must be the last that reads it. A NumPy step may fail, and then inputs must be what they were.
+        """
+        found: dict[int, tuple[int, bool]] = {}
+        if any(d.kernel is None for d in drafts):
+            return found
+        program = self.program
+        for position, output in donated:
+            x, owner = program.inputs[position], holder.get(program.outputs[output], program.outputs[output])
+            taken = {slot for slot, _ in found.values()}
+            if owner in program.inputs or owner in taken or x in program.outputs:
+                continue
+            if self.avals[x] != self.avals[owner]:
+                continue
+            owners = [[holder.get(s, s) for s in d.operands] for d in drafts]
+            writer = next(i for i, slots in enumerate(owners) if owner in slots)
+            if any(x in slots for slots in owners[writer + 1 :]):
+                continue
+            draft = drafts[writer]
+            if x in owners[writer]:
+                read = owners[writer].index(x)
+                kernel = draft.kernel
+                kernel = (
+                    kernel.in_place(read, owners[writer].index(owner))
+                    if isinstance(kernel, LoopKernel)
+                    else None
+                )
+                if kernel is None:
+                    continue
+                operands = draft.operands[:read] + draft.operands[read + 1 :]
+                drafts[writer] = replace(draft, kernel=kernel, operands=operands)
+            found[x] = owner, x in owners[writer]
+        return found
+
+    def _placed(
+        self, drafts: list[_Draft], holder: dict[int, int], in_place: dict[int, tuple[int, bool]]
+    ) -> Schedule:
         program = self.program
         storage = {slot: i for i, slot in enumerate(program.inputs)}
         results: list[Aval] = []
@@ -264,7 +312,10 @@ class _Scheduler:
                     arena.give_back(owner)
         steps = tuple([self._step(d, [storage[holder.get(s, s)] for s in d.operands]) for d in drafts])
         outputs = tuple([storage[holder.get(s, s)] for s in program.outputs])
-        return Schedule(program, steps, outputs, tuple(results), tuple(offsets), arena.size)
+        places = [
+            (storage[x], storage[owner] - len(program.inputs), read) for x, (owner, read) in in_place.items()
+        ]
+        return Schedule(program, steps, outputs, tuple(results), tuple(offsets), arena.size, tuple(places))
 
     def _step(self, draft: _Draft, storages: list[int]) -> Step:
         if draft.kernel is not None:

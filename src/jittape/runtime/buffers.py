@@ -142,6 +142,16 @@ class Buffer:
         if self.pooled is not None and _references(self.pooled) == _OURS:
             pool.give_back(self.pooled)
 
+    def is_private(self) -> bool:
+        """Whether nobody sees the memory but through this object, and it may be written."""
+        if self.exposed:
+            return False
+        if self.pooled is not None:
+            return _references(self.pooled) == _OURS
+        return (
+            self.array.base is None and self.array.flags.writeable and getrefcount(self.array) == _OURS[1] - 1
+        )
+
     def view(self) -> np.ndarray[Any, Any]:
         """A read-only view for the user; from now on the memory is never written while anybody refers to it."""
         self.exposed = True

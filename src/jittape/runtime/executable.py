@@ -78,11 +78,15 @@ class CompiledExecutable:
         Simplified, without dead code.
     scalar_inputs : frozenset of int
         Input slots of shape () that `run` gets as Python scalars.
+    donated : tuple of (int, int)
+        Inputs and outputs by position: the output may be computed in the input's memory if nobody else refers to that.
     """
 
-    def __init__(self, program: Program, scalar_inputs: frozenset[int]) -> None:
+    def __init__(
+        self, program: Program, scalar_inputs: frozenset[int], donated: tuple[tuple[int, int], ...] = ()
+    ) -> None:
         self.program = program
-        self.schedule: Schedule = schedule(program)
+        self.schedule: Schedule = schedule(program, donated)
         self.scalar_inputs = scalar_inputs
         kernels = {s.kernel.name: s.kernel for s in self.schedule.steps if isinstance(s, KernelStep)}
         addresses, fresh = registry.addresses(kernels.values())
@@ -102,7 +106,7 @@ class CompiledExecutable:
         """The listings of all kernels."""
         return "\n\n".join(kernel.listing for kernel in self.kernels)
 
-    def run(self, inputs: list[Input]) -> list[Buffer]:
+    def run(self, inputs: list[Input], held: int = 0) -> list[Buffer]:
         """Compute the outputs.
 
         Parameters
@@ -110,6 +114,9 @@ class CompiledExecutable:
         inputs : list
             One for each input of the program: a Python scalar for the slots in `scalar_inputs`, else a buffer of the
             declared shape and dtype.
+        held : int
+            So many references to a donated input, besides that in `inputs`, are given up after the run. With more, its
+            memory stays as it is.
 
         Returns
         -------
@@ -121,7 +128,7 @@ class CompiledExecutable:
         except IndexError:
             workspace = _Workspace(self.schedule, self._layout)
         try:
-            results = workspace.fill(inputs)
+            results = workspace.fill(inputs, held)
             for segment in self._segments:
                 if isinstance(segment, _Calls):
                     drive = self._drive_long if segment.long else self._drive
@@ -201,8 +208,9 @@ class _Workspace:
         self._arena_address = 0
         self._keeps_arena = schedule.arena < LARGE
         self._rings = [_Ring(aval) for aval in layout.results]
+        self._in_place = {result: (i, read) for i, result, read in schedule.in_place}
 
-    def fill(self, inputs: list[Input]) -> list[Buffer]:
+    def fill(self, inputs: list[Input], held: int) -> list[Buffer]:
         """Write addresses and scalars into the slot table; returns the buffers for the results."""
         layout = self._layout
         if self._arena is None:
@@ -225,7 +233,10 @@ class _Workspace:
                 if getrefcount(buffer) == 3 and not buffer.exposed and getrefcount(buffer.array) == 2:
                     break
             else:
-                buffer = ring.replaced()
+                if self._in_place and len(results) in self._in_place:
+                    buffer = _donated(inputs, *self._in_place[len(results)], held)
+                else:
+                    buffer = ring.replaced()
             results.append(buffer)
             values.append(buffer.address)
         try:
@@ -270,6 +281,22 @@ class _Workspace:
         offset = self._offsets[storage - layout.temporaries]
         assert self._arena is not None
         return self._arena.array[offset : offset + aval.nbytes].view(aval.dtype).reshape(aval.shape)
+
+
+def _donated(inputs: list[Input], position: int, read: bool, held: int) -> Buffer:
+    """The buffer of an input if nobody needs its value any more, else a new one, with that value if it is `read`."""
+    buffer = inputs[position]
+    assert isinstance(buffer, Buffer)
+    if getrefcount(buffer) == _REFERENCES + held and buffer.is_private():
+        return buffer
+    fresh = allocate(Aval(buffer.array.shape, buffer.array.dtype))
+    if read:
+        np.copyto(fresh.array, buffer.array)
+    return fresh
+
+
+(_REFERENCES,) = [getrefcount(entry) for entry in [object()]]
+"""What `getrefcount` says of something in a list and a local variable."""
 
 
 class _Ring(list[Buffer]):
