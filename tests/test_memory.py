@@ -381,3 +381,20 @@ def test_a_donated_input_stays_if_somebody_holds_it(held):
     np.testing.assert_array_equal(found.array, 2.0)
     if keep is not None:
         np.testing.assert_array_equal(keep.array, 1.0)
+
+
+def test_memory_comes_back_when_the_last_view_goes():
+    buffer = allocate(Aval((LARGE,), FLOAT))
+    address, view = buffer.address, buffer.view()[3:]
+    del buffer
+    assert pool.stats().waiting == 0
+    del view
+    assert allocate(Aval((LARGE,), FLOAT)).address == address
+
+
+def test_memory_beyond_the_limit_goes_to_the_system():
+    jt.config.max_pool_bytes = LARGE
+    view = allocate(Aval((LARGE,), FLOAT)).view()
+    del view
+    allocate(Aval((LARGE,), FLOAT))
+    assert pool.stats().waiting == 0

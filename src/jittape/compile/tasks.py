@@ -39,7 +39,7 @@ _BOOL = np.dtype(np.bool_)
 class Tasks(NamedTuple):
     """So many tasks, each of `extent` iterations of the outermost loop but for the last."""
 
-    count: int
+    number: int
     extent: int
 
 

@@ -27,11 +27,33 @@ LARGE = 1 << 16
 
 
 class Memory(NamedTuple):
-    """A piece of memory: the bytes, the array that an aligned part of them was last used as, and its address."""
+    """A piece of memory, seen as bytes, the array that an aligned part of them was last used as, and its address."""
 
+    block: _Block
     raw: np.ndarray[Any, Any]
     array: np.ndarray[Any, Any]
     address: int
+
+
+class _Block:
+    """What all views of a piece of memory refer to in the end; when the last has gone, the memory goes to the pool."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, owner: np.ndarray[Any, Any]) -> None:
+        self.owner: np.ndarray[Any, Any] | None = owner
+        self.__array_interface__ = owner.__array_interface__
+
+    def __del__(self) -> None:
+        if self.owner is not None:
+            pool.give_back(_placed(_Block(self.owner), _BYTE))
+
+    def retire(self) -> None:
+        """Let the memory go to the system when the last view has gone."""
+        self.owner = None
+
+
+_BYTE = Aval((1,), np.dtype(np.uint8))
 
 
 class PoolStats(NamedTuple):
@@ -65,10 +87,9 @@ class Pool:
             if memory is None:
                 self._fresh += 1
         if memory is None:
-            raw = np.empty(kind + ALIGNMENT, np.uint8)
-            return _placed(raw, aval)
+            return _placed(_Block(np.empty(kind + ALIGNMENT, np.uint8)), aval)
         if memory.array.shape != aval.shape or memory.array.dtype != aval.dtype:
-            return _placed(memory.raw, aval)
+            return _placed(memory.block, aval)
         return memory
 
     def _found(self, kind: int, aval: Aval) -> Memory | None:
@@ -87,6 +108,7 @@ class Pool:
         kind = len(memory.raw) - ALIGNMENT
         limit = config._max_pool_bytes
         if kind > limit or not self._lock.acquire(blocking=False):
+            memory.block.retire()
             return
         try:
             waiting = self._waiting.pop(kind, [])
@@ -95,7 +117,7 @@ class Pool:
             self._bytes += kind
             while self._bytes > limit:
                 oldest = next(iter(self._waiting))
-                self._waiting[oldest].pop(0)
+                self._waiting[oldest].pop(0).block.retire()
                 self._bytes -= oldest
                 if not self._waiting[oldest]:
                     del self._waiting[oldest]
@@ -107,7 +129,9 @@ class Pool:
         with self._lock:
             waiting, self._waiting = self._waiting, {}
             self._bytes = 0
-        waiting.clear()
+        for memories in waiting.values():
+            for memory in memories:
+                memory.block.retire()
 
     def stats(self) -> PoolStats:
         """Counts since the process began."""
@@ -181,11 +205,12 @@ def address_of(array: np.ndarray[Any, Any]) -> int:
     return address
 
 
-def _placed(raw: np.ndarray[Any, Any], aval: Aval) -> Memory:
-    """An array in `raw`, whose last `ALIGNMENT` bytes are room for its beginning."""
+def _placed(block: _Block, aval: Aval) -> Memory:
+    """An array in `block`, whose last `ALIGNMENT` bytes are room for its beginning."""
+    raw = np.asarray(block)
     start = -address_of(raw) % ALIGNMENT
     array = raw[start : start + aval.nbytes].view(aval.dtype).reshape(aval.shape)
-    return Memory(raw, array, address_of(raw) + start)
+    return Memory(block, raw, array, address_of(raw) + start)
 
 
 def _size_class(nbytes: int) -> int:
@@ -202,7 +227,7 @@ class _Model:
     """As a `Buffer` refers to memory, and nobody else."""
 
     def __init__(self) -> None:
-        self.pooled = _placed(np.empty(2 * ALIGNMENT, np.uint8), Aval((8,), np.dtype(np.uint8)))
+        self.pooled = _placed(_Block(np.empty(2 * ALIGNMENT, np.uint8)), _BYTE)
         self.array = self.pooled.array
 
 

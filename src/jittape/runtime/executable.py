@@ -224,7 +224,7 @@ class _Workspace:
             values = [x if raw else x.address for x, raw in zip(inputs, layout.is_raw, strict=True)]  # type: ignore[union-attr]
         else:
             values = [x.address for x in inputs]  # type: ignore[union-attr]
-        results = []
+        results: list[Buffer] = []
         for ring in self._rings:
             for buffer in ring:
                 # Unheld and unseen. Three references are ours: the ring's, the loop variable's and the argument's. What
