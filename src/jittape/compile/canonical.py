@@ -38,7 +38,7 @@ __all__ = ["Placed", "canonical"]
 class Placed(NamedTuple):
     """A kernel with the slots that are its operands and the integers that are its symbols.
 
-    `partials` are the reductions whose results tasks have for themselves, with the operand, if there are several tasks.
+    `partials` are the reductions, each with its operand, of whose results every task has one if there are several.
     """
 
     kernel: LoopKernel
@@ -139,7 +139,7 @@ class _Canonicalizer:
         if self.depth:
             count, self.sizes[-1] = divided(kernel, self.nest.extents, work)
         raw = zip(reductions, self.nest.reductions, strict=True)
-        partials = tuple([(r.address.operand, n) for r, n in raw if r.partial]) if count > 1 else ()
+        partials = tuple([(r.address.operand, n) for r, n in raw if r.partial])
         return Placed(kernel, tuple(self.slots), tuple(self.sizes), count, work, partials)
 
     def _symbol(self, kind: str, size: int) -> str:

@@ -93,6 +93,9 @@ class Schedule:
     in_place : tuple of (int, int, bool)
         Inputs (by position) whose memory a result may have, the result (by position among `results`), and whether a
         kernel reads the input in the result's memory.
+    spare : tuple of Kernel
+        What the same program needs besides at sizes where its loops are divided; compiled at once, so that another
+        size compiles nothing.
     """
 
     program: Program
@@ -102,6 +105,7 @@ class Schedule:
     offsets: tuple[int, ...]
     arena: int
     in_place: tuple[tuple[int, int, bool], ...]
+    spare: tuple[Kernel, ...]
 
 
 @dataclass
@@ -133,6 +137,7 @@ class _Scheduler:
         self.position = {op.out: i for i, op in enumerate(program.ops)}
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
+        self.spare: dict[str, Kernel] = {}
 
     def result(self, donated: tuple[tuple[int, int], ...]) -> Schedule:
         holder, copies = self._holders()
@@ -208,8 +213,13 @@ class _Scheduler:
         slots = list(placed.slots)
         combining: list[_Draft] = []
         for operand, reduction in placed.partials:
-            slots[operand], combination = self._combination(reduction, placed.tasks)
-            combining += self._divided(combination, (reduction.op,), depth, position)
+            slot, combination = self._combination(reduction, placed.tasks)
+            if placed.tasks > 1:
+                slots[operand] = slot
+                combining += self._divided(combination, (reduction.op,), depth, position)
+            else:
+                kernel = canonical(combination).kernel
+                self.spare[kernel.name] = kernel
         kernel, sizes = placed.kernel, placed.sizes
         return [
             _Draft(depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work),
@@ -315,7 +325,10 @@ class _Scheduler:
         places = [
             (storage[x], storage[owner] - len(program.inputs), read) for x, (owner, read) in in_place.items()
         ]
-        return Schedule(program, steps, outputs, tuple(results), tuple(offsets), arena.size, tuple(places))
+        spare = tuple(self.spare.values())
+        return Schedule(
+            program, steps, outputs, tuple(results), tuple(offsets), arena.size, tuple(places), spare
+        )
 
     def _step(self, draft: _Draft, storages: list[int]) -> Step:
         if draft.kernel is not None:

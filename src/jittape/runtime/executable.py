@@ -89,10 +89,11 @@ class CompiledExecutable:
         self.schedule: Schedule = schedule(program, donated)
         self.scalar_inputs = scalar_inputs
         kernels = {s.kernel.name: s.kernel for s in self.schedule.steps if isinstance(s, KernelStep)}
-        addresses, fresh = registry.addresses(kernels.values())
+        addresses, fresh = registry.addresses([*kernels.values(), *self.schedule.spare])
         self.kernels = tuple([UsedKernel(k, k.name not in fresh) for k in kernels.values()])
         self._layout = _Layout(program, scalar_inputs, self.schedule)
-        self._segments = _segments(self.schedule, self._layout, dict(zip(kernels, addresses, strict=True)))
+        known = dict(zip(kernels, addresses, strict=False))
+        self._segments = _segments(self.schedule, self._layout, known)
         self._drive, self._drive_long = driver(False), driver(True)
         self._free: list[_Workspace] = []
 
