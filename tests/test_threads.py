@@ -120,6 +120,15 @@ def test_large_loops_are_divided_and_small_ones_are_not():
     assert "for i0 in n0 by t0:" in large.steps[0].kernel.listing
 
 
+def test_the_page_of_explain_says_which_loops_are_divided():
+    x = jt.constant(np.linspace(0, 1, 500_000))
+    for _ in range(2):
+        jt.exp(jt.sin(x)).numpy()
+    (step,) = jt.explain().steps
+    assert step.tasks > 1
+    assert f": 1 loop in {step.tasks} tasks" in str(step)
+
+
 def test_one_thread_opens_no_region():
     compiled = executable_of(exp, np.ones(1_000_000))
     run_with(2, compiled, [Buffer(np.ones(1_000_000))])

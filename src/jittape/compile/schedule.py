@@ -66,6 +66,11 @@ class NumpyStep:
         return (self.op,)
 
     @property
+    def tasks(self) -> int:
+        """It is not divided."""
+        return 1
+
+    @property
     def kernel(self) -> None:
         """There is none."""
         return None

@@ -38,6 +38,8 @@ class StepExplanation:
         Arithmetic operations on elements.
     listing : str
         The kernel's loops; empty for a NumPy step.
+    tasks : int
+        Into so many parts that threads may share the outermost loop is divided.
     """
 
     title: str
@@ -48,11 +50,13 @@ class StepExplanation:
     bytes_written: int
     operations: int
     listing: str
+    tasks: int
 
     def __str__(self) -> str:
         state = "" if self.found is None else ", found" if self.found else ", compiled for this program"
+        tasks = f" in {self.tasks} tasks" if self.tasks > 1 else ""
         head = (
-            f"{self.title}: {_plural(self.loops, 'loop')}{state}; reads {_size(self.bytes_read)}, "
+            f"{self.title}: {_plural(self.loops, 'loop')}{tasks}{state}; reads {_size(self.bytes_read)}, "
             f"writes {_size(self.bytes_written)}, {self.operations:,} operations"
         )
         lines = [head, *(f"  {line}" for line in _by_line(self.ops))]
@@ -143,7 +147,9 @@ def _explained(executable: PathExecutable) -> Explanation:
         read, written = _traffic(program, step.ops)
         steps.append(
             StepExplanation(
-                title=f"NumPy step {step.ops[0].primitive.name}" if kernel is None else f"kernel {kernel.name}",
+                title=f"NumPy step {step.ops[0].primitive.name}"
+                if kernel is None
+                else f"kernel {kernel.name}",
                 found=None if kernel is None else found[kernel.name],
                 loops=0 if kernel is None else kernel.loops,
                 ops=step.ops,
@@ -151,6 +157,7 @@ def _explained(executable: PathExecutable) -> Explanation:
                 bytes_written=written,
                 operations=sum(_operations(program, op) for op in step.ops),
                 listing="" if kernel is None else kernel.listing,
+                tasks=step.tasks,
             )
         )
     return Explanation(True, executable.visits, program, tuple(steps))
@@ -160,7 +167,9 @@ def _traffic(program: Program, ops: Sequence[Op]) -> tuple[int, int]:
     """Bytes of the arrays that come into a group of ops, and of those that leave it."""
     inside = {op.out for op in ops}
     incoming = {slot for op in ops for slot in op.args} - inside
-    outside_uses = {slot for op in program.ops if op.out not in inside for slot in op.args} | set(program.outputs)
+    outside_uses = {slot for op in program.ops if op.out not in inside for slot in op.args} | set(
+        program.outputs
+    )
     return _nbytes(program, incoming), _nbytes(program, inside & outside_uses)
 
 
