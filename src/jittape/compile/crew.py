@@ -52,8 +52,9 @@ OPEN, ONE_INSIDE = 1, 2
 """`STATE` is the sum: whether tasks can be taken, and the helpers that are looking or at work."""
 AWAKE, ASLEEP, GONE = range(3)
 SPINS = 1000
-"""A helper looks so many times, for about 20 µs, before it sleeps; waking one takes 5 µs and more."""
+"""A helper looks so many times before it sleeps, since it is at hand at once as long as it looks."""
 MOST_SKIPPED = 255
+"""Regions done alone at most after one that had to wait; all bits are set."""
 NAP = 50
 """µs that the opener sleeps when a helper in the middle of a task has lost its core."""
 

@@ -17,9 +17,9 @@ from jittape.compile.kernel import Compute, Constant, Inside, Instruction, Load,
 __all__ = ["HEAVY", "Tasks", "divided", "work_of"]
 
 TASK = 10_000
-"""What a task should take, in ns of `work_of`; a hundredth of that is spent on handing it out."""
+"""What a task should take, in ns of `work_of`: long enough that handing it out does not count."""
 HEAVY = 20_000
-"""From here on work is divided, and the GIL is released: a parallel region costs 2 to 3 µs, the GIL 0.1 µs."""
+"""From here on work is divided, and the GIL is released, which costs 0.05 µs."""
 MANY_ROWS = 1024
 """More rows than this are not added up one by one: the error of a sum grows with their number."""
 CHUNK_ROWS = 256

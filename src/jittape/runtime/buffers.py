@@ -23,7 +23,7 @@ from jittape.program import ALIGNMENT, Aval
 __all__ = ["LARGE", "Buffer", "Memory", "Pool", "PoolStats", "address_of", "allocate", "owned", "pool"]
 
 LARGE = 1 << 16
-"""From so many bytes on memory is pooled. A take and a give back cost 1.3 µs, fresh pages 0.1 µs a KiB."""
+"""From so many bytes on memory is pooled. A take and a give back cost 2 µs, fresh pages 0.1 µs a KiB."""
 
 
 class Memory(NamedTuple):
