@@ -16,6 +16,7 @@ from jittape.primitives.trigonometric import sin
 from jittape.program import Aval
 from jittape.runtime.buffers import LARGE, Buffer, Pool, allocate, pool
 from jittape.runtime.executable import CompiledExecutable
+from processes import run_python
 from programs import program_of
 
 resource = pytest.importorskip("resource", reason="page faults are counted where the system tells")
@@ -411,3 +412,21 @@ def test_memory_beyond_the_limit_goes_to_the_system():
     del view
     allocate(Aval((LARGE,), FLOAT))
     assert pool.stats().waiting == 0
+
+
+LATE = """
+import builtins, numpy as np, jittape as jt
+x = jt.constant(np.linspace(0, 1, 100_000))
+w = jt.Variable(np.ones(100_000))
+builtins.late = [[jt.exp(x).numpy() for _ in range(4)], [jt.sin(x) for _ in range(3)], w]
+builtins.late += [float(t[0]) for t in builtins.late[1]]
+for _ in range(4):
+    w.assign_add(jt.exp(x))
+    float(w[0])
+builtins.late += [w.numpy()[3:], memoryview(jt.exp(x).numpy())]
+"""
+
+
+def test_a_process_ends_in_silence_whatever_goes_last():
+    done = run_python("-c", LATE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

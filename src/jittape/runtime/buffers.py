@@ -11,9 +11,10 @@ page faults than the arithmetic on them.
 
 from __future__ import annotations
 
+import atexit
 import threading
 from sys import getrefcount
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -40,12 +41,15 @@ class _Block:
 
     __slots__ = ("__array_interface__", "owner")
 
+    returns: ClassVar[bool] = True
+    """Whether the pool wants it. Not as the process ends: then the names that the way back takes are gone."""
+
     def __init__(self, owner: np.ndarray[Any, Any]) -> None:
         self.owner: np.ndarray[Any, Any] | None = owner
         self.__array_interface__ = owner.__array_interface__
 
     def __del__(self) -> None:
-        if self.owner is not None:
+        if self.owner is not None and self.returns:
             pool.give_back(_placed(_Block(self.owner), _BYTE))
 
     def retire(self) -> None:
@@ -141,6 +145,13 @@ class Pool:
 pool = Pool()
 
 
+def _close() -> None:
+    _Block.returns = False
+
+
+atexit.register(_close)
+
+
 class Buffer:
     """A C-contiguous ndarray, its address, and whether the user has seen a view of it.
 
@@ -163,7 +174,7 @@ class Buffer:
 
     def __del__(self) -> None:
         # A view refers to the bytes, whatever it was made from; who uses the array itself refers to that.
-        if self.pooled is not None and _references(self.pooled) == _OURS:
+        if self.pooled is not None and self.pooled.block.returns and _references(self.pooled) == _OURS:
             pool.give_back(self.pooled)
 
     def is_private(self) -> bool:
