@@ -415,15 +415,15 @@ def test_memory_beyond_the_limit_goes_to_the_system():
 
 
 LATE = """
-import builtins, numpy as np, jittape as jt
+import sys, numpy as np, jittape as jt
 x = jt.constant(np.linspace(0, 1, 100_000))
-w = jt.Variable(np.ones(100_000))
-builtins.late = [[jt.exp(x).numpy() for _ in range(4)], [jt.sin(x) for _ in range(3)], w]
-builtins.late += [float(t[0]) for t in builtins.late[1]]
-for _ in range(4):
-    w.assign_add(jt.exp(x))
-    float(w[0])
-builtins.late += [w.numpy()[3:], memoryview(jt.exp(x).numpy())]
+class Late: pass
+sys.late = late = Late()
+late.itself, late.arrays = late, [jt.exp(x).numpy() for _ in range(4)]
+late.tensors = [jt.exp(x) for _ in range(3)]
+[float(t[0]) for t in late.tensors]
+np.late = [jt.sin(x).numpy(), jt.sin(x)]
+float(np.late[1][0])
 """
 
 
