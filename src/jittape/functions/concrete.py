@@ -24,7 +24,7 @@ from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Drawn, Leaf, Tracing
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import Buffer, owned
+from jittape.runtime.buffers import LARGE, Buffer, owned
 from jittape.runtime.counters import counters
 from jittape.simplify import simplify
 
@@ -142,7 +142,8 @@ class Concrete:
         if config.interpret:
             buffers = self._interpreted(inputs)
         else:
-            buffers = self.compiled.run(inputs)
+            # The Variable refers to a donated buffer, and `inputs`.
+            buffers = self.compiled.run(inputs, 1)
             counters.compiled_runs += 1
             if self.visits == 2:
                 self._prepare()
@@ -213,13 +214,25 @@ class Concrete:
         number = (HostNumber, bool, int, float, complex)
         pairs = zip(self.program.inputs, self.sources, strict=True)
         scalars = frozenset(slot for slot, source in pairs if isinstance(source, number))
-        compiled = CompiledExecutable(simplify(self.program), scalars)
+        compiled = CompiledExecutable(simplify(self.program), scalars, self._donated())
         found = sum(1 for kernel in compiled.kernels if kernel.found)
         counters.programs_compiled += 1
         counters.kernels_found += found
         counters.kernels_compiled += len(compiled.kernels) - found
         self._compiled = compiled
         counters.compile_seconds += time.perf_counter() - began
+
+    def _donated(self) -> tuple[tuple[int, int], ...]:
+        """Old and new values of large Variables, as positions in the program's inputs and outputs."""
+        positions = {id(source): i for i, source in enumerate(self.sources) if isinstance(source, Variable)}
+        first = len(self.avals)
+        return tuple(
+            [
+                (positions[id(variable)], first + i)
+                for i, variable in enumerate(self.assigned)
+                if variable._aval.nbytes >= LARGE and id(variable) in positions
+            ]
+        )
 
     def _prepare(self) -> None:
         """Make the quick way, at the second call: the binder takes 50 ms to compile."""

@@ -24,9 +24,9 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.growth import Marker, entered, grow, marker_for
 from jittape.recording.liveness import wanted_among
 from jittape.recording.tensor import FailedBuffer, Tensor
-from jittape.recording.trie import Node, cut_program, path_to, trie
+from jittape.recording.trie import Key, Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable, read_variable_op
-from jittape.runtime.buffers import Buffer
+from jittape.runtime.buffers import LARGE, Buffer
 from jittape.runtime.counters import counters
 from jittape.runtime.path import PathExecutable
 
@@ -55,6 +55,8 @@ class Trace:
         The Variables read, by identity, each with its slots, one a version.
     callbacks : dict
         Python gradient functions by the slot of their op.
+    large : bool
+        Whether a Variable of `LARGE` bytes has been assigned.
     limit : int
         Results that may be pending before they are run unasked; 0 once the inputs are too large to be kept waiting.
     holders : int
@@ -67,6 +69,7 @@ class Trace:
 
     traced_in: str | None = None
     input_bytes = 0
+    large = False
     holders = 0
     superseded = False
     _ops_when_left = 0
@@ -294,6 +297,8 @@ class Trace:
             variable._assigned_in.flush()
         slot = value._slot if value._trace is self else self.enter(value)
         self.assigned[id(variable)] = (variable, slot)
+        if variable._buffer.nbytes >= LARGE:
+            self.large = True
         variable._assigned_in = self
         variable._trace = self
         variable._slot = -1
@@ -347,7 +352,7 @@ class Trace:
 
     def _run(self, needed: tuple[int, ...], at_hand: list[Tensor]) -> list[Buffer]:
         node = self.node
-        key = (needed, tuple([t._slot for t in at_hand]))
+        key = (needed, tuple([t._slot for t in at_hand]), self._donated(needed) if self.large else ())
         executable = node.executables.get(key)
         if executable is None:
             counters.paths_recorded += 1
@@ -358,9 +363,26 @@ class Trace:
         counters.last = executable
         return executable.run(self.inputs, [t._buffer for t in at_hand])
 
-    def _new_executable(self, key: tuple[tuple[int, ...], tuple[int, ...]]) -> PathExecutable:
+    def _donated(self, needed: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+        """Old and new values of large Variables, as positions in the inputs and in `needed`; nobody needs the old then.
+
+        Unless the trace goes on, which may compute what depends on them once more.
+        """
+        if self.holders or self is not active_recorder():
+            return ()
+        positions = {id(buffer): i for i, buffer in enumerate(self.inputs)}
+        first = len(needed) - len(self.assigned)
+        return tuple(
+            [
+                (positions[id(variable._buffer)], first + i)
+                for i, (variable, _) in enumerate(self.assigned.values())
+                if variable._buffer.nbytes >= LARGE and id(variable._buffer) in positions
+            ]
+        )
+
+    def _new_executable(self, key: Key) -> PathExecutable:
         path = path_to(self.node)
-        program = cut_program(path, *key)
+        program = cut_program(path, *key[:2])
         picks = {slot: i for i, slot in enumerate(path.inputs)} | {
             slot: -1 - i for i, slot in enumerate(key[1])
         }
@@ -369,7 +391,7 @@ class Trace:
             for i, slot in enumerate(path.inputs)
             if self.inputs[i].__class__ is not Buffer and slot not in key[1]
         )
-        executable = PathExecutable(program, [picks[slot] for slot in program.inputs], scalars)
+        executable = PathExecutable(program, [picks[slot] for slot in program.inputs], scalars, key[2])
         variants = self.node.executables
         if len(variants) >= _VARIANTS_PER_NODE:
             variants.pop(next(iter(variants)))
@@ -403,7 +425,7 @@ class Trace:
         self.materialized.extend([ref(t) for t in alive if t._buffer is not failed])
 
     def _interpreted(self, slot: int, at_hand: list[Tensor]) -> list[Buffer]:
-        executable = self._new_executable(((slot,), tuple([t._slot for t in at_hand])))
+        executable = self._new_executable(((slot,), tuple([t._slot for t in at_hand]), ()))
         return executable.interpret(self.inputs, [t._buffer for t in at_hand])
 
     # ---- life --------------------------------------------------------------------------------------------------------

@@ -32,6 +32,9 @@ class PathExecutable:
         number `i` of the slots at hand.
     scalars : frozenset of int
         Input slots whose value is a Python scalar.
+    donated : tuple of (int, int)
+        Runtime inputs and outputs, by position: the old and the new value of a Variable that is being assigned. Its
+        memory may be used again if nobody but the Variable and the list of runtime inputs refers to it.
 
     Attributes
     ----------
@@ -41,14 +44,21 @@ class PathExecutable:
         Whether the last of them was compiled.
     """
 
-    __slots__ = ("_compiled", "_picks", "program", "ran_compiled", "scalars", "visits")
+    __slots__ = ("_compiled", "_donated", "_picks", "program", "ran_compiled", "scalars", "visits")
 
-    def __init__(self, program: Program, picks: Sequence[int], scalars: frozenset[int]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        picks: Sequence[int],
+        scalars: frozenset[int],
+        donated: tuple[tuple[int, int], ...] = (),
+    ) -> None:
         self.program = program
         self.scalars = scalars
         self.visits = 0
         self.ran_compiled = False
         self._picks = tuple(picks)
+        self._donated = tuple([(self._picks.index(i), output) for i, output in donated if i in self._picks])
         self._compiled: Any = None
 
     @property
@@ -67,7 +77,8 @@ class PathExecutable:
         self.ran_compiled = True
         counters.compiled_runs += 1
         values = [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks]
-        results: list[Buffer] = self._compiled.run(values)
+        # The trace and the Variable refer to a donated buffer, and `values`.
+        results: list[Buffer] = self._compiled.run(values, 2)
         return results
 
     def interpret(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
@@ -90,7 +101,7 @@ class PathExecutable:
         from jittape.runtime.executable import CompiledExecutable
 
         began = time.perf_counter()
-        self._compiled = CompiledExecutable(simplify(self.program), self.scalars)
+        self._compiled = CompiledExecutable(simplify(self.program), self.scalars, self._donated)
         origins = [kernel.origin for kernel in self._compiled.kernels]
         counters.programs_compiled += 1
         counters.kernels_found += origins.count(Origin.MEMORY)
