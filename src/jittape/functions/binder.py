@@ -14,6 +14,7 @@ then for each entry `WORDS` words. So there is no address in the code itself.
 from __future__ import annotations
 
 import ctypes
+import sysconfig
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -85,7 +86,9 @@ class _Layout:
 
 @cache
 def object_layout() -> _Layout | None:
-    """Where things stand in this Python; None if they are not where they should be."""
+    """Where things stand in this Python; None if they are not where they should be, or may change under the reader."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return None
     array = np.zeros((3, 5, 7))
     buffer = Buffer(array)
     tensor = Tensor(None, -1, Aval((), array.dtype), buffer)

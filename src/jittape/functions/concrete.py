@@ -81,6 +81,7 @@ class Concrete:
         self.ran_compiled = True
         self._replay = _Replay(self.program)
         self._compiled: Any = None
+        self._prepared = False
         self.quick: Callable[[tuple[Any, ...]], Any] = _missed
 
     def _take_result(self, tracing: Tracing, result: Any) -> None:
@@ -145,7 +146,7 @@ class Concrete:
             # The Variable refers to a donated buffer, and `inputs`.
             buffers = self.compiled.run(inputs, 1)
             counters.compiled_runs += 1
-            if self.visits == 2:
+            if self.visits > 1 and not self._prepared:
                 self._prepare()
         last = len(buffers) - self._n_printed
         for variable, buffer in zip(self.assigned, buffers[len(self.avals) : last], strict=True):
@@ -238,6 +239,7 @@ class Concrete:
         """Make the quick way, at the second call: the binder takes 50 ms to compile."""
         from jittape.functions.quick import quick_call
 
+        self._prepared = True
         self.quick = quick_call(self, self.compiled) or _missed
 
     # ---- under a tape ----------------------------------------------------------------------------------------------
