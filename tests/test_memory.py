@@ -243,18 +243,23 @@ def test_large_temporaries_and_results_do_not_fault_pages():
 # ---- in place ------------------------------------------------------------------------------------------------------
 
 
-def momentum(n=LARGE, watch=None):
+def momentum(n=LARGE, watch=None, way=lambda step: step):
     """Steps on a large Variable and its momentum; `watch` looks at them on the way. Gives all values, and NumPy's."""
     target = np.linspace(-1, 1, n)
     x, w, m = jt.constant(target), jt.Variable(np.zeros(n)), jt.Variable(np.zeros(n), trainable=False)
     weight, moment = np.zeros(n), np.zeros(n)
     places, seen = [], []
-    for i in range(8):
+
+    @way
+    def step():
         with jt.GradientTape() as tape:
             loss = jt.reduce_sum(jt.square(w - x))
         m.assign(0.9 * m + 0.1 * tape.gradient(loss, w))
         w.assign_sub(0.2 * m)
-        float(loss)
+        return loss
+
+    for i in range(8):
+        float(step())
         moment = 0.9 * moment + 0.1 * (2 * (weight - target))
         weight = weight - 0.2 * moment
         places.append((w._buffer.address, m._buffer.address))
@@ -265,8 +270,9 @@ def momentum(n=LARGE, watch=None):
     return places, seen
 
 
-def test_a_large_variable_that_nobody_else_sees_is_updated_in_place():
-    places, _ = momentum()
+@pytest.mark.parametrize("way", [lambda step: step, jt.function], ids=["recorded", "function"])
+def test_a_large_variable_that_nobody_else_sees_is_updated_in_place(way):
+    places, _ = momentum(way=way)
     assert len(set(places[3:])) == 1
 
 
@@ -275,20 +281,22 @@ def test_a_small_variable_takes_turns():
     assert len(set(places[3:])) == 2
 
 
-def test_views_of_a_variable_keep_what_they_showed():
-    _, seen = momentum(watch=lambda w, m: (w.numpy(), m.numpy()))
+@pytest.mark.parametrize("way", [lambda step: step, jt.function], ids=["recorded", "function"])
+def test_views_of_a_variable_keep_what_they_showed(way):
+    _, seen = momentum(watch=lambda w, m: (w.numpy(), m.numpy()), way=way)
     for (w, m), weight, moment, _ in seen:
         np.testing.assert_allclose(w, weight, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(m, moment, rtol=1e-9, atol=1e-12)
 
 
-def test_tensors_read_from_a_variable_keep_their_value():
+@pytest.mark.parametrize("way", [lambda step: step, jt.function], ids=["recorded", "function"])
+def test_tensors_read_from_a_variable_keep_their_value(way):
     def read(w, m):
         value = w.value()
         float(value[0])
         return value, m + 0.0
 
-    _, seen = momentum(watch=read)
+    _, seen = momentum(watch=read, way=way)
     for (w, m), weight, moment, _ in seen:
         np.testing.assert_allclose(w.numpy(), weight, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(m.numpy(), moment, rtol=1e-9, atol=1e-12)
