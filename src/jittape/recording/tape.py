@@ -222,8 +222,8 @@ class GradientTape:
                 else "the tape has recorded nothing: enter it with `with` before `gradient`"
             )
         recorder: Any = active_recorder()
-        if recorder.traced_in is not None and recorder is not self._span.trace:
-            recorder.flush()  # a gradient of what was recorded outside the traced function
+        if recorder is not self._span.trace:
+            self._span.follow(recorder)
         return self._span.trace
 
     def _finish(self, trace: Trace) -> None:

@@ -10,7 +10,8 @@ the order in which the path asks for them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 from weakref import ref
 
@@ -30,7 +31,12 @@ from jittape.runtime.buffers import LARGE, Buffer
 from jittape.runtime.counters import counters
 from jittape.runtime.path import PathExecutable
 
-__all__ = ["Trace", "begin_step", "current_trace"]
+__all__ = ["NOTHING_READ", "Trace", "Variables", "begin_step", "current_trace"]
+
+Variables = Mapping[int, tuple[Variable, tuple[int, ...]]]
+"""Variables by identity, each with its slots, one for each version read."""
+NOTHING_READ: Variables = MappingProxyType({})
+_SAME: Mapping[int, int] = MappingProxyType({})
 
 _SCALARS = frozenset((float, int, bool, complex))
 _VARIANTS_PER_NODE = 16
@@ -63,6 +69,8 @@ class Trace:
         Tapes that may still ask this trace for a gradient; while there are any, a flush does not end the trace.
     spans : list of weak references to Span
         Those of the tapes that have been entered and not left, outermost first; some may be paused.
+    former : mapping of int to int
+        Where a tensor has got another slot meanwhile, from that to the one that it had: see `jittape.recording.graft`.
     traced_in : str or None
         The function that is traced, where this is no recording of what happens.
     """
@@ -70,6 +78,7 @@ class Trace:
     traced_in: str | None = None
     input_bytes = 0
     large = False
+    former: Mapping[int, int] = _SAME
     holders = 0
     superseded = False
     _ops_when_left = 0
@@ -278,10 +287,11 @@ class Trace:
         if value.__class__ is Variable:
             known = self.variables.get(id(value))
             return () if known is None else known[1]
-        if value._trace is self:
-            return (value._slot,)
-        slot = self.slot_of(value)  # type: ignore[arg-type]
-        return () if slot is None else (slot,)
+        slot = value._slot if value._trace is self else self.slot_of(value)  # type: ignore[arg-type]
+        slots: tuple[int, ...] = () if slot is None else (slot,)
+        while slots and slots[0] in self.former:
+            slots = (self.former[slots[0]], *slots)
+        return slots
 
     def enter_variable(self, variable: Variable) -> None:
         """Give `variable` a slot, as if it were read here."""
