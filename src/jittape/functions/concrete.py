@@ -236,7 +236,7 @@ class Concrete:
         )
 
     def _prepare(self) -> None:
-        """Make the quick way, at the second call: the binder takes 50 ms to compile."""
+        """Make the quick way, at the second call: the first binder of a machine takes 35 ms to compile."""
         from jittape.functions.quick import quick_call
 
         self._prepared = True
