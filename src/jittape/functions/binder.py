@@ -4,8 +4,7 @@ Asking an ndarray for its address from Python costs 1.2 µs, its shape and dtype
 ndarrays 45 ns each, and has to be compiled for every list of their types. The binder is compiled once, or comes from
 disk as kernels do. It is handed the *tuple* of arguments and reads the objects' own memory: the type, and what stands
 at fixed places of an ndarray (data, number of dimensions, shape, dtype, flags), of a float, of a Tensor and its Buffer.
-The places are found out, not assumed: `object_layout` looks for known values in sample objects, and where it does not
-find them there is no binder, and the calls go the slower way.
+Where `runtime.objects` does not find out the places there is no binder, and the calls go the slower way.
 
 A *plan* is an int64 array: the number of arguments and of entries, the addresses of the types that the binder knows,
 then for each entry `WORDS` words. So there is no address in the code itself.
@@ -13,12 +12,10 @@ then for each entry `WORDS` words. So there is no address in the code itself.
 
 from __future__ import annotations
 
-import ctypes
-import sysconfig
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -36,17 +33,15 @@ from jittape.compile.registry import registry
 from jittape.program import Aval
 from jittape.recording.tensor import Tensor
 from jittape.runtime.buffers import Buffer
+from jittape.runtime.objects import FIT, ObjectLayout, object_layout, place
 
-__all__ = ["ARRAY", "FLOAT32", "FLOAT64", "LIKE", "SAME", "TYPE", "Entry", "binder", "object_layout", "plan"]
+__all__ = ["ARRAY", "FLOAT32", "FLOAT64", "LIKE", "SAME", "TYPE", "Entry", "binder", "plan"]
 
 WORDS = 7
 _TYPES: tuple[type, ...] = (np.ndarray, Tensor, Buffer, float)
 _HEAD = 2 + len(_TYPES)
 ARRAY, LIKE, FLOAT64, FLOAT32, TYPE, SAME = range(6)
 """Kinds of entry: an array, the same without a cell, a Python float for a cell, an object of a type, one object."""
-
-_FIT = 0x101
-"""NumPy's flags C_CONTIGUOUS and ALIGNED."""
 
 
 @dataclass(frozen=True)
@@ -74,60 +69,11 @@ class Entry:
     what: Any = None
 
 
-class _Layout(NamedTuple):
-    """Where in an object things stand, in bytes."""
-
-    type: int
-    tuple_length: int
-    items: int
-    float_value: int
-    data: int
-    ndim: int
-    shape: int
-    dtype: int
-    flags: int
-    tensor_buffer: int
-    buffer_array: int
-
-
 @cache
-def object_layout() -> _Layout | None:
-    """Where things stand in this Python; None if they are not where they should be, or may change under the reader."""
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return None
-    array = np.zeros((3, 5, 7))
-    buffer = Buffer(array)
-    tensor = Tensor(None, -1, Aval((), array.dtype), buffer)
-    try:
-        layout = _Layout(
-            type=_place(id(np.ndarray), array, 4),
-            tuple_length=_place(5, (None,) * 5, 3),
-            items=_place(id(array), (array, None), 6),
-            float_value=_place(np.float64(1.25).view(np.int64).item(), 1.25, 3),
-            data=_place(buffer.address, array, 6),
-            ndim=_place(buffer.address, array, 6) + 8,
-            shape=_place(buffer.address, array, 6) + 16,
-            dtype=_place(id(array.dtype), array, 10),
-            flags=_place(id(array.dtype), array, 10) + 8,
-            tensor_buffer=_place(id(buffer), tensor, 12),
-            buffer_array=_place(id(array), buffer, 8),
-        )
-    except ValueError:
-        return None
-    words = _words(array, 12)
-    shape = (ctypes.c_int64 * 3).from_address(words[layout.shape // 8])
-    fits = list(shape) == [3, 5, 7] and words[layout.ndim // 8] & 0xFFFFFFFF == 3
-    transposed = _words(array.T, 12)[layout.flags // 8] & _FIT == 0x100
-    return layout if fits and transposed and words[layout.flags // 8] & _FIT == _FIT else None
-
-
-def _words(value: object, count: int) -> list[int]:
-    return list((ctypes.c_int64 * count).from_address(id(value)))
-
-
-def _place(wanted: int, value: object, count: int) -> int:
-    """The byte at which `wanted` stands in the memory of `value`."""
-    return 8 * _words(value, count).index(wanted)
+def _tensor_buffer() -> int:
+    """The byte at which a Tensor has its buffer."""
+    buffer = Buffer(np.zeros(1))
+    return place(id(buffer), Tensor(None, -1, Aval((1,), buffer.array.dtype), buffer), 12)
 
 
 def plan(arguments: int, entries: Sequence[Entry]) -> tuple[np.ndarray[Any, Any], list[Any]]:
@@ -156,21 +102,23 @@ def binder() -> Callable[[tuple[Any, ...], tuple[Any, ...], int, int, int], int]
     layout = object_layout()
     if layout is None:
         return None
+    tensor_buffer = _tensor_buffer()
 
     def define(function: ir.Function) -> None:
-        _Emitter(function, layout).emit()
+        _Emitter(function, layout, tensor_buffer).emit()
 
-    name = "_".join(["binder", *map(str, layout)])
+    name = "_".join(["binder", *map(str, (*layout, tensor_buffer))])
     return as_function(registry.own(Definition(name, DRIVER_TYPE, define)))
 
 
 class _Emitter:
     """Writes the binder."""
 
-    def __init__(self, function: ir.Function, layout: _Layout) -> None:
+    def __init__(self, function: ir.Function, layout: ObjectLayout, tensor_buffer: int) -> None:
         self.function = function
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.layout = layout
+        self.tensor_buffer = tensor_buffer
         self.i64 = ir.IntType(64)
 
     def const(self, value: int) -> ir.Value:
@@ -281,17 +229,17 @@ class _Emitter:
     def fitting(self, item: ir.Value) -> ir.Value:
         """An ndarray, or that in a Tensor or Buffer, if it has the right dtype and shape, contiguous and aligned."""
         builder, layout = self.builder, self.layout
-        item = self.unwrapped(item, Tensor, layout.tensor_buffer)
+        item = self.unwrapped(item, Tensor, self.tensor_buffer)
         item = self.unwrapped(item, Buffer, layout.buffer_array)
         self.require((self.type_of(item), self.types[np.ndarray]))
         shape = self.load(self.row, 40)
         ndim = self.load(shape, 0)
         i32 = ir.IntType(32)
-        flags = builder.and_(self.load(item, layout.flags, i32), ir.Constant(i32, _FIT))
+        flags = builder.and_(self.load(item, layout.flags, i32), ir.Constant(i32, FIT))
         self.require(
             (self.load(item, layout.dtype), self.load(self.row, 32)),
             (builder.sext(self.load(item, layout.ndim, i32), self.i64), ndim),
-            (flags, ir.Constant(i32, _FIT)),
+            (flags, ir.Constant(i32, FIT)),
         )
         extents = self.load(item, layout.shape)
         before = builder.block
