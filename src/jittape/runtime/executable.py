@@ -10,7 +10,7 @@ pool for one run and go back.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from sys import getrefcount
 from typing import Any
@@ -24,10 +24,9 @@ from jittape.compile.tasks import HEAVY
 from jittape.interpret import run_op
 from jittape.program import ALIGNMENT, Aval, Program
 from jittape.runtime.buffers import LARGE, Buffer, address_of, allocate
-from jittape.runtime.runner import Feed, plan, runner
 from jittape.runtime.threads import cells_address
 
-__all__ = ["SCALAR_FORMATS", "CompiledExecutable", "UsedKernel"]
+__all__ = ["CELL", "SCALAR_FORMATS", "CompiledExecutable", "UsedKernel", "Workspace"]
 
 Input = Buffer | bool | int | float | complex
 
@@ -101,7 +100,7 @@ class CompiledExecutable:
         known = dict(zip(kernels, addresses, strict=False))
         self._segments = _segments(self.schedule, self._layout, known)
         self._drive = registry.driver()
-        self._free: list[Workspace] = []
+        self.free_workspaces: list[Workspace] = []
 
     @property
     def steps(self) -> tuple[KernelStep | NumpyStep, ...]:
@@ -146,7 +145,7 @@ class CompiledExecutable:
             One for each output of the program.
         """
         try:
-            workspace = self._free.pop()
+            workspace = self.free_workspaces.pop()
         except IndexError:
             workspace = Workspace(self.schedule, self._layout)
         try:
@@ -158,56 +157,8 @@ class CompiledExecutable:
                     workspace.evaluate(segment, inputs, results)
         finally:
             workspace.leave()
-            self._free.append(workspace)
+            self.free_workspaces.append(workspace)
         return results if self._layout.plain_outputs else self._outputs(inputs, results)
-
-    def quick_run(
-        self, picks: Sequence[int], values: Sequence[Any]
-    ) -> Callable[[list[Any]], list[Buffer]] | None:
-        """A function that does `run` with ``[values[i] for i in picks]``; None if the program is none for it.
-
-        The values of later calls must be of the types of these.
-        """
-        layout, run = self._layout, runner()
-        plain = layout.plain_outputs and layout.results and not self.schedule.in_place
-        if (
-            run is None
-            or not plain
-            or len(self._segments) != 1
-            or self.tables is None
-            or min(picks, default=0) < 0
-        ):
-            return None
-        feeds: dict[Any, list[Feed]] = {Buffer: [], "f8": [], "f4": []}
-        for cell, pick in enumerate(picks):
-            value, dtype = values[pick], layout.scalar_dtypes[cell]
-            kind = Buffer if dtype is None else dtype.str[1:]
-            if kind not in feeds or value.__class__ is not (Buffer if dtype is None else float):
-                return None
-            feeds[kind].append((pick, cell))
-        (table,) = self.tables
-        planned = plan(table, *feeds.values())
-        address = address_of(planned)
-        pack = struct.Struct("=" + "Q" * len(layout.results)).pack_into
-        first = CELL * layout.count
-        free = self._free
-
-        def call(inputs: list[Any], planned: Any = planned) -> list[Buffer]:
-            try:
-                workspace = free.pop()
-            except IndexError:
-                workspace = Workspace(self.schedule, layout)
-            try:
-                addresses: list[int] = []
-                results = workspace.begin(inputs, 0, addresses)
-                pack(workspace.cells, first, *addresses)
-                run(tuple(inputs), workspace.address, address)
-            finally:
-                workspace.leave()
-                free.append(workspace)
-            return results
-
-        return call
 
     def _outputs(self, inputs: list[Input], results: list[Buffer]) -> list[Buffer]:
         """The outputs where some are inputs or asked for twice."""

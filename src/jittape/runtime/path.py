@@ -44,7 +44,7 @@ class PathExecutable:
         Whether the last of them was compiled.
     """
 
-    __slots__ = ("_compiled", "_donated", "_picks", "_quick", "program", "ran_compiled", "scalars", "visits")
+    __slots__ = ("_compiled", "_donated", "_picks", "_warm", "program", "ran_compiled", "scalars", "visits")
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class PathExecutable:
         self._picks = tuple(picks)
         self._donated = tuple([(self._picks.index(i), output) for i, output in donated if i in self._picks])
         self._compiled: Any = None
-        self._quick: Callable[[list[Any]], list[Buffer]] | None = None
+        self._warm: Callable[[list[Any]], list[Buffer]] | None = None
 
     @property
     def compiled(self) -> Any:
@@ -70,9 +70,9 @@ class PathExecutable:
     def run(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
         """One buffer for every output of the program."""
         self.visits += 1
-        if self._quick is not None and not config._interpret:
+        if self._warm is not None and not config._interpret:
             counters.compiled_runs += 1
-            return self._quick(inputs)
+            return self._warm(inputs)
         if config._interpret or self._compiled is None:
             if config._interpret or self.visits <= config.compile_after:
                 self.ran_compiled = False
@@ -103,6 +103,7 @@ class PathExecutable:
         # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
         from jittape.compile.registry import Origin
         from jittape.runtime.executable import CompiledExecutable
+        from jittape.runtime.warm import warm_run
 
         began = time.perf_counter()
         self._compiled = compiled = CompiledExecutable(simplify(self.program), self.scalars, self._donated)
@@ -112,4 +113,4 @@ class PathExecutable:
         counters.kernels_loaded += origins.count(Origin.DISK)
         counters.kernels_compiled += origins.count(Origin.COMPILED)
         counters.compile_seconds += time.perf_counter() - began
-        self._quick = compiled.quick_run(self._picks, inputs)
+        self._warm = warm_run(compiled, self._picks, inputs)
