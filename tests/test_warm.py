@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.recording.trace import begin_step
 from jittape.runtime.counters import counters
 from jittape.runtime.objects import object_layout
 from jittape.runtime.path import PathExecutable
@@ -27,6 +28,7 @@ def run(program, *values, times=4):
 @pytest.fixture(autouse=True)
 def compiling(monkeypatch):
     monkeypatch.setattr(jt.config, "_interpret", False)
+    begin_step()
 
 
 def test_there_is_a_layout_of_objects():

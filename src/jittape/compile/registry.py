@@ -76,11 +76,16 @@ class Registry:
                 self._driver = as_function(self._addresses[_DRIVER.name])
             return self._driver
 
+    def announce(self, definition: Definition) -> None:
+        """Have a function that is no kernel compiled or loaded together with the next kernels."""
+        with self._lock:
+            self._own[definition.name] = definition
+
     def own(self, definition: Definition) -> int:
         """The address of a function that is no kernel."""
         with self._lock:
             self._own[definition.name] = definition
-            self._require({}, definition.name)
+            self._require({})
             return self._addresses[definition.name]
 
     def stats(self) -> RegistryStats:
@@ -90,9 +95,9 @@ class Registry:
             counts[Origin.COMPILED], counts[Origin.MEMORY], counts[Origin.DISK], self._seconds
         )
 
-    def _require(self, wanted: dict[str, Kernel], own: str = _DRIVER.name) -> dict[str, Origin]:
-        """See to it that the addresses of these kernels and of the driver, or another that is no kernel, are known."""
-        missing = [name for name in (own, *wanted) if name not in self._addresses]
+    def _require(self, wanted: dict[str, Kernel]) -> dict[str, Origin]:
+        """See to it that the addresses of these kernels, of the driver and of what was announced are known."""
+        missing = [name for name in (*self._own, *wanted) if name not in self._addresses]
         origins = dict.fromkeys(wanted, Origin.MEMORY)
         if not missing:
             return origins

@@ -71,6 +71,7 @@ class PathExecutable:
         """One buffer for every output of the program."""
         self.visits += 1
         if self._warm is not None and not config._interpret:
+            self.ran_compiled = True
             counters.compiled_runs += 1
             return self._warm(inputs)
         if config._interpret or self._compiled is None:

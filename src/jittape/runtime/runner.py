@@ -43,21 +43,26 @@ def plan(
     return np.array([table, len(buffers), len(doubles), len(singles), *feeds], np.int64)
 
 
+def _definition() -> Definition | None:
+    layout = object_layout()
+    if layout is None:
+        return None
+    name = "_".join(["runner", *map(str, layout)])
+    return Definition(name, DRIVER_TYPE, lambda function: _define(function, layout))
+
+
+_RUNNER = _definition()
+if _RUNNER is not None:
+    registry.announce(_RUNNER)
+
+
 @cache
 def runner() -> Callable[[tuple[Any, ...], int, int], int] | None:
     """``run(values, cells, plan)``, the last two addresses; None where there is none.
 
     It trusts its caller: the values are the buffers and floats that the plan says.
     """
-    layout = object_layout()
-    if layout is None:
-        return None
-
-    def define(function: ir.Function) -> None:
-        _define(function, layout)
-
-    name = "_".join(["runner", *map(str, layout)])
-    return as_function(registry.own(Definition(name, DRIVER_TYPE, define)))
+    return None if _RUNNER is None else as_function(registry.own(_RUNNER))
 
 
 def _define(function: ir.Function, layout: ObjectLayout) -> None:
