@@ -11,6 +11,13 @@ from jittape.recording.variable import Variable
 __all__ = ["Module"]
 
 
+_REMEDY = (
+    "Build it with the sizes, dtypes and attribute names that it had when the file was written; layers make their "
+    "Variables at the first call, or when they are given input_dim"
+)
+"""What to do about weights that do not fit."""
+
+
 class Module:
     """Base class of things that own Variables.
 
@@ -134,7 +141,7 @@ class Module:
         """
         from jittape.weights import load  # zipfile takes 12 ms to import
 
-        load(path, repr(self.name), _named(self))
+        load(path, repr(self.name), _named(self), _REMEDY)
 
     def __repr__(self) -> str:
         count = sum(v.size for v in self.trainable_variables)

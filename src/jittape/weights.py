@@ -73,13 +73,15 @@ def save(path: WeightsPath, owner: str, weights: Mapping[str, Variable]) -> None
     _publish(Path(os.path.realpath(target)), lambda file: form.pack(target, arrays, file))
 
 
-def load(path: WeightsPath, owner: str, weights: Mapping[str, Variable]) -> None:
+def load(path: WeightsPath, owner: str, weights: Mapping[str, Variable], remedy: str) -> None:
     """Assign to Variables what `save` wrote; all of them or none.
 
     Parameters
     ----------
     path, owner, weights
         As for `save`. The names, shapes and dtypes must be those of the file.
+    remedy : str
+        What to do if they are not.
 
     Raises
     ------
@@ -97,16 +99,10 @@ def load(path: WeightsPath, owner: str, weights: Mapping[str, Variable]) -> None
         if problems:
             more = [f"... and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else []
             lines = "\n  ".join([*problems[:_SHOWN], *more])
-            raise WeightsError(f"{source} does not fit {owner}, nothing was loaded:\n  {lines}\n{_REMEDY}")
+            raise WeightsError(f"{source} does not fit {owner}, nothing was loaded:\n  {lines}\n{remedy}")
         values = {name: tensor_of(np.array(entries[name].read(), order="C")) for name in weights}
     for name, variable in weights.items():
         variable.assign(values[name])
-
-
-_REMEDY = (
-    "Build it with the sizes, dtypes and attribute names that it had when the file was written; layers make their "
-    "Variables at the first call, or when they are given input_dim."
-)
 
 
 def _problems(owner: str, entries: Mapping[str, _Entry], weights: Mapping[str, Variable]) -> Iterator[str]:
@@ -199,8 +195,10 @@ def _complaining(path: Path, start: bytes, member: str = "") -> Iterator[None]:
         elif start.startswith(b"\x93NUMPY"):
             what = f"{path} is a single array as numpy.save writes it, not an .npz file"
         else:
-            what = f"{path} is not an .npz file: it begins with {start!r}"
-        raise WeightsError(f"{what}; nothing was loaded. Save the weights anew, or take another copy") from error
+            what = f"{path} is not an .npz file: it {f'begins with {start!r}' if start else 'is empty'}"
+        raise WeightsError(
+            f"{what}; nothing was loaded. Save the weights anew, or take another copy"
+        ) from error
 
 
 def _npz_entry(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _Entry:

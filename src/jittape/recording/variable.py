@@ -337,7 +337,9 @@ def _rows(delta: IndexedSlices) -> tuple[Any, Any]:
 
 
 def _unpickled(array: np.ndarray[Any, Any], trainable: bool, name: str, constraint: Any) -> Variable:
-    variable = Variable(np.array(array), trainable, constraint=constraint)  # a pickle may lend its memory only
+    variable = Variable(
+        np.array(array), trainable, constraint=constraint
+    )  # a pickle may lend its memory only
     variable.name = name
     return variable
 
