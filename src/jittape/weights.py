@@ -226,12 +226,14 @@ def _npz_entry(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _
 
 def _npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Shape, whether it is in Fortran's order, and dtype."""
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     version = np.lib.format.read_magic(member)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(member)
-    if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(member)
-    raise ValueError(f"version {version} of NumPy's format is not for plain numbers")
+    if version not in readers:
+        raise ValueError(f"version {version} of NumPy's format is not for plain numbers")
+    try:
+        return readers[version](member)
+    except Exception as error:  # of Python's tokenizer and parser too
+        raise ValueError(f"its header cannot be read: {error}") from error
 
 
 # ---- safetensors -----------------------------------------------------------------------------------------------------
