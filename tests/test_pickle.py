@@ -105,6 +105,9 @@ def test_memory_that_a_pickle_only_lends_is_copied():
         memory[:] = bytes(len(memory))
     for one in copies:
         assert one.tolist() == [0.0, 1.0, 2.0, 3.0]
+    lent = [bytes(b) for b in buffers]
+    for one, memory in zip(pickle.loads(data, buffers=lent), lent, strict=True):
+        assert not np.shares_memory(one.numpy(), np.frombuffer(memory))
 
 
 def test_a_pickle_from_a_machine_of_another_byte_order():
@@ -323,6 +326,15 @@ def test_methods_and_functions_over_methods(copier):
         assert f(jt.constant([1.0, 3.0])).tolist() == [-2.0, -3.0]
     assert model.w.tolist() == [0.0, 1.0]
     assert model.predict(jt.constant([1.0, 3.0])).tolist() == [0.0, 3.0]
+
+
+@copiers
+def test_a_method_has_the_traces_of_its_instance(copier):
+    model = Model()
+    method, other = copier((model.train, model))
+    before = method.trace_count
+    method(jt.constant([1.0, 1.0]), 1)
+    assert (before, type(other).train.__get__(other).trace_count) == (0, 1)
 
 
 @copiers

@@ -337,9 +337,8 @@ def _rows(delta: IndexedSlices) -> tuple[Any, Any]:
 
 
 def _unpickled(array: np.ndarray[Any, Any], trainable: bool, name: str, constraint: Any) -> Variable:
-    variable = Variable(
-        np.array(array), trainable, constraint=constraint
-    )  # a pickle may lend its memory only
+    own = np.array(array)  # a pickle may lend its memory only
+    variable = Variable(own, trainable, constraint=constraint)
     variable.name = name
     return variable
 
