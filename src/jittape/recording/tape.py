@@ -342,7 +342,8 @@ class GradientTape:
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            "a GradientTape cannot be pickled: it belongs to a running thread; pickle Variables or results"
+            "a GradientTape cannot be pickled or copied: it belongs to a running thread, and to what that has "
+            "recorded; keep the Variables, or the gradients that it has given"
         )
 
 

@@ -323,14 +323,8 @@ class Variable(Operators):
         text = str(array) if array.ndim == 0 else repr(array)
         return f"<jt.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text}>"
 
-    def __deepcopy__(self, memo: Any) -> Variable:
-        return _unpickled(*self._state())
-
     def __reduce__(self) -> Any:
-        return _unpickled, self._state()
-
-    def _state(self) -> tuple[Any, ...]:
-        return np.array(self.numpy()), self.trainable, self.name.rpartition(":")[0], self.constraint
+        return _unpickled, (self.numpy(), self.trainable, self.name, self.constraint)
 
 
 def _rows(delta: IndexedSlices) -> tuple[Any, Any]:
@@ -343,7 +337,10 @@ def _rows(delta: IndexedSlices) -> tuple[Any, Any]:
 
 
 def _unpickled(array: np.ndarray[Any, Any], trainable: bool, name: str, constraint: Any) -> Variable:
-    return Variable(array, trainable, name, constraint=constraint)
+    own = np.array(array)  # a pickle may lend its memory only
+    variable = Variable(own, trainable, constraint=constraint)
+    variable.name = name
+    return variable
 
 
 def _allows(wanted: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:
