@@ -314,13 +314,13 @@ def traced_index(op: str, index: HostNumber, axis: int, size: int) -> HostNumber
     IndexError
         Now or at the call, if it is out of bounds.
     """
+    return derived(_from_front, f"the index {index.text}", index, op, axis, size)
 
-    def from_front(i: Any) -> int:
-        if not -size <= i < size:
-            raise IndexError(f"[{op}] index {i} is out of bounds for axis {axis} with size {size}")
-        return int(i) + size if i < 0 else int(i)
 
-    return derived(from_front, f"the index {index.text}", index)
+def _from_front(i: Any, op: str, axis: int, size: int) -> int:
+    if not -size <= i < size:
+        raise IndexError(f"[{op}] index {i} is out of bounds for axis {axis} with size {size}")
+    return int(i) + size if i < 0 else int(i)
 
 
 # ---- at each call ----------------------------------------------------------------------------------------------------
@@ -342,14 +342,10 @@ class HostProgram:
 
     def __init__(self, wanted: Sequence[HostNumber], settled: Sequence[tuple[HostNumber, Any]]) -> None:
         nodes = _reachable([*wanted, *[number for number, _ in settled]])
-        place = {number.serial: i for i, number in enumerate(nodes)}
-        self._steps: list[tuple[int, Callable[..., Any] | None, tuple[tuple[bool, Any], ...], type]] = []
-        for number in nodes:
-            parts = tuple(
-                [(True, place[p.serial]) if isinstance(p, HostNumber) else (False, p) for p in number.parts]
-            )
-            leaf = -1 if number.leaf is None else number.leaf
-            self._steps.append((leaf, number.compute, parts, type(number.now)))
+        self._leaves = sorted({number.leaf for number in nodes if number.leaf is not None})
+        self._constants: list[Any] = []
+        self._steps: list[tuple[Callable[..., Any], Callable[[list[Any]], Any], type]] = []
+        place = self._places(nodes)
         self._wanted = [place[number.serial] for number in wanted]
         self._settled = [(place[number.serial], value) for number, value in settled]
         self._texts = [number.text for number, _ in settled]
@@ -377,17 +373,50 @@ class HostProgram:
                 raise Changed
         return [values[place] for place in self._wanted]
 
+    def _places(self, nodes: Sequence[HostNumber]) -> dict[int, int]:
+        """Write the steps; where the value of each number stands. What is computed alike is computed once."""
+        constants = {_typed(p): p for n in nodes for p in n.parts if not isinstance(p, HostNumber)}
+        self._constants = list(constants.values())
+        known: dict[Any, int] = {key: i for i, key in enumerate(constants)}
+        first = len(self._constants)
+        place: dict[int, int] = {}
+        for number in nodes:
+            if number.leaf is not None:
+                place[number.serial] = first + self._leaves.index(number.leaf)
+                continue
+            parts = tuple(
+                [place[p.serial] if isinstance(p, HostNumber) else known[_typed(p)] for p in number.parts]
+            )
+            key = (number.compute, parts, type(number.now))
+            at = known.get(key)
+            if at is None:
+                at = known[key] = first + len(self._leaves) + len(self._steps)
+                assert number.compute is not None
+                self._steps.append((number.compute, _picker(parts), type(number.now)))
+            place[number.serial] = at
+        return place
+
     def _values(self, leaves: Sequence[Any]) -> list[Any]:
-        values: list[Any] = []
-        for leaf, compute, parts, kind in self._steps:
-            if compute is None:
-                value = leaves[leaf]
-            else:
-                value = compute(*[values[p] if is_place else p for is_place, p in parts])
-                if type(value) is not kind:
-                    raise Changed
+        values = [*self._constants, *[leaves[i] for i in self._leaves]]
+        for compute, pick, kind in self._steps:
+            value = compute(*pick(values))
+            if value.__class__ is not kind:
+                raise Changed
             values.append(value)
         return values
+
+
+def _typed(value: Any) -> tuple[type, Any]:
+    """A key for a constant: 1, 1.0 and True are three."""
+    return type(value), value
+
+
+def _picker(places: tuple[int, ...]) -> Callable[[list[Any]], Any]:
+    """A function from a list to what stands at these places."""
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    first = places[0] if places else 0
+    return operator.itemgetter(slice(first, first + len(places)))
 
 
 def _reachable(numbers: Sequence[HostNumber]) -> list[HostNumber]:

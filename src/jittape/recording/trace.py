@@ -393,7 +393,11 @@ def _scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
 
 def _fitted(value: Any, integer: np.dtype[Any]) -> Any:
     if value.__class__ is HostNumber:
-        return derived(lambda number: integer.type(number).item(), value.text, value)
+        return derived(_as_integer, value.text, value, integer)
+    return _as_integer(value, integer)
+
+
+def _as_integer(value: Any, integer: np.dtype[Any]) -> Any:
     return integer.type(value).item()
 
 

@@ -3,8 +3,8 @@
 Running is: write addresses and scalars into the *slot table* with one `struct` call, and let the driver walk the table
 of kernels. All that can be prepared is prepared: temporaries have their place in an arena, results are mostly buffers
 handed out earlier that nobody holds any more. What belongs to one run at a time is a `Workspace`; every thread that
-runs takes one of its own. Large memory belongs to no executable: results and arenas of `LARGE` bytes come from the
-pool for one run and go back.
+runs takes one of its own. Large memory belongs to no executable: results and arenas come from the pool for one run
+and go back.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ from jittape.compile.schedule import KernelStep, NumpyStep, Schedule, schedule
 from jittape.compile.tasks import HEAVY
 from jittape.interpret import run_op
 from jittape.program import ALIGNMENT, Aval, Program
-from jittape.runtime.buffers import LARGE, Buffer, address_of, allocate
+from jittape.runtime.buffers import Buffer, address_of, allocate
 from jittape.runtime.threads import cells_address
 
-__all__ = ["CELL", "SCALAR_FORMATS", "CompiledExecutable", "UsedKernel", "Workspace"]
+__all__ = ["CELL", "KEPT", "SCALAR_FORMATS", "CompiledExecutable", "UsedKernel", "Workspace"]
 
 Input = Buffer | bool | int | float | complex
 
 CELL = 8
 """Bytes of an entry of the slot table."""
+KEPT = 1 << 20
+"""An arena of fewer bytes stays with its workspace: asking the pool for one costs 2.5 µs a run."""
 SHARE = HEAVY // 2
 """Another thread is worth its while for so many ns of work."""
 RING = 3
@@ -226,7 +228,7 @@ class Workspace:
         self._arena_aval = Aval((schedule.arena,), np.dtype(np.uint8))
         self._arena: Buffer | None = None
         self._arena_address = 0
-        self._keeps_arena = schedule.arena < LARGE
+        self.keeps_arena = schedule.arena < KEPT
         self._rings = [_Ring(aval) for aval in layout.results]
         self._boxed: list[Input] = []
         self._in_place = {result: (i, read) for i, result, read in schedule.in_place}
@@ -286,7 +288,7 @@ class Workspace:
 
     def leave(self) -> None:
         """The run is over."""
-        if not self._keeps_arena:
+        if not self.keeps_arena:
             self._arena = None
 
     def evaluate(self, step: NumpyStep, inputs: list[Input], results: list[Buffer]) -> None:
@@ -397,7 +399,7 @@ def _aligned(nbytes: int) -> np.ndarray[Any, Any]:
 
 def _arena(aval: Aval) -> Buffer:
     """Room for temporaries, aligned."""
-    return allocate(aval) if aval.nbytes >= LARGE else Buffer(_aligned(max(1, aval.nbytes)))
+    return allocate(aval) if aval.nbytes >= KEPT else Buffer(_aligned(max(1, aval.nbytes)))
 
 
 def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
