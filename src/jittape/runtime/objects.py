@@ -24,6 +24,7 @@ FIT = 0x101
 class ObjectLayout(NamedTuple):
     """Bytes from the beginning of an object; of `shape` to where its extents' address stands."""
 
+    references: int
     type: int
     tuple_length: int
     items: int
@@ -34,6 +35,7 @@ class ObjectLayout(NamedTuple):
     dtype: int
     flags: int
     buffer_array: int
+    buffer_exposed: int
 
 
 @cache
@@ -45,6 +47,7 @@ def object_layout() -> ObjectLayout | None:
     buffer = Buffer(array)
     try:
         layout = ObjectLayout(
+            references=_place_of_references(),
             type=place(id(np.ndarray), array, 4),
             tuple_length=place(5, (None,) * 5, 3),
             items=place(id(array), (array, None), 6),
@@ -55,6 +58,7 @@ def object_layout() -> ObjectLayout | None:
             dtype=place(id(array.dtype), array, 10),
             flags=place(id(array.dtype), array, 10) + 8,
             buffer_array=place(id(array), buffer, 8),
+            buffer_exposed=place(id(False), buffer, 8),
         )
     except ValueError:
         return None
@@ -71,6 +75,19 @@ def _fits(layout: ObjectLayout, array: np.ndarray[Any, Any]) -> bool:
         and words[layout.ndim // 8] & 0xFFFFFFFF == array.ndim
         and (flags, transposed) == (FIT, 0x100)
     )
+
+
+def _place_of_references() -> int:
+    """The byte at which the count of references stands, of which the lower 32 bits are read."""
+    owner = [object()]
+    places = set(range(0, 16, 4))
+    for extra in range(3):
+        holders = owner * extra
+        words = (ctypes.c_int32 * 4).from_address(id(owner[0]))
+        places &= {4 * i for i in range(4) if words[i] == 1 + extra}
+        del holders
+    (found,) = places
+    return found
 
 
 def place(wanted: int, value: object, count: int) -> int:

@@ -6,12 +6,11 @@ machine code writes it.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from jittape.runtime.buffers import Buffer, address_of
-from jittape.runtime.executable import CELL, CompiledExecutable
+from jittape.runtime.executable import KEPT, CompiledExecutable
 from jittape.runtime.runner import Feed, plan, runner
 
 __all__ = ["warm_run"]
@@ -37,9 +36,7 @@ def warm_run(
         feeds[kind].append((pick, cell))
     planned = plan(tables[0], *feeds.values())
     address = address_of(planned)
-    pack = struct.Struct("=" + "Q" * len(layout.results)).pack_into
-    first = CELL * layout.count
-    free, arena = compiled.free_workspaces, compiled.schedule.arena
+    free, arena = compiled.free_workspaces, compiled.schedule.arena >= KEPT
 
     def call(inputs: list[Any], planned: Any = planned) -> list[Buffer]:
         try:
@@ -47,9 +44,7 @@ def warm_run(
         except IndexError:
             workspace = compiled.workspace()
         try:
-            addresses: list[int] = []
-            results = workspace.begin(inputs, 0, addresses)
-            pack(workspace.cells, first, *addresses)
+            results = workspace.begin(inputs, 0)
             run(tuple(inputs), workspace.address, address)
         finally:
             if arena:
