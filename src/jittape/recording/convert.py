@@ -17,6 +17,7 @@ from jittape.primitives.custom import identity
 from jittape.primitives.shape import broadcast_to, reshape
 from jittape.program import Aval
 from jittape.recording.operators import Operators
+from jittape.recording.source import argument_of_user, named
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
 
 __all__ = ["constant", "convert_to_tensor"]
@@ -148,7 +149,16 @@ def cast_to_dtype(tensor: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
-    """An ndarray that nobody else will write to."""
+    """An ndarray that nobody else will write to. Errors name the function that the user has called, and its argument."""
+    try:
+        return _converted(value, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        error.args = (f"{argument_of_user(value)}{error}",)
+        named(error)
+        raise
+
+
+def _converted(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     kind = type(value)
     if kind in WEAK_EXAMPLES:
         return _from_python(value, kind, dtype)
@@ -156,15 +166,19 @@ def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
         return _from_array(value, dtype)
     if isinstance(value, (str, bytes)) or value is None:
         raise DTypeError(
-            f"Cannot convert {value!r} to a tensor: numbers, arrays and nested lists of them can be"
+            f"Cannot convert {_short(value)} to a tensor: give a number, an array or nested lists of numbers"
         )
     try:
         array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"Cannot convert {kind.__name__} to a tensor: {error}") from None
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: its parts have different shapes; "
+            "pad them to the same one"
+        ) from None
     if array.dtype.kind not in "biufc":
         raise DTypeError(
-            f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: it is no number"
+            f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: it is no number; give a number, an "
+            "array or nested lists of numbers"
         )
     if isinstance(value, (list, tuple, range)) and not any(isinstance(v, _NUMPY) for v in leaves_of(value)):
         return _from_sequence(array, value, dtype)
@@ -203,7 +217,7 @@ def _refuse_overflow(least: int, greatest: int, dtype: np.dtype[Any]) -> None:
     limits = np.iinfo(dtype)
     for value in (least, greatest):
         if not limits.min <= value <= limits.max:
-            raise OverflowError(f"Python int {value} does not fit {dtype.name}; give a wider dtype")
+            raise OverflowError(f"the number {value} does not fit {dtype.name}; give a wider dtype")
 
 
 _NUMPY = (np.ndarray, np.generic)
@@ -218,7 +232,9 @@ def _refuse_lossy(array: np.ndarray[Any, Any], dtype: np.dtype[Any], value: Any)
 
 def _from_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     if value.dtype.kind not in "biufc":
-        raise DTypeError(f"Cannot convert an array of dtype {value.dtype} to a tensor; use a numeric dtype")
+        raise DTypeError(
+            f"Cannot convert an array of dtype {value.dtype} to a tensor; give one of a numeric dtype"
+        )
     wanted = as_dtype(value.dtype) if dtype is None else dtype
     if value.dtype == wanted:
         if value.flags.c_contiguous and type(value) is np.ndarray and _is_frozen(value):

@@ -90,7 +90,9 @@ class Operators:
         array = self.numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:
             if copy is False:
-                raise ValueError(f"cannot give a {array.dtype} tensor as {np.dtype(dtype)} without a copy")
+                raise ValueError(
+                    f"cannot give a tensor of dtype {array.dtype} as {np.dtype(dtype)} without a copy"
+                )
             return array.astype(dtype)
         return array.copy() if copy else array
 

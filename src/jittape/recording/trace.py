@@ -21,8 +21,9 @@ from jittape.dtypes import as_dtype
 from jittape.hostnumber import HostNumber, derived
 from jittape.primitive import Primitive, active_recorder, replace_recorder, set_default_recorder
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.growth import Marker, entered, grow, marker_for
+from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
 from jittape.recording.liveness import wanted_among
+from jittape.recording.source import named
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable, read_variable_op
@@ -111,7 +112,11 @@ class Trace:
             else:
                 return self._apply_any(body, arrays, static)
         key = tuple(parts)
-        node = self.node.children.get(key)
+        try:
+            node = self.node.children.get(key)
+        except TypeError:
+            refuse_parameters(static)
+            raise
         if node is None:
             node = grow(self.node, key, body, static)
         if scalars is not None and not node.takes_scalars_as_given:
@@ -193,7 +198,11 @@ class Trace:
                 parts.append(a._marker or _marked(a))
                 fresh[id(a)] = (a, self.node.n_slots + len(fresh))
         key = tuple(parts)
-        node = self.node.children.get(key)
+        try:
+            node = self.node.children.get(key)
+        except TypeError:
+            refuse_parameters(static)
+            raise
         if node is None:
             node = grow(self.node, key, body, static)
         values = _scalar_inputs(node, scalars)
@@ -474,9 +483,23 @@ def _scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
 
 
 def _fitted(value: Any, integer: np.dtype[Any]) -> Any:
-    if value.__class__ is HostNumber:
-        return derived(lambda number: integer.type(number).item(), value.text, value)
-    return integer.type(value).item()
+    try:
+        if value.__class__ is HostNumber:
+            return derived(lambda number: _within(number, integer), value.text, value)
+        return _within(value, integer)
+    except OverflowError as error:
+        named(error)
+        raise
+
+
+def _within(value: Any, integer: np.dtype[Any]) -> Any:
+    try:
+        return integer.type(value).item()
+    except OverflowError:
+        raise OverflowError(
+            f"the number {value} does not fit {integer.name}, the dtype of what it meets; jt.cast that to a wider "
+            "dtype first"
+        ) from None
 
 
 def _bound(*arguments: Any) -> Any:

@@ -216,8 +216,8 @@ class Variable(Operators):
             )
         if not np.can_cast(tensor.dtype, self.dtype, "same_kind"):
             raise TypeError(
-                f"Cannot assign value to variable '{self.name}': a {tensor.dtype.name} value does not cast to "
-                f"{self.dtype.name} by the same-kind rule; use jt.cast(value, {self.dtype.name!r})"
+                f"Cannot assign value to variable '{self.name}': a value of dtype {tensor.dtype.name} does not "
+                f"cast to {self.dtype.name} by the same-kind rule; use jt.cast(value, {self.dtype.name!r})"
             )
         fitted: Tensor = cast_to_dtype(tensor, self.dtype)
         return fitted
