@@ -70,10 +70,8 @@ SHAPES = (
         lambda x: sh.meshgrid(x, x, indexing="ij")[1],
         lambda x: np.meshgrid(x, x, indexing="ij")[1],
     ),
-    moved(
-        "tile", lambda x: ti.tile(x, [2, 2, 1, 3]), lambda x: np.tile(x, (2, 2, 1, 3)), EMPTY, np.array(1.0)
-    ),
-    moved("tile last", lambda x: ti.tile(x, 2), lambda x: np.tile(x, 2), np.ones(3), EMPTY),
+    moved("tile", lambda x: ti.tile(x, [2, 1, 3]), lambda x: np.tile(x, (2, 1, 3)), EMPTY),
+    moved("tile last", lambda x: ti.tile(x, [1, 1, 2]), lambda x: np.tile(x, 2), EMPTY),
     moved("repeat", lambda x: ti.repeat(x, 2, 1), lambda x: np.repeat(x, 2, 1), EMPTY),
     moved("repeat all", lambda x: ti.repeat(x, 3), lambda x: np.repeat(x, 3), EMPTY, np.array(1.0)),
     moved(

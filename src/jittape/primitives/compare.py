@@ -299,8 +299,9 @@ def where(
     """
     if x is None and y is None:
         raise NotImplementedError(
-            "where(condition) gives a result whose shape depends on the data; use np.argwhere(condition.numpy())"
+            "[where] where(condition) gives a result whose shape depends on the data; use "
+            "np.argwhere(condition.numpy())"
         )
     if x is None or y is None:
-        raise ValueError("where takes both x and y or neither")
+        raise ValueError("[where] takes both x and y or neither: give the other one too")
     return apply(where_op, (condition, x, y))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jittape.builder import WeakScalar
+from jittape.calls import as_int, named
 from jittape.dtypes import int64
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import apply
@@ -22,7 +23,8 @@ from jittape.primitives.gathering import (
     scatter_update_op,
 )
 from jittape.primitives.index import getitem
-from jittape.primitives.shape import as_shape, one_axis
+from jittape.primitives.keys import check_mask
+from jittape.primitives.shape import as_shape, one_axis, shape_of
 from jittape.primitives.views import permuted, sliced
 from jittape.typing import Tensor, TensorLike
 
@@ -43,7 +45,11 @@ __all__ = [
 
 
 def _index(op: str, indices: Any) -> Any:
-    return cast_to(indices, int64) if isinstance(indices, WeakScalar) else integer_index(op, indices)
+    if not isinstance(indices, WeakScalar):
+        return integer_index(op, indices)
+    if indices.kind is not int:
+        raise DTypeError(f"[{op}] indices must be integers, got a {indices.kind.__name__}")
+    return cast_to(indices, int64)
 
 
 def _known(indices: Any) -> Any:
@@ -114,11 +120,12 @@ def gather(
     >>> jt.gather(jt.constant([10., 20., 30.]), [2, 0, 2]).numpy()
     array([30., 10., 30.], dtype=float32)
     """
-    along = batch_dims if axis is None else axis
+    batch_dims = as_int("batch_dims", batch_dims)
+    along = batch_dims if axis is None else as_int("axis", axis)
     known = _known(indices)
     if known is None:
         return apply(_gather, (params, indices), (along, batch_dims))
-    shape = np.shape(params)
+    shape = shape_of(params)
     if -len(shape) <= along < len(shape):
         check_range("gather", known, along % len(shape), shape[along])
     return apply(_gather, (params, known), (along, batch_dims))
@@ -195,16 +202,29 @@ def boolean_mask(
     name : str, optional
         Ignored.
     """
-    array: np.ndarray[Any, Any] = np.asarray(mask)
+    array: np.ndarray[Any, Any] = _array("mask", mask)
     if array.dtype != np.bool_:
         raise DTypeError(
             f"[boolean_mask] the mask must be bool, got {array.dtype}; compare first, as in x > 0"
         )
     if not array.ndim:
         raise ValueError("[boolean_mask] mask cannot be scalar")
-    source: Any = np.asarray(tensor) if isinstance(tensor, (list, tuple)) else tensor
-    at = 0 if axis is None else one_axis("boolean_mask", axis, len(source.shape))
+    source: Any = _array("tensor", tensor) if isinstance(tensor, (list, tuple)) else tensor
+    rank = len(shape_of(source))
+    at = 0 if axis is None else one_axis("boolean_mask", axis, rank)
+    if array.ndim > rank - at:
+        raise ShapeError(
+            f"[boolean_mask] a mask of {array.ndim} dimensions has more than tensor from axis {at} on: {rank - at}"
+        )
+    check_mask("boolean_mask", array.shape, source.shape, at)
     return getitem(source, (*(slice(None),) * at, array))
+
+
+def _array(argument: str, value: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise named(ValueError(f"{argument}: the parts of {value!r} have different shapes")) from None
 
 
 # ---- scatter ---------------------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.errors import ShapeError
+from jittape.calls import argument_of_user, as_flag, as_int, named
+from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import apply
 from jittape.primitives.broadcast import (
     broadcast,
@@ -38,6 +39,7 @@ __all__ = [
     "reshape",
     "reverse",
     "roll",
+    "shape_of",
     "split",
     "squeeze",
     "stack",
@@ -58,14 +60,29 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
         array = np.asarray(shape)
         if array.ndim <= 1 and array.dtype.kind in "iu":
             return tuple(array.reshape(-1).tolist())
-    except TypeError:
+    except (TypeError, ValueError):
         pass
-    raise TypeError(f"[{op}] a shape must be an int or a sequence of ints, got {shape!r}")
+    raise named(
+        TypeError(f"[{op}] {argument_of_user(shape)}must be an int or a sequence of ints, got {shape!r}")
+    )
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of what a user gives: a tensor, an array, a number or a nested sequence."""
+    if isinstance(value, (bool, int, float, complex)):
+        return ()
+    try:
+        found: tuple[int, ...] = np.shape(value) if isinstance(value, (list, tuple)) else value.shape
+    except (AttributeError, ValueError):
+        raise named(
+            DTypeError(f"{argument_of_user(value)}must be a tensor, an array or a number, got {value!r}")
+        ) from None
+    return found
 
 
 def one_axis(op: str, axis: Any, ndim: int) -> int:
     """`axis` as a non-negative int."""
-    if isinstance(axis, (tuple, list)):
+    if axis is None or isinstance(axis, (tuple, list)):
         raise TypeError(f"[{op}] axis must be one int, got {axis!r}")
     return normalized_axes(op, axis, ndim)[0]
 
@@ -76,7 +93,12 @@ def hashable(value: Any) -> Any:
         return tuple([hashable(v) for v in value])
     if value is None or isinstance(value, int):
         return value
-    return hashable(np.asarray(value).tolist())
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise named(
+            TypeError(f"{argument_of_user(value)}must be an int or a sequence of ints, got {value!r}")
+        )
+    return hashable(array.tolist())
 
 
 # ---- reshape and its kin ---------------------------------------------------------------------------------------------
@@ -140,7 +162,9 @@ def ensure_shape(x: TensorLike, shape: Any, name: str | None = None) -> Tensor:
     >>> jt.ensure_shape([[1, 2], [3, 4]], [None, 2]).shape
     (2, 2)
     """
-    return apply(_ensured, (x,), (tuple([None if n is None else operator.index(n) for n in shape]),))
+    if not isinstance(shape, (tuple, list)):
+        shape = as_shape("ensure_shape", shape)
+    return apply(_ensured, (x,), (tuple([None if n is None else as_int("shape", n) for n in shape]),))
 
 
 def _expand_dims(x: Any, axis: Any) -> Any:
@@ -193,7 +217,11 @@ def transpose(
     a: TensorLike, perm: Sequence[int] | None = None, conjugate: bool = False, name: str | None = None
 ) -> Tensor:
     """`a` with its dimensions in the order `perm`; reversed if that is None."""
-    return apply(_transpose, (a,), (None if perm is None else as_shape("transpose", perm), bool(conjugate)))
+    return apply(
+        _transpose,
+        (a,),
+        (None if perm is None else as_shape("transpose", perm), as_flag("conjugate", conjugate)),
+    )
 
 
 def _matrix_transpose(x: Any, conjugate: bool) -> Any:
@@ -209,7 +237,7 @@ def _matrix_transpose(x: Any, conjugate: bool) -> Any:
 
 def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = False) -> Tensor:
     """`a` with its last two dimensions exchanged."""
-    return apply(_matrix_transpose, (a,), (bool(conjugate),))
+    return apply(_matrix_transpose, (a,), (as_flag("conjugate", conjugate),))
 
 
 def _moveaxis(x: Any, source: Any, destination: Any) -> Any:
@@ -272,9 +300,12 @@ def roll(
 
 
 def _members(op: str, values: Any) -> tuple[Any, ...]:
-    members = tuple(values)
+    try:
+        members = tuple(values)
+    except TypeError:
+        raise named(TypeError(f"[{op}] values must be a sequence of tensors, got {values!r}")) from None
     if not members:
-        raise ValueError(f"[{op}] needs at least one tensor, got {values!r}")
+        raise named(ValueError(f"[{op}] values must hold at least one tensor, got {values!r}"))
     return members
 
 
@@ -290,7 +321,7 @@ def _concat(*operands_and_axis: Any) -> Any:
 
 def concat(values: Sequence[TensorLike], axis: int, name: str | None = None) -> Tensor:
     """The tensors `values` joined along the dimension `axis` that they have."""
-    return apply(_concat, _members("concat", values), (operator.index(axis),))
+    return apply(_concat, _members("concat", values), (as_int("axis", axis),))
 
 
 def _stack(*operands_and_axis: Any) -> Any:
@@ -309,7 +340,7 @@ def _stack(*operands_and_axis: Any) -> Any:
 
 def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) -> Tensor:
     """The tensors `values`, of equal shape, joined along a new dimension `axis`."""
-    return apply(_stack, _members("stack", values), (operator.index(axis),))
+    return apply(_stack, _members("stack", values), (as_int("axis", axis),))
 
 
 def _split(x: Any, sizes: int | tuple[int, ...], axis: int, keep: bool) -> tuple[Any, ...]:
@@ -347,7 +378,7 @@ def split(
 ) -> list[Tensor]:
     """`value` cut along `axis` into so many equal parts, or into parts of the given sizes (one may be -1)."""
     sizes = hashable(num_or_size_splits)
-    return list(apply(_split, (value,), (sizes, operator.index(axis), True)))
+    return list(apply(_split, (value,), (sizes, as_int("axis", axis), True)))
 
 
 def _unstack(x: Any, num: int | None, axis: int) -> tuple[Any, ...]:
@@ -362,7 +393,7 @@ def unstack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str | None = None
 ) -> list[Tensor]:
     """The tensors that `value` is made of along the dimension `axis`, which goes."""
-    return list(apply(_unstack, (value,), (num, operator.index(axis))))
+    return list(apply(_unstack, (value,), (num, as_int("axis", axis))))
 
 
 def _meshgrid(*operands_and_indexing: Any) -> tuple[Any, ...]:
@@ -385,6 +416,6 @@ def _meshgrid(*operands_and_indexing: Any) -> tuple[Any, ...]:
 
 def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
     """Coordinate arrays on the grid that the vectors `args` span."""
-    if indexing not in ("xy", "ij"):
+    if not isinstance(indexing, str) or indexing not in ("xy", "ij"):
         raise ValueError(f"[meshgrid] indexing must be 'xy' or 'ij', got {indexing!r}")
     return list(apply(_meshgrid, args, (indexing,))) if args else []

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import as_float
 from jittape.primitive import Map, Primitive, apply
 from jittape.primitives.arithmetic import add, chain, chain_op, multiply, negative, reciprocal, square
 from jittape.primitives.bits import is_finite
@@ -149,10 +150,10 @@ def polygamma(a: int, x: TensorLike, name: str | None = None) -> Tensor:
     >>> jt.math.polygamma(1, [1.0, 2.0]).numpy().round(4)
     array([1.6449, 0.6449], dtype=float32)
     """
-    order = int(a)
-    if order != a or order < 0:
-        raise ValueError(f"[polygamma] the order must be an integer of at least 0, got {a!r}")
-    return apply(_polygamma_body, (x,), (order,))
+    order = as_float("a", a)
+    if not (order >= 0 and order.is_integer()):
+        raise ValueError(f"[polygamma] a, the order, must be an integer of at least 0, got {a!r}")
+    return apply(_polygamma_body, (x,), (int(order),))
 
 
 # ---- x log y ---------------------------------------------------------------------------------------------------------

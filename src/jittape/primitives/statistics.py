@@ -25,6 +25,7 @@ from jittape.primitives.compare import where
 from jittape.primitives.custom import stop_gradient
 from jittape.primitives.elementwise import exp, log, sqrt
 from jittape.primitives.reduce import Axis, averaging, axis_key, reduce_max, reduce_mean, reduce_sum
+from jittape.primitives.shape import one_axis
 from jittape.primitives.signatures import floating, require_kinds
 from jittape.primitives.steps import absolute
 from jittape.program import Aval
@@ -174,7 +175,7 @@ def norm(
     >>> jt.norm([3.0, 4.0]).numpy()
     array(5., dtype=float32)
     """
-    if ord not in ("euclidean", "fro", 1, 2, np.inf):
+    if not isinstance(ord, (str, int, float)) or ord not in ("euclidean", "fro", 1, 2, np.inf):
         raise ValueError(f"[norm] ord must be 'euclidean', 'fro', 1, 2 or inf, got {ord!r}")
     if ord == 2 and isinstance(axis, (tuple, list)) and len(axis) > 1:
         raise ValueError("[norm] ord=2 of a matrix is its greatest singular value; use ord='fro' or one axis")
@@ -187,9 +188,9 @@ PLACE = "the place of an extremum is an integer"
 
 
 def _place_result(x: Aval, *, axis: int, dtype: np.dtype[Any]) -> Aval:
-    require_kinds("argmax and argmin", "biuf", x)
+    require_kinds("argmax", "biuf", x)
     if x.shape[axis] == 0:
-        raise ShapeError(f"[argmax and argmin] axis {axis} of shape {x.shape} has no elements")
+        raise ShapeError(f"[argmax] axis {axis} of shape {x.shape} has no elements")
     return Aval(without_axes(x.shape, (axis,)), dtype)
 
 
@@ -210,7 +211,7 @@ argmin_op = Primitive(
 
 def _argmax_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
     x = settle(x)
-    (a,) = normalized_axes("argmax", axis, len(x.shape))
+    a = one_axis("argmax", axis, len(x.shape))
     return argmax_op.bind(x, axis=a, dtype=dtype)
 
 
@@ -238,7 +239,7 @@ def argmax(
 
 def _argmin_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
     x = settle(x)
-    (a,) = normalized_axes("argmin", axis, len(x.shape))
+    a = one_axis("argmin", axis, len(x.shape))
     return argmin_op.bind(x, axis=a, dtype=dtype)
 
 

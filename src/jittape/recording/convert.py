@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 
+from jittape.calls import argument_of_user, named
 from jittape.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64
 from jittape.errors import DTypeError, ShapeError
 from jittape.hostnumber import HostNumber
 from jittape.primitives.broadcast import cast_op
 from jittape.primitives.complexes import cast
 from jittape.primitives.custom import identity
-from jittape.primitives.shape import broadcast_to, reshape
+from jittape.primitives.shape import as_shape, broadcast_to, reshape
 from jittape.program import Aval
 from jittape.recording.operators import Operators
-from jittape.recording.source import argument_of_user, named
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
 
 __all__ = ["constant", "convert_to_tensor"]
@@ -67,7 +66,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
 
 def _wanted_shape(found: Aval, shape: Any) -> tuple[int, ...]:
     """`shape` as a tuple, if a value of shape `found` can fill it."""
-    wanted = (operator.index(shape),) if np.ndim(shape) == 0 else tuple([operator.index(n) for n in shape])
+    wanted = as_shape("constant", shape)
     if found.size not in (1, math.prod(wanted)):
         raise ShapeError(
             f"[constant] {found.size} elements of shape {found.shape} do not fill shape {wanted}"
@@ -114,9 +113,11 @@ def convert_to_tensor(
         return _from_traced(value, wanted, dtype_hint)
     if isinstance(value, Operators):
         if wanted is not None and value.dtype != wanted:
-            raise ValueError(
-                f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {value.dtype.name}: "
-                f"use jt.cast(x, {wanted.name!r})"
+            raise named(
+                ValueError(
+                    f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {value.dtype.name}: "
+                    f"use jt.cast(x, {wanted.name!r})"
+                )
             )
         return value if isinstance(value, Tensor) else value.value()  # type: ignore[attr-defined]
     if holds_tensors(value):
@@ -149,7 +150,7 @@ def cast_to_dtype(tensor: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
-    """An ndarray that nobody else will write to. Errors name the function that the user has called, and its argument."""
+    """An ndarray that nobody else will write to. Errors name what the user has called, and the argument."""
     try:
         return _converted(value, dtype)
     except (TypeError, ValueError, OverflowError) as error:

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from jittape.builder import Builder, Symbol, WeakScalar
+from jittape.calls import argument_of_user, named
 from jittape.errors import DTypeError
 from jittape.primitive import recording_with
 from jittape.primitives.custom import identity_op
 from jittape.program import Aval
-from jittape.recording.source import argument_of_user, named, user_line
+from jittape.recording.source import user_line
 from jittape.recording.trie import Node, ScalarInput, aval_of, trie
 
 __all__ = ["Marker", "attach", "entered", "grow", "marker_for", "refuse_parameters"]
@@ -131,8 +132,8 @@ def refuse_parameters(static: tuple[Any, ...]) -> None:
             kind = type(value).__name__
             raise named(
                 DTypeError(
-                    f"{argument_of_user(value)}no parameter can be of type {kind!r}: it is part of a program's structure, so "
-                    "give a Python number, a string or a tuple of these, such as int(x) of a tensor"
+                    f"{argument_of_user(value)}no parameter can be of type {kind!r}: it is part of a program's "
+                    "structure, so give a Python number, a string or a tuple of these, such as int(x) of a tensor"
                 )
             ) from None
 

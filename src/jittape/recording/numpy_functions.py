@@ -278,6 +278,14 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     return repeat(a, repeats, axis)
 
 
+def _tile(A: Any, reps: Any) -> Any:
+    """NumPy fills up the shorter of shape and `reps` with ones in front."""
+    shape, times = shape_of(A), as_shape("tile", reps)
+    rank = max(len(shape), len(times))
+    tall = A if len(shape) == rank else reshape(A, (*(1,) * (rank - len(shape)), *shape))
+    return tile(tall, (*(1,) * (rank - len(times)), *times))
+
+
 def _full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
 ) -> Any:
@@ -413,7 +421,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.take: _take,
     np.take_along_axis: _take_along_axis,
     np.tensordot: lambda a, b, axes=2: tensordot(a, b, axes),
-    np.tile: lambda A, reps: tile(A, reps),
+    np.tile: _tile,
     np.trace: _trace,
     np.transpose: lambda a, axes=None: transpose(a, axes),
     np.tril: _tril,

@@ -133,7 +133,12 @@ class Operators:
         return self._computed().array.item()
 
     def __format__(self, spec: str) -> str:
-        return format(self.numpy(), spec)
+        if spec and self._aval.size != 1:
+            raise TypeError(
+                f"the format {spec!r} is for one number, this tensor has shape {self._aval.shape}: format an element, "
+                "or set NumPy's print options (np.printoptions(precision=2))"
+            )
+        return format(self.item() if spec else self.numpy(), spec)
 
     def __iter__(self) -> Iterator[Any]:
         if not self._aval.shape:

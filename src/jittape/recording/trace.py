@@ -16,6 +16,7 @@ from weakref import ref
 
 import numpy as np
 
+from jittape.calls import named
 from jittape.config import config
 from jittape.dtypes import as_dtype
 from jittape.hostnumber import HostNumber, derived
@@ -23,7 +24,6 @@ from jittape.primitive import Primitive, active_recorder, replace_recorder, set_
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
 from jittape.recording.liveness import wanted_among
-from jittape.recording.source import named
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable, read_variable_op
