@@ -10,6 +10,7 @@ import numpy as np
 from jittape.primitives import contract as ct
 from jittape.primitives import creation as cr
 from jittape.primitives import einsum as es
+from jittape.primitives import gather as ga
 from jittape.primitives import index as ix
 from jittape.primitives import scatter as sc
 from jittape.primitives import shape as sh
@@ -219,19 +220,19 @@ INDEXING = (
         ),
         put,
     ),
-    Row("gather", sc.gather, rows(2, 4), lambda x, i: x[i]),
-    Row("gather axis", lambda x, i: sc.gather(x, i, axis=-2), rows(3), lambda x, i: x[i]),
+    Row("gather", ga.gather, rows(2, 4), lambda x, i: x[i]),
+    Row("gather axis", lambda x, i: ga.gather(x, i, axis=-2), rows(3), lambda x, i: x[i]),
     Row(
         "gather batch",
-        lambda x, i: sc.gather(x, i, axis=2, batch_dims=1),
+        lambda x, i: ga.gather(x, i, axis=2, batch_dims=1),
         lambda rng: (rng.standard_normal((2, 3, 4)), rng.integers(-4, 4, (2, 5))),
         lambda x, i: np.stack([x[b][:, i[b]] for b in range(2)]),
     ),
-    Row("gather_nd", sc.gather_nd, NESTED, lambda x, i: x[flat(i)]),
-    Row("gather_nd rows", lambda x, i: sc.gather_nd(x, i), rows(4, 1), lambda x, i: x[i[:, 0]]),
+    Row("gather_nd", ga.gather_nd, NESTED, lambda x, i: x[flat(i)]),
+    Row("gather_nd rows", lambda x, i: ga.gather_nd(x, i), rows(4, 1), lambda x, i: x[i[:, 0]]),
     Row(
         "take_along_axis",
-        lambda x, i: sc.take_along_axis(x, i, 1),
+        lambda x, i: ga.take_along_axis(x, i, 1),
         lambda rng: (rng.standard_normal((5, 3)), rng.integers(-3, 3, (5, 4))),
         lambda x, i: np.take_along_axis(x, i, 1),
     ),
@@ -267,11 +268,42 @@ INDEXING = (
             lambda x, i, v, how=how: combined(x, i, v, how),
             wrt=(),
         )
-        for how in ("mul", "div", "max", "min")
+        for how in ("mul", "div")
+    ),
+    *(
+        Row(
+            f"scatter_{how} rows",
+            lambda x, i, v, how=how: sc.scatter_extremum(x, i, v, how),
+            lambda rng: (*rows(4)(rng), rng.standard_normal((4, 3))),
+            lambda x, i, v, how=how: combined(x, i, v, how),
+        )
+        for how in ("max", "min")
+    ),
+    Row(
+        "tensor_scatter_nd_max",
+        sc.tensor_scatter_nd_max,
+        SCATTERED,
+        lambda x, i, v: combined(x, list(zip(*flat(i), strict=True)), v, "max"),
+    ),
+    Row(
+        "tensor_scatter_nd_min",
+        sc.tensor_scatter_nd_min,
+        SCATTERED,
+        lambda x, i, v: combined(x, list(zip(*flat(i), strict=True)), v, "min"),
+    ),
+    Row(
+        "batch_scatter_update",
+        sc.batch_scatter_update,
+        lambda rng: (
+            rng.standard_normal((2, 4, 3)),
+            np.array([[0, -1, 0], [2, 1, 3]]),
+            rng.standard_normal((2, 3, 3)),
+        ),
+        lambda x, i, v: put(x, (np.arange(2)[:, None], i), v),
     ),
     Row(
         "repeat each",
-        lambda x, i: sc.gather(x, i),
+        lambda x, i: ga.gather(x, i),
         lambda rng: (rng.standard_normal(3), np.array([0, 2, 2])),
         lambda x, i: x[i],
     ),

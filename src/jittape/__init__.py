@@ -121,6 +121,9 @@ from jittape.primitives.custom import stop_gradient as stop_gradient
 from jittape.primitives.einsum import einsum as einsum
 from jittape.primitives.elementwise import exp as exp
 from jittape.primitives.elementwise import sqrt as sqrt
+from jittape.primitives.gather import boolean_mask as boolean_mask
+from jittape.primitives.gather import gather as gather
+from jittape.primitives.gather import gather_nd as gather_nd
 from jittape.primitives.hyperbolic import acosh as acosh
 from jittape.primitives.hyperbolic import asinh as asinh
 from jittape.primitives.hyperbolic import atanh as atanh
@@ -136,11 +139,10 @@ from jittape.primitives.reduce import reduce_mean as reduce_mean
 from jittape.primitives.reduce import reduce_min as reduce_min
 from jittape.primitives.reduce import reduce_prod as reduce_prod
 from jittape.primitives.reduce import reduce_sum as reduce_sum
-from jittape.primitives.scatter import boolean_mask as boolean_mask
-from jittape.primitives.scatter import gather as gather
-from jittape.primitives.scatter import gather_nd as gather_nd
 from jittape.primitives.scatter import scatter_nd as scatter_nd
 from jittape.primitives.scatter import tensor_scatter_nd_add as tensor_scatter_nd_add
+from jittape.primitives.scatter import tensor_scatter_nd_max as tensor_scatter_nd_max
+from jittape.primitives.scatter import tensor_scatter_nd_min as tensor_scatter_nd_min
 from jittape.primitives.scatter import tensor_scatter_nd_sub as tensor_scatter_nd_sub
 from jittape.primitives.scatter import tensor_scatter_nd_update as tensor_scatter_nd_update
 from jittape.primitives.shape import broadcast_to as broadcast_to
@@ -183,9 +185,9 @@ from jittape.recording.convert import constant as constant
 from jittape.recording.convert import convert_to_tensor as convert_to_tensor
 from jittape.recording.custom import custom_gradient as custom_gradient
 from jittape.recording.custom import py_function as py_function
+from jittape.recording.scattering import IndexedSlices as IndexedSlices
 from jittape.recording.tape import GradientTape as GradientTape
 from jittape.recording.tensor import Tensor as Tensor
-from jittape.recording.variable import IndexedSlices as IndexedSlices
 from jittape.recording.variable import Variable as Variable
 from jittape.version import __version__ as __version__
 

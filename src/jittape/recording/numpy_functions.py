@@ -19,6 +19,7 @@ from jittape.primitives.contract import matmul, outer, tensordot
 from jittape.primitives.cumulative import cumprod, cumsum
 from jittape.primitives.custom import identity
 from jittape.primitives.einsum import diag_part, einsum, trace
+from jittape.primitives.gather import gather, take_along_axis
 from jittape.primitives.index import getitem
 from jittape.primitives.reduce import (
     reduce_all,
@@ -26,7 +27,6 @@ from jittape.primitives.reduce import (
     reduce_max,
     reduce_min,
 )
-from jittape.primitives.scatter import gather, take_along_axis
 from jittape.primitives.shape import (
     as_shape,
     broadcast_to,
