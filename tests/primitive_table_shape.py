@@ -12,6 +12,7 @@ from jittape.primitives import creation as cr
 from jittape.primitives import einsum as es
 from jittape.primitives import gather as ga
 from jittape.primitives import index as ix
+from jittape.primitives import joining as jo
 from jittape.primitives import scatter as sc
 from jittape.primitives import shape as sh
 from jittape.primitives import tiling as ti
@@ -61,14 +62,14 @@ SHAPES = (
     moved("reverse all", lambda x: sh.reverse(x, None), np.flip, np.array(1.0)),
     moved("roll", lambda x: sh.roll(x, [1, -3], [0, 2]), lambda x: np.roll(x, (1, -3), (0, 2)), EMPTY),
     moved("roll all", lambda x: sh.roll(x, 5, None), lambda x: np.roll(x, 5), EMPTY),
-    moved("concat", lambda x: sh.concat([x, x, x], 1), lambda x: np.concatenate([x, x, x], 1), EMPTY),
-    moved("stack", lambda x: sh.stack([x, x], -1), lambda x: np.stack([x, x], -1), EMPTY, np.array(1.0)),
-    moved("split", lambda x: sh.split(x, 2, -1)[1], lambda x: np.split(x, 2, -1)[1], EMPTY),
-    moved("split sizes", lambda x: sh.split(x, [1, -1], 1)[1], lambda x: x[:, 1:], EMPTY),
-    moved("unstack", lambda x: sh.unstack(x, axis=1)[2], lambda x: x[:, 2], EMPTY),
+    moved("concat", lambda x: jo.concat([x, x, x], 1), lambda x: np.concatenate([x, x, x], 1), EMPTY),
+    moved("stack", lambda x: jo.stack([x, x], -1), lambda x: np.stack([x, x], -1), EMPTY, np.array(1.0)),
+    moved("split", lambda x: jo.split(x, 2, -1)[1], lambda x: np.split(x, 2, -1)[1], EMPTY),
+    moved("split sizes", lambda x: jo.split(x, [1, -1], 1)[1], lambda x: x[:, 1:], EMPTY),
+    moved("unstack", lambda x: jo.unstack(x, axis=1)[2], lambda x: x[:, 2], EMPTY),
     moved(
         "meshgrid",
-        lambda x: sh.meshgrid(x, x, indexing="ij")[1],
+        lambda x: jo.meshgrid(x, x, indexing="ij")[1],
         lambda x: np.meshgrid(x, x, indexing="ij")[1],
     ),
     moved("tile", lambda x: ti.tile(x, [2, 1, 3]), lambda x: np.tile(x, (2, 1, 3)), EMPTY),
@@ -327,6 +328,14 @@ INDEXING = (
 # ---- creation and contraction ----------------------------------------------------------------------------------------
 
 CREATION = (
+    Row("slice", lambda x: jo.slice_(x, [1, 0], [2, -1]), normal((4, 3)), lambda x: x[1:3]),
+    Row(
+        "sequence_mask",
+        lambda n: cr.sequence_mask(n, 4, np.dtype("float32")),
+        lambda rng: (rng.integers(-1, 6, (2, 3)),),
+        lambda n: (np.arange(4) < n[..., None]).astype(np.float32),
+        wrt=(),
+    ),
     Row("fill", lambda x: cr.fill([2, 3], x), normal(()), lambda x: np.full((2, 3), x)),
     Row("zeros_like", cr.zeros_like, normal(CUBE), np.zeros_like, wrt=()),
     Row("ones_like", cr.ones_like, normal(CUBE), np.ones_like, wrt=()),

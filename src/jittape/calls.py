@@ -13,7 +13,9 @@ import sys
 from types import FrameType
 from typing import Any, TypeVar
 
-__all__ = ["argument_of_user", "as_flag", "as_float", "as_int", "is_of_user", "named"]
+import numpy as np
+
+__all__ = ["argument_of_user", "as_array", "as_flag", "as_float", "as_int", "is_of_user", "named"]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _DEMO = _PACKAGE + "demo" + os.sep
@@ -77,7 +79,7 @@ def _name_of(frame: FrameType) -> str:
     if name == "__array_function__":
         return f"np.{frame.f_locals['func'].__name__}"
     if not name.startswith("__"):
-        return name
+        return name.rstrip("_")
     bare = name.strip("_")
     reflected = bare[1:] if bare[:1] == "r" and bare not in ("rshift", "round") else bare
     return _OPERATORS.get(reflected, reflected)
@@ -130,6 +132,33 @@ def as_float(argument: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise named(TypeError(f"{argument} must be a number, got {_shown(value)}")) from None
+
+
+def as_array(argument: str, value: Any) -> np.ndarray[Any, Any]:
+    """`value`, given as `argument`, as an ndarray of numbers; what is pending in it runs.
+
+    Raises
+    ------
+    TypeError
+        If it holds anything but numbers.
+    ValueError
+        If its parts have different shapes.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise named(
+            ValueError(
+                f"{argument}: the parts of {_shown(value)} have different shapes; pad them to the same one"
+            )
+        ) from None
+    if array.dtype.kind not in "biufc":
+        raise named(
+            TypeError(
+                f"{argument} must be a tensor, an array or nested lists of numbers, got {_shown(value)}"
+            )
+        )
+    return array
 
 
 def as_flag(argument: str, value: Any) -> bool:

@@ -7,10 +7,11 @@ from typing import Any
 
 from jittape.calls import as_flag, as_float
 from jittape.primitive import apply
-from jittape.primitives.arithmetic import add, divide, multiply, square, subtract
+from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import normalized_axes
 from jittape.primitives.compare import greater, where
 from jittape.primitives.custom import stop_gradient
+from jittape.primitives.division import divide
 from jittape.primitives.elementwise import exp, expm1, log, rsqrt
 from jittape.primitives.hyperbolic import sigmoid, tanh
 from jittape.primitives.powers import pow

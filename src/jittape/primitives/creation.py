@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from jittape.builder import literal
-from jittape.calls import argument_of_user, as_int, named
-from jittape.dtypes import as_dtype, default_dtype, float64, int32, int64, is_differentiable
+from jittape.calls import argument_of_user, as_array, as_int, named
+from jittape.dtypes import as_dtype, bool_, default_dtype, float64, int32, int64, is_differentiable
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import apply
-from jittape.primitives.arithmetic import add, divide, multiply, subtract
+from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import broadcast, cast_to, iota, promote, settle, to_shape
-from jittape.primitives.compare import equal, where
+from jittape.primitives.compare import equal, less, where
+from jittape.primitives.division import divide
 from jittape.primitives.shape import as_shape, one_axis, shape_of
 from jittape.typing import Tensor, TensorLike
 
@@ -30,6 +31,7 @@ __all__ = [
     "ones_like",
     "range",
     "rank",
+    "sequence_mask",
     "shape",
     "size",
     "zeros",
@@ -251,6 +253,43 @@ def one_hot(
     on = 1 if on_value is None else on_value
     off = 0 if off_value is None else off_value
     return apply(_one_hot, (indices, on, off), (as_int("depth", depth), -1 if axis is None else axis, found))
+
+
+def _sequence_mask(lengths: Any, maxlen: int, dtype: np.dtype[Any]) -> Any:
+    lengths = settle(lengths)
+    if lengths.dtype.kind not in "iu":
+        raise DTypeError(
+            f"[sequence_mask] lengths must be integers, got {lengths.dtype.name}; cast them first"
+        )
+    shape = (*lengths.shape, maxlen)
+    ends = broadcast(to_shape(cast_to(lengths, int64), (*lengths.shape, 1)), shape)
+    return cast_to(less(iota(shape, len(lengths.shape), int64), ends), dtype)
+
+
+def sequence_mask(
+    lengths: TensorLike, maxlen: int | None = None, dtype: Any = bool_, name: str | None = None
+) -> Tensor:
+    """True for the first ``lengths[i]`` of `maxlen` places in row `i`.
+
+    Parameters
+    ----------
+    lengths : tensor_like of int
+    maxlen : int, optional
+        The greatest of `lengths` by default, which are looked at for that.
+    dtype : dtype
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.sequence_mask([1, 3]).numpy()
+    array([[ True, False, False],
+           [ True,  True,  True]])
+    """
+    if maxlen is None:
+        known = as_array("lengths", lengths)
+        maxlen = int(np.max(known, initial=0)) if known.dtype.kind in "iu" else 0
+    return apply(_sequence_mask, (lengths,), (max(as_int("maxlen", maxlen), 0), as_dtype(dtype)))
 
 
 # ---- what is known of a shape ----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jittape.builder import WeakScalar
-from jittape.calls import as_int, named
+from jittape.calls import as_array, as_int
 from jittape.dtypes import int64
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import apply
@@ -181,14 +181,14 @@ def boolean_mask(
     name : str, optional
         Ignored.
     """
-    array: np.ndarray[Any, Any] = _array("mask", mask)
+    array: np.ndarray[Any, Any] = as_array("mask", mask)
     if array.dtype != np.bool_:
         raise DTypeError(
             f"[boolean_mask] the mask must be bool, got {array.dtype}; compare first, as in x > 0"
         )
     if not array.ndim:
         raise ValueError("[boolean_mask] mask cannot be scalar")
-    source: Any = _array("tensor", tensor) if isinstance(tensor, (list, tuple)) else tensor
+    source: Any = as_array("tensor", tensor) if isinstance(tensor, (list, tuple)) else tensor
     rank = len(shape_of(source))
     at = 0 if axis is None else one_axis("boolean_mask", axis, rank)
     if array.ndim > rank - at:
@@ -197,10 +197,3 @@ def boolean_mask(
         )
     check_mask("boolean_mask", array.shape, source.shape, at)
     return getitem(source, (*(slice(None),) * at, array))
-
-
-def _array(argument: str, value: Any) -> np.ndarray[Any, Any]:
-    try:
-        return np.asarray(value)
-    except ValueError:
-        raise named(ValueError(f"{argument}: the parts of {value!r} have different shapes")) from None

@@ -17,9 +17,10 @@ from jittape.builder import literal
 from jittape.dtypes import bool_, int64
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import Primitive
-from jittape.primitives.arithmetic import add, chain, reciprocal
+from jittape.primitives.arithmetic import add, chain
 from jittape.primitives.broadcast import broadcast, cast_to, to_shape
 from jittape.primitives.compare import equal, where
+from jittape.primitives.division import reciprocal
 from jittape.program import Aval
 
 __all__ = [

@@ -19,7 +19,7 @@ from jittape.program import Aval
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
 
-__all__ = ["constant", "convert_to_tensor"]
+__all__ = ["constant", "convert_to_tensor", "is_tensor"]
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
@@ -142,6 +142,18 @@ def _from_traced(number: HostNumber, dtype: np.dtype[Any] | None, hint: Any) -> 
     if _RANK[number.dtype.kind] > _RANK[dtype.kind]:
         raise DTypeError(f"Cannot convert {number!r} to a tensor of dtype {dtype.name}; use jt.cast")
     return cast(operand, dtype)
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a tensor or a Variable.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> jt.is_tensor(jt.constant(1.0)), jt.is_tensor(1.0)
+    (True, False)
+    """
+    return isinstance(x, Operators)
 
 
 def cast_to_dtype(tensor: Any, dtype: np.dtype[Any]) -> Any:

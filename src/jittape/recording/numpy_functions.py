@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 
 from jittape.primitives import creation
-from jittape.primitives.arithmetic import divide, multiply, subtract
+from jittape.primitives.arithmetic import multiply, subtract
 from jittape.primitives.compare import where
 from jittape.primitives.complexes import angle, cast, imag, real
 from jittape.primitives.contract import matmul, outer, tensordot
 from jittape.primitives.cumulative import cumprod, cumsum
 from jittape.primitives.custom import identity
+from jittape.primitives.division import divide
 from jittape.primitives.einsum import diag_part, einsum, trace
 from jittape.primitives.gather import gather, take_along_axis
 from jittape.primitives.index import getitem
+from jittape.primitives.joining import concat, meshgrid, split, stack
+from jittape.primitives.matrices import diag
 from jittape.primitives.reduce import (
     reduce_all,
     reduce_any,
@@ -30,17 +33,13 @@ from jittape.primitives.reduce import (
 from jittape.primitives.shape import (
     as_shape,
     broadcast_to,
-    concat,
     expand_dims,
     matrix_transpose,
-    meshgrid,
     moveaxis,
     reshape,
     reverse,
     roll,
-    split,
     squeeze,
-    stack,
     transpose,
 )
 from jittape.primitives.statistics import argmax, argmin, reduce_std, reduce_variance
@@ -174,11 +173,7 @@ def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any =
 
 
 def _diag(v: Any, k: int = 0) -> Any:
-    shape = shape_of(v)
-    if len(shape) == 2:
-        return diag_part(v, k)
-    square = where(np.eye(shape[0], dtype=bool), expand_dims(v, 1), 0)
-    return pad(square, [[max(-k, 0), max(k, 0)], [max(k, 0), max(-k, 0)]])
+    return diag_part(v, k) if len(shape_of(v)) == 2 else diag(v, k=k)
 
 
 def _triangle(m: Any, k: int, lower: bool) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.primitives.arithmetic import divide, multiply, subtract
+from jittape.primitives.arithmetic import multiply, subtract
 from jittape.primitives.complexes import cast
+from jittape.primitives.division import divide
 from jittape.primitives.reduce import reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
 from jittape.primitives.shape import expand_dims, reshape
 from jittape.primitives.statistics import norm

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from jittape.primitive import apply
-from jittape.primitives import arithmetic, bits, compare, contract, index, powers, shape, steps
-from jittape.primitives.arithmetic import add_op, divide_op, multiply_op, negative_op, subtract_op
+from jittape.primitives import arithmetic, bits, compare, contract, division, index, powers, shape, steps
+from jittape.primitives.arithmetic import add_op, multiply_op, negative_op, subtract_op
+from jittape.primitives.division import divide_op
 from jittape.program import Aval
 from jittape.recording.numpy_protocol import array_function, array_ufunc
 from jittape.runtime.buffers import Buffer
@@ -185,22 +186,22 @@ class Operators:
         return apply(divide_op, (other, self))
 
     def __floordiv__(self, other: Any) -> Any:
-        return arithmetic.floor_divide(self, other)
+        return division.floor_divide(self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return arithmetic.floor_divide(other, self)
+        return division.floor_divide(other, self)
 
     def __mod__(self, other: Any) -> Any:
-        return arithmetic.mod(self, other)
+        return division.mod(self, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return arithmetic.mod(other, self)
+        return division.mod(other, self)
 
     def __divmod__(self, other: Any) -> Any:
-        return arithmetic.floor_divide(self, other), arithmetic.mod(self, other)
+        return division.floor_divide(self, other), division.mod(self, other)
 
     def __rdivmod__(self, other: Any) -> Any:
-        return arithmetic.floor_divide(other, self), arithmetic.mod(other, self)
+        return division.floor_divide(other, self), division.mod(other, self)
 
     def __pow__(self, other: Any) -> Any:
         return powers.pow(self, other)

@@ -10,7 +10,7 @@ import numpy as np
 
 from jittape.dtypes import as_dtype
 from jittape.primitive import Primitive, active_recorder, apply
-from jittape.primitives import arithmetic, index
+from jittape.primitives import arithmetic, division, index
 from jittape.primitives.custom import identity
 from jittape.program import Aval
 from jittape.recording.convert import cast_to_dtype, constant, convert_to_tensor
@@ -246,7 +246,7 @@ class Variable(Scattering):
         return self._assign_result(arithmetic.multiply(self, other))
 
     def __itruediv__(self, other: Any) -> Any:
-        return self._assign_result(arithmetic.divide(self, other))
+        return self._assign_result(division.divide(self, other))
 
     # ---- printing and copying ----------------------------------------------------------------------------------
 
