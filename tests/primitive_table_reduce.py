@@ -224,6 +224,17 @@ CASTS = (
         dtypes=("float64",),
     ),
     Row("cast to int", lambda x: cx.cast(x, "int32"), normal(CUBE), lambda x: x.astype("int32"), wrt=()),
+    *(
+        Row(
+            f"cast to {dtype}, out of range",
+            lambda x, dtype=dtype: cx.cast(x, dtype),
+            lambda rng: (rng.uniform(0.0, 100.0, 9),),
+            lambda x, dtype=dtype: x.astype(dtype),
+            edges=((np.array([0.0, 127.5, 1.0]),), (np.zeros((0, 3)),)),
+            wrt=(),
+        )
+        for dtype in ("int8", "uint8", "int16", "uint16", "uint32", "int64", "uint64")
+    ),
     Row(
         "cast to bool",
         lambda x: cx.cast(x, bool),

@@ -203,4 +203,6 @@ class Span:
                 trace.enter_variable(target)
             target_slots += slots_of(target)[-1:]
         source_slots = tuple([slots_of(source) for source in sources])
-        return _new(Asked, (tuple(target_slots), source_slots, self.view(trace), tuple(sources)))
+        return _new(
+            Asked, (tuple(target_slots), source_slots, self.view(trace), tuple(sources), len(targets))
+        )

@@ -21,6 +21,7 @@ from jittape.config import config
 from jittape.dtypes import as_dtype
 from jittape.hostnumber import HostNumber, derived
 from jittape.primitive import Primitive, active_recorder, replace_recorder, set_default_recorder
+from jittape.primitives.broadcast import cast_op
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
 from jittape.recording.liveness import wanted_among
@@ -493,6 +494,8 @@ def _fitted(value: Any, integer: np.dtype[Any]) -> Any:
 
 
 def _within(value: Any, integer: np.dtype[Any]) -> Any:
+    if isinstance(value, (float, complex)):
+        return cast_op.evaluate(np.asarray(value), dtype=integer).item()
     try:
         return integer.type(value).item()
     except OverflowError:
