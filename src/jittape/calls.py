@@ -15,7 +15,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["argument_of_user", "as_array", "as_flag", "as_float", "as_int", "is_of_user", "named"]
+__all__ = [
+    "argument_of_user",
+    "as_array",
+    "as_flag",
+    "as_float",
+    "as_int",
+    "is_of_user",
+    "named",
+    "stack_level",
+]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _DEMO = _PACKAGE + "demo" + os.sep
@@ -105,6 +114,16 @@ def named(error: Error) -> Error:
     if frame is not None and len(error.args) == 1 and isinstance(error.args[0], str):
         error.args = (f"[{_name_of(frame)}] {_LABEL.sub('', error.args[0])}",)
     return error
+
+
+def stack_level() -> int:
+    """The `stacklevel` with which the caller's warning names the user's line."""
+    frame = sys._getframe(1)
+    level = 1
+    while frame.f_back is not None and not is_of_user(frame):
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 # ---- arguments that are plain values ---------------------------------------------------------------------------------

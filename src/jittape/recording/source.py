@@ -8,7 +8,7 @@ from types import FrameType
 from jittape.calls import is_of_user
 from jittape.program import SourceLine
 
-__all__ = ["call_of_user", "stack_level", "user_line"]
+__all__ = ["call_of_user", "user_line"]
 
 
 def user_line() -> SourceLine | None:
@@ -29,13 +29,3 @@ def call_of_user() -> str:
         name = frame.f_code.co_name
         frame = frame.f_back
     return name.strip("_")
-
-
-def stack_level() -> int:
-    """The `stacklevel` with which the caller's warning names the user's line."""
-    frame = sys._getframe(1)
-    level = 1
-    while frame.f_back is not None and not is_of_user(frame):
-        frame = frame.f_back
-        level += 1
-    return level
