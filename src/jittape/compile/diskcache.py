@@ -174,6 +174,8 @@ class DiskCache:
                     self._publish(batch)
             except FileNotFoundError:
                 pass  # another process has just cleared the cache
+            except FileExistsError as error:
+                self._give_up(f"{error.filename} is no folder")
             except OSError as error:
                 self._give_up(str(error))
 
