@@ -57,7 +57,7 @@ class Buffer:
         it would not. 0.32 µs, against 0.29 for a view whose flag is set.
         """
         self.exposed = True
-        return np.asarray(memoryview(self.array).toreadonly())
+        return np.asarray(self.array.data.toreadonly())
 
 
 def allocate(aval: Aval) -> Buffer:
