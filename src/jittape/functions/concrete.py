@@ -25,7 +25,7 @@ from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Drawn, Leaf, Tracing
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import Buffer, owned
+from jittape.runtime.buffers import LARGE, Buffer, owned
 from jittape.runtime.counters import counters
 from jittape.simplify import simplify
 
@@ -82,6 +82,7 @@ class Concrete:
         self.ran_compiled = True
         self._replay = _Replay(self.program)
         self._compiled: Any = None
+        self._prepared = False
         self.quick: Callable[[tuple[Any, ...]], Any] = _missed
 
     def _take_result(self, tracing: Tracing, result: Any) -> None:
@@ -143,9 +144,10 @@ class Concrete:
         if config.interpret:
             buffers = self._interpreted(inputs)
         else:
-            buffers = self.compiled.run(inputs)
+            # The Variable refers to a donated buffer, and `inputs`.
+            buffers = self.compiled.run(inputs, 1)
             counters.compiled_runs += 1
-            if self.visits == 2:
+            if self.visits > 1 and not self._prepared:
                 self._prepare()
         last = len(buffers) - self._n_printed
         for variable, buffer in zip(self.assigned, buffers[len(self.avals) : last], strict=True):
@@ -214,7 +216,7 @@ class Concrete:
         number = (HostNumber, bool, int, float, complex)
         pairs = zip(self.program.inputs, self.sources, strict=True)
         scalars = frozenset(slot for slot, source in pairs if isinstance(source, number))
-        compiled = CompiledExecutable(simplify(self.program), scalars)
+        compiled = CompiledExecutable(simplify(self.program), scalars, self._donated())
         found = sum(1 for kernel in compiled.kernels if kernel.found)
         counters.programs_compiled += 1
         counters.kernels_found += found
@@ -222,10 +224,23 @@ class Concrete:
         self._compiled = compiled
         counters.compile_seconds += time.perf_counter() - began
 
+    def _donated(self) -> tuple[tuple[int, int], ...]:
+        """Old and new values of large Variables, as positions in the program's inputs and outputs."""
+        positions = {id(source): i for i, source in enumerate(self.sources) if isinstance(source, Variable)}
+        first = len(self.avals)
+        return tuple(
+            [
+                (positions[id(variable)], first + i)
+                for i, variable in enumerate(self.assigned)
+                if variable._aval.nbytes >= LARGE and id(variable) in positions
+            ]
+        )
+
     def _prepare(self) -> None:
-        """Make the quick way, at the second call: the binder takes 50 ms to compile."""
+        """Make the quick way, at the second call: the first binder of a machine takes 35 ms to compile."""
         from jittape.functions.quick import quick_call
 
+        self._prepared = True
         self.quick = quick_call(self, self.compiled) or _missed
 
     # ---- under a tape ----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jittape.dtypes import as_dtype
-from jittape.primitive import Primitive, active_recorder, apply
+from jittape.primitive import Primitive, active, active_recorder, apply
 from jittape.primitives import arithmetic, division, index
 from jittape.primitives.custom import identity
 from jittape.program import Aval
@@ -194,7 +194,7 @@ class Variable(Scattering):
     def _assign_result(self, tensor: Tensor) -> Variable:
         if tensor._aval is not self._aval:
             tensor = self._fitted(tensor)
-        active_recorder().assign(self, tensor)  # type: ignore[attr-defined]
+        active.recorder.assign(self, tensor)  # type: ignore[attr-defined]
         return self
 
     def _fitted(self, tensor: Tensor) -> Tensor:
