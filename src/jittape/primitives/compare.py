@@ -284,10 +284,8 @@ def where(
     condition : tensor of bool
         Numbers are taken as true where they are not zero.
     x, y : tensor
-        Broadcast to a common shape and dtype.
-
-        Without them, the result is the coordinates of the elements that are true, one row each, in int64. Its shape
-        depends on `condition`, which is looked at.
+        Broadcast to a common shape and dtype. Without them, the result is the coordinates of the elements that are
+        true, one row each, in int64; its shape depends on `condition`, which is looked at.
 
     Examples
     --------
