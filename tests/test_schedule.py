@@ -8,9 +8,10 @@ from jittape.compile.kernel import Gemm
 from jittape.compile.schedule import KernelStep, NumpyStep, schedule
 from jittape.compile.split import LIMIT
 from jittape.primitive import Alias, Primitive
-from jittape.primitives.arithmetic import add, divide, multiply, square, subtract
+from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, spread, sum_op
 from jittape.primitives.contract import matmul_op
+from jittape.primitives.division import divide
 from jittape.primitives.elementwise import exp
 from jittape.primitives.hyperbolic import tanh
 from jittape.primitives.reduce import max_op

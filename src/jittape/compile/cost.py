@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.value import IRMath, IRValue, llvm_type
+from jittape.compile.irmath import IRMath
+from jittape.compile.value import IRValue, llvm_type
 from jittape.primitive import Map, Primitive
 
 __all__ = ["cost_of_map"]

@@ -16,7 +16,8 @@ import numpy as np
 from jittape.builder import WeakScalar
 from jittape.config import config
 from jittape.functions.signature import MISS, Call
-from jittape.hostnumber import Changed, HostNumber, HostProgram
+from jittape.hostnumber import HostNumber
+from jittape.hostprogram import Changed, HostProgram
 from jittape.interpret import interpret
 from jittape.primitive import active_recorder
 from jittape.program import Aval, Program

@@ -19,6 +19,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from jittape.calls import stack_level
 from jittape.config import config
 from jittape.errors import FunctionWarning
 from jittape.functions.bound import BoundFunction, ConcreteFunction
@@ -45,7 +46,6 @@ from jittape.functions.signature import (
 )
 from jittape.primitive import active_recorder, recording_with
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.source import stack_level
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Look, Tracing
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from jittape.functions.binder import ARRAY, FLOAT32, FLOAT64, LIKE, SAME, TYPE, Entry, binder, plan
 from jittape.functions.signature import MISS, static_value
-from jittape.hostnumber import Changed, HostNumber, HostProgram
+from jittape.hostnumber import HostNumber
+from jittape.hostprogram import Changed, HostProgram
 from jittape.program import Aval
 from jittape.recording.tensor import Tensor
 from jittape.recording.tracing import Drawn, Leaf

@@ -211,13 +211,22 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     >>> float(jt.py_function(lambda x: x * x if x > 1 else x, [jt.constant(3.0)], jt.float32))
     9.0
     """
+    if not callable(func):
+        raise TypeError(f"[py_function] func must be callable, got {func!r}")
+    if not isinstance(inp, (list, tuple)):
+        raise TypeError(f"[py_function] inp must be a list of tensors, got {inp!r}: write [x] for one")
     result = func(*[convert_to_tensor(x) for x in inp])
     if not isinstance(Tout, (list, tuple)):
+        if isinstance(result, tuple):
+            raise ValueError(
+                f"[py_function] {_name(func)} returned {len(result)} results in a tuple, Tout names one; "
+                "give Tout as a list"
+            )
         return None if Tout is None else _as(result, Tout)
     results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
     if len(results) != len(Tout):
         raise ValueError(
-            f"py_function: {_name(func)} returned {len(results)} results, Tout names {len(Tout)}"
+            f"[py_function] {_name(func)} returned {len(results)} results, Tout names {len(Tout)}"
         )
     return [_as(r, dtype) for r, dtype in zip(results, Tout, strict=True)]
 
@@ -228,6 +237,6 @@ def _as(value: Any, dtype: Any) -> Any:
     tensor = convert_to_tensor(value, dtype_hint=wanted)
     if not np.can_cast(tensor.dtype, wanted, "same_kind"):
         raise TypeError(
-            f"py_function: a result is {tensor.dtype.name}, which does not cast to Tout {wanted.name}"
+            f"[py_function] a result is {tensor.dtype.name}, which does not cast to Tout {wanted.name}"
         )
     return cast_to_dtype(tensor, wanted)

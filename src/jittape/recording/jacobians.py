@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.primitives.shape import reshape, stack
+from jittape.primitives.joining import stack
+from jittape.primitives.shape import reshape
 from jittape.recording.tensor import Tensor, tensor_of
 
 __all__ = ["batch_jacobian_of", "jacobians_of"]

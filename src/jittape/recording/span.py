@@ -270,7 +270,9 @@ class Span:
                 trace.enter_variable(target)
             target_slots += slots_of(target)[-1:]
         source_slots = tuple([slots_of(source) for source in sources])
-        return _new(Asked, (tuple(target_slots), source_slots, self.view(trace), tuple(sources)))
+        return _new(
+            Asked, (tuple(target_slots), source_slots, self.view(trace), tuple(sources), len(targets))
+        )
 
     def _slots_of(self, value: Any) -> tuple[int, ...]:
         """As `Trace.slots_of`, with versions of a Variable that came with a graft."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import stack_level
 from jittape.errors import TapeUsageWarning, UnconnectedGradientWarning
 from jittape.primitive import active, recording_with
 from jittape.recording.arguments import (
@@ -24,7 +25,6 @@ from jittape.recording.jacobians import batch_jacobian_of, jacobians_of
 from jittape.recording.nested import flatten
 from jittape.recording.reasons import Asked, all_reasons, reason
 from jittape.recording.reverse import record_gradient
-from jittape.recording.source import stack_level
 from jittape.recording.span import Span
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace

@@ -13,7 +13,7 @@ import numpy as np
 from jittape.dtypes import as_dtype
 from jittape.hostnumber import HostNumber
 from jittape.primitives import arithmetic, index
-from jittape.primitives.shape import stack
+from jittape.primitives.joining import stack
 from jittape.program import Aval
 from jittape.recording.operators import Operators
 from jittape.runtime.buffers import Buffer

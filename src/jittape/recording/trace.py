@@ -17,13 +17,15 @@ from weakref import ref
 
 import numpy as np
 
+from jittape.calls import named
 from jittape.config import config
 from jittape.dtypes import as_dtype
 from jittape.hostnumber import HostNumber, derived
 from jittape.primitive import Primitive, active, active_recorder, set_default_recorder
+from jittape.primitives.broadcast import cast_op
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.flushing import Flushing
-from jittape.recording.growth import Marker, entered, grow, marker_for
+from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import Node, trie
 from jittape.recording.variable import Variable, read_variable_op
@@ -120,7 +122,11 @@ class Trace(Flushing):
             else:
                 return self._apply_any(body, arrays, static)
         key = tuple(parts)
-        node = self.node.children.get(key)
+        try:
+            node = self.node.children.get(key)
+        except TypeError:
+            refuse_parameters(static)
+            raise
         if node is None:
             node = grow(self.node, key, body, static)
         if scalars is not None and not node.takes_scalars_as_given:
@@ -202,7 +208,11 @@ class Trace(Flushing):
                 parts.append(a._marker or _marked(a))
                 fresh[id(a)] = (a, self.node.n_slots + len(fresh))
         key = tuple(parts)
-        node = self.node.children.get(key)
+        try:
+            node = self.node.children.get(key)
+        except TypeError:
+            refuse_parameters(static)
+            raise
         if node is None:
             node = grow(self.node, key, body, static)
         values = _scalar_inputs(node, scalars)
@@ -392,13 +402,25 @@ def _scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
 
 
 def _fitted(value: Any, integer: np.dtype[Any]) -> Any:
-    if value.__class__ is HostNumber:
-        return derived(_as_integer, value.text, value, integer)
-    return _as_integer(value, integer)
+    try:
+        if value.__class__ is HostNumber:
+            return derived(_within, value.text, value, integer)
+        return _within(value, integer)
+    except OverflowError as error:
+        named(error)
+        raise
 
 
-def _as_integer(value: Any, integer: np.dtype[Any]) -> Any:
-    return integer.type(value).item()
+def _within(value: Any, integer: np.dtype[Any]) -> Any:
+    if isinstance(value, (float, complex)):
+        return cast_op.evaluate(np.asarray(value), dtype=integer).item()
+    try:
+        return integer.type(value).item()
+    except OverflowError:
+        raise OverflowError(
+            f"the number {value} does not fit {integer.name}, the dtype of what it meets; jt.cast that to a wider "
+            "dtype first"
+        ) from None
 
 
 def _bound(*arguments: Any) -> Any:
