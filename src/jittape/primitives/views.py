@@ -14,8 +14,9 @@ import numpy as np
 
 from jittape.builder import literal
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import Index, Place, Primitive, View
+from jittape.primitive import Batch, Index, Place, Primitive, View
 from jittape.primitives.broadcast import broadcast
+from jittape.primitives.stacks import along_axis, in_shape
 from jittape.program import Aval
 
 __all__ = [
@@ -49,12 +50,17 @@ def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(perm)), key=perm.__getitem__))
 
 
+def _transpose_params(n: int, params: dict[str, Any]) -> dict[str, Any]:
+    return {"perm": (0, *[axis + 1 for axis in params["perm"]])}
+
+
 transpose_op = Primitive(
     "transpose",
     result=_transpose_result,
     evaluate=lambda x, *, perm: np.transpose(x, perm),
     vjp=(lambda g, out, x, *, perm: permuted(g, inverse(perm)),),
     form=View(lambda x, out, *, perm: tuple([Index(axis=axis) for axis in inverse(perm)])),
+    batch=Batch(_transpose_params),
 )
 
 
@@ -120,6 +126,11 @@ class Region(NamedTuple):
         return tuple(key)
 
 
+def _region_params(n: int, params: dict[str, Any]) -> dict[str, Any]:
+    region = params["region"]
+    return {**params, "region": region._replace(axes=tuple([axis + 1 for axis in region.axes]))}
+
+
 def _slice_evaluate(x: Any, *starts: Any, region: Region) -> Any:
     return x[region.key(x.ndim, starts)]
 
@@ -134,6 +145,7 @@ slice_op = Primitive(
     evaluate=_slice_evaluate,
     vjp=(_slice_vjp,),
     form=View(lambda x, out, *, region: region.indices(x.ndim)),
+    batch=Batch(_region_params, 1),
 )
 
 
@@ -161,6 +173,7 @@ place_op = Primitive(
     evaluate=_place_evaluate,
     vjp=(_place_vjp,),
     form=Place(lambda x, out, *, region, shape: region.indices(x.ndim)),
+    batch=in_shape(Batch(_region_params, 1)),
 )
 
 
@@ -189,6 +202,7 @@ update_op = Primitive(
     result=_update_result,
     evaluate=_update_evaluate,
     vjp=(_update_x_vjp, _update_v_vjp),
+    batch=Batch(_region_params, 2),
 )
 
 
@@ -248,4 +262,5 @@ concat_op = Primitive(
     result=_concat_result,
     evaluate=lambda *operands, axis: np.concatenate(operands, axis),
     vjp=_concat_vjp,
+    batch=along_axis(),
 )

@@ -279,6 +279,11 @@ class GradientTape:
         -------
         Tensor or None, in the structure of `sources`
             Of shape ``target.shape + source.shape``.
+
+        Notes
+        -----
+        By forward mode where the sources together have fewer elements than the target, else by reverse mode: one pass,
+        run on a stack of unit vectors.
         """
         trace = self._usable_trace()
         zero = wants_zeros(unconnected_gradients)
@@ -288,7 +293,7 @@ class GradientTape:
         with recording_with(trace):
             asked = self._span.question(trace, [target], leaves)
             before = trace.node
-            results = jacobians_of(target, leaves, lambda seed: _pass(trace, asked, [target], [seed]))
+            results = jacobians_of(trace, target, asked)
         if not zero:
             _explain_missing(results, asked, before, trace.node)
         self._finish(trace)
@@ -334,7 +339,7 @@ class GradientTape:
         self._warn_if_recording()
         with recording_with(trace):
             asked = self._span.question(trace, [target], [source])
-            result = batch_jacobian_of(target, source, lambda seed: _pass(trace, asked, [target], [seed]))
+            result = batch_jacobian_of(trace, target, asked)
         self._finish(trace)
         return _zeros((*target.shape, *source.shape[1:]), source.dtype) if result is None else result
 
