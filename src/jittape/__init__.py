@@ -12,6 +12,7 @@ Examples
 <jt.Tensor: shape=(), dtype=float32, numpy=6.0>
 """
 
+from jittape import autodiff as autodiff
 from jittape import bitwise as bitwise
 from jittape import linalg as linalg
 from jittape import math as math
@@ -187,6 +188,14 @@ from jittape.recording.tape import GradientTape as GradientTape
 from jittape.recording.tensor import Tensor as Tensor
 from jittape.recording.variable import IndexedSlices as IndexedSlices
 from jittape.recording.variable import Variable as Variable
+from jittape.transforms import batch_jacobian as batch_jacobian
+from jittape.transforms import grad as grad
+from jittape.transforms import hessian as hessian
+from jittape.transforms import hvp as hvp
+from jittape.transforms import jacobian as jacobian
+from jittape.transforms import jvp as jvp
+from jittape.transforms import value_and_grad as value_and_grad
+from jittape.transforms import vjp as vjp
 from jittape.version import __version__ as __version__
 
 newaxis = None

@@ -63,7 +63,9 @@ def record_tangents(
     seeds = tuple([c._slot for c in cotangents])
     begin = trace.node.n_slots
     gradients = record_gradient(trace, targets, sources, seeds, view)
-    pairs = [(g._slot, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and t is not None]
+    pairs = [
+        (g._slot, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and t is not None
+    ]
     if not pairs:
         return [None] * len(targets)
     linear = TapeView((begin,), tuple([(begin, slot) for slot in seeds]), False)
