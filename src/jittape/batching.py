@@ -87,7 +87,7 @@ def _applied(op: Op, n: int, stacked: tuple[bool, ...], operands: list[Symbol]) 
         rule = alike()
     if rule is not None and not isinstance(rule, Batch):
         return rule(n, stacked, *operands, **params)
-    count = 0 if rule is None else len(operands) if rule.count is None else rule.count
+    count = 0 if rule is None else len(operands) if rule.operands is None else rule.operands
     if rule is None or any(stacked[count:]):
         return _row_by_row(op, n, stacked, operands)
     first = [x if s else _spread(x, n) for x, s in zip(operands[:count], stacked[:count], strict=True)]

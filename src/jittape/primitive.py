@@ -128,12 +128,12 @@ class Batch(NamedTuple):
     ----------
     params : callable
         ``params(n, params) -> params`` for operands with a first dimension of `n` more.
-    count : int or None
+    operands : int or None
         So many of the operands, from the first, are stacked; the others must be the same for all. None: all are.
     """
 
     params: Callable[[int, dict[str, Any]], dict[str, Any]]
-    count: int | None = None
+    operands: int | None = None
 
 
 class Handle(Protocol):

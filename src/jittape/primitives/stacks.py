@@ -14,14 +14,14 @@ __all__ = ["alike", "along_axes", "along_axis", "in_shape"]
 Params = dict[str, Any]
 
 
-def alike(count: int | None = None) -> Batch:
+def alike(operands: int | None = None) -> Batch:
     """The parameters name no dimension."""
-    return Batch(lambda n, params: params, count)
+    return Batch(lambda n, params: params, operands)
 
 
-def along_axis(count: int | None = None) -> Batch:
+def along_axis(operands: int | None = None) -> Batch:
     """The parameter `axis` names a dimension."""
-    return Batch(lambda n, params: {**params, "axis": params["axis"] + 1}, count)
+    return Batch(lambda n, params: {**params, "axis": params["axis"] + 1}, operands)
 
 
 def along_axes() -> Batch:
@@ -31,4 +31,6 @@ def along_axes() -> Batch:
 
 def in_shape(batch: Batch) -> Batch:
     """As `batch`, and the parameter `shape` is the result's."""
-    return Batch(lambda n, params: batch.params(n, {**params, "shape": (n, *params["shape"])}), batch.count)
+    return Batch(
+        lambda n, params: batch.params(n, {**params, "shape": (n, *params["shape"])}), batch.operands
+    )

@@ -15,12 +15,13 @@ import numpy as np
 from jittape.builder import literal
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import Batch, Index, Place, Primitive, View
-from jittape.primitives.broadcast import broadcast
+from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.stacks import along_axis, in_shape
 from jittape.program import Aval
 
 __all__ = [
     "Region",
+    "again",
     "concat_op",
     "flipped",
     "inverse",
@@ -228,6 +229,32 @@ def flipped(x: Any, axes: tuple[int, ...]) -> Any:
     sizes = tuple([x.shape[axis] for axis in axes])
     offsets = tuple([max(n - 1, 0) for n in sizes])
     return slice_op.bind(x, region=Region(axes, offsets, sizes, (-1,) * len(axes))) if axes else x
+
+
+# ---- again -----------------------------------------------------------------------------------------------------------
+
+
+def _again_batch(n: int, stacked: tuple[bool, ...], x: Any, *after: Any) -> Any:
+    return x if stacked[0] else broadcast(x, (n, *x.shape))
+
+
+again_op = Primitive(
+    "again",
+    result=lambda x, *after: x,
+    evaluate=lambda x, *after: x,
+    vjp=(lambda g, out, x, *after: g,),
+    form=View(lambda x, out: tuple([Index(axis=axis) for axis in range(x.ndim)])),
+    batch=_again_batch,
+)
+"""The first operand. What is computed from it is computed anew, and not before the second operand is there."""
+
+
+def again(x: Any, after: Any) -> Any:
+    """`x` as a value of its own, as soon as `after` is known."""
+    if 0 in after.shape:
+        return again_op.bind(x)
+    first = sliced(to_shape(after, (after.aval.size,)), 0, 0, 1)
+    return again_op.bind(x, to_shape(first, ()))
 
 
 # ---- concat ----------------------------------------------------------------------------------------------------------

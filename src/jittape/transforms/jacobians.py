@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from jittape.primitives.complexes import cast
 from jittape.primitives.creation import zeros
 from jittape.recording.accumulator import ForwardAccumulator
 from jittape.recording.arguments import UnconnectedGradients
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.tape import GradientTape
+from jittape.recording.tensor import Tensor
 from jittape.transforms.primals import Argnums, Primals, Transformed, is_recorded, scalar, value_and_aux
 
 __all__ = ["batch_jacobian", "hessian", "hvp", "jacobian"]
@@ -179,9 +183,9 @@ def hvp(f: Callable[..., Any]) -> Callable[..., Any]:
 
     Notes
     -----
-    It is the tangent of the gradient along `v`: forward mode over reverse mode. The gradient of the gradient with `v` as
-    cotangent is the same, as the Hessian is symmetric; it takes as many products of matrices but more kernels (a
-    network with two hidden layers of 32 and 500 rows: 185 µs instead of 145).
+    It is the tangent of the gradient along `v`: forward mode over reverse mode. The gradient of the gradient with `v`
+    as cotangent is the same, as the Hessian is symmetric, and takes as many products of matrices but more kernels: for
+    a network with two hidden layers of 32 and 500 rows 185 µs instead of 145.
 
     Examples
     --------
@@ -200,7 +204,7 @@ def _hvp(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
     recorded = is_recorded()
     with GradientTape(watch_accessed_variables=False):  # so that all of it is one step
         primals = Primals("hvp", (x, *rest), 0, recorded)
-        vectors = primals.beside("v", [v])
+        vectors = [_widened(one, x) for one, x in zip(primals.beside("v", [v]), primals.leaves, strict=True)]
         with ForwardAccumulator(primals.leaves, vectors) as accumulator:
             _, gradients = _inner_gradient("hvp", f, primals, kwargs, False)
         known = [i for i, g in enumerate(gradients) if g is not None]
@@ -208,6 +212,12 @@ def _hvp(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
         products = [None if g is None else next(tangents) for g in gradients]
         del gradients  # or it would be computed too
     return primals.given_back(primals.structured(products))
+
+
+def _widened(vector: Any, x: Tensor) -> Tensor:
+    """`vector` in the dtype of `x` if that loses nothing: SciPy tries operators on integers."""
+    tensor = convert_to_tensor(vector, dtype_hint=x.dtype)
+    return cast(tensor, x.dtype) if np.can_cast(tensor.dtype, x.dtype, "safe") else tensor
 
 
 def batch_jacobian(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
