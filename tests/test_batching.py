@@ -41,7 +41,9 @@ def assert_batched(
     if operand.dtype.kind == "f":
         stack = np.stack([operand * (1 + 0.001 * i) for i in range(N)])
     else:
-        stack = np.stack([generator.permutation(operand.reshape(-1)).reshape(operand.shape) for _ in range(N)])
+        stack = np.stack(
+            [generator.permutation(operand.reshape(-1)).reshape(operand.shape) for _ in range(N)]
+        )
     on_stack = simplify(batched_program(program, number))
     got = interpret(on_stack, (*operands, stack))
     for i in range(N):
@@ -92,7 +94,9 @@ def test_a_stack_times_one_matrix_is_one_tall_product(number: int, product: tupl
 
 def test_few_primitives_run_row_by_row() -> None:
     """So a Jacobian is no loop written out, but for what nobody has needed yet."""
-    used = {op.primitive for row in ROWS for op in program_of(row.function, *row.sample(rng())).ops if op.args}
+    used = {
+        op.primitive for row in ROWS for op in program_of(row.function, *row.sample(rng())).ops if op.args
+    }
     rowwise = {p.name for p in used if p.batch is None and not isinstance(p.form, Map)}
     assert rowwise <= {"scatter_combine", "last_write"}
     assert all(isinstance(p.batch, Batch) or callable(p.batch) for p in used if p.batch is not None)

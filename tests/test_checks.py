@@ -50,8 +50,12 @@ def test_compute_gradient_step_and_errors() -> None:
 def test_check_gradient_is_content_with_what_is_right(mode: str) -> None:
     x = np.random.default_rng(0).standard_normal((2, 3))
     jt.check_gradient(lambda x: jt.exp(jt.sin(x)), x, order=3)
-    jt.check_gradient(lambda p, n: {"y": p["a"] @ p["b"] * n, "z": jt.reduce_sum(p["a"])}, {"a": x, "b": x.T}, 3)
-    jt.check_gradient(lambda x, y: jt.tanh(x) * y, x.astype(np.float32), jt.Variable(x, dtype=jt.float32), order=2)
+    jt.check_gradient(
+        lambda p, n: {"y": p["a"] @ p["b"] * n, "z": jt.reduce_sum(p["a"])}, {"a": x, "b": x.T}, 3
+    )
+    jt.check_gradient(
+        lambda x, y: jt.tanh(x) * y, x.astype(np.float32), jt.Variable(x, dtype=jt.float32), order=2
+    )
     jt.check_gradient(lambda z: jt.abs(z * z) * z, np.array([1 + 2j, 3j]), order=2)
 
 
@@ -89,7 +93,9 @@ def test_check_gradient_of_order_two_finds_what_order_one_does_not() -> None:
 
 
 def test_check_gradient_says_why_there_is_none() -> None:
-    with pytest.raises(AssertionError, match=r"is 0, by differences .*\(the gradient is None: .*NumPy computed it"):
+    with pytest.raises(
+        AssertionError, match=r"is 0, by differences .*\(the gradient is None: .*NumPy computed it"
+    ):
         jt.check_gradient(lambda x: jt.numpy_function(np.sin, [x], jt.float64), np.array([1.0]))
 
 
@@ -164,7 +170,9 @@ def test_check_numerics_in_a_function_is_checked_at_each_call() -> None:
 
     for _ in range(3):
         assert f(np.array([1.0, 2.0])).numpy().tolist() == [2.0, 1.0]
-        with pytest.raises(jt.NumericsError, match="reciprocal : Tensor had Inf values .1 of 2, the first at 1."):
+        with pytest.raises(
+            jt.NumericsError, match="reciprocal : Tensor had Inf values .1 of 2, the first at 1."
+        ):
             f(np.array([1.0, 0.0]))
     assert f.trace_count == 1
 
@@ -179,7 +187,9 @@ def test_enabled_every_op_is_checked(mode: str, checking: None) -> None:
         x = jt.constant([1.0, 0.0])
         fine = x + 1.0
         y = jt.exp(1.0 / x * 0.0)  # the division
-        with pytest.raises(jt.NumericsError, match=r"Tensor had Inf values .*of op divide, recorded at .*test_checks.py:"):
+        with pytest.raises(
+            jt.NumericsError, match=r"Tensor had Inf values .*of op divide, recorded at .*test_checks.py:"
+        ):
             y.numpy()
         assert fine.tolist() == [2.0, 1.0]
         with pytest.raises(jt.NumericsError):
@@ -265,7 +275,9 @@ def test_numpy_function_in_a_function_with_shapes_is_compiled() -> None:
 
 def test_numpy_function_in_a_function_without_shapes_is_recorded_with_the_remedy() -> None:
     f = jt.function(lambda x: jt.numpy_function(np.sort, [x], jt.float64) + 1.0)
-    with pytest.warns(jt.FunctionWarning, match=r"needed by numpy_function.*give shapes too: Tout=jt.TensorSpec"):
+    with pytest.warns(
+        jt.FunctionWarning, match=r"needed by numpy_function.*give shapes too: Tout=jt.TensorSpec"
+    ):
         assert f(np.array([2.0, 1.0])).numpy().tolist() == [2.0, 3.0]
     assert f(np.array([5.0, 1.0])).numpy().tolist() == [2.0, 6.0]
 
@@ -275,8 +287,18 @@ def test_numpy_function_in_a_function_without_shapes_is_recorded_with_the_remedy
     [
         (lambda x: (x, x), jt.float32, ValueError, "<lambda> returned 2 results, Tout names 1"),
         (lambda x: x, [jt.float32, jt.float32], ValueError, "returned 1 results, Tout names 2"),
-        (lambda x: x, jt.int32, TypeError, "numpy_function: a result is float32, which does not cast to Tout int32"),
-        (lambda x: x, jt.TensorSpec([3], jt.float32), ValueError, r"returned shape \(2,\), Tout says TensorSpec"),
+        (
+            lambda x: x,
+            jt.int32,
+            TypeError,
+            "numpy_function: a result is float32, which does not cast to Tout int32",
+        ),
+        (
+            lambda x: x,
+            jt.TensorSpec([3], jt.float32),
+            ValueError,
+            r"returned shape \(2,\), Tout says TensorSpec",
+        ),
     ],
 )
 def test_numpy_function_refuses_what_was_not_announced(

@@ -279,7 +279,12 @@ X = jt.constant([1.0, 2.0])
         ([X, X * 2.0], [X], ValueError, "tangents has 1 entries for 2"),
         ({"a": X}, {"b": X}, ValueError, "tangents must have the structure"),
         ([X, X], [X, X], ValueError, "a primal was given more than once"),
-        (np.ones(2), np.ones(2), ValueError, "Passed in object .* of type 'ndarray', not jt.Tensor or jt.Variable"),
+        (
+            np.ones(2),
+            np.ones(2),
+            ValueError,
+            "Passed in object .* of type 'ndarray', not jt.Tensor or jt.Variable",
+        ),
     ],
 )
 def test_what_does_not_fit(primals: Any, tangents: Any, error: type[Exception], match: str) -> None:

@@ -24,7 +24,11 @@ def fitted(f: Callable[..., Any], x0: Any, method: str, way: str, args: tuple[An
     """The result of SciPy's optimizer, which is given nothing but jittape's functions."""
     f = WAYS[way](f)
     more: dict[str, Any] = {} if method == "L-BFGS-B" else {"hessp": jt.hvp(f)}
-    tight = {"L-BFGS-B": {"gtol": 1e-9, "ftol": 1e-15}, "trust-ncg": {"gtol": 1e-9}, "Newton-CG": {"xtol": 1e-10}}
+    tight = {
+        "L-BFGS-B": {"gtol": 1e-9, "ftol": 1e-15},
+        "trust-ncg": {"gtol": 1e-9},
+        "Newton-CG": {"xtol": 1e-10},
+    }
     with np.errstate(all="raise", under="ignore"):
         return minimize(
             jt.value_and_grad(f), x0, args=args, method=method, jac=True, options=tight[method], **more
@@ -104,7 +108,9 @@ def rosenbrock(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("method", ["BFGS", "CG", "TNC", "SLSQP", "trust-krylov", "trust-exact", "trust-constr"])
+@pytest.mark.parametrize(
+    "method", ["BFGS", "CG", "TNC", "SLSQP", "trust-krylov", "trust-exact", "trust-constr"]
+)
 def test_every_method_that_takes_derivatives(method: str, way: str) -> None:
     f = WAYS[way](rosenbrock)
     more: dict[str, Any] = {}

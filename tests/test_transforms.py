@@ -78,7 +78,9 @@ def test_forward_reverse_and_differences_agree_on_a_jacobian() -> None:
         np.testing.assert_allclose(forward, np.transpose(differences), rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize(("rows", "columns", "mode"), [(7, 2, "forward"), (2, 7, "reverse"), (3, 3, "reverse")])
+@pytest.mark.parametrize(
+    ("rows", "columns", "mode"), [(7, 2, "forward"), (2, 7, "reverse"), (3, 3, "reverse")]
+)
 def test_the_mode_follows_from_the_shapes(rows: int, columns: int, mode: str) -> None:
     """One pass is mapped over the smaller side: the products of the compiled program say which."""
     w = np.random.default_rng(0).standard_normal((rows, columns))
@@ -125,7 +127,9 @@ def test_a_hessian_of_structures_against_differences_of_the_gradient() -> None:
     up, down = moved(1e-6), moved(-1e-6)
     for i in range(2):
         expected = (up["layers"][i] - down["layers"][i]) / 2e-6
-        np.testing.assert_allclose(hessian["layers"][i]["layers"][0][..., 1, 2], expected, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(
+            hessian["layers"][i]["layers"][0][..., 1, 2], expected, rtol=1e-6, atol=1e-8
+        )
     assert hessian["scale"]["scale"].shape == ()
     assert hessian["scale"]["layers"][1].shape == (4, 2)
 
@@ -140,6 +144,27 @@ def test_hvp_of_structures_is_the_hessian_times_the_vector() -> None:
         for i, axes in ((0, 2), (1, 2)):
             expected = expected + np.tensordot(rows["layers"][i], v["layers"][i], axes)
         np.testing.assert_allclose(product["layers"][1], expected, rtol=1e-10)
+
+
+def test_the_products_of_a_hessian_vector_product() -> None:
+    """Of logistic regression three: X w, X v and X' of what becomes of them. Value and gradient are not computed."""
+    x = np.random.default_rng(0).standard_normal((40, 5))
+
+    def loss(w: Any) -> Any:
+        return jt.reduce_mean(jt.math.softplus(jt.linalg.matvec(x, w))) + jt.reduce_sum(w * w)
+
+    for _ in range(3):
+        product = jt.hvp(loss)(POINT, DIRECTION)
+    p = 1 / (1 + np.exp(-x @ POINT))
+    np.testing.assert_allclose(
+        product, x.T @ (p * (1 - p) * (x @ DIRECTION)) / 40 + 2 * DIRECTION, rtol=1e-12
+    )
+    page = jt.explain()
+    if page.compiled:
+        names = [op.primitive.name for op in page.program.ops]
+        assert names.count("matmul") == 3
+        assert len(page.steps) == 5
+        assert len(page.program.outputs) == 1
 
 
 def test_any_order() -> None:
@@ -213,6 +238,40 @@ def test_vjp_and_jvp_are_adjoint() -> None:
             right = np.sum(back_x * dx) + back_p["scale"] * dp["scale"]
             right += sum(np.sum(a * b) for a, b in zip(back_p["layers"], dp["layers"], strict=True))
             assert left == pytest.approx(right, rel=1e-12)
+
+
+def test_a_pullback_called_often_is_compiled_once() -> None:
+    """It makes no trace longer; what it met and gave stays as it was."""
+    v, x = jt.Variable(np.array([1.0, 2.0])), jt.constant(np.array([1.0, 3.0]))
+    y, pullback = jt.vjp(lambda x: jt.sin(x) * v, x)
+    expected = np.cos([1.0, 3.0]) * [1.0, 2.0]
+    kept = []
+    for i in range(6):
+        if i == 4:
+            before = jt.stats()
+        cotangent = jt.constant(np.array([1.0, i]))
+        (gradient,) = pullback(cotangent * 2.0)
+        kept.append((gradient, gradient * cotangent + v, jt.reduce_sum(y * cotangent)))
+    assert jt.stats().paths_recorded == before.paths_recorded
+    for i, (gradient, later, total) in enumerate(kept):
+        np.testing.assert_allclose(gradient, expected * [2.0, 2.0 * i], rtol=1e-14)
+        np.testing.assert_allclose(later, expected * [2.0, 2.0 * i**2] + [1.0, 2.0], rtol=1e-14)
+        assert float(total) == pytest.approx(np.sin(1.0) + 2.0 * i * np.sin(3.0))
+
+
+def test_a_pullback_is_differentiable_in_its_cotangents() -> None:
+    x = jt.constant(np.array([1.0, 3.0]))
+    _, pullback = jt.vjp(jt.sin, x)
+    for _ in range(2):
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            total = jt.reduce_sum(pullback(x * x)[0])
+        np.testing.assert_allclose(tape.gradient(total, x), 2 * x.numpy() * np.cos([1.0, 3.0]))
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            total = jt.reduce_sum(jt.vjp(jt.sin, x)[1](x * x)[0])
+        expected = 2 * x.numpy() * np.cos([1.0, 3.0]) - x.numpy() ** 2 * np.sin([1.0, 3.0])
+        np.testing.assert_allclose(tape.gradient(total, x), expected)
 
 
 def test_what_comes_with_the_value() -> None:
@@ -341,13 +400,15 @@ def test_of_a_function_the_whole_is_compiled_and_arrays_come_out() -> None:
 
 def test_a_gradient_that_is_none_says_why() -> None:
     for _ in range(2):
-        with pytest.warns(jt.UnconnectedGradientWarning, match=r"argmax` at line \d+ of .*test_transforms.py"):
+        with pytest.warns(
+            jt.UnconnectedGradientWarning, match=r"argmax` at line \d+ of .*test_transforms.py"
+        ):
             assert jt.grad(lambda x: jt.cast(jt.argmax(x), jt.float64) * 2.0)(POINT) is None
         with pytest.warns(jt.UnconnectedGradientWarning, match="does not depend on"):
             first, second = jt.grad(lambda x, y: x * x, argnums=(0, 1))(1.0, 2.0)
         assert (first, second) == (2.0, None)
+        f = lambda x: jt.reduce_sum(jt.numpy_function(np.sort, [x], jt.float64))  # noqa: E731
         with pytest.warns(jt.UnconnectedGradientWarning, match="NumPy computed it"):
-            f = lambda x: jt.reduce_sum(jt.numpy_function(np.sort, [x], jt.float64))  # noqa: E731
             assert jt.grad(f)(POINT) is None
         with pytest.warns(jt.UnconnectedGradientWarning):
             assert jt.jvp(lambda x: jt.floor(x), [POINT], [POINT])[1] is None
@@ -358,7 +419,10 @@ def test_a_gradient_that_is_none_says_why() -> None:
 def test_zeros_on_request_and_for_second_derivatives() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert jt.grad(lambda x: jt.reduce_sum(jt.floor(x)), unconnected_gradients="zero")(POINT).tolist() == [0.0] * 5
+        assert (
+            jt.grad(lambda x: jt.reduce_sum(jt.floor(x)), unconnected_gradients="zero")(POINT).tolist()
+            == [0.0] * 5
+        )
         linear = lambda x: jt.reduce_sum(3.0 * x)  # noqa: E731
         assert jt.hvp(linear)(POINT, DIRECTION).tolist() == [0.0] * 5
         assert jt.hessian(linear)(POINT).tolist() == np.zeros((5, 5)).tolist()
@@ -369,25 +433,57 @@ def test_zeros_on_request_and_for_second_derivatives() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
-        (lambda: jt.grad(lambda x: x)(np.ones(3)), jt.ShapeError, r"must return a scalar, got shape \(3,\).*jacobian"),
+        (
+            lambda: jt.grad(lambda x: x)(np.ones(3)),
+            jt.ShapeError,
+            r"must return a scalar, got shape \(3,\).*jacobian",
+        ),
         (lambda: jt.grad(lambda x: (x, x))(1.0), TypeError, r"scalar, got tuple; with has_aux=True"),
         (lambda: jt.grad(lambda x: jt.argmax(x))(np.ones(3)), TypeError, "real floating number, got int64"),
         (lambda: jt.grad(lambda x: x * 1j)(1.0), TypeError, "got complex.*: take jt.abs"),
         (lambda: jt.grad(lambda x: x)(3), TypeError, "argument 0 is int32.*give floats"),
         (lambda: jt.grad(lambda x: x)("a"), TypeError, "argument 0 is to be varied and holds str 'a'"),
-        (lambda: jt.grad(lambda x: x, argnums=1)(1.0), ValueError, "argnums=1 needs argument 1, .* 1 positional"),
-        (lambda: jt.grad(lambda x: x, has_aux=True)(1.0), TypeError, r"must return \(value, aux\), got Tensor"),
+        (
+            lambda: jt.grad(lambda x: x, argnums=1)(1.0),
+            ValueError,
+            "argnums=1 needs argument 1, .* 1 positional",
+        ),
+        (
+            lambda: jt.grad(lambda x: x, has_aux=True)(1.0),
+            TypeError,
+            r"must return \(value, aux\), got Tensor",
+        ),
         (lambda: jt.grad(3.0), TypeError, "a transform takes a function, got float"),
-        (lambda: jt.grad(lambda x: x, unconnected_gradients="no")(1.0), ValueError, "Unknown value for unconnected"),
-        (lambda: jt.jacobian(lambda x: x, mode="both"), ValueError, "mode must be 'forward', 'reverse' or None"),
+        (
+            lambda: jt.grad(lambda x: x, unconnected_gradients="no")(1.0),
+            ValueError,
+            "Unknown value for unconnected",
+        ),
+        (
+            lambda: jt.jacobian(lambda x: x, mode="both"),
+            ValueError,
+            "mode must be 'forward', 'reverse' or None",
+        ),
         (lambda: jt.jvp(lambda x: x, np.ones(2), np.ones(2)), TypeError, "must be tuples or lists"),
         (lambda: jt.jvp(lambda x: x, [1.0], [1.0, 2.0]), ValueError, "1 primals and 2 tangents"),
-        (lambda: jt.jvp(lambda x: x, [np.ones(2)], [np.ones(3)]), ValueError, r"tangents\[0\] has shape \(3,\)"),
+        (
+            lambda: jt.jvp(lambda x: x, [np.ones(2)], [np.ones(3)]),
+            ValueError,
+            r"tangents\[0\] has shape \(3,\)",
+        ),
         (lambda: jt.jvp(lambda x: x, [1.0], [np.int32(1)]), TypeError, r"tangents\[0\] has dtype int32"),
-        (lambda: jt.vjp(lambda x: x, np.ones(2))[1](np.ones(3)), ValueError, r"cotangents\[0\] has shape \(3,\)"),
+        (
+            lambda: jt.vjp(lambda x: x, np.ones(2))[1](np.ones(3)),
+            ValueError,
+            r"cotangents\[0\] has shape \(3,\)",
+        ),
         (lambda: jt.hvp(rosenbrock)(POINT), TypeError, r"call it with the point and the vector"),
         (lambda: jt.hvp(rosenbrock)(POINT, np.ones(4)), ValueError, r"shape \(4,\), its primal \(5,\)"),
-        (lambda: jt.hvp(rosenbrock)(POINT, np.ones(5) * 1j), TypeError, "dtype complex128, its primal float64"),
+        (
+            lambda: jt.hvp(rosenbrock)(POINT, np.ones(5) * 1j),
+            TypeError,
+            "dtype complex128, its primal float64",
+        ),
     ],
 )
 def test_errors_say_what_to_do(call: Any, error: type[Exception], match: str) -> None:

@@ -148,7 +148,8 @@ def check_gradient(
                 raise AssertionError(
                     f"the gradient of {where} in argument {_entry(varied[i], arrays[varied[i]], int(column))} is "
                     f"{found[row, column]:.8g}, by differences {differences[row, column]:.8g}: "
-                    f"off by {off[row, column]:.3g}, where {absolute + relative * abs(differences[row, column]):.3g} is allowed; "
+                    f"off by {off[row, column]:.3g}, where "
+                    f"{absolute + relative * abs(differences[row, column]):.3g} is allowed; "
                     f"{int((~(excess <= absolute)).sum())} of {excess.size} entries are off"
                     + (f" ({'; '.join(why)})" if why else "")
                 )

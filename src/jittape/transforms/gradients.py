@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
+from jittape.primitives.custom import stop_gradient
 from jittape.recording.accumulator import ForwardAccumulator
 from jittape.recording.arguments import UnconnectedGradients, fitting
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten, flatten_like
+from jittape.recording.rewind import rewound
 from jittape.recording.tape import GradientTape
+from jittape.recording.trace import begin_step, current_trace
 from jittape.transforms.primals import (
     Argnums,
     Primals,
@@ -166,7 +170,8 @@ def vjp(
         What `f` returns.
     pullback : callable
         ``pullback(cotangents)``, these in the structure of the value, returns a tuple with the cotangent of every
-        primal. It may be called again and again; it holds what `f` recorded.
+        primal. It may be called again and again; it holds what `f` recorded. Where a tape that was entered later
+        records the call, `f` is recorded once more, on the same primals.
     aux
         With ``has_aux=True``.
 
@@ -187,15 +192,26 @@ def vjp(
         outputs, rebuild = flatten(value)
         outputs = [convert_to_tensor(y) for y in outputs]
         value = rebuild(outputs)
+    if not recorded:
+        begin_step()  # what the caller records from here on does not lengthen the pullback's trace
 
     def pullback(cotangents: Any) -> tuple[Any, ...]:
         """The cotangents of the primals."""
-        given = flatten_like("cotangents", value, cotangents)
-        seeds = [
-            fitting(f"cotangents[{i}]", c, "its value", y)
-            for i, (c, y) in enumerate(zip(given, outputs, strict=True))
-        ]
-        found = tape.gradient(outputs, varied.leaves, seeds, unconnected_gradients)
+        trace = tape._span.trace
+        assert trace is not None
+        if is_recorded() and current_trace() is not trace:
+            # What was recorded is out of sight of who records now; but the product depends on the cotangents.
+            constants = varied.structured([stop_gradient(leaf) for leaf in varied.leaves])
+            return vjp(f, *constants, has_aux=has_aux, unconnected_gradients=unconnected_gradients)[1](
+                cotangents
+            )  # type: ignore[no-any-return]
+        with nullcontext() if trace.spans else rewound(trace):
+            given = flatten_like("cotangents", value, cotangents)
+            seeds = [
+                fitting(f"cotangents[{i}]", c, "its value", y)
+                for i, (c, y) in enumerate(zip(given, outputs, strict=True))
+            ]
+            found = tape.gradient(outputs, varied.leaves, seeds, unconnected_gradients)
         result: tuple[Any, ...] = varied.given_back(varied.structured(found))
         return result
 

@@ -217,7 +217,8 @@ def _hvp(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def _widened(vector: Any, x: Tensor) -> Tensor:
     """`vector` in the dtype of `x` if that loses nothing: SciPy tries operators on integers."""
     tensor = convert_to_tensor(vector, dtype_hint=x.dtype)
-    return cast(tensor, x.dtype) if np.can_cast(tensor.dtype, x.dtype, "safe") else tensor
+    fits = tensor.dtype == x.dtype or not np.can_cast(tensor.dtype, x.dtype, "safe")
+    return tensor if fits else cast(tensor, x.dtype)
 
 
 def batch_jacobian(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
