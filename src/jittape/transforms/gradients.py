@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 from jittape.primitives.custom import stop_gradient
@@ -204,14 +203,19 @@ def vjp(
             constants = varied.structured([stop_gradient(leaf) for leaf in varied.leaves])
             return vjp(f, *constants, has_aux=has_aux, unconnected_gradients=unconnected_gradients)[1](
                 cotangents
-            )  # type: ignore[no-any-return]
-        with nullcontext() if trace.spans else rewound(trace):
-            given = flatten_like("cotangents", value, cotangents)
-            seeds = [
-                fitting(f"cotangents[{i}]", c, "its value", y)
-                for i, (c, y) in enumerate(zip(given, outputs, strict=True))
-            ]
+            )
+        given = flatten_like("cotangents", value, cotangents)
+        seeds = [
+            fitting(f"cotangents[{i}]", c, "its value", y)
+            for i, (c, y) in enumerate(zip(given, outputs, strict=True))
+        ]
+        if trace.spans:
             found = tape.gradient(outputs, varied.leaves, seeds, unconnected_gradients)
+        else:
+            for seed in seeds:
+                seed._computed()
+            with rewound(trace):
+                found = tape.gradient(outputs, varied.leaves, seeds, unconnected_gradients)
         result: tuple[Any, ...] = varied.given_back(varied.structured(found))
         return result
 
