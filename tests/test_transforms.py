@@ -259,6 +259,16 @@ def test_a_pullback_called_often_is_compiled_once() -> None:
         assert float(total) == pytest.approx(np.sin(1.0) + 2.0 * i * np.sin(3.0))
 
 
+def test_what_a_pullback_gave_may_go_into_it_again() -> None:
+    x = jt.constant(np.array([1.0, 3.0]))
+    _, pullback = jt.vjp(jt.sin, x)
+    for seed in (jt.constant(np.array([1.0, 2.0])), np.array([1.0, 2.0])):
+        g = seed
+        for power in range(1, 5):
+            (g,) = pullback(g)
+            np.testing.assert_allclose(g, np.cos([1.0, 3.0]) ** power * [1.0, 2.0], rtol=1e-14)
+
+
 def test_a_pullback_is_differentiable_in_its_cotangents() -> None:
     x = jt.constant(np.array([1.0, 3.0]))
     _, pullback = jt.vjp(jt.sin, x)
@@ -293,6 +303,44 @@ def test_what_comes_with_the_value() -> None:
     assert tangent == pytest.approx(np.cos(x).sum())
     assert jt.jacobian(f, has_aux=True)(x)[1]["name"] == "sine"
     assert jt.hessian(f, has_aux=True)(x)[0].shape == (2, 2)
+
+
+@pytest.mark.parametrize("how", ["forward", "reverse"])
+def test_custom_gradients_in_jacobians(how: str) -> None:
+    """Also one whose gradient is a function with a gradient of its own: it says wrong on purpose, so one sees it."""
+
+    @jt.custom_gradient
+    def first(x: Any) -> Any:
+        return 3.0 * x * x, lambda upstream: upstream * 600.0
+
+    @jt.custom_gradient
+    def cube(x: Any) -> Any:
+        return x**3, lambda upstream: upstream * first(x)
+
+    x = np.array([1.0, 2.0])
+    for _ in range(3):
+        np.testing.assert_array_equal(jt.jacobian(cube, mode=how)(x), np.diag(3 * x**2))
+        np.testing.assert_array_equal(
+            jt.jacobian(lambda x: first(x) * x, mode=how)(x), np.diag(600 * x + 3 * x**2)
+        )
+        gradient = jt.grad(lambda x: jt.reduce_sum(cube(x)))
+        np.testing.assert_array_equal(jt.jacobian(gradient, mode=how)(x), np.diag([600.0, 600.0]))
+        np.testing.assert_array_equal(
+            jt.hessian(lambda x: jt.reduce_sum(cube(x)))(x), np.diag([600.0, 600.0])
+        )
+        np.testing.assert_array_equal(jt.hvp(lambda x: jt.reduce_sum(cube(x)))(x, x), 600.0 * x)
+
+
+def test_views_and_empty_arrays() -> None:
+    """A vector that is no neighbor in memory, and one of another byte order, as an optimizer may hand out."""
+    x = np.arange(12.0).reshape(6, 2)[:, 0] / 10
+    for one in (x, x.astype(">f8"), x[::-1]):
+        np.testing.assert_allclose(jt.grad(rosenbrock)(one), rosen_der(one), rtol=1e-12)
+        np.testing.assert_allclose(jt.grad(jt.function(rosenbrock))(one), rosen_der(one), rtol=1e-12)
+    for size in (0, 1, 2):
+        gradient = jt.grad(lambda x: jt.reduce_sum(x**2))(np.ones(size))
+        assert gradient.tolist() == [2.0] * size
+        assert jt.hessian(lambda x: jt.reduce_sum(x**2))(np.ones(size)).shape == (size, size)
 
 
 # ---- the form of results ---------------------------------------------------------------------------------------------
