@@ -476,6 +476,15 @@ def test_zeros_on_request_and_for_second_derivatives() -> None:
         assert jt.hessian(linear)(POINT).tolist() == np.zeros((5, 5)).tolist()
         cross = jt.hessian(lambda p: p["a"] ** 2 + 3.0 * p["b"])({"a": 1.0, "b": 2.0})
         assert cross == {"a": {"a": 2.0, "b": 0.0}, "b": {"a": 0.0, "b": 0.0}}
+        assert jt.hessian(lambda p: jt.constant(1.0))({}) == {}
+    with pytest.warns(jt.UnconnectedGradientWarning):
+        blocks = jt.hessian(lambda p: p["a"] ** 2)({"a": 1.0, "b": 2.0})
+    assert blocks == {"a": {"a": 2.0, "b": 0.0}, "b": {"a": None, "b": None}}
+    with pytest.warns(jt.UnconnectedGradientWarning):
+        assert jt.hvp(lambda p: p["a"] ** 2)({"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 1.0}) == {
+            "a": 6.0,
+            "b": None,
+        }
 
 
 @pytest.mark.parametrize(

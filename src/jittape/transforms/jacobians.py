@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from jittape.primitives.complexes import cast
-from jittape.primitives.creation import zeros
 from jittape.recording.accumulator import ForwardAccumulator
 from jittape.recording.arguments import UnconnectedGradients
 from jittape.recording.convert import convert_to_tensor
@@ -109,7 +108,7 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     callable
         Takes what `f` takes and returns, in the structure of the argument, in each place the structure of the argument
         again, arrays of the shape of the one and then of the other; or ``(hessian, aux)``. Where the gradient does
-        not depend on an argument, these are zeros.
+        not depend on an argument, these are zeros; where the value does not, ``None`` with a warning that says why.
 
     See Also
     --------
@@ -135,17 +134,13 @@ def _hessian(
         primals = Primals("hessian", args, argnums, recorded)
         outer.watch(primals.leaves)
         aux, gradients = _inner_gradient("hessian", f, primals, kwargs, has_aux)
-    rows = []
-    for leaf, gradient in zip(primals.leaves, gradients, strict=True):
-        if gradient is None:
-            row: list[Any] = [
-                None if other is leaf else zeros(leaf.shape + other.shape, other.dtype)
-                for other in primals.leaves
-            ]
-        else:
-            row = outer._jacobians(gradient, primals.leaves, ZERO, None)
-        rows.append(primals.structured(row))
-    del gradients, gradient  # or they would be computed too
+    rows = [
+        primals.structured(
+            [None] * len(gradients) if g is None else outer._jacobians(g, primals.leaves, ZERO, None)
+        )
+        for g in gradients
+    ]
+    del gradients  # or they would be computed too
     made = primals.structured(rows)
     return primals.given_back((made, aux) if has_aux else made)
 
@@ -174,7 +169,8 @@ def hvp(f: Callable[..., Any]) -> Callable[..., Any]:
     callable
         ``hvp(f)(x, v, *args, **kwargs)``: of ``f(x, *args, **kwargs)`` the Hessian in `x` times `v`, in the structure
         of `x`; what ``scipy.optimize.minimize(..., hessp=hvp(f))`` takes. The Hessian itself is never made. Where
-        the gradient does not depend on `x`, the product is zeros.
+        the gradient does not depend on `x`, the product is zeros; where the value does not, ``None`` with a warning
+        that says why.
 
     Raises
     ------
