@@ -362,6 +362,19 @@ def test_arrays_give_arrays_and_tensors_give_tensors() -> None:
     assert type(jt.hvp(f)(array, array, array)) is np.ndarray
 
 
+def test_arrays_that_come_out_are_the_callers_own() -> None:
+    for f in (lambda x: jt.reduce_sum(x * 2.0), jt.function(lambda x: jt.reduce_sum(x * 2.0))):
+        gradient_of = jt.grad(f)
+        x, kept = np.ones(3), []
+        for i in range(4):
+            kept.append(gradient_of(x))
+            kept[-1] *= i
+        assert [g.tolist() for g in kept] == [[2.0 * i] * 3 for i in range(4)]
+        (same,) = jt.vjp(lambda x: x, x)[1](x)
+        same[0] = 7.0
+        assert x.tolist() == [1.0, 1.0, 1.0]
+
+
 def test_inside_a_tape_an_array_gives_a_tensor() -> None:
     scale = jt.Variable(np.float64(2.0))
     for _ in range(2):

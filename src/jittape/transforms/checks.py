@@ -62,7 +62,7 @@ def compute_gradient(
         raise ValueError(
             f"`x` must be a list or tuple of tensors (arguments to `f`), not a {type(x).__name__}"
         )
-    arrays = [np.array(as_host(convert_to_tensor(value))) for value in x]
+    arrays = [np.asarray(as_host(convert_to_tensor(value))) for value in x]
     for i, array in enumerate(arrays):
         if not is_differentiable(array.dtype):
             raise TypeError(f"x[{i}] is {array.dtype.name}: only floating and complex values have gradients")
@@ -112,7 +112,7 @@ def check_gradient(
     AssertionError: the gradient of result 0[1] in argument 0[1] is 2, by differences 4: off by 2, where ...
     """
     leaves, rebuild = flatten(x)
-    arrays = [np.array(as_host(convert_to_tensor(leaf))) for leaf in leaves]
+    arrays = [np.asarray(as_host(convert_to_tensor(leaf))) for leaf in leaves]
     varied = [i for i, array in enumerate(arrays) if is_differentiable(array.dtype)]
     if not varied:
         raise TypeError("check_gradient needs an argument of a floating or complex dtype to vary")

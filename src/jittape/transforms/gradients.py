@@ -53,7 +53,7 @@ def value_and_grad(
     callable
         Takes what `f` takes and returns ``(value, gradient)`` or ``((value, aux), gradient)``. The gradient has the
         structure of the argument; with a sequence of `argnums` it is a tuple. If all that is varied came as NumPy
-        arrays and Python numbers, arrays (read-only) and NumPy scalars are given back: what
+        arrays and Python numbers, arrays and NumPy scalars are given back, the caller's own: what
         ``scipy.optimize.minimize(..., jac=True)`` takes. Else, and inside tapes and traced functions, tensors.
 
     Raises

@@ -175,9 +175,16 @@ class Primals:
 
 
 def as_host(structure: Any) -> Any:
-    """`structure` with NumPy arrays and scalars in the places of tensors; the arrays are read-only."""
+    """`structure` with NumPy arrays and scalars in the places of tensors.
+
+    The arrays are copies: the caller may write to them, and the memory of the tensors is used again at the next call.
+    For value and gradient of a compiled function of 10 numbers this takes 3.3 µs a call instead of 5.4 with views, for
+    a million numbers 2.5 ms instead of 2.2.
+    """
     leaves, rebuild = flatten(structure)
-    return rebuild([leaf.numpy()[()] if isinstance(leaf, Operators) else leaf for leaf in leaves])
+    return rebuild(
+        [leaf._computed().array.copy()[()] if isinstance(leaf, Operators) else leaf for leaf in leaves]
+    )
 
 
 def value_and_aux(name: str, returned: Any, has_aux: bool) -> tuple[Any, Any]:
