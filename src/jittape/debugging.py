@@ -92,11 +92,16 @@ def _made_by(tensor: Tensor) -> str:
     return ""
 
 
-def enable_check_numerics() -> None:
+def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
     """Check the result of every op for nan and infinities from now on.
 
     An op that gives one raises `NumericsError` with its name and the source line that recorded it, when it runs; of a
     gradient, the line of the op that is differentiated. While this is enabled every program is interpreted: slow.
+
+    Parameters
+    ----------
+    stack_height_limit, path_length_limit
+        Accepted for TensorFlow's sake and ignored: one line, the user's own, is named.
 
     Examples
     --------
