@@ -14,6 +14,7 @@ from jittape.primitives.broadcast import cast_to, promote, settle
 from jittape.primitives.gather import take_along_axis
 from jittape.primitives.shape import one_axis
 from jittape.primitives.signatures import require_kinds
+from jittape.primitives.stacks import along_axis
 from jittape.primitives.views import sliced
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
@@ -36,6 +37,7 @@ argsort_op = Primitive(
     result=lambda x, *, axis, descending, dtype: Aval(require_kinds("argsort", "biuf", x).shape, dtype),
     evaluate=_argsort_evaluate,
     gradient_stops=PLACES,
+    batch=along_axis(),
 )
 
 

@@ -17,6 +17,7 @@ from jittape.transforms.primals import (
     Argnums,
     Primals,
     Transformed,
+    check_function,
     is_recorded,
     scalar,
     value_and_aux,
@@ -182,6 +183,7 @@ def vjp(
     >>> pullback(np.array([1.0, 0.0]))
     (array([3., 0.]), array([1., 0.]))
     """
+    check_function(f)
     recorded = is_recorded()
     tape = GradientTape(persistent=True, watch_accessed_variables=False)
     with tape:
@@ -266,6 +268,7 @@ def jvp(
     >>> tangent
     array([ 2., -2.])
     """
+    check_function(f)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(
             "[jvp] primals and tangents must be tuples or lists, one entry for each argument of f"
