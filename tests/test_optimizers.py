@@ -28,6 +28,14 @@ def case(request):
     return CASES[request.param]
 
 
+@pytest.fixture(
+    params=["sgd", "nesterov", "adam", "nadam", "rmsprop, centered, with momentum", "ftrl with penalties"]
+)
+def few(request):
+    """A choice of them, for what is the business of the base class."""
+    return CASES[request.param]
+
+
 def references(formula):
     """A formula at work for each variable."""
     return [started(formula, w) for w in START]
@@ -47,19 +55,6 @@ def test_formulas(case, mode):
             assert variable.dtype == jt.float64
             np.testing.assert_allclose(variable.numpy(), reference.send((gradient, rate)), rtol=1e-13)
     assert int(optimizer.iterations) == len(STEPS)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_other_dtypes(case, dtype):
-    made, formula = case
-    variable, running = jt.Variable(START[1], dtype=dtype), references(formula)[1]
-    optimizer = made(0.01)
-    for gradients in STEPS:
-        optimizer.apply_gradients([(jt.constant(gradients[1]), variable)])
-        wanted = running.send((gradients[1], 0.01))
-    assert variable.dtype == dtype
-    tolerance = {"float32": 1e-6, "float16": 2e-2}[dtype]
-    np.testing.assert_allclose(variable.numpy(), wanted, rtol=tolerance, atol=tolerance)
 
 
 def test_gradients_of_a_tape(case, mode):
@@ -132,8 +127,8 @@ def test_formulas_in_a_function(case):
 # ---- the learning rate -----------------------------------------------------------------------------------------------
 
 
-def test_another_learning_rate_is_the_same_path(case):
-    made, _ = case
+def test_another_learning_rate_is_the_same_path(few):
+    made, _ = few
     w, optimizer = jt.Variable(START[1]), made(0.1)
 
     def step(rate):
@@ -179,8 +174,8 @@ def test_a_learning_rate_in_a_variable_can_be_assigned():
 # ---- what is given ---------------------------------------------------------------------------------------------------
 
 
-def test_none_is_left_out_with_a_warning(case):
-    made, _ = case
+def test_none_is_left_out_with_a_warning(few):
+    made, _ = few
     a, b = jt.Variable(1.0, name="a"), jt.Variable(1.0, name="b")
     optimizer = made(0.1)
     with pytest.warns(UserWarning, match=r"Gradients do not exist for variables \['b:0'\]") as caught:
@@ -212,8 +207,8 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("gradient", "error", "message"), MISTAKES)
-def test_a_gradient_that_does_not_fit_leaves_everything_as_it_was(case, gradient, error, message):
-    made, formula = case
+def test_a_gradient_that_does_not_fit_leaves_everything_as_it_was(few, gradient, error, message):
+    made, formula = few
     a, b = jt.Variable(START[1]), jt.Variable([1.0, 1.0], name="b")
     optimizer, running = made(0.1), references(formula)[1]
     with pytest.raises(error, match=message):
@@ -228,7 +223,7 @@ def test_a_gradient_that_does_not_fit_leaves_everything_as_it_was(case, gradient
 def test_pairs_the_wrong_way_round():
     w = jt.Variable(1.0)
     with pytest.raises(
-        TypeError, match=r"got Tensor as the latter; pair them as zip\(gradients, variables\)"
+        TypeError, match=r"as zip\(gradients, variables\) makes them, got Tensor as the latter"
     ):
         jt.optimizers.SGD(0.1).apply_gradients([(w, jt.constant(1.0))])
 
@@ -362,8 +357,8 @@ def test_state_is_in_variables():
     assert [v.name for v in state] == names
 
 
-def test_build_by_hand_makes_the_state_once(case):
-    made, formula = case
+def test_build_by_hand_makes_the_state_once(few):
+    made, formula = few
     variables, running = [jt.Variable(w) for w in START], references(formula)
     optimizer = made(0.1)
     optimizer.build(variables)
@@ -377,8 +372,8 @@ def test_build_by_hand_makes_the_state_once(case):
         np.testing.assert_allclose(variable.numpy(), value, rtol=1e-12)
 
 
-def test_state_is_not_watched(case):
-    made, _ = case
+def test_state_is_not_watched(few):
+    made, _ = few
     w, optimizer = jt.Variable(1.0), made(0.1)
     with jt.GradientTape() as tape:
         optimizer.apply_gradients([(w * w, w)])
@@ -386,8 +381,8 @@ def test_state_is_not_watched(case):
 
 
 @pytest.mark.parametrize("copier", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
-def test_a_copy_goes_on_where_the_original_was(case, copier):
-    made, formula = case
+def test_a_copy_goes_on_where_the_original_was(few, copier):
+    made, formula = few
     variables, running = [jt.Variable(w) for w in START], references(formula)
     optimizer = made(0.1)
     optimizer.apply_gradients(zip(STEPS[0], variables, strict=True))

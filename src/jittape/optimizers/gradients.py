@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ __all__ = ["Pair", "checked_pairs", "checked_variables", "is_trained"]
 
 Pair = tuple[Any, Variable]
 
-_WAY_OUT = "pair them as zip(gradients, variables)"
+_PAIRS = "apply_gradients takes pairs (gradient, jt.Variable), as zip(gradients, variables) makes them"
 
 
 def is_trained(variable: Variable) -> bool:
@@ -35,15 +35,18 @@ def checked_variables(variables: Any, caller: str) -> list[Variable]:
     ValueError
         If one occurs twice.
     """
-    found = [variables] if isinstance(variables, Variable) else _listed(variables, caller, "Variables")
+    found = (
+        [variables] if isinstance(variables, Variable) else _listed(variables, f"{caller} takes Variables")
+    )
     for variable in found:
-        _check_variable(variable, caller)
+        if not isinstance(variable, Variable):
+            raise TypeError(f"{caller} takes Variables, got {_described(variable)} among them")
         _check_dtype(variable)
-    _check_distinct(found, caller)
+    _check_distinct(found, "give each once")
     return found
 
 
-def checked_pairs(grads_and_vars: Any, caller: str = "apply_gradients") -> tuple[list[Pair], list[Variable]]:
+def checked_pairs(grads_and_vars: Any) -> tuple[list[Pair], list[Variable]]:
     """The pairs that have a gradient, each fit for its Variable; and all Variables that may have one later.
 
     Raises
@@ -54,15 +57,14 @@ def checked_pairs(grads_and_vars: Any, caller: str = "apply_gradients") -> tuple
         If there is no gradient at all, a Variable occurs twice, or a gradient has another shape than its Variable.
     """
     pairs: list[Pair] = []
-    for pair in _listed(grads_and_vars, caller, "pairs (gradient, variable)"):
+    for pair in _listed(grads_and_vars, _PAIRS):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise TypeError(
-                f"{caller} takes pairs (gradient, variable), got {_described(pair)} among them; {_WAY_OUT}"
-            )
-        _check_variable(pair[1], caller)
+            raise TypeError(f"{_PAIRS}, got {_described(pair)} among them")
+        if not isinstance(pair[1], Variable):
+            raise TypeError(f"{_PAIRS}, got {_described(pair[1])} as the latter")
         pairs.append((pair[0], pair[1]))
     variables = [v for _, v in pairs]
-    _check_distinct(variables, caller)
+    _check_distinct(variables, "add up its gradients with jt.add_n")
     kept = [(_fitting(g, v), v) for g, v in pairs if g is not None]
     missing = [v.name for g, v in pairs if g is None]
     if not kept:
@@ -73,9 +75,9 @@ def checked_pairs(grads_and_vars: Any, caller: str = "apply_gradients") -> tuple
     return kept, [v for v in variables if is_trained(v)]
 
 
-def _listed(values: Any, caller: str, what: str) -> list[Any]:
-    if isinstance(values, Operators) or not isinstance(values, Iterable):
-        raise TypeError(f"{caller} takes {what}, got {_described(values)}; {_WAY_OUT}")
+def _listed(values: Any, wanted: str) -> list[Any]:
+    if isinstance(values, (Operators, str, Mapping)) or not isinstance(values, Iterable):
+        raise TypeError(f"{wanted}, got {_described(values)}")
     return list(values)
 
 
@@ -83,17 +85,10 @@ def _described(value: Any) -> str:
     return f"a sequence of {len(value)}" if isinstance(value, (tuple, list)) else type(value).__name__
 
 
-def _check_variable(variable: Any, caller: str) -> None:
-    if not isinstance(variable, Variable):
-        raise TypeError(
-            f"{caller} takes gradients and jt.Variables, got {type(variable).__name__} as the latter; {_WAY_OUT}"
-        )
-
-
-def _check_distinct(variables: Sequence[Variable], caller: str) -> None:
+def _check_distinct(variables: Sequence[Variable], advice: str) -> None:
     if len({id(v) for v in variables}) < len(variables):
         name = next(v.name for i, v in enumerate(variables) if any(v is other for other in variables[:i]))
-        raise ValueError(f"{caller}: {name!r} occurs more than once; add up its gradients with jt.add_n")
+        raise ValueError(f"{name!r} occurs more than once among the variables; {advice}")
 
 
 def _check_dtype(variable: Variable) -> None:
@@ -116,7 +111,8 @@ def _fitting(gradient: Any, variable: Variable) -> Any:
         gradient = convert_to_tensor(gradient, dtype_hint=variable.dtype)
     if gradient.shape != variable.shape:
         raise ValueError(
-            f"the gradient for {variable.name!r} has shape {gradient.shape}, the variable {variable.shape}; {_WAY_OUT}"
+            f"the gradient for {variable.name!r} has shape {gradient.shape}, the variable {variable.shape}; "
+            "pair them as zip(gradients, variables)"
         )
     if not np.can_cast(gradient.dtype, variable.dtype, "same_kind"):
         raise TypeError(
