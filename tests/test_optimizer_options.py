@@ -579,8 +579,8 @@ def test_what_names_no_optimizer():
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_step_is_one_executable_and_each_update_one_pass(name):
-    """200 arrays: one flush; each nest reads what it updates once; arrays of equal size share a nest."""
-    sizes = RNG.integers(10, 41, size=200)
+    """200 arrays of 10 to 100 elements: one flush, and a nest for each size, which reads and writes an array once."""
+    sizes = np.resize(np.arange(10, 101), 200)
     variables = [jt.Variable(RNG.normal(size=n)) for n in sizes]
     gradients = [jt.constant(RNG.normal(size=n)) for n in sizes]
     optimizer = getattr(optimizers, name)(0.001)
@@ -595,9 +595,10 @@ def test_a_step_is_one_executable_and_each_update_one_pass(name):
     assert (done["flushes"], done["compiled_runs"], done["programs"]) == (1, 1, 0)
     page = jt.explain()
     updates = [s for s in page.steps if s.loops]
-    assert len(updates) <= 2 * len(set(sizes.tolist()))  # a nest of many arrays is cut in two
-    assert len(page.steps) <= len(updates) + 2
+    assert len(updates) == 91
+    assert len({s.listing for s in updates}) == 2  # of two arrays and of three
+    assert len(page.steps) <= len(updates) + 2  # and what is the same for all
     slots, elements = (len(optimizer.variables) - 2) // 200, sum(sizes.tolist())
-    spilled, scalars = 8 * 40 * 4, 8 * 200 * 12  # what goes over such a cut; what is no array
-    assert sum(s.bytes_written for s in updates) <= 8 * elements * (1 + slots) + spilled
-    assert sum(s.bytes_read for s in updates) <= 8 * elements * (2 + slots) + spilled + scalars
+    scalars = 8 * 200 * 12
+    assert sum(s.bytes_written for s in updates) <= 8 * elements * (1 + slots) + scalars
+    assert sum(s.bytes_read for s in updates) <= 8 * elements * (2 + slots) + scalars

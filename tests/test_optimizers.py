@@ -88,8 +88,8 @@ def test_float16_keeps_its_averages_in_float32():
     np.testing.assert_allclose(w.numpy(), [0.875, 1.0], rtol=1e-2)
 
 
-def test_dtypes_are_mixed_in_one_optimizer(case, mode):
-    made, formula = case
+def test_dtypes_are_mixed_in_one_optimizer(few, mode):
+    made, formula = few
     dtypes = ["float64", "float32", "float16"]
     variables = [jt.Variable(w, dtype=dtype) for w, dtype in zip(START, dtypes, strict=True)]
     optimizer, running = made(0.01), references(formula)

@@ -82,7 +82,7 @@ class Adam(Optimizer):
         first, second = self.state_of(variable, "momentum"), self.state_of(variable, "velocity")
         # 1 - beta is taken in double precision: 0.999 as float32 has lost four digits of it.
         rates = (1.0 - self.beta_1, 1.0 - self.beta_2)
-        operands = (variable, gradient, first, second, self._of_step, *rates, self.epsilon)
+        operands = (variable, gradient, first, second, self.step_values, *rates, self.epsilon)
         if self.amsgrad:
             greatest = self.state_of(variable, "velocity_hat")
             new_value, new_first, new_second, new_greatest = apply(_updated_amsgrad, (*operands, greatest))

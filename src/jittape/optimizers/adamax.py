@@ -76,7 +76,7 @@ class Adamax(Optimizer):
         """One step of Adamax."""
         average, norm = self.state_of(variable, "momentum"), self.state_of(variable, "norm")
         constants = (1.0 - self.beta_1, self.beta_2, self.epsilon)
-        operands = (variable, gradient, average, norm, self._of_step, *constants)
+        operands = (variable, gradient, average, norm, self.step_values, *constants)
         new_value, new_average, new_norm = apply(_updated, operands)
         average.assign(new_average)
         norm.assign(new_norm)

@@ -138,7 +138,7 @@ class Optimizer(Stateful):
         self._undecayed: list[Variable] = []
         self._undecayed_names: list[str] = []
         self._decayed: dict[int, bool] = {}
-        self._of_step: Any = None
+        self.step_values: Any = None
 
     def build(self, variables: Sequence[Variable]) -> None:
         """Make the state for `variables`.
@@ -203,7 +203,7 @@ class Optimizer(Stateful):
     # ---- a step ------------------------------------------------------------------------------------------------------
 
     def begin_step(self, learning_rate: Any) -> Any:
-        """Work out what is the same for all Variables of a step; `update_step` finds it as ``self._of_step``."""
+        """Work out what is the same for all Variables of a step; `update_step` finds it as ``self.step_values``."""
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
         """Assign `variable`, and the state that belongs to it, their next values. To be defined by a subclass.
@@ -249,11 +249,11 @@ class Optimizer(Stateful):
         pairs = self._clipped([(in_dtype(g, work_dtype(v)), v) for g, v in pairs])
         rates = {dtype: in_dtype(rate, dtype) for dtype in dict.fromkeys([g.dtype for g, _ in pairs])}
         try:
-            self._of_step = self.begin_step(rate)
+            self.step_values = self.begin_step(rate)
             for gradient, variable in pairs:
                 self._update(gradient, variable, rates[gradient.dtype])
         finally:
-            self._of_step = None
+            self.step_values = None
         if self.use_ema:
             averages = [self.state_of(v, "average") for v in self._known]
             average(self._known, averages, self.iterations, self.ema_momentum, self.ema_overwrite_frequency)

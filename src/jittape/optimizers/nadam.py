@@ -85,7 +85,7 @@ class Nadam(Optimizer):
         """One step of Nadam."""
         first, second = self.state_of(variable, "momentum"), self.state_of(variable, "velocity")
         constants = (1.0 - self.beta_1, 1.0 - self.beta_2, self.epsilon)
-        operands = (variable, gradient, first, second, *self._of_step, *constants)
+        operands = (variable, gradient, first, second, *self.step_values, *constants)
         new_value, new_first, new_second = apply(_updated, operands)
         first.assign(new_first)
         second.assign(new_second)

@@ -23,15 +23,17 @@ __all__ = ["Rate", "checked_rate", "in_dtype", "rate_from", "rate_now"]
 Rate = Variable | Callable[..., Any]
 
 
-def rate_from(owner: str, value: Any) -> Rate:
+def rate_from(owner: str, value: Any, name: str = "") -> Rate:
     """What `value` is as a learning rate.
 
     Parameters
     ----------
     owner : str
-        The optimizer's name.
+        The optimizer's class.
     value : float, Variable, tensor, LearningRateSchedule or callable
         A number or tensor becomes a float64 Variable of the optimizer's own, a Variable is taken itself.
+    name : str
+        For that Variable.
 
     Raises
     ------
@@ -51,7 +53,7 @@ def rate_from(owner: str, value: Any) -> Rate:
         return value
     else:
         value = number(owner, "learning_rate", value, NOT_NEGATIVE)
-    return Variable(value, trainable=False, name=f"{owner}/learning_rate", dtype=float64)
+    return Variable(value, trainable=False, name=name, dtype=float64)
 
 
 def checked_rate(owner: str, value: Any) -> Any:

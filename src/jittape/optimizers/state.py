@@ -28,7 +28,7 @@ class Stateful:
 
     def __init__(self, name: str, learning_rate: Any) -> None:
         self.name = name
-        self._learning_rate: Rate = rate_from(type(self).__name__, learning_rate)
+        self._learning_rate: Rate = rate_from(type(self).__name__, learning_rate, f"{name}/learning_rate")
         self.iterations = Variable(0, trainable=False, dtype="int64", name=f"{name}/iterations")
         self._known: list[Variable] = []
         self._positions: dict[int, int] = {}
