@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -97,18 +98,20 @@ def test_a_learning_rate_made_from_itself_leaves_the_step_its_program(write):
         else:
             optimizer.learning_rate.assign(optimizer.learning_rate * 0.5)
 
-    for _ in range(4):
-        step()
-    programs = set()
-    for _ in range(2):
-        step()
+    def loop():
+        for _ in range(3):
+            step()
         halve()
-        programs.add(str(jt.explain()).split("\n", 2)[1])
-        step()
-    w.numpy()
-    assert len(programs) == 1
-    assert counted(lambda: (step(), halve(), step(), w.numpy()))["paths_recorded"] == 0
-    assert float(optimizer.learning_rate) == 0.1 / 8
+        step()  # entering its tape runs what is pending
+        size = re.search(r"program: (\d+) ops?,", str(jt.explain()))
+        w.numpy()
+        return int(size[1])
+
+    step()
+    step()
+    assert loop() <= 2
+    assert counted(loop)["paths_recorded"] == 0
+    assert float(optimizer.learning_rate) == 0.1 / 4
 
 
 def test_the_learning_rate_may_be_assigned_in_a_function():

@@ -102,7 +102,7 @@ def test_an_optimizer_goes_by_the_steps_done(name):
         assert float(w) == pytest.approx(sum(formula(i) for i in range(t + 1)), rel=1e-12)
 
 
-def test_restarts_are_not_missed_by_rounding():
+def test_restarts_are_not_missed_by_rounding(mode):
     """log(3**5) / log(3) is below 5 in double precision."""
     assert math.log(3**5) / math.log(3) < 5
     schedule = schedules.CosineDecayRestarts(1.0, 2, t_mul=3.0, m_mul=0.5)

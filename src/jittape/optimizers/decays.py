@@ -110,8 +110,7 @@ def cosine_restarted(step: Any, first: Any, steps: Any, m_mul: Any, alpha: Any, 
         return divide(subtract(pow(t_mul, i), 1.0), growth)
 
     begun = floor(divide(log(add(1.0, multiply(periods, growth))), log(t_mul)))
-    # The logarithm may be off by its last digit, which at a restart is one period.
-    begun = where(less(periods, end(begun)), subtract(begun, 1.0), begun)
+    # At a restart the quotient may be off by its last digit, and that is one period.
     begun = where(greater_equal(periods, end(add(begun, 1.0))), add(begun, 1.0), begun)
     fraction = divide(subtract(periods, end(begun)), pow(t_mul, begun))
     return multiply(first, _half_wave(fraction, alpha, pow(m_mul, begun)))
