@@ -38,8 +38,8 @@ def test_listing_in_full():
 
     kernel = kernel_of(value_and_square, (7,))
     assert kernel.listing == (
-        f"kernel {kernel.name}(a0: float32, r0: float32, r1: float32; n0)\n"
-        "  for i0 in n0:\n"
+        f"kernel {kernel.name}(a0: float32, r0: float32, r1: float32; n0, p0, t0)\n"
+        "  for i0 in n0 by t0:\n"
         "    %0 = load a0[i0]\n"
         "    %1 = square %0\n"
         "    r0[i0] = %1\n"

@@ -13,6 +13,7 @@ from jittape.compile.blas import blas
 from jittape.compile.kernel import Gemm, Operand
 from jittape.compile.operands import BatchLoop, Matrix, Product, form_of, pieces
 from jittape.compile.registry import registry
+from jittape.runtime.threads import cells_address
 
 CASES = {
     "4x4 @ 4x4": (1, 4, 4, 4),
@@ -79,7 +80,9 @@ def kernel_calls(x, y, out):
         np.arange(3, dtype=np.int32),
         np.array(sizes, np.int64),
     )
-    table = np.array([CALLS, *[machine_code, address(memory[1]), address(memory[2])] * CALLS])
+    call = [machine_code, address(memory[1]), address(memory[2]), 1, 1]
+    table = np.array([CALLS, cells_address(1), *call * CALLS])
+    drive = registry.driver()
 
     def run():
         drive(address(table), address(memory[0]))

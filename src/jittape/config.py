@@ -5,6 +5,8 @@ One object, ``config``, holds them; each is a property that checks what it is gi
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -31,6 +33,11 @@ class Config:
         the next step boundary.
     max_pending_bytes : int
         Inputs of pending ops that are kept alive at most, in bytes, before the ops are run.
+    max_pool_bytes : int
+        Large memory that nobody holds is kept for the next buffer of its size up to so many bytes in all.
+    threads : int
+        Loops over large arrays use so many threads at most; 1 turns them off. By default the number of cores that the
+        process may run on. Results do not depend on it.
     max_trie_nodes : int
         The number of recorded op lists (nodes of the trie) that are remembered before cold ones are dropped.
     compile_after : int
@@ -59,7 +66,9 @@ class Config:
         "_listeners",
         "_max_pending_bytes",
         "_max_pending_ops",
+        "_max_pool_bytes",
         "_max_trie_nodes",
+        "_threads",
     )
 
     def __init__(self) -> None:
@@ -69,10 +78,12 @@ class Config:
         self._deterministic = False
         self._max_pending_ops = 1024
         self._max_pending_bytes = 256 * 2**20
+        self._max_pool_bytes = 2**30
         self._max_trie_nodes = 100_000
         self._compile_after = 1
         self._cache = True
         self._cache_size = 512 * 2**20
+        self._threads = _cores()
         self._listeners: list[Callable[[], None]] = []
 
     @property
@@ -122,6 +133,14 @@ class Config:
         self._changed()
 
     @property
+    def max_pool_bytes(self) -> int:
+        return self._max_pool_bytes
+
+    @max_pool_bytes.setter
+    def max_pool_bytes(self, value: int) -> None:
+        self._max_pool_bytes = _positive("max_pool_bytes", value)
+
+    @property
     def max_trie_nodes(self) -> int:
         return self._max_trie_nodes
 
@@ -166,6 +185,15 @@ class Config:
         """Whether functions made with `jt.function` run as plain Python."""
         return self._eager_functions
 
+    @property
+    def threads(self) -> int:
+        return self._threads
+
+    @threads.setter
+    def threads(self, value: int) -> None:
+        self._threads = _positive("threads", value)
+        self._changed()
+
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have `listener` called when a setting changes that is read at the beginning of a step."""
         self._listeners.append(listener)
@@ -173,6 +201,11 @@ class Config:
     def _changed(self) -> None:
         for listener in self._listeners:
             listener()
+
+
+def _cores() -> int:
+    """The number of cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _flag(name: str, value: bool) -> bool:

@@ -18,7 +18,10 @@ from jittape.errors import ProgramError
 if TYPE_CHECKING:
     from jittape.primitive import Primitive
 
-__all__ = ["Aval", "Op", "Program", "SourceLine", "check", "dead_code_removed", "listing"]
+__all__ = ["ALIGNMENT", "Aval", "Op", "Program", "SourceLine", "check", "dead_code_removed", "listing"]
+
+ALIGNMENT = 64
+"""Computed values begin at a multiple of it where they can: cache lines and vectors of every width do."""
 
 
 class Aval(NamedTuple):

@@ -7,6 +7,7 @@ one loop. Then every integer that depends on a shape gets a symbol, in the order
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,17 +29,24 @@ from jittape.compile.kernel import (
     Whole,
 )
 from jittape.compile.nest import RawAddress, RawInside, RawLinear, RawLoad, RawNest, RawReduction, RawWhole
+from jittape.compile.tasks import divided, work_of
 from jittape.primitive import Primitive
 
 __all__ = ["Placed", "canonical"]
 
 
 class Placed(NamedTuple):
-    """A kernel with the slots that are its operands and the integers that are its symbols."""
+    """A kernel with the slots that are its operands and the integers that are its symbols.
+
+    `partials` are the reductions, each with its operand, of whose results every task has one if there are several.
+    """
 
     kernel: LoopKernel
     slots: tuple[int, ...]
     sizes: tuple[int, ...]
+    tasks: int
+    work: int
+    partials: tuple[tuple[int, RawReduction], ...]
 
 
 STRUCTURAL = frozenset((0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5))
@@ -109,22 +117,30 @@ class _Canonicalizer:
         self.operands: list[Operand] = []
         self.slots: dict[int, int] = {}
         self.levels: list[int] = []
-        self.counts = dict.fromkeys("sodarc", 0)
+        self.counts = dict.fromkeys("sodarcpt", 0)
 
     def result(self) -> Placed:
         instructions = tuple([self._instruction(i) for i in self.nest.instructions])
         stores = tuple([self._store(s.address, s.value) for s in self.nest.stores])
         reductions = tuple([self._reduction(r) for r in self.nest.reductions])
+        task = self._symbol("t", self.nest.extents[0]) if self.depth else None
         kernel = LoopKernel(
             tuple(self.operands),
             self.depth,
             tuple(self.symbols),
+            task,
             instructions,
             tuple(self.levels),
             stores,
             reductions,
         )
-        return Placed(kernel, tuple(self.slots), tuple(self.sizes))
+        work = work_of(kernel, self.nest.extents)
+        count = 1
+        if self.depth:
+            count, self.sizes[-1] = divided(kernel, self.nest.extents, work)
+        raw = zip(reductions, self.nest.reductions, strict=True)
+        partials = tuple([(r.address.operand, n) for r, n in raw if r.partial])
+        return Placed(kernel, tuple(self.slots), tuple(self.sizes), count, work, partials)
 
     def _symbol(self, kind: str, size: int) -> str:
         name = f"{kind}{self.counts[kind]}"
@@ -170,7 +186,10 @@ class _Canonicalizer:
         in_memory = level == self.depth or any(axis < level for axis in r.axes)
         params = tuple([(name, value) for name, value in r.op.params if name != "axes"])
         address = self._address(r.address, "r", r.dtype)
-        return Reduction(r.op.primitive, params, address, r.value, r.axes, level, in_memory, r.dtype)
+        partial = None
+        if 0 in r.axes:
+            partial = self._symbol("p", prod([self.nest.extents[axis] for axis in kept]))
+        return Reduction(r.op.primitive, params, address, r.value, r.axes, level, in_memory, r.dtype, partial)
 
     def _dtype(self, value: int) -> np.dtype[Any]:
         instruction = self.nest.instructions[value]

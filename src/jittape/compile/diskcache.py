@@ -48,7 +48,7 @@ _STALE_AFTER = 3600.0
 
 _FOLDER = re.compile(r"v1-[0-9a-f]{16}")
 _BATCH = re.compile(r"batch-[0-9a-f]{32}")
-_POINTER = re.compile(r"driver|k[0-9a-f]{16}")
+_POINTER = re.compile(r"driver|helper|k[0-9a-f]{16}")
 _TEMPORARY = re.compile(r"temporary-[0-9]+-[0-9]+")
 _SOURCES = ("compile", "primitives", "builder.py", "primitive.py")
 """The files of the package that decide the machine code of a kernel of a given text."""

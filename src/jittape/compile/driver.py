@@ -1,7 +1,8 @@
 """The driver: one precompiled function that runs a table of kernel calls, with no Python between them.
 
-A table is an int64 array: the number of calls, then for each call the kernel's address, the address of its operands'
-slot numbers (int32) and the address of its sizes (int64).
+A table is an int64 array: the number of calls and the address of the cells of `crew`, then for each call the kernel's
+address, the address of its operands' slot numbers (int32), the address of its sizes (int64), its number of tasks and
+how many threads they are worth.
 
 Python calls it without a wrapper: the machine code has the signature of a built-in function (``METH_FASTCALL``), takes
 two addresses as Python integers and releases the GIL. A call takes 0.1 µs; through `ctypes` it would take 0.3 µs.
@@ -15,9 +16,18 @@ from typing import Any
 
 from llvmlite import ir
 
+from jittape.compile.crew import run_tasks
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range
 
-__all__ = ["DRIVER_TYPE", "as_function", "define_driver", "walk_table"]
+__all__ = [
+    "DRIVER_TYPE",
+    "address_argument",
+    "as_function",
+    "define_driver",
+    "object_argument",
+    "return_integer",
+    "run_table",
+]
 
 _I64 = ir.IntType(64)
 _FASTCALL = 0x80
@@ -25,39 +35,63 @@ _FASTCALL = 0x80
 DRIVER_TYPE = ir.FunctionType(BYTES, [BYTES, BYTES.as_pointer(), _I64])
 """``PyObject *driver(PyObject *self, PyObject *const *args, Py_ssize_t count)``."""
 
+_HEADER, _CALL = 2, 5
+"""Entries of a table before the first call, and of a call."""
+
 
 def define_driver(function: ir.Function) -> None:
     """Write the body. It trusts its caller: two arguments, both addresses."""
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    module = function.module
-    as_pointer = external(module, ir.FunctionType(BYTES, [BYTES]), "PyLong_AsVoidPtr")
-    as_integer = external(module, ir.FunctionType(BYTES, [BYTES]), "PyLong_FromVoidPtr")
-    release = external(module, ir.FunctionType(BYTES, []), "PyEval_SaveThread")
-    acquire = external(module, ir.FunctionType(ir.VoidType(), [BYTES]), "PyEval_RestoreThread")
+    run_table(builder, *(address_argument(builder, function, position) for position in range(2)))
+    return_integer(builder, ir.Constant(_I64, 0))
 
-    def argument(position: int, kind: ir.Type) -> ir.Value:
-        place = builder.gep(function.args[1], [ir.Constant(_I64, position)])
-        return builder.bitcast(builder.call(as_pointer, [builder.load(place)]), kind)
 
-    table = argument(0, _I64.as_pointer())
-    slots = argument(1, KERNEL_TYPE.args[0])
+def address_argument(builder: ir.IRBuilder, function: ir.Function, position: int) -> ir.Value:
+    """An argument that is a Python int, as an i64."""
+    as_pointer = external(function.module, ir.FunctionType(BYTES, [BYTES]), "PyLong_AsVoidPtr")
+    return builder.ptrtoint(builder.call(as_pointer, [object_argument(builder, function, position)]), _I64)
+
+
+def object_argument(builder: ir.IRBuilder, function: ir.Function, position: int) -> ir.Value:
+    """An argument, borrowed."""
+    return builder.load(builder.gep(function.args[1], [ir.Constant(_I64, position)]))
+
+
+def return_integer(builder: ir.IRBuilder, value: ir.Value) -> None:
+    """Give a Python int back."""
+    as_integer = external(builder.module, ir.FunctionType(BYTES, [BYTES]), "PyLong_FromVoidPtr")
+    builder.ret(builder.call(as_integer, [builder.inttoptr(value, BYTES)]))
+
+
+def run_table(builder: ir.IRBuilder, table: ir.Value, cells: ir.Value) -> None:
+    """Write the run of all calls of a table, without the GIL; both arguments are addresses."""
+    release = external(builder.module, ir.FunctionType(BYTES, []), "PyEval_SaveThread")
+    acquire = external(builder.module, ir.FunctionType(ir.VoidType(), [BYTES]), "PyEval_RestoreThread")
     thread = builder.call(release, [])
-    walk_table(builder, table, slots)
+    slots = builder.inttoptr(cells, KERNEL_TYPE.args[0])
+    walk_table(builder, builder.inttoptr(table, _I64.as_pointer()), slots)
     builder.call(acquire, [thread])
-    builder.ret(builder.call(as_integer, [ir.Constant(BYTES, None)]))
 
 
 def walk_table(builder: ir.IRBuilder, table: ir.Value, slots: ir.Value) -> None:
     """Write the loop over the calls of a table; both arguments are pointers."""
-
-    def entry(call: ir.Value, position: int, kind: ir.Type) -> ir.Value:
-        index = builder.add(builder.mul(call, ir.Constant(_I64, 3)), ir.Constant(_I64, 1 + position))
-        return builder.inttoptr(builder.load(builder.gep(table, [index])), kind)
-
-    with for_range(builder, builder.load(table)) as index:
-        kernel = entry(index, 0, KERNEL_TYPE.as_pointer())
-        operand_slots, sizes = (entry(index, i, KERNEL_TYPE.args[i]) for i in (1, 2))
-        builder.call(kernel, [slots, operand_slots, sizes])
+    count, cells = (builder.load(builder.gep(table, [ir.Constant(_I64, i)])) for i in range(_HEADER))
+    cells = builder.inttoptr(cells, _I64.as_pointer())
+    with for_range(builder, count) as index:
+        first = builder.add(builder.mul(index, ir.Constant(_I64, _CALL)), ir.Constant(_I64, _HEADER))
+        kernel, operand_slots, sizes, tasks, threads = (
+            builder.load(builder.gep(table, [builder.add(first, ir.Constant(_I64, i))])) for i in range(_CALL)
+        )
+        kernel = builder.inttoptr(kernel, KERNEL_TYPE.as_pointer())
+        arguments = [slots]
+        arguments.append(builder.inttoptr(operand_slots, KERNEL_TYPE.args[1]))
+        arguments.append(builder.inttoptr(sizes, KERNEL_TYPE.args[2]))
+        one = builder.icmp_signed("==", tasks, ir.Constant(_I64, 1))
+        with builder.if_else(one, likely=True) as (at_once, divided):
+            with at_once:
+                builder.call(kernel, [*arguments, ir.Constant(_I64, 0)])
+            with divided:
+                run_tasks(builder, cells, tasks, threads, kernel, arguments)
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -75,9 +109,9 @@ class _MethodDefinition(ctypes.Structure):
 _definitions: list[_MethodDefinition] = []
 
 
-def as_function(address: int) -> Callable[[int, int], Any]:
-    """The driver's machine code as ``run(table address, slots address)``."""
-    definition = _MethodDefinition(b"jittape_driver", address, _FASTCALL, None)
+def as_function(address: int) -> Callable[..., Any]:
+    """Machine code of the `DRIVER_TYPE` as a built-in function. It trusts its caller to give it as many arguments."""
+    definition = _MethodDefinition(b"jittape", address, _FASTCALL, None)
     _definitions.append(definition)
     prototype = ctypes.PYFUNCTYPE(
         ctypes.py_object, ctypes.POINTER(_MethodDefinition), ctypes.c_void_p, ctypes.c_void_p

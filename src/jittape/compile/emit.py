@@ -2,7 +2,7 @@
 
 All new functions of a program go into one module: LLVM's work is linear in their number, and they share what is
 outlined (100 kernels: 24 ms each in one module, 35 ms in one each). A kernel is a function
-``void kernel(i8** slots, i32* operand_slots, i64* sizes)``.
+``void kernel(i8** slots, i32* operand_slots, i64* sizes, i64 task)``.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Stack(NamedTuple):
 def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
     """Write the two loops over the stack; the body of the ``with`` writes one product."""
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    slots, operand_slots, sizes = function.args
+    slots, operand_slots, sizes = function.args[:3]
     values = {name: size(builder, sizes, i) for i, name in enumerate(kernel.SYMBOLS)}
     x, y, out = (pointer(builder, slots, operand_slots, i) for i in range(3))
     area = builder.mul(values["m"], values["n"])

@@ -11,9 +11,10 @@ __all__ = ["BYTES", "KERNEL_TYPE", "alloca_once", "external", "for_range", "for_
 
 BYTES = ir.IntType(8).as_pointer()
 KERNEL_TYPE = ir.FunctionType(
-    ir.VoidType(), [BYTES.as_pointer(), ir.IntType(32).as_pointer(), ir.IntType(64).as_pointer()]
+    ir.VoidType(),
+    [BYTES.as_pointer(), ir.IntType(32).as_pointer(), ir.IntType(64).as_pointer(), ir.IntType(64)],
 )
-"""What every kernel is called with: the slot table, the numbers of its operands' slots, its sizes."""
+"""What every kernel is called with: the slot table, the numbers of its operands' slots, its sizes, the task."""
 
 
 def alloca_once(builder: ir.IRBuilder, kind: ir.Type, size: ir.Value | None = None) -> ir.Value:

@@ -4,21 +4,22 @@ A kernel says nothing about the sizes of its arrays. Extents, strides and offset
 hands over when it runs: ``n0`` is the extent of loop 0, ``s0`` a stride, ``o0`` an offset, ``c0`` the bytes of a
 constant. So one kernel serves all shapes of one structure. Read `Kernel`, then `text_of`, which shows all of it::
 
-    kernel k3f9a21c4(a0: float32, r0: float32, r1: float32; n0)
-      for i0 in n0:
+    kernel k3f9a21c4(a0: float32, r0: float32, r1: float32; n0, p0, t0)
+      for i0 in n0 by t0:
         %0 = load a0[i0]
         %1 = multiply %0, %0
         r0[i0] = %1
         acc0 = sum(acc0, %1)
       r1[] = acc0
 
-Instructions stand at the outermost loop where their operands are known.
+Instructions stand at the outermost loop where their operands are known. A kernel does one *task*, ``t0`` iterations of
+loop 0. A result that all tasks add to has a place for each of them, ``p0`` elements from the one before.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -141,7 +142,8 @@ class Reduction(NamedTuple):
     """Combines `value` over the loops `axes`.
 
     The accumulator is set up in level `level` and there written, or, where a loop outside of that level is reduced
-    too (`in_memory`), combined into the result's memory.
+    too (`in_memory`), combined into the result's memory. Where loop 0 is reduced, `partial` is the symbol for the
+    distance between the results of tasks.
     """
 
     primitive: Primitive
@@ -152,6 +154,7 @@ class Reduction(NamedTuple):
     level: int
     in_memory: bool
     dtype: np.dtype[Any]
+    partial: str | None
 
 
 @dataclass(frozen=True)
@@ -189,6 +192,8 @@ class LoopKernel(Kernel):
         The number of loops, each inside the one before.
     symbols : tuple of str
         Names of the integers that a step hands over, in order.
+    task : str or None
+        The symbol for the iterations of loop 0 that a task does, if there are loops.
     instructions, levels : tuples
         What is computed, and in which loop level.
     stores, reductions : tuples
@@ -197,6 +202,7 @@ class LoopKernel(Kernel):
 
     depth: int
     symbols: tuple[str, ...]
+    task: str | None
     instructions: tuple[Instruction, ...]
     levels: tuple[int, ...]
     stores: tuple[Store, ...]
@@ -205,6 +211,43 @@ class LoopKernel(Kernel):
     @cached_property
     def text(self) -> str:
         return text_of(self)
+
+    def in_place(self, read: int, written: int) -> LoopKernel | None:
+        """The kernel with operand `read` in the memory of operand `written`; None where that would change what it does.
+
+        It changes nothing where every element that is read is the one that the same iteration writes later.
+        """
+        stores = [s for s in self.stores if s.address.operand == written]
+        places = [r.address.operand for r in self.reductions]
+        if len(stores) != 1 or written in places or read in places:
+            return None
+        (store,) = stores
+        for instruction, level in zip(self.instructions, self.levels, strict=True):
+            if not isinstance(instruction, Load) or instruction.address.operand not in (read, written):
+                continue
+            same = instruction.address._replace(operand=written) == store.address and level == store.level
+            if instruction.address.operand == written or not same or instruction.mask is not None:
+                return None
+
+        def moved(address: Address) -> Address:
+            operand = written if address.operand == read else address.operand
+            return address._replace(operand=operand - (operand > read))
+
+        counts = {"a": 0, "r": 0}
+        operands = []
+        for kind, dtype in [(o.name[0], o.dtype) for i, o in enumerate(self.operands) if i != read]:
+            operands.append(Operand(f"{kind}{counts[kind]}", dtype))
+            counts[kind] += 1
+        instructions = [
+            i._replace(address=moved(i.address)) if isinstance(i, Load) else i for i in self.instructions
+        ]
+        return replace(
+            self,
+            operands=tuple(operands),
+            instructions=tuple(instructions),
+            stores=tuple([s._replace(address=moved(s.address)) for s in self.stores]),
+            reductions=tuple([r._replace(address=moved(r.address)) for r in self.reductions]),
+        )
 
 
 @dataclass(frozen=True)
@@ -271,7 +314,8 @@ def text_of(kernel: LoopKernel) -> str:
     for level in range(kernel.depth + 1):
         margin = "  " * (level + 1)
         if level:
-            lines.append(f"{'  ' * level}for i{level - 1} in n{level - 1}:")
+            task = f" by {kernel.task}" if level == 1 else ""
+            lines.append(f"{'  ' * level}for i{level - 1} in n{level - 1}{task}:")
         for number, instruction in enumerate(kernel.instructions):
             if kernel.levels[number] == level:
                 lines.append(f"{margin}%{number} = {_instruction_text(kernel, instruction)}")

@@ -47,10 +47,10 @@ NO_WRAP = ("nsw",)
 
 def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
     """Write the body of `function`: fetch pointers and symbols, then call the nest."""
-    slots, operand_slots, sizes = function.args
+    slots, operand_slots, sizes, task = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     kinds = [_memory_type(o.dtype).as_pointer() for o in kernel.operands]
-    inner_type = ir.FunctionType(ir.VoidType(), kinds + [I64] * len(kernel.symbols))
+    inner_type = ir.FunctionType(ir.VoidType(), kinds + [I64] * (len(kernel.symbols) + 2))
     inner = ir.Function(function.module, inner_type, function.name + "_nest")
     inner.linkage = "internal"
     for attribute in ("noinline", "nounwind"):
@@ -61,7 +61,18 @@ def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
     pointers = [
         builder.bitcast(pointer(builder, slots, operand_slots, i), kind) for i, kind in enumerate(kinds)
     ]
-    builder.call(inner, pointers + [size(builder, sizes, i) for i in range(len(kernel.symbols))])
+    integers = {name: size(builder, sizes, i) for i, name in enumerate(kernel.symbols)}
+    for r in kernel.reductions:
+        if r.partial is not None:
+            distance = builder.mul(task, integers[r.partial], flags=NO_WRAP)
+            pointers[r.address.operand] = builder.gep(pointers[r.address.operand], [distance])
+    begin, count = _integer(0), _integer(1)
+    if kernel.task is not None:
+        begin = builder.mul(task, integers[kernel.task], flags=NO_WRAP)
+        left = builder.sub(integers["n0"], begin, flags=NO_WRAP)
+        whole = builder.icmp_signed("<", integers[kernel.task], left)
+        count = builder.select(whole, integers[kernel.task], left)
+    builder.call(inner, [*pointers, *integers.values(), begin, count])
     builder.ret_void()
 
 
@@ -98,7 +109,8 @@ class _Nest:
         self.lanes = _LaneMath(self.builder)
         count = len(kernel.operands)
         self.pointers = function.args[:count]
-        self.integers: dict[str, ir.Value] = dict(zip(kernel.symbols, function.args[count:], strict=True))
+        self.integers: dict[str, ir.Value] = dict(zip(kernel.symbols, function.args[count:-2], strict=True))
+        self.begin, self.count = function.args[-2:]
         self.values: dict[int, IRValue] = {}
         self.accumulators = {
             number: Accumulator(self, r)
@@ -117,7 +129,8 @@ class _Nest:
         if not axes:
             self.store(r.address, self.identity(r))
             return
-        self.loop(f"i{axes[0]}", self.integers[f"n{axes[0]}"], lambda: self._fill_with_identity(r, axes[1:]))
+        count, start = self._range(axes[0])
+        self.loop(f"i{axes[0]}", count, lambda: self._fill_with_identity(r, axes[1:]), start)
 
     # ---- loops -----------------------------------------------------------------------------------------------------
 
@@ -139,9 +152,14 @@ class _Nest:
         if level == kernel.depth - 1 and chunked:
             self._chunked_loop(level, chunked)
         else:
-            self.loop(f"i{level}", self.integers[f"n{level}"], lambda: self._level(level + 1))
+            count, start = self._range(level)
+            self.loop(f"i{level}", count, lambda: self._level(level + 1), start)
         for accumulator in begun:
             accumulator.finish()
+
+    def _range(self, level: int) -> tuple[ir.Value, ir.Value | None]:
+        """How often a loop runs, and from where: a task does a part of loop 0."""
+        return (self.count, self.begin) if level == 0 else (self.integers[f"n{level}"], None)
 
     def _combine_all(self) -> None:
         for number, r in enumerate(self.kernel.reductions):
@@ -153,7 +171,7 @@ class _Nest:
 
     def _chunked_loop(self, level: int, chunked: list[Accumulator]) -> None:
         builder = self.builder
-        total = self.integers[f"n{level}"]
+        total, first = self._range(level)
         chunk = _integer(CHUNK)
         chunks = builder.sdiv(builder.add(total, _integer(CHUNK - 1), flags=NO_WRAP), chunk)
 
@@ -161,6 +179,8 @@ class _Nest:
             start = builder.mul(self.integers["chunk"], chunk, flags=NO_WRAP)
             left = builder.sub(total, start, flags=NO_WRAP)
             count = builder.select(builder.icmp_signed("<", left, chunk), left, chunk)
+            if first is not None:
+                start = builder.add(first, start, flags=NO_WRAP)
             for accumulator in chunked:
                 accumulator.begin_chunk()
             self.loop(f"i{level}", count, lambda: self._level(level + 1), start)

@@ -279,7 +279,8 @@ class NestBuilder:
     def _make(self, key: Key, operands: list[int]) -> int:
         slot, access = key
         if self._is_load(key):
-            mask = self._mask(access.conditions)
+            # A value of one element can be read where the mask is false, too.
+            mask = self._mask(access.conditions) if self.avals[slot].size != 1 else None
             return self._instruction(RawLoad(self._address(slot, access), mask, self.avals[slot].dtype))
         op = self.op_of[slot]
         self.covered[slot] = op

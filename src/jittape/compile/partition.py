@@ -38,7 +38,7 @@ BLAS = frozenset(np.dtype(name) for name in ["float32", "float64", "complex64", 
 Group = tuple[tuple[int, ...], int]
 """Loop extents and depth: what names a nest."""
 
-CHEAP = 4
+CHEAP = 8
 """A value of so few instructions an element may be computed again in every nest that needs it."""
 CHEAP_SCALAR = 60
 """The same for a value of one element, which is computed once a nest."""
@@ -198,19 +198,36 @@ class Partition:
     # ---- what an inlined value costs -----------------------------------------------------------------------------
 
     def _inlined_costs(self) -> dict[int, tuple[int, int]]:
-        """Instructions and loads of an element, all that it is inlined from included (saturating)."""
+        """Instructions and loads of an element, all that it is inlined from included (saturating).
+
+        What is the same for all elements costs nothing, since it is computed outside of the loop.
+        """
         costs: dict[int, tuple[int, int]] = {}
         for op in self.program.ops:
             if self.kinds[op.out] is not Kind.INLINE:
                 continue
             form = op.primitive.form
-            own = 3 if isinstance(form, Place) else 0
+            own = {Place: 3, Coordinate: 1}.get(type(form), 0)
             if isinstance(form, Map):
                 own = cost_of_map(op.primitive, op.params, tuple([self.avals[a].dtype for a in op.args]))
-            loads = 0
-            for slot in op.args:
-                inner = (0, 1) if slot in self.stored else costs[slot]
-                own, loads = own + inner[0], loads + inner[1]
+            several = self.avals[op.out].size > 1
+            inner = [
+                (0, 0)
+                if several and self.avals[slot].size == 1
+                else (0, 1)
+                if slot in self.stored
+                else costs[slot]
+                for slot in op.args
+            ]
+            if (
+                several
+                and inner
+                and not any(cost or loads for cost, loads in inner)
+                and not isinstance(form, Place)
+            ):
+                costs[op.out] = (0, 0)
+                continue
+            own, loads = own + sum(cost for cost, _ in inner), sum(loads for _, loads in inner)
             costs[op.out] = (min(own, 1 << 20), min(loads, 1 << 20))
         return costs
 
@@ -242,17 +259,31 @@ class Partition:
         return self.stored - self.hard - read
 
     def _set_depths(self) -> None:
+        """Set the depth of every op: `here` for who visits a value as its own nest does, `moved` for all others.
+
+        A value in memory can be read in the next depth, but in its own nest it is at hand in a register.
+        """
         depth = self.depth
+        here: dict[int, int] = dict.fromkeys(self.program.inputs, 0)
+        moved = dict(here)
         for op in self.program.ops:
-            kind = self.kinds[op.out]
-            at = 0
+            slot, kind = op.out, self.kinds[op.out]
+            elementwise = isinstance(op.primitive.form, Map)
             if kind in (Kind.CALL, Kind.NUMPY):
                 at = max([self.finished(s) for s in self._memory_operands(op)], default=0)
-            elif kind is not Kind.ALIAS:
-                for slot in op.args:
-                    if slot in self.op_of:
-                        at = max(at, self.finished(slot) if slot in self.hard else depth[slot])
-            depth[op.out] = at
+            elif kind is Kind.ALIAS:
+                at = 0
+            else:
+                operands = here if elementwise or kind is Kind.REDUCE else moved
+                at = max([operands[s] for s in op.args], default=0)
+            depth[slot] = at
+            if kind is not Kind.INLINE:
+                here[slot] = moved[slot] = self.finished(slot)
+            elif slot in self.hard:
+                here[slot], moved[slot] = at, at + 1
+            else:
+                here[slot] = at
+                moved[slot] = max([moved[s] for s in op.args], default=0) if elementwise else at
 
     def _memory_operands(self, op: Op) -> list[int]:
         if self.kinds[op.out] is Kind.CALL:

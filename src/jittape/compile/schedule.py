@@ -7,21 +7,19 @@ share one arena by the time in which they live.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jittape.compile.blas import blas
 from jittape.compile.canonical import Placed, canonical
 from jittape.compile.indexing import space_of
-from jittape.compile.kernel import Gemm, Kernel, Operand
-from jittape.compile.nest import NestBuilder
+from jittape.compile.kernel import Gemm, Kernel, LoopKernel, Operand
+from jittape.compile.nest import NestBuilder, RawAddress, RawLinear, RawLoad, RawNest, RawReduction
 from jittape.compile.operands import BatchLoop, form_of, pieces
 from jittape.compile.partition import Group, Kind, Partition
 from jittape.compile.split import split
-from jittape.program import Aval, Op, Program
+from jittape.program import ALIGNMENT, Aval, Op, Program
 
 __all__ = ["KernelStep", "NumpyStep", "Schedule", "Step", "schedule"]
-
-ALIGNMENT = 64
 
 
 @dataclass(frozen=True)
@@ -38,12 +36,18 @@ class KernelStep:
         The kernel's symbols for these shapes.
     ops : tuple of Op
         What of the program it computes, in part or whole.
+    tasks : int
+        Into so many calls the step is divided, which may run at the same time.
+    work : int
+        About how long a loop nest takes on one thread, in ns; 0 for what is not divided.
     """
 
     kernel: Kernel
     storages: tuple[int, ...]
     sizes: tuple[int, ...]
     ops: tuple[Op, ...]
+    tasks: int
+    work: int
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,11 @@ class NumpyStep:
     @property
     def ops(self) -> tuple[Op, ...]:
         return (self.op,)
+
+    @property
+    def tasks(self) -> int:
+        """It is not divided."""
+        return 1
 
     @property
     def kernel(self) -> None:
@@ -85,6 +94,12 @@ class Schedule:
         Where in the arena each temporary begins.
     arena : int
         The size of the arena in bytes.
+    in_place : tuple of (int, int, bool)
+        Inputs (by position) whose memory a result may have, the result (by position among `results`), and whether a
+        kernel reads the input in the result's memory.
+    spare : tuple of Kernel
+        What the same program needs besides at sizes where its loops are divided; compiled at once, so that another
+        size compiles nothing.
     """
 
     program: Program
@@ -93,6 +108,8 @@ class Schedule:
     results: tuple[Aval, ...]
     offsets: tuple[int, ...]
     arena: int
+    in_place: tuple[tuple[int, int, bool], ...]
+    spare: tuple[Kernel, ...]
 
 
 @dataclass
@@ -105,11 +122,16 @@ class _Draft:
     operands: tuple[int, ...]
     kernel: Kernel | None
     sizes: tuple[int, ...] = ()
+    tasks: int = 1
+    work: int = 0
 
 
-def schedule(program: Program) -> Schedule:
-    """Decide what runs, in which order, on which memory."""
-    return _Scheduler(program).result()
+def schedule(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> Schedule:
+    """Decide what runs, in which order, on which memory.
+
+    `donated` are inputs and outputs (positions): the output may have the input's memory if that is of use.
+    """
+    return _Scheduler(program).result(donated)
 
 
 class _Scheduler:
@@ -119,12 +141,14 @@ class _Scheduler:
         self.position = {op.out: i for i, op in enumerate(program.ops)}
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
+        self.spare: dict[str, Kernel] = {}
 
-    def result(self) -> Schedule:
+    def result(self, donated: tuple[tuple[int, int], ...]) -> Schedule:
         holder, copies = self._holders()
         drafts = self._drafts(copies)
         drafts.sort(key=lambda d: (d.depth, d.position))
-        return self._placed(drafts, holder)
+        in_place = self._in_place(drafts, holder, donated)
+        return self._placed(drafts, holder, in_place)
 
     # ---- whose memory a slot stands in --------------------------------------------------------------------------
 
@@ -190,9 +214,38 @@ class _Scheduler:
         position = self.position[ops[-1].out]
         drafts = []
         for nest in split(builder.nest, self._temporary):
-            placed: Placed = canonical(nest)
-            drafts.append(_Draft(depth, position, ops, placed.slots, placed.kernel, placed.sizes))
+            drafts += self._divided(nest, ops, depth, position)
         return drafts
+
+    def _divided(self, nest: RawNest, ops: tuple[Op, ...], depth: int, position: int) -> list[_Draft]:
+        """The kernel of a nest, and those that combine what its tasks have for themselves."""
+        placed: Placed = canonical(nest)
+        slots = list(placed.slots)
+        combining: list[_Draft] = []
+        for operand, reduction in placed.partials:
+            slot, combination = self._combination(reduction, placed.tasks)
+            if placed.tasks > 1:
+                slots[operand] = slot
+                combining += self._divided(combination, (reduction.op,), depth, position)
+            else:
+                kernel = canonical(combination).kernel
+                self.spare[kernel.name] = kernel
+        kernel, sizes = placed.kernel, placed.sizes
+        return [
+            _Draft(depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work),
+            *combining,
+        ]
+
+    def _combination(self, r: RawReduction, tasks: int) -> tuple[int, RawNest]:
+        """A slot for the results of all tasks, and the nest that combines them."""
+        aval = self.avals[r.address.slot]
+        partial = self._temporary(Aval((tasks, *aval.shape), r.dtype))
+        places = ((1, 1, True),) if aval.size > 1 else ()
+        load = RawLoad(RawAddress(partial, RawLinear(((0, aval.size, False), *places), 0)), None, r.dtype)
+        nest = RawNest((tasks, aval.size) if places else (tasks,), [load])
+        address = RawAddress(r.address.slot, RawLinear(places, 0))
+        nest.reductions.append(r._replace(address=address, value=0, axes=(0,)))
+        return partial, nest
 
     def _temporary(self, aval: Aval) -> int:
         slot = self.next_slot
@@ -230,7 +283,51 @@ class _Scheduler:
 
     # ---- memory --------------------------------------------------------------------------------------------------
 
-    def _placed(self, drafts: list[_Draft], holder: dict[int, int]) -> Schedule:
+    def _in_place(
+        self, drafts: list[_Draft], holder: dict[int, int], donated: tuple[tuple[int, int], ...]
+    ) -> dict[int, tuple[int, bool]]:
+        """For inputs whose memory a result gets: the slot of the result, and whether its kernel reads the input.
+
+        That kernel must be the last that reads it, and the only one that writes the result: not one of several products
+        that are added up there. A NumPy step may fail, and then inputs must be what they were.
+        """
+        found: dict[int, tuple[int, bool]] = {}
+        if any(d.kernel is None for d in drafts):
+            return found
+        program = self.program
+        accumulated = {holder[total] for total in self.partition.addends}
+        for position, output in donated:
+            x, owner = program.inputs[position], holder.get(program.outputs[output], program.outputs[output])
+            taken = {slot for slot, _ in found.values()}
+            if owner in program.inputs or owner in taken or x in program.outputs:
+                continue
+            if self.avals[x] != self.avals[owner]:
+                continue
+            owners = [[holder.get(s, s) for s in d.operands] for d in drafts]
+            if owner in accumulated:
+                continue
+            writer = next(i for i, slots in enumerate(owners) if owner in slots)
+            if any(x in slots for slots in owners[writer + 1 :]) or owners[writer].count(x) > 1:
+                continue
+            draft = drafts[writer]
+            if x in owners[writer]:
+                read = owners[writer].index(x)
+                kernel = draft.kernel
+                kernel = (
+                    kernel.in_place(read, owners[writer].index(owner))
+                    if isinstance(kernel, LoopKernel)
+                    else None
+                )
+                if kernel is None:
+                    continue
+                operands = draft.operands[:read] + draft.operands[read + 1 :]
+                drafts[writer] = replace(draft, kernel=kernel, operands=operands)
+            found[x] = owner, x in owners[writer]
+        return found
+
+    def _placed(
+        self, drafts: list[_Draft], holder: dict[int, int], in_place: dict[int, tuple[int, bool]]
+    ) -> Schedule:
         program = self.program
         storage = {slot: i for i, slot in enumerate(program.inputs)}
         results: list[Aval] = []
@@ -254,11 +351,17 @@ class _Scheduler:
                     arena.give_back(owner)
         steps = tuple([self._step(d, [storage[holder.get(s, s)] for s in d.operands]) for d in drafts])
         outputs = tuple([storage[holder.get(s, s)] for s in program.outputs])
-        return Schedule(program, steps, outputs, tuple(results), tuple(offsets), arena.size)
+        places = [
+            (storage[x], storage[owner] - len(program.inputs), read) for x, (owner, read) in in_place.items()
+        ]
+        spare = tuple(self.spare.values())
+        return Schedule(
+            program, steps, outputs, tuple(results), tuple(offsets), arena.size, tuple(places), spare
+        )
 
     def _step(self, draft: _Draft, storages: list[int]) -> Step:
         if draft.kernel is not None:
-            return KernelStep(draft.kernel, tuple(storages), draft.sizes, draft.ops)
+            return KernelStep(draft.kernel, tuple(storages), draft.sizes, draft.ops, draft.tasks, draft.work)
         avals = [self.avals[s] for s in draft.operands]
         return NumpyStep(draft.ops[0], tuple(storages[:-1]), tuple(avals[:-1]), storages[-1], avals[-1])
 

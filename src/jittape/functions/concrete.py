@@ -24,7 +24,7 @@ from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Drawn, Leaf, Tracing
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import Buffer, owned
+from jittape.runtime.buffers import LARGE, Buffer, owned
 from jittape.runtime.counters import counters
 from jittape.simplify import simplify
 
@@ -81,6 +81,7 @@ class Concrete:
         self.ran_compiled = True
         self._replay = _Replay(self.program)
         self._compiled: Any = None
+        self._prepared = False
         self.quick: Callable[[tuple[Any, ...]], Any] = _missed
 
     def _take_result(self, tracing: Tracing, result: Any) -> None:
@@ -142,9 +143,10 @@ class Concrete:
         if config.interpret:
             buffers = self._interpreted(inputs)
         else:
-            buffers = self.compiled.run(inputs)
+            # The Variable refers to a donated buffer, and `inputs`.
+            buffers = self.compiled.run(inputs, 1)
             counters.compiled_runs += 1
-            if self.visits == 2:
+            if self.visits > 1 and not self._prepared:
                 self._prepare()
         last = len(buffers) - self._n_printed
         for variable, buffer in zip(self.assigned, buffers[len(self.avals) : last], strict=True):
@@ -207,24 +209,39 @@ class Concrete:
 
     def _compile(self) -> None:
         # Numba is imported at the first compilation only: `import jittape` costs NumPy and little more.
+        from jittape.compile.registry import Origin
         from jittape.runtime.executable import CompiledExecutable
 
         began = time.perf_counter()
         number = (HostNumber, bool, int, float, complex)
         pairs = zip(self.program.inputs, self.sources, strict=True)
         scalars = frozenset(slot for slot, source in pairs if isinstance(source, number))
-        compiled = CompiledExecutable(simplify(self.program), scalars)
-        found = sum(1 for kernel in compiled.kernels if kernel.found)
+        compiled = CompiledExecutable(simplify(self.program), scalars, self._donated())
+        origins = [kernel.origin for kernel in compiled.kernels]
         counters.programs_compiled += 1
-        counters.kernels_found += found
-        counters.kernels_compiled += len(compiled.kernels) - found
+        counters.kernels_found += origins.count(Origin.MEMORY)
+        counters.kernels_loaded += origins.count(Origin.DISK)
+        counters.kernels_compiled += origins.count(Origin.COMPILED)
         self._compiled = compiled
         counters.compile_seconds += time.perf_counter() - began
 
+    def _donated(self) -> tuple[tuple[int, int], ...]:
+        """Old and new values of large Variables, as positions in the program's inputs and outputs."""
+        positions = {id(source): i for i, source in enumerate(self.sources) if isinstance(source, Variable)}
+        first = len(self.avals)
+        return tuple(
+            [
+                (positions[id(variable)], first + i)
+                for i, variable in enumerate(self.assigned)
+                if variable._aval.nbytes >= LARGE and id(variable) in positions
+            ]
+        )
+
     def _prepare(self) -> None:
-        """Make the quick way, at the second call: the binder takes 50 ms to compile."""
+        """Make the quick way, at the second call: the first binder of a machine takes 35 ms to compile."""
         from jittape.functions.quick import quick_call
 
+        self._prepared = True
         self.quick = quick_call(self, self.compiled) or _missed
 
     # ---- under a tape ----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ the arguments, adds theirs and runs the kernels.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,7 @@ __all__ = ["quick_call"]
 _FLOATS = {"f8": FLOAT64, "f4": FLOAT32}
 _ONE_OBJECT = range(-5, 257)
 """Of these ints Python has one object each."""
+_NONE: Mapping[int, Buffer] = {}
 
 
 def quick_call(concrete: Concrete, compiled: CompiledExecutable) -> Callable[[tuple[Any, ...]], Any] | None:
@@ -63,6 +64,7 @@ class _Quick:
             else:
                 self._place(cell, aval, source)
         held.sort(key=lambda one: isinstance(one[0], Drawn))
+        self.held = {cell: position for position, (_, cell, _) in enumerate(held)}
         for position, (source, cell, aval) in enumerate(held):
             self.entries.append(Entry(ARRAY, True, position, cell, aval))
             (self.draws if isinstance(source, Drawn) else self.variables).append(source)
@@ -145,6 +147,7 @@ class _Quick:
         numbers_from = None if host.empty else self._typed(host)
         avals, assigned, rebuild = concrete.avals, concrete.assigned, concrete.rebuild_tensors
         count, single = len(avals), len(avals) == 1
+        donors = [(i, self.held[i]) for i, _, _ in self.compiled.schedule.in_place]
 
         def call(leaves: tuple[Any, ...]) -> Any:
             numbers = () if numbers_from is None else numbers_from(leaves)
@@ -161,13 +164,16 @@ class _Quick:
                 workspace = new_workspace()
             try:
                 addresses: list[int] = []
-                results = workspace.results(addresses)
+                inputs = {i: held[position] for i, position in donors} if donors else _NONE
+                # Variables refer to what may be written in place, and `held`, besides `inputs`.
+                results = workspace.begin(inputs, 2, addresses)
                 pack(workspace.cells, first, *addresses)
                 if numbers:
                     write(workspace.cells, numbers)
-                if run(id(leaves), id(held), entries, workspace.address, calls):
+                if run(leaves, held, entries, workspace.address, calls):
                     return MISS
             finally:
+                workspace.leave()
                 free.append(workspace)
             counters.compiled_runs += 1
             counters.last = concrete

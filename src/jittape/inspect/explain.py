@@ -37,6 +37,8 @@ class StepExplanation:
         Arithmetic operations on elements.
     listing : str
         The kernel's loops; empty for a NumPy step.
+    tasks : int
+        Into so many parts that threads may share the outermost loop is divided.
     """
 
     title: str
@@ -47,11 +49,13 @@ class StepExplanation:
     bytes_written: int
     operations: int
     listing: str
+    tasks: int
 
     def __str__(self) -> str:
         state = "" if self.found is None else ", found" if self.found else ", compiled for this program"
+        tasks = f" in {self.tasks} tasks" if self.tasks > 1 else ""
         head = (
-            f"{self.title}: {_plural(self.loops, 'loop')}{state}; reads {_size(self.bytes_read)}, "
+            f"{self.title}: {_plural(self.loops, 'loop')}{tasks}{state}; reads {_size(self.bytes_read)}, "
             f"writes {_size(self.bytes_written)}, {self.operations:,} operations"
         )
         lines = [head, *(f"  {line}" for line in _by_line(self.ops))]
@@ -151,6 +155,7 @@ def _explained(executable: PathExecutable) -> Explanation:
                 bytes_written=written,
                 operations=sum(_operations(program, op) for op in step.ops),
                 listing="" if kernel is None else kernel.listing,
+                tasks=step.tasks,
             )
         )
     return Explanation(True, executable.visits, program, tuple(steps))

@@ -244,7 +244,7 @@ class Optimizer(Stateful):
             If a pair is none of gradient and Variable, or their dtypes do not fit. Nothing has changed then.
         """
         pairs, variables = checked_pairs(grads_and_vars)
-        self._build_new(variables)
+        self._take_on(variables)
         rate = rate_now(self._learning_rate, self.iterations)
         pairs = self._clipped([(in_dtype(g, work_dtype(v)), v) for g, v in pairs])
         rates = {dtype: in_dtype(rate, dtype) for dtype in dict.fromkeys([g.dtype for g, _ in pairs])}
@@ -260,7 +260,7 @@ class Optimizer(Stateful):
         self.iterations.assign_add(1)
         return self.iterations
 
-    def _build_new(self, variables: Sequence[Variable]) -> None:
+    def _take_on(self, variables: Iterable[Variable]) -> None:
         new = [v for v in variables if not self.knows(v)]
         if new:
             self.build([*self._known, *new])

@@ -10,6 +10,7 @@ import numpy as np
 from jittape.dtypes import float16, float32, float64
 from jittape.hostnumber import HostNumber
 from jittape.optimizers.rates import Rate, checked_rate, rate_from, rate_now
+from jittape.optimizers.statefile import StateFile
 from jittape.primitive import active_recorder
 from jittape.recording.operators import Operators
 from jittape.recording.trace import begin_step
@@ -23,7 +24,7 @@ def work_dtype(variable: Variable) -> np.dtype[Any]:
     return float32 if variable.dtype == float16 else variable.dtype
 
 
-class Stateful:
+class Stateful(StateFile):
     """The learning rate of an optimizer, and its state for Variables, each known by its place in their order."""
 
     def __init__(self, name: str, learning_rate: Any) -> None:

@@ -19,11 +19,13 @@ from jittape.program import Aval, Op, Program, SourceLine, dead_code_removed
 if TYPE_CHECKING:
     from jittape.runtime.path import PathExecutable
 
-__all__ = ["Node", "ScalarInput", "Trie", "aval_of", "cut_program", "path_to", "trie"]
+__all__ = ["Key", "Node", "ScalarInput", "Trie", "aval_of", "cut_program", "path_to", "trie"]
 
 ScalarInput = tuple[int, np.dtype[Any] | None]
 """Which Python scalar of a call becomes an input slot, and the dtype that it must fit if it may not."""
 
+Key = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]
+"""What a flush asks for: slots needed, slots at hand, and which inputs' memory may be used for which of the former."""
 
 _NO_RESULT = Aval((), np.dtype(bool))
 
@@ -47,7 +49,7 @@ class Node:
     callback, reverse
         Where a gradient waits for a Python function: for which op, and the walk to go on with.
     executables : dict
-        What runs when the trace is flushed here, by (slots needed, slots at hand).
+        What runs when the trace is flushed here, by `Key`.
     notes : dict or None
         For a gradient that is None: the sentences that say why.
     """
@@ -77,7 +79,7 @@ class Node:
     def __init__(self, parent: Node | None) -> None:
         self.parent = parent
         self.children: dict[Any, Node] = {}
-        self.executables: dict[tuple[tuple[int, ...], tuple[int, ...]], PathExecutable] = {}
+        self.executables: dict[Key, PathExecutable] = {}
         self.inputs: tuple[tuple[int, Aval, bool | None], ...] = ()
         self.scalars: tuple[ScalarInput, ...] = ()
         self.takes_scalars_as_given = False
@@ -108,7 +110,7 @@ class Trie:
 
     def root(self) -> Node:
         """Where a new trace begins. The default float dtype is structure, so each has a root of its own."""
-        name = config.default_float
+        name = config._default_float
         root = self._roots.get(name)
         if root is None:
             root = self._roots.setdefault(name, Node(None))

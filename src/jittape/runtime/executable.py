@@ -3,12 +3,14 @@
 Running is: write addresses and scalars into the *slot table* with one `struct` call, and let the driver walk the table
 of kernels. All that can be prepared is prepared: temporaries have their place in an arena, results are mostly buffers
 handed out earlier that nobody holds any more. What belongs to one run at a time is a `Workspace`; every thread that
-runs takes one of its own.
+runs takes one of its own. Large memory belongs to no executable: results and arenas of `LARGE` bytes come from the
+pool for one run and go back.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from sys import getrefcount
 from typing import Any
@@ -17,17 +19,21 @@ import numpy as np
 
 from jittape.compile.kernel import Kernel
 from jittape.compile.registry import Origin, registry
-from jittape.compile.schedule import ALIGNMENT, KernelStep, NumpyStep, Schedule, schedule
+from jittape.compile.schedule import KernelStep, NumpyStep, Schedule, schedule
+from jittape.compile.tasks import HEAVY
 from jittape.interpret import run_op
-from jittape.program import Aval, Program
-from jittape.runtime.buffers import Buffer, allocate
+from jittape.program import ALIGNMENT, Aval, Program
+from jittape.runtime.buffers import LARGE, Buffer, address_of, allocate
+from jittape.runtime.threads import cells_address
 
-__all__ = ["SCALAR_FORMATS", "CompiledExecutable", "UsedKernel"]
+__all__ = ["CELL", "SCALAR_FORMATS", "CompiledExecutable", "UsedKernel", "Workspace"]
 
 Input = Buffer | bool | int | float | complex
 
 CELL = 8
 """Bytes of an entry of the slot table."""
+SHARE = HEAVY // 2
+"""Another thread is worth its while for so many ns of work."""
 RING = 3
 """So many buffers handed out earlier are remembered for a result; a training loop needs two, old value and new."""
 
@@ -77,19 +83,24 @@ class CompiledExecutable:
         Simplified, without dead code.
     scalar_inputs : frozenset of int
         Input slots of shape () that `run` gets as Python scalars.
+    donated : tuple of (int, int)
+        Inputs and outputs by position: the output may be computed in the input's memory if nobody else refers to that.
     """
 
-    def __init__(self, program: Program, scalar_inputs: frozenset[int]) -> None:
+    def __init__(
+        self, program: Program, scalar_inputs: frozenset[int], donated: tuple[tuple[int, int], ...] = ()
+    ) -> None:
         self.program = program
-        self.schedule: Schedule = schedule(program)
+        self.schedule: Schedule = schedule(program, donated)
         self.scalar_inputs = scalar_inputs
         kernels = {s.kernel.name: s.kernel for s in self.schedule.steps if isinstance(s, KernelStep)}
-        addresses, origins = registry.addresses(kernels.values())
+        addresses, origins = registry.addresses([*kernels.values(), *self.schedule.spare])
         self.kernels = tuple([UsedKernel(k, origins[k.name]) for k in kernels.values()])
         self._layout = Layout(program, scalar_inputs, self.schedule)
-        self._segments = _segments(self.schedule, self._layout, dict(zip(kernels, addresses, strict=True)))
+        known = dict(zip(kernels, addresses, strict=False))
+        self._segments = _segments(self.schedule, self._layout, known)
         self._drive = registry.driver()
-        self._free: list[Workspace] = []
+        self.free_workspaces: list[Workspace] = []
 
     @property
     def steps(self) -> tuple[KernelStep | NumpyStep, ...]:
@@ -116,7 +127,7 @@ class CompiledExecutable:
         """A fresh one."""
         return Workspace(self.schedule, self._layout)
 
-    def run(self, inputs: list[Input]) -> list[Buffer]:
+    def run(self, inputs: list[Input], held: int = 0) -> list[Buffer]:
         """Compute the outputs.
 
         Parameters
@@ -124,6 +135,9 @@ class CompiledExecutable:
         inputs : list
             One for each input of the program: a Python scalar for the slots in `scalar_inputs`, else a buffer of the
             declared shape and dtype.
+        held : int
+            So many references to a donated input, besides that in `inputs`, are given up after the run. With more, its
+            memory stays as it is.
 
         Returns
         -------
@@ -131,18 +145,19 @@ class CompiledExecutable:
             One for each output of the program.
         """
         try:
-            workspace = self._free.pop()
+            workspace = self.free_workspaces.pop()
         except IndexError:
             workspace = Workspace(self.schedule, self._layout)
         try:
-            results = workspace.fill(inputs)
+            results = workspace.fill(inputs, held)
             for segment in self._segments:
                 if isinstance(segment, _Calls):
                     self._drive(segment.address, workspace.address)
                 else:
                     workspace.evaluate(segment, inputs, results)
         finally:
-            self._free.append(workspace)
+            workspace.leave()
+            self.free_workspaces.append(workspace)
         return results if self._layout.plain_outputs else self._outputs(inputs, results)
 
     def _outputs(self, inputs: list[Input], results: list[Buffer]) -> list[Buffer]:
@@ -201,23 +216,27 @@ class Workspace:
         self._program = schedule.program
         self._layout = layout
         self._table = _aligned(max(1, layout.cells) * CELL)
-        self._arena = _aligned(max(1, schedule.arena))
-        self.address = _address(self._table)
+        self.address = address_of(self._table)
         self.cells = self._table.data
-        arena = _address(self._arena)
         cells = self._table.view(np.int64)
-        for i, offset in enumerate(schedule.offsets):
-            cells[layout.temporaries + i] = arena + offset
         for position, i in enumerate(layout.raw):
             cells[layout.scalar_pointers + position] = self.address + CELL * i
         self._offsets = schedule.offsets
+        self._temporaries = cells[layout.temporaries : layout.scalar_pointers]
+        self._arena_aval = Aval((schedule.arena,), np.dtype(np.uint8))
+        self._arena: Buffer | None = None
+        self._arena_address = 0
+        self._keeps_arena = schedule.arena < LARGE
         self._rings = [_Ring(aval) for aval in layout.results]
+        self._boxed: list[Input] = []
+        self._in_place = {result: (i, read) for i, result, read in schedule.in_place}
 
-    def fill(self, inputs: list[Input]) -> list[Buffer]:
+    def fill(self, inputs: list[Input], held: int) -> list[Buffer]:
         """Write addresses and scalars into the slot table; returns the buffers for the results."""
         layout = self._layout
         if layout.boxed:
             inputs = list(inputs)
+            self._boxed = inputs  # they live as long as the kernels run
             for i in layout.boxed:
                 inputs[i] = Buffer(_array_of(inputs[i], layout.scalar_dtypes[i]))
         values: list[Any]
@@ -225,7 +244,7 @@ class Workspace:
             values = [x if raw else x.address for x, raw in zip(inputs, layout.is_raw, strict=True)]  # type: ignore[union-attr]
         else:
             values = [x.address for x in inputs]  # type: ignore[union-attr]
-        results = self.results(values)
+        results = self.begin(inputs, held, values)
         try:
             layout.pack_into(self.cells, 0, *values)
         except (struct.error, OverflowError):
@@ -235,9 +254,13 @@ class Workspace:
             layout.pack_into(self.cells, 0, *values)
         return results
 
-    def results(self, addresses: list[Any]) -> list[Buffer]:
-        """Buffers for the results; their addresses are appended to `addresses`."""
-        results = []
+    def begin(
+        self, inputs: Sequence[Any] | Mapping[int, Any], held: int, addresses: list[Any]
+    ) -> list[Buffer]:
+        """Take what memory a run needs; the buffers for the results, whose addresses are appended to `addresses`."""
+        if self._arena is None:
+            self._place_temporaries()
+        results: list[Buffer] = []
         for ring in self._rings:
             for buffer in ring:
                 # Unheld and unseen. Three references are ours: the ring's, the loop variable's and the argument's. What
@@ -246,10 +269,25 @@ class Workspace:
                 if getrefcount(buffer) == 3 and not buffer.exposed and getrefcount(buffer.array) == 2:
                     break
             else:
-                buffer = ring.replaced()
+                if self._in_place and len(results) in self._in_place:
+                    buffer = _donated(inputs, *self._in_place[len(results)], held)
+                else:
+                    buffer = ring.replaced()
             results.append(buffer)
             addresses.append(buffer.address)
         return results
+
+    def _place_temporaries(self) -> None:
+        """Take an arena; mostly it is the one that the last run gave back."""
+        self._arena = arena = _arena(self._arena_aval)
+        if arena.address != self._arena_address:
+            self._temporaries[:] = np.array(self._offsets, np.int64) + arena.address
+            self._arena_address = arena.address
+
+    def leave(self) -> None:
+        """The run is over."""
+        if not self._keeps_arena:
+            self._arena = None
 
     def evaluate(self, step: NumpyStep, inputs: list[Input], results: list[Buffer]) -> None:
         """Run a NumPy step."""
@@ -270,14 +308,31 @@ class Workspace:
         if storage < layout.temporaries:
             return results[storage - layout.count].array.reshape(aval.shape)
         offset = self._offsets[storage - layout.temporaries]
-        return self._arena[offset : offset + aval.nbytes].view(aval.dtype).reshape(aval.shape)
+        assert self._arena is not None
+        return self._arena.array[offset : offset + aval.nbytes].view(aval.dtype).reshape(aval.shape)
+
+
+def _donated(inputs: Sequence[Any] | Mapping[int, Any], position: int, read: bool, held: int) -> Buffer:
+    """The buffer of an input if nobody needs its value any more, else a new one, with that value if it is `read`."""
+    buffer = inputs[position]
+    assert isinstance(buffer, Buffer)
+    if getrefcount(buffer) == _REFERENCES + held and buffer.is_private():
+        return buffer
+    fresh = allocate(Aval(buffer.array.shape, buffer.array.dtype))
+    if read:
+        np.copyto(fresh.array, buffer.array)
+    return fresh
+
+
+(_REFERENCES,) = [getrefcount(entry) for entry in [object()]]
+"""What `getrefcount` says of something in a list and a local variable."""
 
 
 class _Ring(list[Buffer]):
     """The buffers handed out last for one result.
 
-    Memory that the user has seen is never written again; all other memory is, as soon as nobody holds it: a buffer of
-    80 MB fresh from the system costs more in page faults than the arithmetic on it, and a small one still 1.5 µs.
+    Memory that the user has seen is never written again; all other memory is, as soon as nobody holds it: a fresh
+    buffer costs 1.5 µs. Large ones are left to the pool, which all executables share.
     """
 
     __slots__ = ("aval",)
@@ -289,7 +344,8 @@ class _Ring(list[Buffer]):
     def replaced(self) -> Buffer:
         """A fresh buffer, kept in place of those that the user has seen, or of the oldest."""
         buffer = allocate(self.aval)
-        self[:] = [*[b for b in self if not b.exposed][1 - RING :], buffer]
+        if buffer.pooled is None:
+            self[:] = [*[b for b in self if not b.exposed][1 - RING :], buffer]
         return buffer
 
 
@@ -321,26 +377,27 @@ def _segments(schedule: Schedule, layout: Layout, addresses: dict[str, int]) -> 
 def _calls(steps: list[KernelStep], layout: Layout, addresses: dict[str, int]) -> _Calls:
     slots = np.array([layout.cell_of[s] for step in steps for s in step.storages], np.int32)
     sizes = np.array([n % 2**64 for step in steps for n in step.sizes] or [0], np.uint64)
-    table = [len(steps)]
-    slot, size = _address(slots), _address(sizes)
-    for step in steps:
-        table += [addresses[step.kernel.name], slot, size]
+    threads = [min(step.tasks, max(1, step.work // SHARE)) for step in steps]
+    table = [len(steps), cells_address(max(threads))]
+    slot, size = address_of(slots), address_of(sizes)
+    for step, worth in zip(steps, threads, strict=True):
+        table += [addresses[step.kernel.name], slot, size, step.tasks, worth]
         slot += 4 * len(step.storages)
         size += 8 * len(step.sizes)
     calls = np.array(table, np.int64)
-    return _Calls(_address(calls), (calls, slots, sizes))
+    return _Calls(address_of(calls), (calls, slots, sizes))
 
 
 def _aligned(nbytes: int) -> np.ndarray[Any, Any]:
     """Bytes that begin at a multiple of `ALIGNMENT`."""
     raw = np.zeros(nbytes + ALIGNMENT, np.uint8)
-    start = -_address(raw) % ALIGNMENT
+    start = -address_of(raw) % ALIGNMENT
     return raw[start : start + nbytes]
 
 
-def _address(array: np.ndarray[Any, Any]) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
+def _arena(aval: Aval) -> Buffer:
+    """Room for temporaries, aligned."""
+    return allocate(aval) if aval.nbytes >= LARGE else Buffer(_aligned(max(1, aval.nbytes)))
 
 
 def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:

@@ -1,0 +1,103 @@
+"""How the outermost loop of a nest is divided into tasks, which threads may do in any order.
+
+The division follows from the sizes alone, never from the number of threads: so the results are bitwise the same
+whoever does the tasks. Where that loop is summed over, every task has a result of its own, and a second kernel combines
+them in order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.compile.cost import cost_of_map
+from jittape.compile.kernel import Compute, Constant, Inside, Instruction, Load, LoopKernel, Masked, Whole
+
+__all__ = ["HEAVY", "Tasks", "divided", "work_of"]
+
+TASK = 10_000
+"""What a task should take, in ns of `work_of`: long enough that handing it out does not count."""
+HEAVY = 20_000
+"""From here on work is divided."""
+MANY_ROWS = 1024
+"""More rows than this are not added up one by one: the error of a sum grows with their number."""
+CHUNK_ROWS = 256
+"""So many are then."""
+LEAST_ROWS = 64
+"""Fewer rows are not worth a partial result that is as long as a row."""
+LANES = 1024
+"""Tasks of a nest of one loop are multiples of this, the chunk in which sums are accumulated."""
+
+_SPEED = 100
+"""Instructions of `cost_of_map` a ns on 8-byte elements, with AVX-512."""
+_MEMORY = 20
+"""Reading or writing an element costs so many instructions."""
+_BOOL = np.dtype(np.bool_)
+
+
+class Tasks(NamedTuple):
+    """So many tasks, each of `extent` iterations of the outermost loop but for the last."""
+
+    number: int
+    extent: int
+
+
+def work_of(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
+    """About how long the nest takes on one thread, in ns."""
+    times = [1]
+    for extent in extents:
+        times.append(times[-1] * extent)
+    total = 0.0
+    for instruction, level in zip(kernel.instructions, kernel.levels, strict=True):
+        total += _cost(kernel, instruction) * times[level]
+    for store in kernel.stores:
+        total += _MEMORY * _width(_dtype(kernel, store.value)) * times[store.level]
+    for r in kernel.reductions:
+        total += (1 if r.level < kernel.depth else 2 * _MEMORY) * _width(r.dtype) * times[-1]
+    return int(total / _SPEED)
+
+
+def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
+    """The tasks of `kernel` at these sizes."""
+    if not extents or not work:
+        return Tasks(1, extents[0] if extents else 0)
+    total = extents[0]
+    partial = [r for r in kernel.reductions if 0 in r.axes]
+    row_by_row = any(r.in_memory for r in partial)
+    extent = max(1, -(-total * TASK // work)) if work >= HEAVY else total
+    if kernel.depth == 1:
+        extent = max(LANES, 1 << (extent - 1).bit_length())
+    if row_by_row:
+        extent = min(max(extent, LEAST_ROWS), CHUNK_ROWS if total > MANY_ROWS else MANY_ROWS)
+    if extent >= total:
+        return Tasks(1, total)
+    return Tasks(-(-total // extent), extent)
+
+
+def _cost(kernel: LoopKernel, instruction: Instruction) -> float:
+    match instruction:
+        case Compute(primitive, params, args, dtype):
+            dtypes = tuple([_dtype(kernel, a) for a in args])
+            return cost_of_map(primitive, params, dtypes) * _width(max([dtype, *dtypes], key=_width))
+        case Load(_, _, dtype):
+            return _MEMORY * _width(dtype)
+        case _:
+            return 1.0
+
+
+def _width(dtype: np.dtype[Any]) -> float:
+    """Of a vector register, as a part of what an 8-byte element takes."""
+    return dtype.itemsize / 8
+
+
+def _dtype(kernel: LoopKernel, value: int) -> np.dtype[Any]:
+    instruction = kernel.instructions[value]
+    while isinstance(instruction, Masked):
+        instruction = kernel.instructions[instruction.value]
+    match instruction:
+        case Inside():
+            return _BOOL
+        case Load() | Compute() | Constant() | Whole():
+            return instruction.dtype
+    raise AssertionError(instruction)

@@ -1,0 +1,279 @@
+"""Loops on several threads: the same bits whatever their number, and several Python threads at once."""
+
+import os
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.compile import tasks
+from jittape.compile.crew import Cell
+from jittape.interpret import interpret
+from jittape.primitives.arithmetic import add, multiply, square
+from jittape.primitives.broadcast import sum_op
+from jittape.primitives.elementwise import exp
+from jittape.primitives.reduce import all_op, any_op, max_op, min_op, prod_op
+from jittape.primitives.trigonometric import sin
+from jittape.primitives.views import transpose_op
+from jittape.runtime import executable, threads
+from jittape.runtime.buffers import Buffer
+from jittape.runtime.executable import CompiledExecutable
+from processes import run_python
+from programs import program_of
+
+
+@pytest.fixture(autouse=True)
+def threads_restored():
+    before = jt.config.threads
+    yield
+    jt.config.threads = before
+
+
+@pytest.fixture
+def small_tasks(monkeypatch):
+    """Everything is divided, and every region is worth many threads."""
+    monkeypatch.setattr(tasks, "HEAVY", 1)
+    monkeypatch.setattr(tasks, "TASK", 200)
+    monkeypatch.setattr(executable, "SHARE", 1)
+
+
+def executable_of(function, *operands):
+    return CompiledExecutable(program_of(function, *operands), frozenset())
+
+
+def run_with(count, compiled, given):
+    jt.config.threads = count
+    threads._cells[Cell.SKIP] = threads._cells[Cell.PENALTY] = 0
+    return [buffer.array.copy() for buffer in compiled.run(given)]
+
+
+SHAPES = [
+    *[(n,) for n in (1, 1023, 1024, 1025, 4096, 5000, 70_001)],
+    *[(63, 5), (64, 5), (65, 5), (129, 40), (3, 5000), (5000, 3), (300, 300)],
+    *[(70, 9, 4), (300, 3, 7), (2, 130, 1030)],
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.usefixtures("small_tasks")
+def test_the_same_bits_for_every_number_of_threads(shape, dtype):
+    x = np.random.default_rng(0).normal(size=shape)
+    x = (3 * x).astype(dtype) if np.dtype(dtype).kind == "i" else (x / x.size**0.5).astype(dtype)
+
+    def several(a):
+        found = [square(a)]
+        for axes in {1: [(0,)], 2: [(0,), (1,), (0, 1)], 3: [(0,), (1,), (0, 2), (0, 1, 2)]}[len(shape)]:
+            found += [op.bind(add(a, a), axes=axes) for op in (sum_op, prod_op, max_op, min_op)]
+        return tuple(found)
+
+    program = program_of(several, x)
+    compiled = CompiledExecutable(program, frozenset())
+    results = {count: run_with(count, compiled, [Buffer(x)]) for count in (1, 2, 4)}
+    for count in (2, 4):
+        for one, other in zip(results[1], results[count], strict=True):
+            np.testing.assert_array_equal(one, other)
+    rtol = 1e-5 if dtype is np.float32 else 1e-12
+    for found, wanted in zip(results[1], interpret(program, [x]), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.usefixtures("small_tasks")
+def test_reductions_of_truth_in_tasks():
+    x = np.random.default_rng(0).normal(size=(500, 20)) > -2.5
+
+    def both(a):
+        return all_op.bind(a, axes=(0,)), any_op.bind(a, axes=(0, 1)), all_op.bind(a, axes=(1,))
+
+    compiled = executable_of(both, x)
+    assert compiled.steps[0].tasks > 1
+    for found, wanted in zip(run_with(2, compiled, [Buffer(x)]), (x.all(0), x.any(), x.all(1)), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.usefixtures("small_tasks")
+def test_a_nest_that_cannot_be_merged_in_tasks():
+    x, y = np.random.default_rng(0).normal(size=(2, 600, 600))
+    compiled = executable_of(
+        lambda a, b: sum_op.bind(multiply(transpose_op.bind(a, perm=(1, 0)), b), axes=(0, 1)), x, y
+    )
+    assert compiled.steps[0].tasks > 1
+    found = [run_with(count, compiled, [Buffer(x), Buffer(y)])[0] for count in (1, 2, 4)]
+    assert found[0] == found[1] == found[2]
+    np.testing.assert_allclose(found[0], np.sum(x.T * y))
+
+
+def test_large_loops_are_divided_and_small_ones_are_not():
+    def loss(x):
+        return sum_op.bind(exp(x), axes=(0,)), sin(x)
+
+    large, small = executable_of(loss, np.ones(1_000_000)), executable_of(loss, np.ones(1000))
+    assert large.steps[0].tasks > 10
+    assert [step.tasks for step in large.steps[1:]] == [1]  # the sums of the tasks are added up at once
+    assert [step.tasks for step in small.steps] == [1]
+    assert (
+        large.steps[0].kernel is small.steps[0].kernel
+        or large.steps[0].kernel.name == small.steps[0].kernel.name
+    )
+    assert "for i0 in n0 by t0:" in large.steps[0].kernel.listing
+
+
+def test_the_page_of_explain_says_which_loops_are_divided():
+    x = jt.constant(np.linspace(0, 1, 500_000))
+    for _ in range(2):
+        jt.exp(jt.sin(x)).numpy()
+    (step,) = jt.explain().steps
+    assert step.tasks > 1
+    assert f": 1 loop in {step.tasks} tasks" in str(step)
+
+
+def test_one_thread_opens_no_region():
+    compiled = executable_of(exp, np.ones(1_000_000))
+    run_with(2, compiled, [Buffer(np.ones(1_000_000))])
+    threads._cells[Cell.NEXT] = -7
+    run_with(1, compiled, [Buffer(np.ones(1_000_000))])
+    assert threads._cells[Cell.NEXT] == -7
+    run_with(2, compiled, [Buffer(np.ones(1_000_000))])
+    assert threads._cells[Cell.NEXT] >= compiled.steps[0].tasks
+    assert threads._cells[Cell.STATE] == threads._cells[Cell.BUSY] == 0
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_sums_of_very_many_rows_are_accurate(axis):
+    x = np.full((3_000_000, 3) if axis == 0 else (3, 3_000_000), 0.1, np.float32)
+    (found,) = run_with(2, executable_of(lambda a: sum_op.bind(a, axes=(axis,)), x), [Buffer(x)])
+    np.testing.assert_allclose(found, np.sum(x, axis, dtype=np.float64), rtol=1e-5)  # NumPy's own: 3e-2
+
+
+def test_a_float32_sum_over_ten_million_elements_is_accurate():
+    x = np.random.default_rng(0).uniform(size=10_000_000).astype(np.float32)
+    (found,) = run_with(2, executable_of(lambda a: sum_op.bind(a, axes=(0,)), x), [Buffer(x)])
+    assert abs(found / np.sum(x, dtype=np.float64) - 1) < 1e-6
+
+
+# ---- several Python threads ----------------------------------------------------------------------------------------
+
+
+def in_threads(count, work):
+    wrong = []
+
+    def guarded(number):
+        try:
+            work(number)
+        except BaseException as error:
+            wrong.append(error)
+
+    running = [threading.Thread(target=guarded, args=(number,)) for number in range(count)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    assert wrong == []
+
+
+def test_eight_threads_run_one_large_executable():
+    n = 60_000
+    compiled = executable_of(lambda a: (sum_op.bind(exp(sin(a)), axes=(0,)), exp(sin(a))), np.ones(n))
+    jt.config.threads = 4
+
+    def work(number):
+        x = np.linspace(0, number + 1, n)
+        total, each = np.sum(np.exp(np.sin(x))), np.exp(np.sin(x))
+        for _ in range(60):
+            found = compiled.run([Buffer(x)])
+            np.testing.assert_allclose(found[0].array, total, rtol=1e-12)
+            np.testing.assert_allclose(found[1].array, each, rtol=1e-14)
+
+    in_threads(8, work)
+
+
+def test_eight_threads_train_by_themselves():
+    x = jt.constant(np.linspace(-1, 1, 30_000))
+
+    def train():
+        w = jt.Variable(np.zeros(30_000))
+        for _ in range(30):
+            with jt.GradientTape() as tape:
+                loss = jt.reduce_sum(jt.square(w - x))
+            w.assign_sub(0.1 * tape.gradient(loss, w))
+        return w.numpy()
+
+    wanted = train()
+
+    def work(number):
+        np.testing.assert_array_equal(train(), wanted)
+
+    in_threads(8, work)
+
+
+def test_threads_change_their_number_meanwhile():
+    n = 60_000
+    compiled = executable_of(lambda a: sum_op.bind(exp(a), axes=(0,)), np.ones(n))
+    wanted = compiled.run([Buffer(np.ones(n))])[0].array
+
+    def work(number):
+        for i in range(200):
+            if number == 0:
+                jt.config.threads = i % 5 + 1
+            assert compiled.run([Buffer(np.ones(n))])[0].array == wanted
+
+    in_threads(4, work)
+
+
+# ---- processes -----------------------------------------------------------------------------------------------------
+
+FORKED = """
+import os, numpy as np, jittape as jt
+jt.config.threads = 2
+def f():
+    x = jt.constant(np.ones(300_000))
+    return [float(jt.reduce_sum(jt.exp(x))) for _ in range(3)][1:]
+before = f()
+child = os.fork()
+if not child:
+    os._exit(0 if f() == before else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), f() == before)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_a_forked_process_goes_on_alone():
+    done = run_python("-W", "ignore", "-c", FORKED)
+    assert done.stdout.split() == ["0", "True"], done.stderr
+
+
+FORKED_THEN_ANOTHER = """
+import os, time, numpy as np, jittape as jt
+jt.config.threads = 2
+def f(function):
+    x = jt.constant(np.linspace(0, 1, 300_000))
+    values = []
+    for _ in range(4):
+        values.append(float(jt.reduce_sum(function(x))))
+        time.sleep(0.02)
+    return np.allclose(values, np.sum(function(np.linspace(0, 1, 300_000))))
+f(jt.exp)
+child = os.fork()
+if not child:
+    os._exit(0 if f(jt.sin) else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), f(jt.sin))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_a_forked_process_starts_helpers_of_its_own():
+    done = run_python("-W", "ignore", "-c", FORKED_THEN_ANOTHER)
+    assert done.stdout.split() == ["0", "True"], done.stderr
+
+
+def test_a_process_ends_while_helpers_sleep_or_look():
+    done = run_python("-c", FORKED.partition("child")[0])
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_number_of_threads_is_checked():
+    assert 1 <= jt.config.threads <= (os.cpu_count() or 1)
+    with pytest.raises(ValueError, match="threads"):
+        jt.config.threads = 0
