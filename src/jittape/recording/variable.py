@@ -172,7 +172,8 @@ class Variable(Scattering):
         TypeError
             If the dtype does not cast.
         """
-        fitted = self._fitted(convert_to_tensor(value, dtype_hint=self.dtype))
+        tensor = value if value.__class__ is Tensor else convert_to_tensor(value, dtype_hint=self.dtype)
+        fitted = tensor if tensor._aval is self._aval else self._fitted(tensor)
         if fitted._buffer is not None and fitted._trace is None and active_recorder().traced_in is None:
             self._set(fitted._computed())
         else:
