@@ -160,7 +160,7 @@ def binder() -> Callable[[int, int, int, int, int], int] | None:
         return types.intp(*[types.intp] * 5), generate
 
     def run(arguments, held, plan, cells, calls):  # type: ignore[no-untyped-def]
-        return bind_and_run(arguments, held, plan, cells, calls)  # type: ignore[call-arg]
+        return bind_and_run(arguments, held, plan, cells, calls)
 
     compiled: Callable[[int, int, int, int, int], int] = njit("intp(intp, intp, intp, intp, intp)")(run)
     return compiled

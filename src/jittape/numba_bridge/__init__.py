@@ -1,0 +1,5 @@
+"""The bridge into Numba, both ways: gradients in the user's compiled code, and the user's compiled code as an op."""
+
+from jittape.numba_bridge.native import NativeFunction as NativeFunction
+from jittape.numba_bridge.njit import njit_function as njit_function
+from jittape.numba_bridge.njit import njit_value_and_grad as njit_value_and_grad
