@@ -3,3 +3,5 @@
 from jittape.numba_bridge.native import NativeFunction as NativeFunction
 from jittape.numba_bridge.njit import njit_function as njit_function
 from jittape.numba_bridge.njit import njit_value_and_grad as njit_value_and_grad
+from jittape.numba_bridge.operation import NumbaOp as NumbaOp
+from jittape.numba_bridge.operation import numba_op as numba_op

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 from numba import njit
@@ -29,6 +30,7 @@ from numba.np import arrayobj
 from numba.np.numpy_support import from_dtype
 
 from jittape.compile.irtools import BYTES
+from jittape.compile.linked import used_by
 from jittape.numba_bridge.native import NativeFunction, found
 from jittape.numba_bridge.traced import Argument, Result
 from jittape.numba_bridge.translation import program_function
@@ -230,6 +232,8 @@ class _Call:
         leaves = [pointer for entry in named for pointer in self._leaves(*entry)]
         results = self._results(self._out())
         function = program_function(builder.module, native)
+        for used in used_by(builder.module):
+            context.active_code_library.add_llvm_module(llvm.parse_assembly(used.text))
         status = builder.call(function, [*leaves, *[pointer for _, _, pointer in results]])
         with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, status)):
             self._raise(MemoryError, f"no memory for {native.schedule.arena} bytes")
