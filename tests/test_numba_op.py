@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from numba import njit
+from scipy import special
 
 import jittape as jt
 from processes import run_python
@@ -77,6 +78,41 @@ def test_operands_are_promoted_and_broadcast(mode):
         np.testing.assert_allclose(dy, (y / np.hypot(x, y)).sum(0), rtol=1e-14)
         assert (dx.dtype, dy.dtype) == (np.float32, np.float64)
     assert float(op(3, 4)) == 5.0
+
+
+@njit
+def one_of_them(x, which):
+    logarithms = (math.log(x), math.log1p(x), math.log2(x), math.log10(x), math.sqrt(x))
+    circular = (math.sin(x), math.cos(x), math.tan(x), math.asin(x), math.acos(x), math.atan(x))
+    others = (math.sinh(x), math.cosh(x), math.tanh(x), math.erf(x), math.erfc(x), math.lgamma(x))
+    values = (math.exp(x), math.expm1(x), *logarithms, *circular, *others)
+    return values[int(which)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions_of_the_math_module(dtype):
+    functions = [np.exp, np.expm1, np.log, np.log1p, np.log2, np.log10, np.sqrt]
+    functions += [np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan, np.sinh, np.cosh, np.tanh]
+    functions += [special.erf, special.erfc, special.gammaln]
+    x = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 30.0, np.inf, np.nan], dtype)
+    with np.errstate(all="ignore"):
+        expected = [function(x) for function in functions]
+    op = jt.numba_op(one_of_them)
+    for _ in range(3):
+        found = op(x, np.arange(len(functions), dtype=dtype)[:, None]).numpy()
+        np.testing.assert_allclose(found, expected, rtol=8 * np.finfo(dtype).eps)
+
+
+def test_two_functions_and_a_power_in_one_kernel():
+    first = jt.numba_op(njit(lambda x: math.exp(-x) * x**2.5))
+    second = jt.numba_op(njit(lambda x, y: math.exp(x) + math.atan2(x, y)))
+    function = jt.function(lambda x: jt.reduce_sum(second(first(x), x)))
+    x = np.linspace(0.1, 2, 100)
+    y = np.exp(-x) * x**2.5
+    np.testing.assert_allclose(float(function(x)), (np.exp(y) + np.arctan2(y, x)).sum(), rtol=1e-14)
+    assert len(jt.explain().steps) == 1
+    native = jt.njit_function(lambda x: jt.reduce_sum(second(first(x), x)), jt.TensorSpec([100], jt.float64))
+    np.testing.assert_allclose(native(x), (np.exp(y) + np.arctan2(y, x)).sum(), rtol=1e-14)
 
 
 def test_it_is_fused_into_the_loop():
@@ -291,6 +327,7 @@ import os, sys
 import numpy as np
 import jittape as jt
 from numba import njit
+from scipy import special
 
 FACTOR = float(os.environ["FACTOR"])
 

@@ -59,9 +59,11 @@ def object_code(module: ir.Module) -> bytes:
         module.data_layout = str(target.target_data)
         try:
             parsed = llvm.parse_assembly(str(module))
-            for function in used_by(module):
+            functions = used_by(module)
+            for function in functions:
                 parsed.link_in(llvm.parse_assembly(function.text))
-                parsed.get_function(function.symbol).linkage = "internal"
+            for symbol in [symbol for function in functions for symbol in (function.symbol, *function.math)]:
+                parsed.get_function(symbol).linkage = "internal"
             parsed.verify()
         except RuntimeError as error:
             raise CompileError(f"LLVM does not accept this module: {error}\n{module}") from error
