@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from numba import njit
+from numba.core.errors import TypingError
 from scipy import special
 
 import jittape as jt
@@ -322,11 +323,50 @@ def test_in_a_native_function():
     np.testing.assert_allclose(gradient, np.sqrt(5) * np.sign(x))
 
 
+def test_a_function_of_arrays_in_a_native_function():
+    op = jt.numba_op(running, vjp=running_vjp, result=lambda x, decay: x)
+
+    def energy(x, decay):
+        return jt.reduce_sum(op(2.0 * x, decay) ** 2)
+
+    spec = jt.TensorSpec([5000], jt.float64), jt.TensorSpec([], jt.float64)
+    native = jt.njit_value_and_grad(energy, *spec, argnums=(0, 1))
+    x = np.random.default_rng(0).normal(size=5000)
+    value, (dx, ddecay) = native(x, 0.5)
+    expected, (expected_dx, expected_ddecay) = watched(energy, x, np.float64(0.5))
+    np.testing.assert_allclose(value, expected.numpy(), rtol=1e-13)
+    np.testing.assert_allclose(dx, expected_dx, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ddecay, expected_ddecay, rtol=1e-12)
+
+
+def test_errors_of_a_function_of_arrays_come_through():
+    @njit
+    def picky(x):
+        if x[0] < 0:
+            raise ValueError("the first must not be negative")
+        return x[: int(x[0])]
+
+    op = jt.numba_op(picky, result=lambda x: x)
+    native = jt.njit_function(lambda x: op(x + 0.0), jt.TensorSpec([3], jt.float64))
+    np.testing.assert_array_equal(native(np.array([3.0, 1.0, 2.0])), [3.0, 1.0, 2.0])
+    with pytest.raises(ValueError, match="the first must not be negative"):
+        native(np.array([-1.0, 1.0, 2.0]))
+    with pytest.raises(ValueError, match=r"picky returned another shape than \(3,\)"):
+        native(np.array([2.0, 1.0, 2.0]))
+    matrix = jt.numba_op(njit(lambda x: np.outer(x, x)), result=lambda x: x)
+    with pytest.raises(TypingError, match=r"the function returns array\(float64, 2d, C\), not float64\[3\]"):
+        jt.njit_function(lambda x: matrix(x), jt.TensorSpec([3], jt.float64))(np.ones(3))
+    typed = jt.numba_op(njit("float64[:](float64[:])")(lambda x: x + 1.0), result=lambda x: x)
+    with pytest.raises(TypeError, match="fixed types of arguments"):
+        jt.njit_function(lambda x: typed(x), jt.TensorSpec([3], jt.float64))
+
+
 PROGRAM = """
 import os, sys
 import numpy as np
 import jittape as jt
 from numba import njit
+from numba.core.errors import TypingError
 from scipy import special
 
 FACTOR = float(os.environ["FACTOR"])

@@ -33,7 +33,7 @@ from jittape.compile.irtools import BYTES
 from jittape.compile.linked import used_by
 from jittape.numba_bridge.native import NativeFunction, found
 from jittape.numba_bridge.traced import Argument, Result
-from jittape.numba_bridge.translation import program_function
+from jittape.numba_bridge.translation import call_program
 from jittape.program import Aval
 
 __all__ = ["NativeFunctionType", "dispatcher"]
@@ -231,12 +231,9 @@ class _Call:
         named = zip(native.parameters, native.traced.arguments, self.types, self.values, strict=False)
         leaves = [pointer for entry in named for pointer in self._leaves(*entry)]
         results = self._results(self._out())
-        function = program_function(builder.module, native)
+        call_program(context, builder, native, [*leaves, *[pointer for _, _, pointer in results]])
         for used in used_by(builder.module):
             context.active_code_library.add_llvm_module(llvm.parse_assembly(used.text))
-        status = builder.call(function, [*leaves, *[pointer for _, _, pointer in results]])
-        with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, status)):
-            self._raise(MemoryError, f"no memory for {native.schedule.arena} bytes")
         for ty, value in self.copies:
             context.nrt.decref(builder, ty, value)
         return self._structure(native.traced.result, self.sig.return_type, results)

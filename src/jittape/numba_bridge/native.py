@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from jittape.numba_bridge.operation import array_call
 from jittape.numba_bridge.traced import Argument, Traced
-from jittape.program import Aval
+from jittape.program import Aval, Op
 from jittape.version import __version__
 
 __all__ = ["BAKED", "NativeFunction", "Stale", "found", "unique"]
@@ -57,10 +58,7 @@ class NativeFunction:
         self.schedule = schedule(traced.program)
         for step in self.schedule.steps:
             if isinstance(step, NumpyStep):
-                raise TypeError(
-                    f"{self.name} cannot be compiled for Numba: {step.op.primitive.name}, recorded at "
-                    f"{step.op.source or 'an unknown line'}, has no native form and runs in NumPy"
-                )
+                _check_native(self.name, step.op)
         self.constants = {
             position: np.ascontiguousarray(leaf)
             for position, leaf in enumerate(traced.leaves)
@@ -100,6 +98,20 @@ class NativeFunction:
             for name, argument in zip(self.parameters, self.traced.arguments, strict=True)
         )
         return f"<jt.NativeFunction {self.name}({given})>"
+
+
+def _check_native(name: str, op: Op) -> None:
+    """Refuse an op that Python runs; a function of Numba's is called directly."""
+    called = array_call(op.primitive)
+    if called is None:
+        why = "has no native form and runs in NumPy"
+    elif not called.dispatcher._can_compile:
+        why = "is compiled for fixed types of arguments; leave the signature away"
+    else:
+        return
+    raise TypeError(
+        f"{name} cannot be compiled for Numba: {op.primitive.name}, recorded at {op.source or 'an unknown line'}, {why}"
+    )
 
 
 def _shown(argument: Argument) -> str:
@@ -155,10 +167,10 @@ def _identity(function: NativeFunction) -> Iterator[str]:
     yield repr([_shown(argument) for argument in traced.arguments])
     yield repr([leaf if isinstance(leaf, int) else _content(leaf) for leaf in traced.leaves])
     for step in schedule.steps:
-        assert step.kernel is not None
-        yield repr((step.kernel.text, step.storages, step.sizes, step.tasks))
-        if not is_lasting(step.kernel):
-            yield uuid.uuid4().hex  # its text may mean something else in another process
+        text = step.ops[0].primitive.name if step.kernel is None else step.kernel.text
+        yield repr((text, step.storages, () if step.kernel is None else step.sizes, step.tasks))
+        if step.kernel is None or not is_lasting(step.kernel):
+            yield uuid.uuid4().hex  # the text may mean something else in another process
 
 
 def _content(array: np.ndarray[Any, Any]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ from jittape.primitive import Map, Primitive, active_recorder, apply
 from jittape.primitives.broadcast import broadcast_operands, cast_to, promote, settle
 from jittape.program import Aval
 
-__all__ = ["NumbaOp", "numba_op"]
+__all__ = ["NumbaOp", "OnArrays", "array_call", "numba_op"]
 
 
 class NumbaOp:
@@ -40,7 +41,7 @@ class NumbaOp:
         self.name: str = self._python.__name__
         self.operands = tuple(inspect.signature(self._python).parameters)
         self._rules = self._rules_of(vjp)
-        self._body = (_Elementwise if result is None else _OnArrays)(self)
+        self._body = (_Elementwise if result is None else OnArrays)(self)
 
     def __call__(self, *operands: Any) -> Any:
         """Record the op."""
@@ -173,7 +174,7 @@ class _Elementwise(_Body):
         return evaluate_linked(linked(params["code"]), arrays)
 
 
-class _OnArrays(_Body):
+class OnArrays(_Body):
     """A function of whole arrays: a step between kernels."""
 
     def __init__(self, op: NumbaOp, item: int | None = None) -> None:
@@ -181,6 +182,7 @@ class _OnArrays(_Body):
 
         self.dispatcher = as_dispatcher(op._forward)
         super().__init__(op, item)
+        _array_calls[self.primitive] = self
 
     def __call__(self, *handles: Any) -> Any:
         return self.primitive.bind(*[settle(handle) for handle in handles])
@@ -208,6 +210,14 @@ class _OnArrays(_Body):
                 f"numba_op({self.op.name}): the function returned {found}, result= says {wanted}"
             )
         return value
+
+
+_array_calls: weakref.WeakKeyDictionary[Primitive, OnArrays] = weakref.WeakKeyDictionary()
+
+
+def array_call(primitive: Primitive) -> OnArrays | None:
+    """What `primitive` calls, if that is a function of the user's on whole arrays."""
+    return _array_calls.get(primitive)
 
 
 def _shown_to(dispatcher: Any, array: np.ndarray[Any, Any]) -> Any:

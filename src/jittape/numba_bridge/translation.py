@@ -1,4 +1,4 @@
-"""A native function's schedule as one LLVM function in the module of its caller: the kernels, one after another.
+"""A native function's schedule as one LLVM function in the module of its caller: its steps, one after another.
 
 What is known here need not be looked up at run time: addresses in the arena, sizes, slot numbers are constants, and as
 everything is internal to the module, LLVM may compile the kernels for these very sizes.
@@ -9,38 +9,53 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
+from numba.core import cgutils, errors, types
+from numba.np import arrayobj
+from numba.np.numpy_support import from_dtype
 
 from jittape.compile.emit import definition_of, symbol_of
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range
-from jittape.compile.schedule import KernelStep
+from jittape.compile.schedule import KernelStep, NumpyStep
 from jittape.numba_bridge.native import BAKED, NativeFunction
+from jittape.numba_bridge.operation import array_call
 from jittape.numba_bridge.traced import Argument
 from jittape.program import ALIGNMENT, Aval
 
-__all__ = ["NO_MEMORY", "program_function"]
+__all__ = ["call_program"]
 
 ON_STACK = 1 << 14
 """Temporaries of so many bytes at most stand on the stack; the workers of a parallel loop may have little of it."""
-NO_MEMORY = 1
 
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
 
 
-def program_function(module: ir.Module, native: NativeFunction) -> ir.Function:
-    """``i32 f(i8* leaf0, ..., i8* output0, ...)``: 0, or `NO_MEMORY`. Leaves are those of the arguments."""
+def call_program(
+    context: Any, builder: ir.IRBuilder, native: NativeFunction, addresses: list[ir.Value]
+) -> None:
+    """Write a call: `addresses` are those of the leaves of the arguments, then of the outputs."""
     name = f"jittape_program_{native.fingerprint}"
-    known = module.globals.get(name)
-    return _Program(module, native, name).function if known is None else known
+    kinds = (types.voidptr,) * len(addresses)
+    function = builder.module.globals.get(name)
+    if function is None:
+        function = _Program(context, builder.module, native, name, kinds).function
+    status, _ = context.call_conv.call_function(builder, function, types.none, kinds, addresses)
+    with cgutils.if_unlikely(builder, status.is_error):
+        context.call_conv.return_status_propagate(builder, status)
 
 
 class _Program:
-    def __init__(self, module: ir.Module, native: NativeFunction, name: str) -> None:
+    """Writes the function. It has Numba's calling convention, so that an error passes through it."""
+
+    def __init__(
+        self, context: Any, module: ir.Module, native: NativeFunction, name: str, kinds: Any
+    ) -> None:
+        self.context = context
         self.module = module
         self.native = native
-        self.leaves = leaf_count(native)
-        pointers = [BYTES] * (self.leaves + len(native.schedule.outputs))
-        self.function = ir.Function(module, ir.FunctionType(_I32, pointers), name)
+        self.function = ir.Function(module, context.call_conv.get_function_type(types.none, kinds), name)
         self.function.linkage = "internal"
+        self.addresses = context.call_conv.get_arguments(self.function)
+        self.leaves = leaf_count(native)
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self._write()
 
@@ -50,20 +65,22 @@ class _Program:
         temporaries = [builder.gep(arena, [ir.Constant(_I64, offset)]) for offset in schedule.offsets]
         inputs = self._inputs()
         results, copied = self._outputs(inputs)
-        places = [*inputs, *results, *temporaries]
-        slots = builder.alloca(BYTES, size=max(1, len(places)))
-        for i, place in enumerate(places):
+        self.places = [*inputs, *results, *temporaries]
+        slots = builder.alloca(BYTES, size=max(1, len(self.places)))
+        for i, place in enumerate(self.places):
             builder.store(place, builder.gep(slots, [ir.Constant(_I64, i)]))
         for number, step in enumerate(schedule.steps):
-            assert isinstance(step, KernelStep)
-            self._call(number, step, slots)
+            if isinstance(step, KernelStep):
+                self._call(number, step, slots)
+            else:
+                _ArrayCall(self, step).write()
         for to, source, nbytes in copied:
             self._copy(to, source, nbytes)
         if schedule.arena > ON_STACK:
             builder.call(
                 self._external(ir.FunctionType(ir.VoidType(), [BYTES]), "NRT_Free"), [self.allocated]
             )
-        builder.ret(ir.Constant(_I32, 0))
+        self.context.call_conv.return_value(builder, self.context.get_dummy_value())
 
     def _arena(self, nbytes: int) -> ir.Value:
         """Memory for temporaries, aligned."""
@@ -76,14 +93,18 @@ class _Program:
         self.allocated = builder.call(allocate, [ir.Constant(_I64, nbytes + ALIGNMENT)])
         address = builder.ptrtoint(self.allocated, _I64)
         with builder.if_then(builder.icmp_unsigned("==", address, ir.Constant(_I64, 0)), likely=False):
-            builder.ret(ir.Constant(_I32, NO_MEMORY))
+            self.fail(MemoryError, f"no memory for {nbytes} bytes")
         upwards = builder.add(address, ir.Constant(_I64, ALIGNMENT - 1))
         return builder.inttoptr(builder.and_(upwards, ir.Constant(_I64, -ALIGNMENT)), BYTES)
+
+    def fail(self, kind: type, text: str) -> None:
+        """Write the raising of an error."""
+        self.context.call_conv.return_user_exc(self.builder, kind, (f"{self.native.name}: {text}",))
 
     def _inputs(self) -> list[ir.Value]:
         native = self.native
         return [
-            self.function.args[leaf] if isinstance(leaf, int) else self._constant(position)
+            self.addresses[leaf] if isinstance(leaf, int) else self._constant(position)
             for position, leaf in enumerate(native.traced.leaves)
         ]
 
@@ -93,7 +114,7 @@ class _Program:
         places: dict[int, ir.Value] = dict(enumerate(inputs))
         copied = []
         for place, storage, aval in zip(
-            self.function.args[self.leaves :], schedule.outputs, program.output_avals(), strict=True
+            self.addresses[self.leaves :], schedule.outputs, program.output_avals(), strict=True
         ):
             if storage in places:
                 copied.append((place, places[storage], aval.nbytes))
@@ -146,6 +167,84 @@ class _Program:
     def _external(self, kind: ir.FunctionType, name: str) -> ir.Function:
         known = self.module.globals.get(name)
         return ir.Function(self.module, kind, name) if known is None else known
+
+
+class _ArrayCall:
+    """Writes the call of a user's function of whole arrays."""
+
+    def __init__(self, program: _Program, step: NumpyStep) -> None:
+        self.program = program
+        self.context = program.context
+        self.builder = program.builder
+        self.step = step
+        body = array_call(step.op.primitive)
+        assert body is not None
+        self.body = body
+
+    def write(self) -> None:
+        """The call, and the copy of its result to where it belongs."""
+        context, builder, step = self.context, self.builder, self.step
+        operands = [self._operand(s, aval) for s, aval in zip(step.storages, step.avals, strict=True)]
+        function = types.Dispatcher(self.body.dispatcher)
+        signature = function.get_call_type(context.typing_context, tuple([ty for ty, _ in operands]), {})
+        whole = context.get_function(function, signature)(builder, [value for _, value in operands])
+        ty, value = signature.return_type, whole
+        if self.body.item is not None:
+            ty, value = ty[self.body.item], builder.extract_value(value, self.body.item)
+        self._store(ty, value, step.result_aval, self.program.places[step.result])
+        context.nrt.decref(builder, signature.return_type, whole)
+
+    def _operand(self, storage: int, aval: Aval) -> tuple[Any, Any]:
+        """Type and value as Numba has them: a number, or an array that cannot be written to."""
+        context, builder = self.context, self.builder
+        dtype = from_dtype(aval.dtype)
+        address = self.program.places[storage]
+        if aval.shape == ():
+            place = builder.bitcast(address, context.get_data_type(dtype).as_pointer())
+            return dtype, context.data_model_manager[dtype].from_data(builder, builder.load(place))
+        ty = types.Array(dtype, aval.ndim, "C", readonly=True)
+        return ty, self._array(ty, aval, address)
+
+    def _array(self, ty: Any, aval: Aval, address: ir.Value) -> Any:
+        context, builder = self.context, self.builder
+        array = context.make_array(ty)(context, builder)
+        strides = [aval.dtype.itemsize]
+        for extent in reversed(aval.shape[1:]):
+            strides.insert(0, strides[0] * extent)
+        arrayobj.populate_array(
+            array,
+            data=builder.bitcast(address, context.get_data_type(ty.dtype).as_pointer()),
+            shape=[context.get_constant(types.intp, n) for n in aval.shape],
+            strides=[context.get_constant(types.intp, n) for n in strides],
+            itemsize=context.get_constant(types.intp, aval.dtype.itemsize),
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    def _store(self, ty: Any, value: Any, aval: Aval, address: ir.Value) -> None:
+        context, builder = self.context, self.builder
+        dtype = from_dtype(aval.dtype)
+        found = ty.dtype if isinstance(ty, types.Array) else types.unliteral(ty)
+        if found != dtype or (ty.ndim if isinstance(ty, types.Array) else 0) != aval.ndim:
+            raise errors.TypingError(f"numba_op({self.body.op.name}): the function returns {ty}, not {aval}")
+        if not isinstance(ty, types.Array):
+            place = builder.bitcast(address, context.get_data_type(dtype).as_pointer())
+            builder.store(
+                context.get_value_as_data(builder, dtype, context.cast(builder, value, ty, dtype)), place
+            )
+            return
+        extents = cgutils.unpack_tuple(builder, context.make_array(ty)(context, builder, value).shape)
+        for extent, wanted in zip(extents, aval.shape, strict=True):
+            other = builder.icmp_signed("!=", extent, ir.Constant(extent.type, wanted))
+            with cgutils.if_unlikely(builder, other):
+                self.program.fail(ValueError, f"{self.body.op.name} returned another shape than {aval.shape}")
+        target = types.Array(dtype, aval.ndim, "C")
+        signature = types.none(target, ty)
+        context.compile_internal(builder, _assign, signature, (self._array(target, aval, address), value))
+
+
+def _assign(target, source):  # type: ignore[no-untyped-def]
+    target[...] = source
 
 
 def leaf_count(native: NativeFunction) -> int:
