@@ -33,7 +33,7 @@ from jittape.compile.irtools import BYTES
 from jittape.compile.linked import used_by
 from jittape.numba_bridge.native import NativeFunction, found
 from jittape.numba_bridge.traced import Argument, Result
-from jittape.numba_bridge.translation import call_program
+from jittape.numba_bridge.translation import assign, call_program
 from jittape.program import Aval
 
 __all__ = ["NativeFunctionType", "dispatcher"]
@@ -145,8 +145,8 @@ class _Typing:
             )
         for aval, ty in zip(wanted, arrays, strict=True):
             fits = isinstance(ty, types.Array) and ty.ndim == aval.ndim and ty.dtype == from_dtype(aval.dtype)
-            if not (fits and ty.layout == "C" and ty.mutable and ty.aligned):
-                raise self._refused("out", f"must be a writable C-contiguous array, {aval}", ty)
+            if not (fits and ty.mutable and ty.aligned):
+                raise self._refused("out", f"must be a writable array, {aval}", ty)
         return arrays
 
     def _result(self, result: Result, out: Iterator[Any] | None) -> Any:
@@ -221,6 +221,7 @@ class _Call:
         self.types, self.values = sig.args[1:], args[1:]
         self.given: list[tuple[ir.Value, int]] = []
         self.copies: list[tuple[Any, Any]] = []
+        self.unpacked: list[tuple[Any, Any, Any, Any]] = []
         # Held by the compiled code and by all code that this is linked into; saved with it and called before it is
         # loaded again. So the symbols are there as long as they are needed, or the code is found to be stale.
         context.active_code_library._reload_init.add(self.native.provide)
@@ -234,6 +235,8 @@ class _Call:
         call_program(context, builder, native, [*leaves, *[pointer for _, _, pointer in results]])
         for used in used_by(builder.module):
             context.active_code_library.add_llvm_module(llvm.parse_assembly(used.text))
+        for ty, value, source_type, source in self.unpacked:
+            context.compile_internal(builder, assign, types.none(ty, source_type), (value, source))
         for ty, value in self.copies:
             context.nrt.decref(builder, ty, value)
         return self._structure(native.traced.result, self.sig.return_type, results)
@@ -295,7 +298,8 @@ class _Call:
         for aval, array in zip(avals, given, strict=True):
             if array is not None:
                 self._check_shape("out", aval, *array)
-                self._check_apart(aval, self._data(*array))
+                if array[0].layout == "C":
+                    self._check_apart(aval, self._data(*array))
         return [self._result(aval, array) for aval, array in zip(avals, given, strict=True)]
 
     def _check_apart(self, aval: Aval, pointer: ir.Value) -> None:
@@ -323,11 +327,16 @@ class _Call:
             return dtype, place, builder.bitcast(place, BYTES)
         if given is not None:
             context.nrt.incref(builder, *given)
-            return (*given, self._data(*given))
+            if given[0].layout == "C":
+                return (*given, self._data(*given))
         ty = types.Array(dtype, aval.ndim, "C")
         extents = [context.get_constant(types.intp, extent) for extent in aval.shape]
         value = arrayobj._empty_nd_impl(context, builder, ty, extents)._getvalue()
-        return ty, value, self._data(ty, value)
+        if given is None:
+            return ty, value, self._data(ty, value)
+        self.unpacked.append((*given, ty, value))
+        self.copies.append((ty, value))
+        return (*given, self._data(ty, value))
 
     def _structure(self, result: Result, ty: Any, results: list[tuple[Any, Any, ir.Value]]) -> Any:
         if isinstance(result, tuple):

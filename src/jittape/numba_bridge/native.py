@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from jittape.numba_bridge.operation import array_call
+from jittape.numba_bridge.substitutes import SUBSTITUTES
 from jittape.numba_bridge.traced import Argument, Traced
 from jittape.program import Aval, Op
 from jittape.version import __version__
@@ -103,6 +104,8 @@ class NativeFunction:
 def _check_native(name: str, op: Op) -> None:
     """Refuse an op that Python runs; a function of Numba's is called directly."""
     called = array_call(op.primitive)
+    if op.primitive in SUBSTITUTES:
+        return
     if called is None:
         why = "has no native form and runs in NumPy"
     elif not called.dispatcher._can_compile:
@@ -169,7 +172,10 @@ def _identity(function: NativeFunction) -> Iterator[str]:
     for step in schedule.steps:
         text = step.ops[0].primitive.name if step.kernel is None else step.kernel.text
         yield repr((text, step.storages, () if step.kernel is None else step.sizes, step.tasks))
-        if step.kernel is None or not is_lasting(step.kernel):
+        if step.kernel is None:
+            yield repr(step.op.params)
+        lasting = step.op.primitive in SUBSTITUTES if step.kernel is None else is_lasting(step.kernel)
+        if not lasting:
             yield uuid.uuid4().hex  # the text may mean something else in another process
 
 

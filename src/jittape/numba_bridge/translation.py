@@ -18,10 +18,11 @@ from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range
 from jittape.compile.schedule import KernelStep, NumpyStep
 from jittape.numba_bridge.native import BAKED, NativeFunction
 from jittape.numba_bridge.operation import array_call
+from jittape.numba_bridge.substitutes import SUBSTITUTES
 from jittape.numba_bridge.traced import Argument
 from jittape.program import ALIGNMENT, Aval
 
-__all__ = ["call_program"]
+__all__ = ["assign", "call_program"]
 
 ON_STACK = 1 << 14
 """Temporaries of so many bytes at most stand on the stack; the workers of a parallel loop may have little of it."""
@@ -72,6 +73,8 @@ class _Program:
         for number, step in enumerate(schedule.steps):
             if isinstance(step, KernelStep):
                 self._call(number, step, slots)
+            elif step.op.primitive in SUBSTITUTES:
+                self._substitute(step)
             else:
                 _ArrayCall(self, step).write()
         for to, source, nbytes in copied:
@@ -157,6 +160,50 @@ class _Program:
         with for_range(builder, ir.Constant(_I64, step.tasks)) as task:
             builder.call(kernel, [*arguments, task])
 
+    def _substitute(self, step: NumpyStep) -> None:
+        """Call what stands in for an op without a native form."""
+        context, builder = self.context, self.builder
+        substitute = SUBSTITUTES[step.op.primitive]
+        operands = [self.flat(s, aval) for s, aval in zip(step.storages, step.avals, strict=True)]
+        if substitute.several is not None:
+            operands[substitute.several :] = [self._tuple(operands[substitute.several :])]
+        arguments = [*operands, self.flat(step.result, step.result_aval)]
+        for value in substitute.layout(step.avals, **dict(step.op.params)):
+            if isinstance(value, int):
+                arguments.append((types.intp, context.get_constant(types.intp, value)))
+            else:
+                arguments.append(
+                    self._tuple([(types.intp, context.get_constant(types.intp, n)) for n in value])
+                )
+        signature = types.none(*[ty for ty, _ in arguments])
+        context.compile_internal(builder, substitute.function, signature, [value for _, value in arguments])
+
+    def _tuple(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+        ty = types.UniTuple(parts[0][0], len(parts))
+        return ty, self.context.make_tuple(self.builder, ty, [value for _, value in parts])
+
+    def flat(self, storage: int, aval: Aval) -> tuple[Any, Any]:
+        """Type and value of a storage as an array of one dimension."""
+        ty = types.Array(from_dtype(aval.dtype), 1, "C")
+        return ty, self.array(ty, Aval((aval.size,), aval.dtype), self.places[storage])
+
+    def array(self, ty: Any, aval: Aval, address: ir.Value) -> Any:
+        """An array of Numba's that owns nothing."""
+        context, builder = self.context, self.builder
+        array = context.make_array(ty)(context, builder)
+        strides = [aval.dtype.itemsize]
+        for extent in reversed(aval.shape[1:]):
+            strides.insert(0, strides[0] * extent)
+        arrayobj.populate_array(
+            array,
+            data=builder.bitcast(address, context.get_data_type(ty.dtype).as_pointer()),
+            shape=[context.get_constant(types.intp, n) for n in aval.shape],
+            strides=[context.get_constant(types.intp, n) for n in strides],
+            itemsize=context.get_constant(types.intp, aval.dtype.itemsize),
+            meminfo=None,
+        )
+        return array._getvalue()
+
     def _table(self, name: str, value: ir.Constant) -> ir.GlobalVariable:
         table = ir.GlobalVariable(self.module, value.type, name)
         table.linkage = "internal"
@@ -203,23 +250,7 @@ class _ArrayCall:
             place = builder.bitcast(address, context.get_data_type(dtype).as_pointer())
             return dtype, context.data_model_manager[dtype].from_data(builder, builder.load(place))
         ty = types.Array(dtype, aval.ndim, "C", readonly=True)
-        return ty, self._array(ty, aval, address)
-
-    def _array(self, ty: Any, aval: Aval, address: ir.Value) -> Any:
-        context, builder = self.context, self.builder
-        array = context.make_array(ty)(context, builder)
-        strides = [aval.dtype.itemsize]
-        for extent in reversed(aval.shape[1:]):
-            strides.insert(0, strides[0] * extent)
-        arrayobj.populate_array(
-            array,
-            data=builder.bitcast(address, context.get_data_type(ty.dtype).as_pointer()),
-            shape=[context.get_constant(types.intp, n) for n in aval.shape],
-            strides=[context.get_constant(types.intp, n) for n in strides],
-            itemsize=context.get_constant(types.intp, aval.dtype.itemsize),
-            meminfo=None,
-        )
-        return array._getvalue()
+        return ty, self.program.array(ty, aval, address)
 
     def _store(self, ty: Any, value: Any, aval: Aval, address: ir.Value) -> None:
         context, builder = self.context, self.builder
@@ -240,10 +271,13 @@ class _ArrayCall:
                 self.program.fail(ValueError, f"{self.body.op.name} returned another shape than {aval.shape}")
         target = types.Array(dtype, aval.ndim, "C")
         signature = types.none(target, ty)
-        context.compile_internal(builder, _assign, signature, (self._array(target, aval, address), value))
+        context.compile_internal(
+            builder, assign, signature, (self.program.array(target, aval, address), value)
+        )
 
 
-def _assign(target, source):  # type: ignore[no-untyped-def]
+def assign(target, source):  # type: ignore[no-untyped-def]
+    """For Numba to compile: copy an array."""
     target[...] = source
 
 
