@@ -353,24 +353,23 @@ def test_eight_threads_at_once():
 def test_compiled_code_keeps_the_function():
     def build():
         data = np.arange(5000.0)
-        native = jt.njit_function(lambda x: jt.reduce_sum(x * data), Spec([5000], jt.float64))
+        return jt.njit_function(lambda x: jt.reduce_sum(x * data), Spec([5000], jt.float64))
 
-        @njit
-        def inner(x):
-            return native(x)
+    @njit
+    def inner(function, x):
+        return function(x)
 
-        @njit
-        def outer(x):
-            return inner(x) + 1.0
+    @njit
+    def outer(function, x):
+        return inner(function, x) + 1.0
 
-        outer(np.ones(5000))
-        return outer, weakref.ref(native)
+    def call(function):
+        return outer(function, np.ones(5000))
 
-    outer, native = build()
+    assert call(build()) == np.arange(5000.0).sum() + 1
     gc.collect()
     filler = [np.full(5000, 7.0) for _ in range(100)]  # takes the memory of what was given back
-    assert native() is not None
-    assert outer(np.ones(5000)) == np.arange(5000.0).sum() + 1
+    assert call(build()) == np.arange(5000.0).sum() + 1
     del filler
 
 
@@ -380,13 +379,17 @@ def test_an_unused_function_is_forgotten():
     assert native() is None
 
 
-def test_equal_functions_are_one():
+@pytest.mark.parametrize("size", [1, 10, 1000])
+def test_equal_functions_are_one(size):
     def build(shift):
-        return jt.njit_function(lambda x: x + shift, Spec([2], jt.float64))
+        values = np.full(size, shift)
+        return jt.njit_function(lambda x: x + values, Spec([size], jt.float64))
 
     one, other, same = build(1.0), build(2.0), build(1.0)
     assert one is same
     assert one is not other
+    np.testing.assert_array_equal(other(np.ones(size)), 3.0)
+    np.testing.assert_array_equal(one(np.ones(size)), 2.0)
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------------

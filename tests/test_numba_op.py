@@ -1,6 +1,8 @@
 """The user's own ``@njit`` functions as ops."""
 
+import copy
 import math
+import pickle
 import shutil
 
 import numpy as np
@@ -153,6 +155,20 @@ def test_a_plain_function_and_a_decorator(mode):
 
     value, (gradient,) = watched(square, np.array([3.0]))
     assert (value.numpy()[0], gradient[0]) == (9.0, 6.0)
+
+
+@jt.numba_op
+@njit
+def halved(x):
+    """Half of `x`."""
+    return 0.5 * x
+
+
+def test_an_op_goes_by_its_name():
+    assert pickle.loads(pickle.dumps(halved)) is halved
+    assert copy.deepcopy([halved])[0] is halved
+    assert (halved.__name__, halved.__doc__) == ("halved", "Half of `x`.")
+    assert repr(halved) == "<jt.NumbaOp halved(x)>"
 
 
 def test_integers_bools_and_several_kinds_of_result(mode):

@@ -35,7 +35,10 @@ class NumbaOp:
     """
 
     def __init__(self, forward: Callable[..., Any], vjp: Any, result: Any) -> None:
-        self._python: Callable[..., Any] = getattr(forward, "py_func", forward)
+        from jittape.numba_bridge.scalar import python_function
+
+        self._python = python_function(forward)
+        functools.update_wrapper(self, self._python)
         self._forward = forward
         self._result = result
         self.name: str = self._python.__name__
@@ -64,6 +67,9 @@ class NumbaOp:
                 )
             return tuple([None if rule is None else _Rule(self, rule, None, i) for i, rule in enumerate(vjp)])
         return tuple([_Rule(self, vjp, None if count == 1 else i, i) for i in range(count)])
+
+    def __reduce__(self) -> str:
+        return self._python.__qualname__
 
     def __repr__(self) -> str:
         return f"<jt.NumbaOp {self.name}({', '.join(self.operands)})>"

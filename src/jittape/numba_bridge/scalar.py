@@ -27,7 +27,7 @@ from jittape.compile.partition import NATIVE
 from jittape.compile.value import IRMath, IRValue, llvm_type
 from jittape.runtime.buffers import address_of
 
-__all__ = ["as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked"]
+__all__ = ["as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked", "python_function"]
 
 _I64 = ir.IntType(64)
 _KEPT = ("boundscheck", "fastmath", "inline")
@@ -40,6 +40,12 @@ def dispatcher_of(function: Callable[..., Any], **options: Any) -> Dispatcher:
         return njit(**options)(function)
     own = {name: value for name, value in function.targetoptions.items() if name in _KEPT}
     return njit(**{**own, **options})(function.py_func)
+
+
+def python_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a dispatcher compiles; any other function itself."""
+    python: Callable[..., Any] = function.py_func if isinstance(function, Dispatcher) else function
+    return python
 
 
 def as_dispatcher(function: Callable[..., Any]) -> Dispatcher:
