@@ -337,6 +337,27 @@ def test_a_second_process_compiles_nothing_and_needs_no_numba(folder):
     assert second == first | {"compiled": 0, "loaded": first["compiled"], "numba": False}
 
 
+COMPILED_FUNCTION = """
+import json, sys
+import numpy as np
+import jittape as jt
+from jittape.compile import machine
+
+compiled = []
+object_code = machine.object_code
+machine.object_code = lambda module: compiled.append(module) or object_code(module)
+function = jt.function(lambda x: jt.reduce_sum(x * x))
+values = [float(function(np.arange(3.0))) for call in range(3)]
+print(json.dumps([values, len(compiled), "numba" in sys.modules, function._recent is not None]))
+"""
+
+
+def test_a_second_process_compiles_nothing_for_a_function_either(folder):
+    first, second = (json.loads(run_python("-c", COMPILED_FUNCTION).stdout) for _ in range(2))
+    assert first == [[5.0] * 3, 2, False, True]
+    assert second == [[5.0] * 3, 0, False, True]
+
+
 def test_an_empty_variable_turns_the_cache_off(monkeypatch):
     monkeypatch.setenv("JITTAPE_CACHE_DIR", "")
     assert cache_directory() is None

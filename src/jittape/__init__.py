@@ -46,6 +46,7 @@ from jittape.errors import ProgramError as ProgramError
 from jittape.errors import ShapeError as ShapeError
 from jittape.errors import TapeUsageWarning as TapeUsageWarning
 from jittape.errors import UnconnectedGradientWarning as UnconnectedGradientWarning
+from jittape.errors import WeightsError as WeightsError
 from jittape.functions import ConcreteFunction as ConcreteFunction
 from jittape.functions import Function as Function
 from jittape.functions import Signature as Signature

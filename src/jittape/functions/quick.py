@@ -170,7 +170,7 @@ class _Quick:
                 pack(workspace.cells, first, *addresses)
                 if numbers:
                     write(workspace.cells, numbers)
-                if run(id(leaves), id(held), entries, workspace.address, calls):
+                if run(leaves, held, entries, workspace.address, calls):
                     return MISS
             finally:
                 workspace.leave()

@@ -73,6 +73,9 @@ class Adam(Optimizer):
         """The step size is the same for all Variables."""
         self._step_size = apply(_step_size, (self.learning_rate, self.beta_1, self.beta_2, self.iterations))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_step_size": None}  # of the last step, in a compiled function perhaps
+
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
         """One step of Adam."""
         position = self.position(variable)

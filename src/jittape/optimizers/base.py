@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jittape.dtypes import is_differentiable
+from jittape.optimizers.statefile import StateFile
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tracing import read_each_call
@@ -17,7 +18,7 @@ from jittape.recording.variable import Variable
 __all__ = ["Optimizer", "zeros_like_each"]
 
 
-class Optimizer:
+class Optimizer(StateFile):
     """Base class of optimizers.
 
     A subclass says what state it keeps (`build`) and what one update is (`update_step`). It may keep its state in
@@ -94,11 +95,7 @@ class Optimizer:
             If a pair is none of gradient and Variable, or their dtypes do not fit. Nothing has changed then.
         """
         pairs = _checked(list(grads_and_vars))
-        new = list({id(v): v for _, v in pairs if id(v) not in self._positions}.values())
-        if new:
-            self.build(new)
-            self._known.extend(new)
-            self._locate()
+        self._take_on([variable for _, variable in pairs])
         self.iterations.assign_add(1)
         self.begin_step()
         rate = self.learning_rate
@@ -110,6 +107,14 @@ class Optimizer:
 
     def begin_step(self) -> None:
         """Called once before the updates of a step; `iterations` counts it already."""
+
+    def _take_on(self, variables: Iterable[Variable]) -> None:
+        """Make the state for those of `variables` that have none yet."""
+        new = list({id(v): v for v in variables if id(v) not in self._positions}.values())
+        if new:
+            self.build(new)
+            self._known.extend(new)
+            self._locate()
 
     def _locate(self) -> None:
         self._positions = {id(v): i for i, v in enumerate(self._known)}

@@ -18,7 +18,7 @@ from jittape.program import Aval
 from jittape.recording.source import user_line
 from jittape.recording.trie import Node, ScalarInput, aval_of, trie
 
-__all__ = ["Marker", "attach", "entered", "grow", "marker_for"]
+__all__ = ["Marker", "attach", "entered", "grow", "join", "marker_for"]
 
 
 class Marker:
@@ -105,10 +105,15 @@ def _separate(results: Sequence[Any], builder: Builder) -> list[Any]:
 
 
 def attach(parent: Node, key: tuple[Any, ...], node: Node, builder: Builder) -> Node:
-    """Put the finished `node` into the trie; the one that another thread has put there meanwhile wins."""
+    """Finish `node` with what `builder` has recorded, and put it into the trie."""
     node.ops = tuple(builder.ops)
     node.op_avals = tuple([builder.avals[op.out] for op in builder.ops])
     node.n_slots = builder.next_slot
+    return join(parent, key, node)
+
+
+def join(parent: Node, key: tuple[Any, ...], node: Node) -> Node:
+    """Put `node`, whose ops are known, into the trie; the one that another thread has put there meanwhile wins."""
     node.n_inputs = parent.n_inputs + len(node.inputs)
     node.n_ops = parent.n_ops + len(node.ops)
     kept = parent.children.setdefault(key, node)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.dtypes import as_dtype
-from jittape.primitive import Primitive, active_recorder, apply
+from jittape.primitive import Primitive, active, active_recorder, apply
 from jittape.primitives import arithmetic, index, scatter
 from jittape.primitives.custom import identity
 from jittape.program import Aval
@@ -201,7 +201,7 @@ class Variable(Operators):
     def _assign_result(self, tensor: Tensor) -> Variable:
         if tensor._aval is not self._aval:
             tensor = self._fitted(tensor)
-        active_recorder().assign(self, tensor)  # type: ignore[attr-defined]
+        active.recorder.assign(self, tensor)  # type: ignore[attr-defined]
         return self
 
     def _fitted(self, tensor: Tensor) -> Tensor:
@@ -323,14 +323,8 @@ class Variable(Operators):
         text = str(array) if array.ndim == 0 else repr(array)
         return f"<jt.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text}>"
 
-    def __deepcopy__(self, memo: Any) -> Variable:
-        return _unpickled(*self._state())
-
     def __reduce__(self) -> Any:
-        return _unpickled, self._state()
-
-    def _state(self) -> tuple[Any, ...]:
-        return np.array(self.numpy()), self.trainable, self.name.rpartition(":")[0], self.constraint
+        return _unpickled, (self.numpy(), self.trainable, self.name, self.constraint)
 
 
 def _rows(delta: IndexedSlices) -> tuple[Any, Any]:
@@ -343,7 +337,10 @@ def _rows(delta: IndexedSlices) -> tuple[Any, Any]:
 
 
 def _unpickled(array: np.ndarray[Any, Any], trainable: bool, name: str, constraint: Any) -> Variable:
-    return Variable(array, trainable, name, constraint=constraint)
+    own = np.array(array)  # a pickle may lend its memory only
+    variable = Variable(own, trainable, constraint=constraint)
+    variable.name = name
+    return variable
 
 
 def _allows(wanted: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:

@@ -26,7 +26,7 @@ from jittape.program import ALIGNMENT, Aval, Program
 from jittape.runtime.buffers import LARGE, Buffer, address_of, allocate
 from jittape.runtime.threads import cells_address
 
-__all__ = ["SCALAR_FORMATS", "CompiledExecutable", "UsedKernel"]
+__all__ = ["CELL", "SCALAR_FORMATS", "CompiledExecutable", "UsedKernel", "Workspace"]
 
 Input = Buffer | bool | int | float | complex
 
@@ -100,7 +100,7 @@ class CompiledExecutable:
         known = dict(zip(kernels, addresses, strict=False))
         self._segments = _segments(self.schedule, self._layout, known)
         self._drive = registry.driver()
-        self._free: list[Workspace] = []
+        self.free_workspaces: list[Workspace] = []
 
     @property
     def steps(self) -> tuple[KernelStep | NumpyStep, ...]:
@@ -145,7 +145,7 @@ class CompiledExecutable:
             One for each output of the program.
         """
         try:
-            workspace = self._free.pop()
+            workspace = self.free_workspaces.pop()
         except IndexError:
             workspace = Workspace(self.schedule, self._layout)
         try:
@@ -157,7 +157,7 @@ class CompiledExecutable:
                     workspace.evaluate(segment, inputs, results)
         finally:
             workspace.leave()
-            self._free.append(workspace)
+            self.free_workspaces.append(workspace)
         return results if self._layout.plain_outputs else self._outputs(inputs, results)
 
     def _outputs(self, inputs: list[Input], results: list[Buffer]) -> list[Buffer]:
