@@ -65,6 +65,11 @@ from jittape.inspect import explain as explain
 from jittape.inspect import reset_stats as reset_stats
 from jittape.inspect import stats as stats
 from jittape.module import Module as Module
+from jittape.numba_bridge import NativeFunction as NativeFunction
+from jittape.numba_bridge import NumbaOp as NumbaOp
+from jittape.numba_bridge import njit_function as njit_function
+from jittape.numba_bridge import njit_value_and_grad as njit_value_and_grad
+from jittape.numba_bridge import numba_op as numba_op
 from jittape.primitives.arithmetic import add as add
 from jittape.primitives.arithmetic import add_n as add_n
 from jittape.primitives.arithmetic import multiply as multiply

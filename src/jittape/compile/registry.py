@@ -20,7 +20,7 @@ from jittape.compile.kernel import Compute, Kernel, LoopKernel, label_of
 from jittape.errors import CompileError
 from jittape.primitive import Map, Primitive, Reduce
 
-__all__ = ["Origin", "Registry", "RegistryStats", "registry"]
+__all__ = ["Origin", "Registry", "RegistryStats", "is_lasting", "registry"]
 
 BATCH = 64
 """Functions in one module at most: who needs one of them from disk loads all, 0.07 ms each."""
@@ -102,7 +102,7 @@ class Registry:
         if not missing:
             return origins
         cache = diskcache.current()
-        lasting = [name for name in missing if name in self._own or _is_lasting(wanted[name])]
+        lasting = [name for name in missing if name in self._own or is_lasting(wanted[name])]
         if cache is not None:
             for name in lasting:
                 if name not in self._addresses:
@@ -143,7 +143,7 @@ class Registry:
         self._addresses.update(zip(new, addresses, strict=True))
 
 
-def _is_lasting(kernel: Kernel) -> bool:
+def is_lasting(kernel: Kernel) -> bool:
     """Whether the text means the same in every process.
 
     A primitive of the user's own goes by its name in the text, and its code may be another tomorrow.

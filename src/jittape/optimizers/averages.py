@@ -7,9 +7,10 @@ from typing import Any
 
 from jittape.dtypes import float64
 from jittape.primitive import apply
-from jittape.primitives.arithmetic import add, mod, multiply, subtract
+from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import cast_to
 from jittape.primitives.compare import equal, where
+from jittape.primitives.division import mod
 from jittape.recording.variable import Variable
 
 __all__ = ["average"]

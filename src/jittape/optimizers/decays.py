@@ -10,9 +10,10 @@ import math
 from typing import Any
 
 from jittape.dtypes import float64
-from jittape.primitives.arithmetic import add, divide, multiply, subtract
+from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import cast_to
 from jittape.primitives.compare import equal, greater_equal, less, less_equal, where
+from jittape.primitives.division import divide
 from jittape.primitives.elementwise import log
 from jittape.primitives.powers import pow
 from jittape.primitives.steps import ceil, floor, minimum

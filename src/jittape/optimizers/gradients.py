@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import stack_level
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
-from jittape.recording.source import stack_level
-from jittape.recording.variable import IndexedSlices, Variable
+from jittape.recording.scattering import IndexedSlices
+from jittape.recording.variable import Variable
 
 __all__ = ["Pair", "checked_pairs", "checked_variables", "is_trained"]
 

@@ -9,8 +9,9 @@ from jittape.dtypes import float64
 from jittape.optimizers.base import Optimizer, Options
 from jittape.optimizers.checks import BELOW_ONE, NOT_NEGATIVE, number
 from jittape.primitive import apply
-from jittape.primitives.arithmetic import add, divide, multiply, square, subtract
+from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to
+from jittape.primitives.division import divide
 from jittape.primitives.elementwise import sqrt
 from jittape.primitives.powers import pow
 from jittape.recording.variable import Variable

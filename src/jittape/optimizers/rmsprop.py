@@ -8,8 +8,9 @@ from typing import Any, Unpack
 from jittape.optimizers.base import Optimizer, Options
 from jittape.optimizers.checks import NOT_NEGATIVE, UNIT, flag, number
 from jittape.primitive import apply
-from jittape.primitives.arithmetic import add, divide, multiply, square, subtract
+from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to
+from jittape.primitives.division import divide
 from jittape.primitives.elementwise import sqrt
 from jittape.recording.variable import Variable
 
