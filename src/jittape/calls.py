@@ -20,6 +20,7 @@ __all__ = [
     "as_array",
     "as_flag",
     "as_float",
+    "as_function",
     "as_int",
     "is_of_user",
     "named",
@@ -178,6 +179,13 @@ def as_array(argument: str, value: Any) -> np.ndarray[Any, Any]:
             )
         )
     return array
+
+
+def as_function(argument: str, value: Any) -> Any:
+    """`value`, given as `argument`, if it can be called."""
+    if not callable(value):
+        raise named(TypeError(f"{argument} must be a function, got {_shown(value)}"))
+    return value
 
 
 def as_flag(argument: str, value: Any) -> bool:

@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from jittape.calls import as_function, as_int
 from jittape.numba_bridge.native import NativeFunction, unique
 from jittape.numba_bridge.traced import Traced, trace, with_gradient
 
@@ -57,6 +58,7 @@ def njit_function(f: Callable[..., Any], *specs: Any) -> NativeFunction:
     >>> twice(np.array([-1.0, 0.0, 1.0])).round(4)
     array([-0.0693,  0.    ,  0.673 ])
     """
+    as_function("f", f)
     return _made(trace(f, _name(f), _parameters(f, len(specs)), specs))
 
 
@@ -104,6 +106,13 @@ def njit_value_and_grad(
     >>> descend(np.zeros(10), 100_000).round(6)
     array([1., 1., 1., 1., 1., 1., 1., 1., 1., 1.])
     """
+    as_function("f", f)
+    numbers = [as_int("argnums", i) for i in (argnums if isinstance(argnums, tuple) else (argnums,))]
+    for number in numbers:
+        if not -len(specs) <= number < len(specs):
+            raise ValueError(
+                f"[njit_value_and_grad] argnums={argnums} names argument {number}, there are {len(specs)} specs"
+            )
     name, parameters = _name(f), _parameters(f, len(specs))
     return _made(trace(with_gradient(f, name, argnums), name, parameters, specs))
 

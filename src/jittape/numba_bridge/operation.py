@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import as_function
 from jittape.errors import NoGradientError
 from jittape.functions.signature import TensorSpec
 from jittape.primitive import Map, Primitive, active_recorder, apply
@@ -301,4 +302,8 @@ def numba_op(forward: Callable[..., Any] | None = None, vjp: Any = None, *, resu
     """
     if forward is None:
         return functools.partial(numba_op, vjp=vjp, result=result)
+    as_function("forward", forward)
+    for function in vjp if isinstance(vjp, (tuple, list)) else (vjp,):
+        if function is not None:
+            as_function("vjp", function)
     return NumbaOp(forward, vjp, result)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import as_function
 from jittape.dtypes import is_differentiable
 from jittape.errors import UnconnectedGradientWarning
 from jittape.primitives.complexes import cast, real
@@ -19,7 +20,7 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import tensor_of
 from jittape.transforms.gradients import grad, vjp
-from jittape.transforms.primals import as_host, check_function
+from jittape.transforms.primals import as_host
 
 __all__ = ["check_gradient", "compute_gradient"]
 
@@ -59,7 +60,7 @@ def compute_gradient(
     array([[2., 0.],
            [0., 4.]], dtype=float32)
     """
-    check_function(f)
+    as_function("f", f)
     if not isinstance(x, (list, tuple)):
         raise ValueError(
             f"[compute_gradient] `x` must be a list or tuple of tensors (arguments to `f`), not a {type(x).__name__}"
@@ -115,7 +116,7 @@ def check_gradient(
         ...
     AssertionError: the gradient of result 0[1] in argument 0[1] is 2, by differences 4: off by 2, where ...
     """
-    check_function(f)
+    as_function("f", f)
     leaves, rebuild = flatten(x)
     arrays = [np.asarray(as_host(convert_to_tensor(leaf))) for leaf in leaves]
     varied = [i for i, array in enumerate(arrays) if is_differentiable(array.dtype)]

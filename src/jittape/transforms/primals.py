@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import as_int, named
+from jittape.calls import as_function, as_int
 from jittape.dtypes import is_differentiable
 from jittape.errors import ShapeError
 from jittape.functions.function import Function
@@ -30,19 +30,12 @@ __all__ = [
     "Primals",
     "Transformed",
     "as_host",
-    "check_function",
     "is_recorded",
     "scalar",
     "value_and_aux",
 ]
 
 Argnums = int | Sequence[int]
-
-
-def check_function(f: Any) -> None:
-    """Refuse what cannot be called."""
-    if not callable(f):
-        raise named(TypeError(f"f must be a function, got {type(f).__name__}"))
 
 
 def numbers_of(argnums: Any) -> list[int]:
@@ -74,7 +67,7 @@ class Transformed:
         whole: bool = True,
         **options: Any,
     ) -> None:
-        check_function(f)
+        as_function("f", f)
         functools.update_wrapper(self, f, updated=())
         self._apply = apply
         self._f = f
