@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from jittape.builder import Builder, Symbol
 from jittape.dtypes import is_differentiable
 from jittape.errors import NoGradientError, ProgramError
-from jittape.primitive import recording_with
+from jittape.primitive import Control, recording_with, runs_of
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import real_op
 from jittape.program import Aval, Op
@@ -121,6 +121,8 @@ class Reverse:
         What has been accumulated for each slot so far.
     called : set of int
         Results of calls whose Python function has been asked.
+    runs : mapping of int to tuple of (Op, operand numbers)
+        The loops and branches: all results of one that matter, by the slot of the one that the walk comes to last.
     """
 
     steps: tuple[tuple[Op, tuple[int, ...]], ...]
@@ -128,6 +130,7 @@ class Reverse:
     cotangents: dict[int, Symbol] = field(default_factory=dict)
     position: int = 0
     called: set[int] = field(default_factory=set)
+    runs: Mapping[int, tuple[Op, ...]] = field(default_factory=dict)
 
     @classmethod
     def between(cls, path: Path, tracked: Seen, targets: Sequence[int], sources: Sequence[int]) -> Reverse:
@@ -145,10 +148,11 @@ class Reverse:
             if op.out in needed and op.out in along:
                 steps.append((op, along[op.out]))
                 needed.update([op.args[i] for i in along[op.out]])
-        return cls(tuple(steps), path.avals)
+        runs = {run[-1].out: run for run in runs_of([op for op, _ in steps]).values()}
+        return cls(tuple(steps), path.avals, runs=runs)
 
     def copy(self) -> Reverse:
-        return Reverse(self.steps, self.avals, dict(self.cotangents), self.position, set(self.called))
+        return Reverse(self.steps, self.avals, dict(self.cotangents), self.position, set(self.called), self.runs)
 
     def seed(self, builder: Builder, slot: int, cotangent: Symbol) -> None:
         """Add `cotangent` to that of `slot`: how the walk begins, for each target."""
@@ -159,6 +163,10 @@ class Reverse:
         while self.position < len(self.steps):
             op, along = self.steps[self.position]
             self.position += 1
+            if isinstance(op.primitive.form, Control):
+                if op.out in self.runs:
+                    self._run_control(builder, self.runs[op.out], along)
+                continue
             cotangent = self.cotangents.get(op.out)
             if cotangent is None:
                 continue
@@ -168,6 +176,28 @@ class Reverse:
                 continue
             self._run_op(builder, op, along, cotangent)
         return None
+
+    def _run_control(self, builder: Builder, run: tuple[Op, ...], along: tuple[int, ...]) -> None:
+        """A loop or a branch: one rule for all its results."""
+        op = run[0]
+        form, params = op.primitive.form, dict(op.params)
+        assert isinstance(form, Control)
+        del params["pick"]
+        cotangents: dict[Any, Symbol] = {}
+        for one in run:
+            cotangent = self.cotangents.get(one.out)
+            if cotangent is not None:
+                pick = dict(one.params)["pick"]
+                known = cotangents.get(pick)
+                cotangents[pick] = cotangent if known is None else self.sum(builder, known, cotangent)
+        if not cotangents:
+            return
+        builder.source = op.source
+        operands = [Symbol(slot, self.avals[slot]) for slot in op.args]
+        with recording_with(builder):
+            parts = form.vjp(cotangents, along, operands, **params)
+        for i, part in parts.items():
+            self._accumulate(builder, op.args[i], self._fitted(op, operands[i], part))
 
     def _callback(self, op: Op) -> Callback:
         """What the Python function needs. All results of the call are defined together, so no cotangent is to come."""

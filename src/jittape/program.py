@@ -18,7 +18,18 @@ from jittape.errors import ProgramError
 if TYPE_CHECKING:
     from jittape.primitive import Primitive
 
-__all__ = ["ALIGNMENT", "Aval", "Op", "Program", "SourceLine", "check", "dead_code_removed", "listing"]
+__all__ = [
+    "ALIGNMENT",
+    "GROWN",
+    "Aval",
+    "Op",
+    "Program",
+    "SourceLine",
+    "check",
+    "dead_code_removed",
+    "is_grown",
+    "listing",
+]
 
 ALIGNMENT = 64
 """Computed values begin at a multiple of it where they can: cache lines and vectors of every width do."""
@@ -43,7 +54,16 @@ class Aval(NamedTuple):
         return self.size * self.dtype.itemsize
 
     def __str__(self) -> str:
-        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+        return f"{self.dtype.name}[{','.join('?' if n == GROWN else str(n) for n in self.shape)}]"
+
+
+GROWN = -1
+"""The first extent of what a loop of unknown length has stacked. Only loops read such values."""
+
+
+def is_grown(aval: Aval) -> bool:
+    """Whether the first extent is known at run time only."""
+    return aval.shape[:1] == (GROWN,)
 
 
 class SourceLine(NamedTuple):

@@ -20,10 +20,11 @@ from jittape.config import config
 from jittape.dtypes import as_dtype
 from jittape.hostnumber import HostNumber, derived
 from jittape.primitive import Primitive, active_recorder, replace_recorder, set_default_recorder
+from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.growth import Marker, entered, grow, marker_for
 from jittape.recording.liveness import wanted_among
-from jittape.recording.tensor import FailedBuffer, Tensor
+from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import Key, Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable, read_variable_op
 from jittape.runtime.buffers import LARGE, Buffer
@@ -86,6 +87,11 @@ class Trace:
         self.limit = config._max_pending_ops
         self.spans: list[ref[Any]] = []
         self._flushing = threading.RLock() if lock is None else lock
+
+    @property
+    def outermost(self) -> Trace:
+        """The trace that this one is in the end recorded into: itself, unless it is that of a loop's body."""
+        return self
 
     # ---- recording ---------------------------------------------------------------------------------------------------
 
@@ -306,6 +312,10 @@ class Trace:
     def forget_assignment(self, variable: Variable) -> None:
         """`variable` has got another value meanwhile."""
         self.assigned.pop(id(variable), None)
+
+    def draw(self, draw: Callable[[], np.ndarray[Any, Any]], aval: Aval) -> Tensor:
+        """A tensor of what `draw` gives now."""
+        return tensor_of(draw())
 
     def adopt(self, tensor: Tensor) -> None:
         """Compute `tensor`, a handle that has got a pending slot of this trace, at the next flush."""
