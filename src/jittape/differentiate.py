@@ -21,7 +21,7 @@ from jittape.errors import NoGradientError, ProgramError
 from jittape.primitive import Control, recording_with, runs_of
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import real_op
-from jittape.program import Aval, Op
+from jittape.program import Aval, Op, is_grown
 
 __all__ = ["Callback", "Path", "Reverse", "Seen", "TapeView", "seen"]
 
@@ -123,6 +123,8 @@ class Reverse:
         Results of calls whose Python function has been asked.
     runs : mapping of int to tuple of (Op, operand numbers)
         The loops and branches: all results of one that matter, by the slot of the one that the walk comes to last.
+    stacked : dict of int to list of Symbol
+        The cotangents of what loops of unknown length have stacked; the gradient of the loop adds them up.
     """
 
     steps: tuple[tuple[Op, tuple[int, ...]], ...]
@@ -131,6 +133,7 @@ class Reverse:
     position: int = 0
     called: set[int] = field(default_factory=set)
     runs: Mapping[int, tuple[Op, ...]] = field(default_factory=dict)
+    stacked: dict[int, list[Symbol]] = field(default_factory=dict)
 
     @classmethod
     def between(cls, path: Path, tracked: Seen, targets: Sequence[int], sources: Sequence[int]) -> Reverse:
@@ -152,7 +155,10 @@ class Reverse:
         return cls(tuple(steps), path.avals, runs=runs)
 
     def copy(self) -> Reverse:
-        return Reverse(self.steps, self.avals, dict(self.cotangents), self.position, set(self.called), self.runs)
+        stacked = {slot: list(parts) for slot, parts in self.stacked.items()}
+        return Reverse(
+            self.steps, self.avals, dict(self.cotangents), self.position, set(self.called), self.runs, stacked
+        )
 
     def seed(self, builder: Builder, slot: int, cotangent: Symbol) -> None:
         """Add `cotangent` to that of `slot`: how the walk begins, for each target."""
@@ -183,13 +189,13 @@ class Reverse:
         form, params = op.primitive.form, dict(op.params)
         assert isinstance(form, Control)
         del params["pick"]
-        cotangents: dict[Any, Symbol] = {}
+        cotangents: dict[Any, list[Symbol]] = {}
         for one in run:
-            cotangent = self.cotangents.get(one.out)
-            if cotangent is not None:
-                pick = dict(one.params)["pick"]
-                known = cotangents.get(pick)
-                cotangents[pick] = cotangent if known is None else self.sum(builder, known, cotangent)
+            found = self.stacked.get(one.out, [])
+            if one.out in self.cotangents:
+                found = [*found, self.cotangents[one.out]]
+            if found:
+                cotangents.setdefault(dict(one.params)["pick"], []).extend(found)
         if not cotangents:
             return
         builder.source = op.source
@@ -243,6 +249,9 @@ class Reverse:
         return fitted
 
     def _accumulate(self, builder: Builder, slot: int, cotangent: Symbol) -> None:
+        if is_grown(cotangent.aval):
+            self.stacked.setdefault(slot, []).append(cotangent)
+            return
         before = self.cotangents.get(slot)
         self.cotangents[slot] = cotangent if before is None else self.sum(builder, before, cotangent)
 

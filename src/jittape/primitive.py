@@ -134,7 +134,8 @@ class Control:
     run : callable
         ``run(operands, picks, **params) -> list of arrays``: the evaluation by NumPy, for all results asked for.
     vjp : callable
-        ``vjp(cotangents by pick, along, operands, **params) -> cotangents by operand number``.
+        ``vjp(cotangents, along, operands, **params) -> cotangents by operand number``; the cotangents that come in are
+        lists of parts to be added up, by pick.
     """
 
     kind: str

@@ -6,6 +6,7 @@ in one way, and what has been made is found again by its structure. So a loop re
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,10 +16,11 @@ from jittape.builder import Builder, Symbol, literal
 from jittape.differentiate import Path, Reverse, TapeView, seen
 from jittape.errors import NoGradientError
 from jittape.primitive import Alias, Control, Coordinate, Map, Place, View, recording_with
+from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import broadcast
 from jittape.program import Aval, Op, Program, check, dead_code_removed, is_grown
 
-__all__ = ["Body", "Pullback", "active_slots", "body_of", "pulled_back", "saved_slots", "zeros"]
+__all__ = ["Body", "Pullback", "active_slots", "body_of", "pulled_back", "saved_slots", "total", "zeros"]
 
 
 class Body:
@@ -140,6 +142,11 @@ def zeros(aval: Aval) -> Symbol:
     """A constant."""
     symbol: Symbol = broadcast(literal(0, aval.dtype), aval.shape)
     return symbol
+
+
+def total(parts: Sequence[Symbol]) -> Symbol | None:
+    """The sum of the parts of a cotangent, None if there are none."""
+    return functools.reduce(add_op.bind, parts) if parts else None
 
 
 def saved_slots(program: Program, needed: set[int], free: set[int]) -> tuple[list[int], set[int]]:

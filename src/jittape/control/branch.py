@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jittape.builder import Symbol
-from jittape.control.body import Body, active_slots, pulled_back
+from jittape.control.body import Body, active_slots, pulled_back, total
 from jittape.errors import ProgramError
 from jittape.interpret import interpret
 from jittape.primitive import Control, Primitive
@@ -37,7 +37,7 @@ def _taken(which: int, count: int) -> int:
 
 
 def _vjp(
-    cotangents: Mapping[int, Symbol], along: Sequence[int], operands: Sequence[Symbol], *, bodies: tuple[Body, ...]
+    cotangents: Mapping[int, Sequence[Symbol]], along: Sequence[int], operands: Sequence[Symbol], *, bodies: tuple[Body, ...]
 ) -> dict[int, Symbol]:
     """The gradient of a branch is a branch: each body computes again what its reverse pass needs."""
     inputs = [i - 1 for i in along]
@@ -50,7 +50,7 @@ def _vjp(
         outputs = [pullback.gradients.get(i) or pullback.zeros(avals[i]) for i in reached]
         given = [*pullback.program.inputs, *[symbol.slot for symbol in pullback.cotangents]]
         reverse.append(pullback.body(given, outputs))
-    incoming = [cotangents[p] for p in picks]
+    incoming = [total(cotangents[p]) for p in picks]
     return {
         i + 1: branch_op.bind(*operands, *incoming, bodies=tuple(reverse), pick=position)
         for position, i in enumerate(reached)

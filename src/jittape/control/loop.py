@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.builder import Symbol
-from jittape.control.body import Body, Pullback, active_slots, pulled_back, saved_slots, zeros
+from jittape.control.body import Body, Pullback, active_slots, pulled_back, saved_slots, total, zeros
 from jittape.errors import ProgramError
 from jittape.interpret import interpret
 from jittape.primitive import Control, Primitive, recording_with
@@ -147,7 +147,7 @@ def _begin(given: Parts, trips: int) -> tuple[bool, float]:
 
 
 def _vjp(
-    cotangents: Mapping[Pick, Symbol],
+    cotangents: Mapping[Pick, Sequence[Symbol]],
     along: Sequence[int],
     operands: Sequence[Symbol],
     *,
@@ -171,7 +171,7 @@ class _Gradient:
     """The gradient of one run; see `result`."""
 
     def __init__(
-        self, cotangents: Mapping[Pick, Symbol], along: Sequence[int], operands: Sequence[Symbol], params: dict[str, Any]
+        self, cotangents: Mapping[Pick, Sequence[Symbol]], along: Sequence[int], operands: Sequence[Symbol], params: dict[str, Any]
     ) -> None:
         self.cotangents = cotangents
         self.operands = operands
@@ -202,7 +202,13 @@ class _Gradient:
     def _pullback(self) -> tuple[list[int], list[int], Pullback]:
         """The carries with a cotangent, the stacked slots with one, and the reverse pass of the body."""
         inputs, outputs = self.inputs.carries, self.program.outputs
-        slots = [number for kind, number in self.cotangents if kind == "stack"]
+        reached = active_slots(self.program, [*self.fixed, *self.stacks, *[inputs[i] for i in self.active]])
+        slots = [
+            number
+            for (kind, number), parts in self.cotangents.items()
+            if kind == "stack" and number in reached
+            for _ in parts
+        ]
         numbers = {number for kind, number in self.cotangents if kind == "carry"} & set(self.active)
         sources = [*self.fixed, *[inputs[i] for i in self.active], *self.stacks]
         while True:
@@ -225,13 +231,14 @@ class _Gradient:
         saved, used = saved_slots(self.program, pullback.needed(), free)
         sums = [pullback.builder.new_slot(avals[slot]) for slot in fixed]
         outputs = [gradients.get(self.inputs.carries[i]) or pullback.zeros(avals[self.inputs.carries[i]]) for i in carried]
-        outputs += [_sum(pullback, total, gradients[slot]) for total, slot in zip(sums, fixed, strict=True)]
+        outputs += [_sum(pullback, before, gradients[slot]) for before, slot in zip(sums, fixed, strict=True)]
         outputs += [gradients[slot] for slot in rows]
         kept = [(s, o) for s, o in zip(self.inputs.fixed, self.given.fixed, strict=True) if s in used]
         read = [(s, o) for s, o in zip(self.inputs.stacks, self.given.stacks, strict=True) if s in used]
         read += [(slot, self._pick(stack(slot))) for slot in saved]
         ct_carried, ct_stacked = pullback.cotangents[: len(carried)], pullback.cotangents[len(carried) :]
-        read += [(s.slot, self.cotangents["stack", slot]) for s, slot in zip(ct_stacked, stacked, strict=True)]
+        parts = [part for slot in dict.fromkeys(stacked) for part in self.cotangents["stack", slot]]
+        read += [(symbol.slot, part) for symbol, part in zip(ct_stacked, parts, strict=True)]
         body = pullback.body(
             [
                 self.program.inputs[0],
@@ -241,7 +248,7 @@ class _Gradient:
             ],
             outputs,
         )
-        begin = [self.cotangents.get(carry(i)) or zeros(self.given.carries[i].aval) for i in carried]
+        begin = [total(self.cotangents.get(carry(i), ())) or zeros(self.given.carries[i].aval) for i in carried]
         begin += [zeros(avals[slot]) for slot in fixed]
         operands = [*self._count(), *[o for _, o in kept], *begin, *[o for _, o in read]]
         params = {
@@ -271,9 +278,9 @@ class _Gradient:
         return self.given.head
 
 
-def _sum(pullback: Pullback, total: Symbol, part: Symbol) -> Symbol:
+def _sum(pullback: Pullback, before: Symbol, part: Symbol) -> Symbol:
     with recording_with(pullback.builder):
-        symbol: Symbol = add_op.bind(total, part)
+        symbol: Symbol = add_op.bind(before, part)
     return symbol
 
 
