@@ -84,7 +84,9 @@ class Loop:
             recorded = trace.finished(tensors, len(avals))
         finally:
             trace.close()
-        body = _loop_body(recorded, n)
+        body = recorded.bodies.get(n)
+        if body is None:
+            body = recorded.bodies[n] = _loop_body(recorded, n)
         first = n + (self.going is not None)
         picks = [carry(i) for i in range(n)] + [stack(slot) for slot in body.program.outputs[first:]]
         head = [] if self.going is None else [self.going(carried)]

@@ -50,14 +50,26 @@ class Recorded(NamedTuple):
         Its inputs are the stand-ins, the rows and the captured values, in this order.
     rows, captured : tuples
         What the inputs after the stand-ins are: stacks of which each iteration has a row, and values from outside.
-    result : list
+    result : tuple
         The tensors that the function returned.
+    bodies : dict
+        For whoever makes bodies of the program: they are kept with the path.
     """
 
     program: Program
     rows: tuple[Tensor, ...]
     captured: tuple[Any, ...]
     result: tuple[Any, ...]
+    bodies: dict[Any, Any]
+
+
+class _Known(NamedTuple):
+    """What a path knows of the program that ends there: which of the inputs are rows, and which captured."""
+
+    program: Program
+    rows: list[int]
+    captured: list[int]
+    bodies: dict[Any, Any]
 
 
 class BodyTrace(Trace):
@@ -111,20 +123,32 @@ class BodyTrace(Trace):
     def finished(self, results: Sequence[Tensor], count: int) -> Recorded:
         """The program that computes `results`, tensors of this trace; `count` stand-ins were given."""
         slots = tuple([self.enter(tensor) for tensor in results])
+        node = self.node
+        if node.bodies is None:
+            node.bodies = {}
+        known = node.bodies.get((slots, count))
+        if known is None:
+            known = node.bodies[slots, count] = self._program(slots, count)
+        inputs = self.inputs
+        return Recorded(
+            known.program,
+            tuple([inputs[i].stack for i in known.rows]),
+            tuple([inputs[i] for i in known.captured]),
+            tuple(results),
+            known.bodies,
+        )
+
+    def _program(self, slots: tuple[int, ...], count: int) -> _Known:
         path = path_to(self.node)
         program = cut_program(path, slots, ())
         used = set(program.inputs)
-        sources = list(zip(path.inputs, self.inputs, strict=True))
-        rows = [(slot, source.stack) for slot, source in sources if isinstance(source, Row) and slot in used]
-        captured = [(s, v) for s, v in sources if not isinstance(v, (Row, _Given)) and s in used]
-        inputs = (*path.inputs[:count], *[slot for slot, _ in rows], *[slot for slot, _ in captured])
+        sources = [(i, s, v) for i, (s, v) in enumerate(zip(path.inputs, self.inputs, strict=True)) if s in used]
+        rows = [(i, slot) for i, slot, source in sources if isinstance(source, Row)]
+        captured = [(i, slot) for i, slot, source in sources if not isinstance(source, (Row, _Given))]
+        inputs = (*path.inputs[:count], *[slot for _, slot in rows], *[slot for _, slot in captured])
         avals = {**program.avals, **{slot: path.avals[slot] for slot in inputs}}
-        return Recorded(
-            Program(inputs, program.ops, slots, avals),
-            tuple([stack for _, stack in rows]),
-            tuple([value for _, value in captured]),
-            tuple(results),
-        )
+        program = Program(inputs, program.ops, slots, avals)
+        return _Known(program, [i for i, _ in rows], [i for i, _ in captured], {})
 
     def close(self) -> None:
         """Nothing more is recorded here."""
