@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.kernel import Kernel
+from jittape.compile.written_out import written_out
 from jittape.control.body import Body
 from jittape.control.loop import COUNT, WHILE, Parts
 from jittape.primitive import Control
@@ -170,7 +171,7 @@ class _Loop:
 
     def plan(self) -> Plan | None:
         live, program = self._live()
-        program = _distinct(simplify(program))
+        program = _distinct(simplify(written_out(program)))
         scheduled = self.schedule(program)
         if not _native(scheduled):
             return None
@@ -250,7 +251,7 @@ class _Branch:
         for body in self.bodies:
             program = body.program
             program = program.replaced(program.ops, tuple([program.outputs[p] for p in self.picks]), program.avals)
-            program = _distinct(simplify(dead_code_removed(program, keep_inputs=False)))
+            program = _distinct(simplify(written_out(dead_code_removed(program, keep_inputs=False))))
             scheduled = self.schedule(program)
             if not _native(scheduled):
                 return None
