@@ -297,6 +297,65 @@ def by_tensor_bounds_reference(x: Array) -> Array:
     return s
 
 
+def own_gradient(x: Any) -> Any:
+    """A custom gradient in the body, which uses what the function has computed."""
+
+    @jt.custom_gradient
+    def softplus(z: Any) -> Any:
+        e = jt.exp(z)
+        return jt.math.log(1.0 + e), lambda upstream: upstream * (1.0 - 1.0 / (1.0 + e))
+
+    return jt.fori_loop(0, 4, lambda i, s: softplus(s * x) - 0.5, x)
+
+
+def own_gradient_reference(x: Array) -> Array:
+    s = x
+    for _ in range(4):
+        s = np.log1p(np.exp(s * x)) - 0.5
+    return s
+
+
+def inner_tape(x: Any) -> Any:
+    """Steps of gradient descent: a tape in the body."""
+
+    def step(i: Any, s: Any) -> Any:
+        with jt.GradientTape() as tape:
+            tape.watch(s)
+            loss = jt.reduce_sum(jt.sin(s) * s * x)
+        return s - 0.1 * tape.gradient(loss, s)
+
+    return jt.fori_loop(0, 4, step, x)
+
+
+def inner_tape_reference(x: Array) -> Array:
+    s = x
+    for _ in range(4):
+        s = s - 0.1 * x * (np.cos(s) * s + np.sin(s))
+    return s
+
+
+def joined(x: Any) -> Any:
+    """Ops without a form of their own: concat, roll, an assigned part."""
+
+    def step(i: Any, s: Any) -> Any:
+        s = jt.concat([s[1:], jt.sin(s[:1])], 0) + jt.roll(s, 1, 0) * x
+        t = s * 0.5
+        t[1:] = s[:-1] * t[1:]
+        return t
+
+    return jt.fori_loop(0, 4, step, x)
+
+
+def joined_reference(x: Array) -> Array:
+    s = x
+    for _ in range(4):
+        s = np.concatenate([s[1:], np.sin(s[:1])]) + np.roll(s, 1) * x
+        t = s * 0.5
+        t[1:] = s[:-1] * t[1:]
+        s = t
+    return s
+
+
 X = np.array([0.3, 0.7, 1.1])
 
 CASES = [
@@ -321,5 +380,8 @@ CASES = [
     Case("elements", elements, elements_reference, X),
     Case("hosted", hosted, hosted_reference, X),
     Case("hosted while", hosted_while, hosted_while_reference, X),
+    Case("own gradient", own_gradient, own_gradient_reference, X),
+    Case("inner tape", inner_tape, inner_tape_reference, X),
+    Case("joined", joined, joined_reference, X),
     Case("by tensor bounds", by_tensor_bounds, by_tensor_bounds_reference, X),
 ]
