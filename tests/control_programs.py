@@ -36,7 +36,9 @@ class Case:
 
 def fori(n: int, **options: Any) -> Callable[[Any], Any]:
     def f(x: Any) -> Any:
-        return jt.fori_loop(0, n, lambda i, s: jt.sin(s) * 0.9 + 0.1 * jt.cast(i, jt.float64) * x, x, **options)
+        return jt.fori_loop(
+            0, n, lambda i, s: jt.sin(s) * 0.9 + 0.1 * jt.cast(i, jt.float64) * x, x, **options
+        )
 
     return f
 
@@ -69,7 +71,9 @@ def rnn_reference(x: Array) -> Array:
 def weights(x: Any) -> Any:
     """A captured matrix is what is differentiated."""
     w = jt.reshape(x, (3, 3))
-    return jt.foldl(lambda s, row: jt.tanh(jt.linalg.matvec(w, s) + row), jt.constant(ROWS), jt.constant(np.ones(3)))
+    return jt.foldl(
+        lambda s, row: jt.tanh(jt.linalg.matvec(w, s) + row), jt.constant(ROWS), jt.constant(np.ones(3))
+    )
 
 
 def weights_reference(x: Array) -> Array:
@@ -107,7 +111,9 @@ def nested(x: Any) -> Any:
     """A scan in a scan, the inner one over what the outer one gives it."""
 
     def outer(state: Any, row: Any) -> Any:
-        inner = jt.scan(lambda s, e: s * 0.5 + jt.sin(e), row * state, initializer=jt.constant(0.0, jt.float64))
+        inner = jt.scan(
+            lambda s, e: s * 0.5 + jt.sin(e), row * state, initializer=jt.constant(0.0, jt.float64)
+        )
         return state * 0.3 + inner
 
     return jt.scan(outer, jt.constant(ROWS), initializer=x)
@@ -128,7 +134,9 @@ def nested_reference(x: Array) -> Array:
 def growing(x: Any) -> Any:
     """As often as it takes."""
     y, n = jt.while_loop(
-        lambda y, n: jt.reduce_sum(y * y) < 50.0, lambda y, n: (y * 1.3 + jt.sin(y * x), n + 1), (x, jt.constant(0))
+        lambda y, n: jt.reduce_sum(y * y) < 50.0,
+        lambda y, n: (y * 1.3 + jt.sin(y * x), n + 1),
+        (x, jt.constant(0)),
     )
     return y + jt.cast(n, jt.float64)
 
@@ -142,7 +150,11 @@ def growing_reference(x: Array) -> Array:
 
 def limited(x: Any, **options: Any) -> Any:
     return jt.while_loop(
-        lambda y: jt.reduce_sum(y) < 1e9, lambda y: (jt.cos(y) + x * y,), (x,), maximum_iterations=5, **options
+        lambda y: jt.reduce_sum(y) < 1e9,
+        lambda y: (jt.cos(y) + x * y,),
+        (x,),
+        maximum_iterations=5,
+        **options,
     )[0]
 
 
@@ -173,7 +185,9 @@ def while_in_scan(x: Any) -> Any:
 
     def step(state: Any, row: Any) -> Any:
         y = jt.while_loop(
-            lambda y: jt.reduce_max(jt.abs(y)) < 2.0, lambda y: (y * 1.5 + 0.1 * jt.sin(x * y),), (state + row * row,)
+            lambda y: jt.reduce_max(jt.abs(y)) < 2.0,
+            lambda y: (y * 1.5 + 0.1 * jt.sin(x * y),),
+            (state + row * row,),
         )[0]
         return y * 0.2
 
@@ -215,7 +229,9 @@ def switched(x: Any) -> Any:
 
 def mapped(x: Any) -> Any:
     out = jt.map_fn(
-        lambda pair: (pair[0] * pair[1], jt.reduce_sum(pair[1])), (x, jt.constant(ROWS[:3])), fn_output_signature=None
+        lambda pair: (pair[0] * pair[1], jt.reduce_sum(pair[1])),
+        (x, jt.constant(ROWS[:3])),
+        fn_output_signature=None,
     )
     return jt.reduce_sum(out[0], 1) * out[1]
 

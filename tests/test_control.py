@@ -1,4 +1,4 @@
-"""Loops and branches: interpreted, compiled and by Python; derivatives of the first three orders against differences."""
+"""Loops and branches: interpreted, compiled and by Python; derivatives of three orders against differences."""
 
 from __future__ import annotations
 

@@ -124,8 +124,8 @@ class Call:
 class Control:
     """A loop or a branch, whose parameters hold programs of their own.
 
-    An op has one result, such a call may have many: the parameter `pick` says which of them an op is. Ops of one program
-    that differ in nothing else are one *run*, which is computed once (`runs_of`).
+    An op has one result, such a call may have many: the parameter `pick` says which of them an op is. Ops of one
+    program that differ in nothing else are one *run*, which is computed once (`runs_of`).
 
     Attributes
     ----------

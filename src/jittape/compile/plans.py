@@ -103,7 +103,7 @@ class Plan:
 
 
 def plan_of(run: Sequence[Op], schedule: Callable[[Program], Any]) -> Plan | None:
-    """How a run of `Control` ops becomes a step; None if a body has a NumPy step, or a value that has no machine type."""
+    """How a run of `Control` ops becomes a step; None if a body has a NumPy step."""
     form = run[0].primitive.form
     assert isinstance(form, Control)
     if form.kind == "branch":
@@ -250,7 +250,9 @@ class _Branch:
         schedules, triples = [], []
         for body in self.bodies:
             program = body.program
-            program = program.replaced(program.ops, tuple([program.outputs[p] for p in self.picks]), program.avals)
+            program = program.replaced(
+                program.ops, tuple([program.outputs[p] for p in self.picks]), program.avals
+            )
             program = _distinct(simplify(written_out(dead_code_removed(program, keep_inputs=False))))
             scheduled = self.schedule(program)
             if not _native(scheduled):

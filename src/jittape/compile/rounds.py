@@ -123,7 +123,7 @@ class _Loop(_Code):
             is_grown = builder.icmp_signed("!=", grown, _int(0))
             with builder.if_then(is_grown):
                 self._begin_grown(index, base, size)
-            base = self._if(is_grown, lambda: builder.load(self.at(base)), base)  # noqa: B023 - called at once
+            base = self._if(is_grown, lambda: builder.load(self.at(base)), base)
             address = builder.add(base, builder.mul(self.first, size))
             builder.store(address, self.cell(self.frame, cell))
 

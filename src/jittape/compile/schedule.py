@@ -71,6 +71,11 @@ class NumpyStep:
         return 1
 
     @property
+    def bodies(self) -> tuple[Schedule, ...]:
+        """Those of a loop that NumPy runs are no schedules."""
+        return ()
+
+    @property
     def kernel(self) -> None:
         """There is none."""
         return None

@@ -21,8 +21,13 @@ __all__ = ["branch_op"]
 
 def _result(which: Aval, *operands: Aval, bodies: tuple[Body, ...], pick: int) -> Aval:
     for body in bodies:
-        if body.program.input_avals() != operands or body.program.output_avals() != bodies[0].program.output_avals():
-            raise ProgramError(f"{body.program} does not take {', '.join(map(str, operands))}, or gives something else")
+        if (
+            body.program.input_avals() != operands
+            or body.program.output_avals() != bodies[0].program.output_avals()
+        ):
+            raise ProgramError(
+                f"{body.program} does not take {', '.join(map(str, operands))}, or gives something else"
+            )
     return bodies[0].program.output_avals()[pick]
 
 
@@ -37,12 +42,20 @@ def _taken(which: int, count: int) -> int:
 
 
 def _vjp(
-    cotangents: Mapping[int, Sequence[Symbol]], along: Sequence[int], operands: Sequence[Symbol], *, bodies: tuple[Body, ...]
+    cotangents: Mapping[int, Sequence[Symbol]],
+    along: Sequence[int],
+    operands: Sequence[Symbol],
+    *,
+    bodies: tuple[Body, ...],
 ) -> dict[int, Symbol]:
     """The gradient of a branch is a branch: each body computes again what its reverse pass needs."""
     inputs = [i - 1 for i in along]
-    picks = [p for p in cotangents if any(b.program.outputs[p] in active_slots(b.program, inputs) for b in bodies)]
-    pullbacks = [pulled_back(body.program, [body.program.outputs[p] for p in picks], inputs) for body in bodies]
+    picks = [
+        p for p in cotangents if any(b.program.outputs[p] in active_slots(b.program, inputs) for b in bodies)
+    ]
+    pullbacks = [
+        pulled_back(body.program, [body.program.outputs[p] for p in picks], inputs) for body in bodies
+    ]
     reached = [i for i in inputs if any(i in pullback.gradients for pullback in pullbacks)]
     reverse = []
     for pullback in pullbacks:
@@ -50,7 +63,7 @@ def _vjp(
         outputs = [pullback.gradients.get(i) or pullback.zeros(avals[i]) for i in reached]
         given = [*pullback.program.inputs, *[symbol.slot for symbol in pullback.cotangents]]
         reverse.append(pullback.body(given, outputs))
-    incoming = [total(cotangents[p]) for p in picks]
+    incoming: list[Any] = [total(cotangents[p]) for p in picks]
     return {
         i + 1: branch_op.bind(*operands, *incoming, bodies=tuple(reverse), pick=position)
         for position, i in enumerate(reached)

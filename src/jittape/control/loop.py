@@ -1,8 +1,8 @@
 """`loop_op`: every loop there is, of known and of unknown length.
 
-An op is one result of a loop, which its parameter `pick` names: the last value of a carry, the values of any slot of the
-body in all iterations, stacked, or how many iterations there were. So the gradient of a loop asks the loop itself for
-what it needs of each iteration, as further results of the same run, and a result that nobody asks for costs nothing.
+An op is one result of a loop, which its parameter `pick` names: the last value of a carry, the values of any slot of
+the body in all iterations, stacked, or how many iterations there were. So the gradient of a loop asks the loop itself
+for what it needs of each iteration, as further results of the same run, and what nobody asks for costs nothing.
 
 The body's inputs are the number of the iteration (int64), the values that are the same in all iterations, the carries,
 and a row of each stack; its outputs begin with the new carries.
@@ -56,7 +56,8 @@ class Parts(NamedTuple):
     @classmethod
     def of(cls, values: Sequence[Any], heads: int, fixed: int, carries: int) -> Parts:
         first, second = heads + fixed, heads + fixed + carries
-        return cls(tuple(values[:heads]), tuple(values[heads:first]), tuple(values[first:second]), tuple(values[second:]))
+        parts = (values[:heads], values[heads:first], values[first:second], values[second:])
+        return cls(*[tuple(part) for part in parts])
 
     @classmethod
     def of_operands(cls, operands: Sequence[Any], trips: int, fixed: int, carries: int) -> Parts:
@@ -132,7 +133,9 @@ def _run(
     made[COUNT] = np.int64(count)
     for slot, kept in zip(slots, rows, strict=True):
         aval = program.avals[slot]
-        made["stack", slot] = np.array(kept[::-1] if backwards else kept, aval.dtype).reshape(count, *aval.shape)
+        made["stack", slot] = np.array(kept[::-1] if backwards else kept, aval.dtype).reshape(
+            count, *aval.shape
+        )
     return [made[pick] for pick in picks]
 
 
@@ -171,7 +174,11 @@ class _Gradient:
     """The gradient of one run; see `result`."""
 
     def __init__(
-        self, cotangents: Mapping[Pick, Sequence[Symbol]], along: Sequence[int], operands: Sequence[Symbol], params: dict[str, Any]
+        self,
+        cotangents: Mapping[Pick, Sequence[Symbol]],
+        along: Sequence[int],
+        operands: Sequence[Symbol],
+        params: dict[str, Any],
     ) -> None:
         self.cotangents = cotangents
         self.operands = operands
@@ -183,8 +190,12 @@ class _Gradient:
         heads = len(self.given.head)
         self.positions = Parts.of(range(len(operands)), heads, fixed, carries)
         followed = set(along)
-        self.fixed = [s for s, i in zip(self.inputs.fixed, self.positions.fixed, strict=True) if i in followed]
-        self.stacks = [s for s, i in zip(self.inputs.stacks, self.positions.stacks, strict=True) if i in followed]
+        self.fixed = [
+            s for s, i in zip(self.inputs.fixed, self.positions.fixed, strict=True) if i in followed
+        ]
+        self.stacks = [
+            s for s, i in zip(self.inputs.stacks, self.positions.stacks, strict=True) if i in followed
+        ]
         start = [s for s, i in zip(self.inputs.carries, self.positions.carries, strict=True) if i in followed]
         self.active = self._active(start)
 
@@ -230,7 +241,10 @@ class _Gradient:
         free = {*self.program.inputs} - {*self.inputs.carries}
         saved, used = saved_slots(self.program, pullback.needed(), free)
         sums = [pullback.builder.new_slot(avals[slot]) for slot in fixed]
-        outputs = [gradients.get(self.inputs.carries[i]) or pullback.zeros(avals[self.inputs.carries[i]]) for i in carried]
+        outputs = [
+            gradients.get(self.inputs.carries[i]) or pullback.zeros(avals[self.inputs.carries[i]])
+            for i in carried
+        ]
         outputs += [_sum(pullback, before, gradients[slot]) for before, slot in zip(sums, fixed, strict=True)]
         outputs += [gradients[slot] for slot in rows]
         kept = [(s, o) for s, o in zip(self.inputs.fixed, self.given.fixed, strict=True) if s in used]
@@ -248,7 +262,9 @@ class _Gradient:
             ],
             outputs,
         )
-        begin = [total(self.cotangents.get(carry(i), ())) or zeros(self.given.carries[i].aval) for i in carried]
+        begin = [
+            total(self.cotangents.get(carry(i), ())) or zeros(self.given.carries[i].aval) for i in carried
+        ]
         begin += [zeros(avals[slot]) for slot in fixed]
         operands = [*self._count(), *[o for _, o in kept], *begin, *[o for _, o in read]]
         params = {
@@ -291,6 +307,7 @@ loop_op = Primitive(
     vjp=lambda *_, **__: None,
     form=Control("loop", _run, _vjp),
 )
-"""One result of a loop. The parameters besides `pick`: the `body`; how many operands are `fixed` and how many `carries`;
-`trips`, the number of iterations, `WHILE` or `COUNTED`; `limit`, the most iterations of a `WHILE`; whether it runs
-`backwards` through its stacks; and whether a gradient of what it is part of runs it `again` instead of keeping values."""
+"""One result of a loop. The parameters besides `pick`: the `body`; how many operands are `fixed` and how many
+`carries`; `trips`, the number of iterations, `WHILE` or `COUNTED`; `limit`, the most iterations of a `WHILE`; whether
+it runs `backwards` through its stacks; and whether a gradient of what it is part of runs it `again` instead of keeping
+values."""

@@ -15,7 +15,10 @@ __all__ = ["case", "cond", "switch_case"]
 
 
 def cond(
-    pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None, name: str | None = None
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    name: str | None = None,
 ) -> Any:
     """What `true_fn` returns if `pred` is true, else what `false_fn` returns.
 
@@ -132,7 +135,9 @@ def case(
     9.0
     """
     if not pred_fn_pairs:
-        raise ControlFlowError("[case] pred_fn_pairs is empty: give at least one pair of a predicate and a function")
+        raise ControlFlowError(
+            "[case] pred_fn_pairs is empty: give at least one pair of a predicate and a function"
+        )
     functions = [function for _, function in pred_fn_pairs] + ([] if default is None else [default])
     _check_callables("case", functions)
     which: Any = len(functions) - 1

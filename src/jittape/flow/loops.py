@@ -11,7 +11,7 @@ import numpy as np
 from jittape.control.loop import WHILE
 from jittape.errors import ControlFlowError, DTypeError
 from jittape.flow.recorded import Loop, predicate, segment_length
-from jittape.flow.structure import names_of, taken_apart
+from jittape.flow.structure import names_of, numbers_of, taken_apart
 from jittape.primitives.complexes import cast
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
@@ -85,13 +85,14 @@ def while_loop(
         after = body(*structure.rebuilt(state))
         if len(loop_vars) == 1 and not isinstance(after, (list, tuple)):
             after = (after,)
-        after = type(loop_vars)(after) if type(loop_vars) in (list, tuple) and isinstance(after, (list, tuple)) else after
+        if type(loop_vars) in (list, tuple) and type(after) in (list, tuple):
+            after = type(loop_vars)(after)
         return structure.leaves_of("while_loop", after, "what body returns"), []
 
     def going(state: list[Any]) -> Any:
         return predicate("while_loop", cond(*structure.rebuilt(state)))
 
-    loop = Loop("while_loop", body, step, names_of("a loop variable", len(leaves)), going)
+    loop = Loop("while_loop", body, step, names_of("a loop variable", len(leaves)), going, numbers_of(leaves))
     carried = [convert_to_tensor(leaf) for leaf in leaves]
     length = segment_length("while_loop", checkpoint, limit)
     if length is None:
@@ -107,7 +108,7 @@ def _limit(maximum_iterations: Any) -> int | None:
     limit = operator.index(maximum_iterations)
     if limit < 0:
         raise ControlFlowError(
-            f"[while_loop] maximum_iterations must not be negative, but is {limit}: give 0 or more, or None for no limit"
+            f"[while_loop] maximum_iterations must not be negative, but is {limit}: give 0 or more, or None"
         )
     return limit
 
@@ -157,13 +158,13 @@ def fori_loop(
     carried = [convert_to_tensor(leaf) for leaf in leaves]
     names = names_of("the value", len(leaves))
     if isinstance(lower, Operators) or isinstance(upper, Operators):
-        return _between_tensors(lower, upper, body_fun, carried, structure, names, checkpoint)
+        return _between_tensors(lower, upper, body_fun, leaves, structure, names, checkpoint)
     first, last = _bound(lower), _bound(upper)
     trips = last - first
     if trips < 0:
         raise ControlFlowError(
-            f"[fori_loop] upper {last} is less than lower {first}, a negative number of iterations: give an upper that is "
-            "not less"
+            f"[fori_loop] upper {last} is less than lower {first}, a negative number of iterations: "
+            "give an upper that is not less"
         )
     dtype = convert_to_tensor(max(abs(first), abs(last))).dtype
 
@@ -172,7 +173,7 @@ def fori_loop(
         after = body_fun(at, structure.rebuilt(state))
         return structure.leaves_of("fori_loop", after, "what body_fun returns"), []
 
-    loop = Loop("fori_loop", body_fun, step, names)
+    loop = Loop("fori_loop", body_fun, step, names, weak=numbers_of(leaves))
     length = segment_length("fori_loop", checkpoint, trips)
     if length is None or length >= trips:
         carried, _ = loop.run(carried, [], trips)
@@ -185,16 +186,14 @@ def _bound(value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise DTypeError(
-            f"[fori_loop] a bound must be an integer, but is {value!r}: use int(...)"
-        ) from None
+        raise DTypeError(f"[fori_loop] a bound must be an integer, but is {value!r}: use int(...)") from None
 
 
 def _between_tensors(
     lower: Any,
     upper: Any,
     body_fun: Callable[[Any, Any], Any],
-    carried: list[Any],
+    leaves: list[Any],
     structure: Any,
     names: tuple[str, ...],
     checkpoint: Any,
@@ -213,7 +212,9 @@ def _between_tensors(
         after = body_fun(state[-1], structure.rebuilt(state[:-1]))
         return [*structure.leaves_of("fori_loop", after, "what body_fun returns"), state[-1] + 1], []
 
-    loop = Loop("fori_loop", body_fun, step, (*names, "the counter"), lambda state: state[-1] < end)
+    carried = [convert_to_tensor(leaf) for leaf in leaves]
+    names = (*names, "the counter")
+    loop = Loop("fori_loop", body_fun, step, names, lambda state: state[-1] < end, numbers_of(leaves))
     length = segment_length("fori_loop", checkpoint, None)
     if length is None:
         after, _ = loop.run([*carried, begin], [], WHILE)

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,15 @@ Step = Callable[[Any, list[Any], list[Any]], tuple[list[Any], list[Any]]]
 """``step(number, carries, rows) -> (new carries, what is stacked)``."""
 
 
+class _WiderError(DTypeError):
+    """A carry has a wider dtype after an iteration; no error where it begins as a Python number."""
+
+    def __init__(self, message: str, number: int, dtype: np.dtype[Any]) -> None:
+        super().__init__(message)
+        self.number = number
+        self.dtype = dtype
+
+
 @dataclass(frozen=True)
 class Loop:
     """A loop to be recorded.
@@ -50,6 +59,8 @@ class Loop:
         What to call the carries in errors.
     going : callable or None
         For a loop of unknown length: the predicate of the carries.
+    weak : mapping of int to number
+        The carries that begin as Python numbers: they take the dtype that the body gives them.
     """
 
     op: str
@@ -57,6 +68,7 @@ class Loop:
     step: Step
     names: tuple[str, ...]
     going: Callable[[list[Any]], Any] | None = None
+    weak: Mapping[int, Any] = field(default_factory=dict)
 
     def run(
         self,
@@ -68,6 +80,31 @@ class Loop:
         again: bool = False,
     ) -> tuple[list[Any], list[Any]]:
         """Record the loop; the last carries, and what the step gives in all iterations, stacked."""
+        return self._widened(carried, lambda state: self._run(state, stacks, trips, backwards, limit, again))
+
+    def _widened(
+        self, carried: list[Any], run: Callable[[list[Any]], tuple[list[Any], list[Any]]]
+    ) -> tuple[list[Any], list[Any]]:
+        """`run`, again if a carry that began as a number needs a wider dtype."""
+        for _ in self.weak:
+            try:
+                return run(carried)
+            except _WiderError as error:
+                if error.number not in self.weak:
+                    raise
+                carried = list(carried)
+                carried[error.number] = convert_to_tensor(self.weak[error.number], error.dtype)
+        return run(carried)
+
+    def _run(
+        self,
+        carried: list[Any],
+        stacks: list[Any],
+        trips: int,
+        backwards: bool,
+        limit: int | None,
+        again: bool,
+    ) -> tuple[list[Any], list[Any]]:
         outer = current_trace()
         trace = BodyTrace(self.op, outer, self.function, trips if trips >= 0 else None)
         rows = [Aval(t.shape[1:], t.dtype) for t in stacks]
@@ -76,7 +113,7 @@ class Loop:
 
         def function(given: list[Tensor]) -> list[Any]:
             after, out = self.step(given[0], given[1 : 1 + n], given[1 + n :])
-            after = [_fitting(self.op, *one) for one in zip(self.names, carried, after, strict=True)]
+            after = [self._fitting(i, *pair) for i, pair in enumerate(zip(carried, after, strict=True))]
             return [*after, *([] if self.going is None else [self.going(after)]), *out]
 
         try:
@@ -95,10 +132,36 @@ class Loop:
         made = outer.apply(_loop, tuple(operands), static)
         return list(made[:n]), list(made[n:])
 
+    def _fitting(self, number: int, before: Any, after: Any) -> Tensor:
+        """What the body gives for a carry, if it is of the shape and dtype that the carry has."""
+        op, name = self.op, self.names[number]
+        tensor = convert_to_tensor(after, dtype_hint=before.dtype)
+        if tensor.shape != before.shape:
+            raise ShapeError(
+                f"[{op}] {name} has shape {before.shape} when the loop begins and {tensor.shape} after an iteration: "
+                "it must stay the same; begin with the final shape, or give what grows as a result of each iteration"
+            )
+        if tensor.dtype == before.dtype:
+            return tensor
+        message = (
+            f"[{op}] {name} is {before.dtype.name} when the loop begins and {tensor.dtype.name} after an iteration: "
+            f"begin with a {tensor.dtype.name}, or use jt.cast(..., {before.dtype.name!r}) in the body"
+        )
+        if np.result_type(before.dtype, tensor.dtype) == tensor.dtype:
+            raise _WiderError(message, number, tensor.dtype)
+        raise DTypeError(message)
+
     def run_in_segments(
         self, carried: list[Any], stacks: list[Any], trips: int, backwards: bool, length: int
     ) -> tuple[list[Any], list[Any]]:
         """As `run`, as a loop of loops of `length` iterations, which a gradient runs again."""
+        return self._widened(
+            carried, lambda state: self._run_in_segments(state, stacks, trips, backwards, length)
+        )
+
+    def _run_in_segments(
+        self, carried: list[Any], stacks: list[Any], trips: int, backwards: bool, length: int
+    ) -> tuple[list[Any], list[Any]]:
         segments, rest = divmod(trips, length)
         low, high = (rest, trips) if backwards else (0, segments * length)
 
@@ -128,6 +191,11 @@ class Loop:
         self, carried: list[Any], limit: int | None, length: int
     ) -> tuple[list[Any], list[Any]]:
         """A loop of unknown length as a loop of loops of up to `length` iterations, which a gradient runs again."""
+        return self._widened(carried, lambda state: self._run_while_in_segments(state, limit, length))
+
+    def _run_while_in_segments(
+        self, carried: list[Any], limit: int | None, length: int
+    ) -> tuple[list[Any], list[Any]]:
         assert self.going is not None
         going = self.going
         if limit is not None:
@@ -179,22 +247,6 @@ def _settled(operand: Any, body: Body, slot: int | None) -> Any:
     if isinstance(operand, WeakScalar):
         return operand.default() if slot is None else operand.resolve(body.program.avals[slot].dtype)
     return operand
-
-
-def _fitting(op: str, name: str, before: Any, after: Any) -> Tensor:
-    """What the body gives for a carry, if it is of the shape and dtype that the carry has."""
-    tensor = convert_to_tensor(after, dtype_hint=before.dtype)
-    if tensor.shape != before.shape:
-        raise ShapeError(
-            f"[{op}] {name} has shape {before.shape} when the loop begins and {tensor.shape} after an iteration: it must "
-            "stay the same; begin with the final shape, or give what grows as a result of each iteration"
-        )
-    if tensor.dtype != before.dtype:
-        raise DTypeError(
-            f"[{op}] {name} is {before.dtype.name} when the loop begins and {tensor.dtype.name} after an iteration: "
-            f"begin with a {tensor.dtype.name}, or use jt.cast(..., {before.dtype.name!r}) in the body"
-        )
-    return tensor
 
 
 def predicate(op: str, value: Any, what: str = "cond") -> Tensor:
@@ -251,8 +303,8 @@ def _check_alike(op: str, recorded: Sequence[Recorded]) -> None:
                 )
             if a.dtype != b.dtype:
                 raise DTypeError(
-                    f"[{op}] the branches must return the same dtypes: branch 0 returns {a.dtype.name}, branch {number} "
-                    f"returns {b.dtype.name}; use jt.cast in one of them"
+                    f"[{op}] the branches must return the same dtypes: branch 0 returns {a.dtype.name}, branch "
+                    f"{number} returns {b.dtype.name}; use jt.cast in one of them"
                 )
 
 
@@ -277,7 +329,9 @@ def _with_all_inputs(recorded: Sequence[Recorded]) -> list[Program]:
 
 def _branch(*handles: Any) -> tuple[Any, ...]:
     which, *operands, bodies = handles
-    operands = [_settled(o, bodies[0], slot) for o, slot in zip(operands, bodies[0].program.inputs, strict=True)]
+    operands = [
+        _settled(o, bodies[0], slot) for o, slot in zip(operands, bodies[0].program.inputs, strict=True)
+    ]
     count = len(bodies[0].program.outputs)
     return tuple([branch_op.bind(which, *operands, bodies=bodies, pick=i) for i in range(count)])
 

@@ -8,7 +8,8 @@ from typing import Any
 from jittape.dtypes import as_dtype
 from jittape.errors import ControlFlowError, DTypeError
 from jittape.flow.recorded import Loop, segment_length
-from jittape.flow.structure import names_of, stacks_of, taken_apart
+from jittape.flow.structure import names_of, numbers_of, stacks_of, taken_apart
+from jittape.functions.signature import TensorSpec
 from jittape.primitives.shape import concat, expand_dims
 from jittape.recording.convert import convert_to_tensor
 
@@ -112,7 +113,13 @@ def foldr(
 
 
 def _along(
-    op: str, fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, backwards: bool, checkpoint: Any, every: bool
+    op: str,
+    fn: Callable[[Any, Any], Any],
+    elems: Any,
+    initializer: Any,
+    backwards: bool,
+    checkpoint: Any,
+    every: bool,
 ) -> Any:
     stacks, elem_structure, trips = stacks_of(op, elems)
     head: list[Any] = []
@@ -135,10 +142,13 @@ def _along(
     def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
         after = fn(structure.rebuilt(state), elem_structure.rebuilt(rows))
         new = structure.leaves_of(op, after, "what fn returns")
-        new = [convert_to_tensor(leaf, dtype_hint=before.dtype) for leaf, before in zip(new, state, strict=True)]
+        new = [
+            convert_to_tensor(leaf, dtype_hint=before.dtype) for leaf, before in zip(new, state, strict=True)
+        ]
         return new, new if every else []
 
-    loop = Loop(op, fn, step, names_of("the accumulator", len(carried)))
+    weak = {} if initializer is None else numbers_of(leaves)
+    loop = Loop(op, fn, step, names_of("the accumulator", len(carried)), weak=weak)
     length = segment_length(op, checkpoint, trips)
     if length is None or length >= trips:
         last, out = loop.run(carried, stacks, trips, backwards)
@@ -172,7 +182,7 @@ def map_fn(
         Called with the structure of an element; returns any structure.
     elems : tensor or nested structure of them
         All equally long along their first axis.
-    dtype, fn_output_signature : dtype or nested structure of them, optional
+    dtype, fn_output_signature : dtype or TensorSpec, or nested structure of them, optional
         What `fn` returns, if that is to be checked; TensorFlow needs it where it is not the dtype of `elems`.
     parallel_iterations, back_prop, swap_memory, infer_shape, name
         Accepted for TensorFlow's sake and ignored.
@@ -233,7 +243,7 @@ def _mapped(op: str, fn: Callable[[Any], Any], elems: Any, signature: Any) -> An
 def _check_signature(op: str, out: list[Any], signature: Any) -> None:
     """Whether the results have the dtypes that were announced."""
     wanted, _ = taken_apart(signature)
-    dtypes = [as_dtype(one.dtype if hasattr(one, "shape") else one) for one in wanted]
+    dtypes = [as_dtype(one.dtype if isinstance(one, TensorSpec) else one) for one in wanted]
     if len(dtypes) != len(out):
         raise ControlFlowError(
             f"[{op}] fn returns {len(out)} tensors, fn_output_signature names {len(dtypes)} dtypes"

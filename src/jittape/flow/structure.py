@@ -9,7 +9,7 @@ from jittape.errors import ControlFlowError, ShapeError
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 
-__all__ = ["Structure", "names_of", "stacks_of", "taken_apart"]
+__all__ = ["Structure", "names_of", "numbers_of", "stacks_of", "taken_apart"]
 
 Flatten = Callable[[Any], list[Any]]
 
@@ -52,6 +52,11 @@ def _flat(value: Any) -> tuple[list[Any], Any]:
     return leaves, tree
 
 
+def numbers_of(leaves: list[Any]) -> dict[int, Any]:
+    """The leaves that are Python numbers, whose dtype is not settled."""
+    return {i: leaf for i, leaf in enumerate(leaves) if type(leaf) in (int, float, complex)}
+
+
 def names_of(what: str, count: int) -> tuple[str, ...]:
     """What to call the leaves in errors."""
     return (what,) if count == 1 else tuple([f"{what}, leaf {i}," for i in range(count)])
@@ -65,7 +70,9 @@ def stacks_of(op: str, elems: Any) -> tuple[list[Any], Structure, int]:
     tensors = [convert_to_tensor(leaf) for leaf in leaves]
     for leaf, tensor in zip(leaves, tensors, strict=True):
         if tensor.ndim == 0:
-            hint = "" if isinstance(leaf, Operators) else "; make a list of numbers one tensor with jt.constant"
+            hint = (
+                "" if isinstance(leaf, Operators) else "; make a list of numbers one tensor with jt.constant"
+            )
             raise ShapeError(f"[{op}] elems must have a first axis to go along, but a leaf is a scalar{hint}")
     lengths = {tensor.shape[0] for tensor in tensors}
     if len(lengths) > 1:

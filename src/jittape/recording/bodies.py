@@ -106,7 +106,7 @@ class BodyTrace(Trace):
         avals: Sequence[Aval],
         flatten: Callable[[Any], list[Any]],
     ) -> tuple[list[Tensor], Any]:
-        """Run `function` on stand-ins of these avals; the tensors that `flatten` makes of its result, and the result."""
+        """Run `function` on stand-ins; what `flatten` makes of its result, as tensors, and the result."""
         markers = [marker_for(aval, None) for aval in avals]
         key = (_given, (self._code,), *markers)
         node = self.node.children.get(key)
@@ -142,7 +142,9 @@ class BodyTrace(Trace):
         path = path_to(self.node)
         program = cut_program(path, slots, ())
         used = set(program.inputs)
-        sources = [(i, s, v) for i, (s, v) in enumerate(zip(path.inputs, self.inputs, strict=True)) if s in used]
+        sources = [
+            (i, s, v) for i, (s, v) in enumerate(zip(path.inputs, self.inputs, strict=True)) if s in used
+        ]
         rows = [(i, slot) for i, slot, source in sources if isinstance(source, Row)]
         captured = [(i, slot) for i, slot, source in sources if not isinstance(source, (Row, _Given))]
         inputs = (*path.inputs[:count], *[slot for _, slot in rows], *[slot for _, slot in captured])
@@ -180,7 +182,7 @@ class BodyTrace(Trace):
 
     def _enter(self, a: Tensor | Variable, slot: int) -> None:
         self.inputs.append(a)
-        self.entered[id(a)] = (slot, a, a._buffer)
+        self.entered[id(a)] = (slot, a, a._buffer)  # type: ignore[assignment]
         if isinstance(a, Variable):
             self._add_version(a, slot)
 
