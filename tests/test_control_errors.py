@@ -40,7 +40,7 @@ SHAPES = [
         lambda: jt.while_loop(lambda s, n: n < 3, lambda s, n: (s[:, None], n + 1), (x(), 0)),
         r"\[while_loop\] a loop variable, leaf 0, has shape \(3,\) .* and \(3, 1\) .* stay the same",
     ),
-    (lambda: jt.while_loop(lambda s: s > 0, lambda s: s, (x(),)), r"\[while_loop\] cond must be a scalar.*\(3,\).*reduce_all"),
+    (lambda: jt.while_loop(lambda s: s > 0, lambda s: s, (x(),)), r"\[while_loop\] cond must be a scalar.*\(3,\)"),
     (lambda: jt.cond(x() > 0, lambda: x(), lambda: x()), r"\[cond\] pred must be a scalar.*jt.where"),
     (lambda: jt.case([(x() > 0, lambda: x())]), r"\[case\] predicate 0 must be a scalar"),
     (lambda: jt.switch_case(jt.constant([1, 2]), [lambda: x()]), r"\[switch_case\] branch_index must be a scalar"),
@@ -51,13 +51,13 @@ SHAPES = [
 ]  # fmt: skip
 
 DTYPES = [
-    (lambda: jt.fori_loop(0, 3, lambda i, s: jt.cast(s, jt.float32), x()), r"float64 when the loop .* float32 after.*jt.cast"),
+    (lambda: jt.fori_loop(0, 3, lambda i, s: jt.cast(s, jt.float32), x()), r"float64 when .* float32 after.*jt.cast"),
     (lambda: jt.while_loop(lambda s: s[0], lambda s: s, (x(),)), r"\[while_loop\] cond must be a bool, but is float64"),
     (lambda: jt.cond(1, lambda: x(), lambda: x()), r"\[cond\] pred must be a bool, but is int32"),
     (lambda: jt.switch_case(jt.constant(1.0), [lambda: x()]), r"branch_index must be an integer, but is float32"),
-    (lambda: jt.cond(x()[0] > 0, lambda: x(), lambda: jt.cast(x(), jt.float32)), r"\[cond\] .*same dtypes.*float64.*float32"),
+    (lambda: jt.cond(x()[0] > 0, lambda: x(), lambda: jt.cast(x(), jt.float32)), r"same dtypes.*float64.*float32"),
     (lambda: jt.fori_loop(0, 2.5, lambda i, s: s, x()), r"\[fori_loop\] a bound must be an integer"),
-    (lambda: jt.map_fn(lambda e: e, x(), fn_output_signature=jt.float32), r"\[map_fn\] fn returns float64 where .*float32"),
+    (lambda: jt.map_fn(lambda e: e, x(), fn_output_signature=jt.float32), r"fn returns float64 where .*float32"),
     (lambda: jt.cond(x()[0] > 0, x(), lambda: x()), r"\[cond\] a branch must be a function"),
 ]  # fmt: skip
 
@@ -69,8 +69,8 @@ RULES = [
     ),
     (lambda: jt.scan(lambda a, e: a + e, x()[:0]), r"\[scan\] elems is empty and there is no initializer: give one"),
     (lambda: jt.foldr(lambda a, e: a + e, x()[:0]), r"\[foldr\] elems is empty"),
-    (lambda: jt.fori_loop(0, 3, lambda i, s: (s[0],), (x(), x())), r"\[fori_loop\] what body_fun returns .*same structure"),
-    (lambda: jt.scan(lambda a, e: {"a": a}, x(), initializer=x()), r"\[scan\] what fn returns must have the same structure"),
+    (lambda: jt.fori_loop(0, 3, lambda i, s: (s[0],), (x(), x())), r"what body_fun returns .*same structure"),
+    (lambda: jt.scan(lambda a, e: {"a": a}, x(), initializer=x()), r"what fn returns must have the same structure"),
     (lambda: jt.cond(x()[0] > 0, lambda: x(), lambda: (x(), x())), r"\[cond\] .*same structure: branch 0 returns"),
     (lambda: jt.map_fn(lambda e: e, ()), r"\[map_fn\] elems holds no tensor"),
     (lambda: jt.while_loop(lambda: True, lambda: (), ()), r"\[while_loop\] loop_vars holds no tensor"),
@@ -112,7 +112,9 @@ def looking(i, s):
 @pytest.mark.parametrize(("body", "action"), [(branching, "bool"), (looking, "float")])
 def test_a_body_has_no_values(traced, body, action):
     line = body.__code__.co_firstlineno + 1
-    pattern = rf"\[fori_loop\] the body needs the value of a tensor for {action}\(\) at .*test_control_errors.py:{line}.*jt.cond"
+    pattern = (
+        rf"\[fori_loop\] the body needs the value of a tensor for {action}\(\) at .*errors.py:{line}.*jt.cond"
+    )
     refuses(traced, jt.ControlFlowError, pattern, lambda: jt.fori_loop(0, 3, body, x()))
 
 
@@ -123,7 +125,7 @@ def test_a_body_assigns_nothing(traced):
         v.assign_add(1.0)
         return s
 
-    pattern = r"\[fori_loop\] the body assigns variable 'Variable:0' at .*test_control_errors.py:\d+.*return the new value"
+    pattern = r"\[fori_loop\] the body assigns variable 'Variable:0' at .*errors.py:\d+.*return the new value"
     refuses(traced, jt.ControlFlowError, pattern, lambda: jt.fori_loop(0, 3, body, x()))
     refuses(
         traced,

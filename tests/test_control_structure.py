@@ -53,7 +53,7 @@ def test_a_loop_is_one_step_whose_body_is_one_kernel():
 
 
 def test_a_gradient_is_a_second_loop_without_what_it_does_not_need():
-    """A linear step needs nothing of the iterations; so nothing is stacked, and the forward loop goes if nobody asks."""
+    """A linear step needs nothing of the iterations; so nothing is stacked."""
     x = jt.constant(X)
     with jt.GradientTape() as tape:
         tape.watch(x)
