@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.kernel import Kernel
+from jittape.compile.scalars import instructions_of
 from jittape.compile.written_out import written_out
 from jittape.control.body import Body
 from jittape.control.loop import COUNT, WHILE, Parts
@@ -106,9 +107,19 @@ def plan_of(run: Sequence[Op], schedule: Callable[[Program], Any]) -> Plan | Non
     """How a run of `Control` ops becomes a step; None if a body has a NumPy step."""
     form = run[0].primitive.form
     assert isinstance(form, Control)
+    if form.kind == "scalars":
+        return _scalars(run)
     if form.kind == "branch":
         return _Branch(run, schedule).plan()
     return _Loop(run, schedule).plan()
+
+
+def _scalars(run: Sequence[Op]) -> Plan:
+    """The table of a machine for scalars; its first word says where among the operands the cells are."""
+    params = [dict(op.params) for op in run]
+    machine, words, cells = instructions_of(params[0]["body"], [one["pick"] for one in params])
+    frame = len(run[0].args) + len(run)
+    return Plan(machine, (), (Aval((cells,), np.dtype(np.int64)),), (frame, *words))
 
 
 def _native(scheduled: Any) -> bool:

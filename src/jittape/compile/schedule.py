@@ -17,6 +17,7 @@ from jittape.compile.nest import NestBuilder, RawAddress, RawLinear, RawLoad, Ra
 from jittape.compile.operands import BatchLoop, form_of, pieces
 from jittape.compile.partition import Group, Kind, Partition
 from jittape.compile.plans import RECORD, Plan, Release, plan_of
+from jittape.compile.scalars import gathered
 from jittape.compile.split import split
 from jittape.primitive import runs_of
 from jittape.program import ALIGNMENT, Aval, Op, Program, is_grown
@@ -138,7 +139,7 @@ def schedule(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> Sch
 
     `donated` are inputs and outputs (positions): the output may have the input's memory if that is of use.
     """
-    return _Scheduler(program).result(donated)
+    return _Scheduler(gathered(program)).result(donated)
 
 
 class _Scheduler:
