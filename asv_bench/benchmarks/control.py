@@ -97,3 +97,55 @@ class Checkpoints:
 
     def time_gradient(self, checkpoint: object) -> None:
         self.gradient(self.x)
+
+
+class LongRecording:
+    """10,000 operations on single numbers in one step, forward and backward: 200 calls of what is compiled.
+
+    The numbers are a random graph of sums, products, tanh and log-sum-exp of two.
+    """
+
+    operations, calls = 10_000, 200
+    timeout = 300
+
+    def setup(self) -> None:
+        rng = np.random.default_rng(0)
+        self.leaves = rng.normal(size=10)
+        values, graph = list(self.leaves), []
+        for i in range(self.operations):
+            kind, (a, b) = int(rng.integers(4)), rng.integers(max(0, i - 30), i + 10, 2)
+            x, y = values[a], values[b]
+            results = [x + y, x * y, np.tanh(x), np.log(np.exp(x) + np.exp(y))]
+            kind = kind if abs(results[kind]) < 5 else 2
+            values.append(results[kind])
+            graph.append((kind, int(a), int(b)))
+
+        @jt.function
+        def step(x):
+            with jt.GradientTape() as tape:
+                tape.watch(x)
+                y = computed(graph, [x[i] for i in range(10)])
+            return y, tape.gradient(y, x)
+
+        self.step = step
+        for _ in range(3):
+            self.step(self.leaves)
+
+    def time_calls(self) -> None:
+        for _ in range(self.calls):
+            self.step(self.leaves)
+
+
+def computed(graph, values):
+    """The last number of a graph."""
+    for kind, a, b in graph:
+        x, y = values[a], values[b]
+        if kind == 0:
+            values.append(x + y)
+        elif kind == 1:
+            values.append(x * y)
+        elif kind == 2:
+            values.append(jt.tanh(x))
+        else:
+            values.append(jt.math.log(jt.exp(x) + jt.exp(y)))
+    return values[-1]
