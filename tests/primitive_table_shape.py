@@ -15,6 +15,7 @@ from jittape.primitives import scatter as sc
 from jittape.primitives import shape as sh
 from jittape.primitives import tiling as ti
 from jittape.primitives.gathering import last_write_op
+from jittape.primitives.views import again
 from primitive_table import INF, NAN, Array, Row, Sampler, normal
 
 CUBE = (2, 3, 4)
@@ -60,6 +61,9 @@ SHAPES = (
     moved("reverse all", lambda x: sh.reverse(x, None), np.flip, np.array(1.0)),
     moved("roll", lambda x: sh.roll(x, [1, -3], [0, 2]), lambda x: np.roll(x, (1, -3), (0, 2)), EMPTY),
     moved("roll all", lambda x: sh.roll(x, 5, None), lambda x: np.roll(x, 5), EMPTY),
+    Row(
+        "again", again, normal((3, 4), (3,)), lambda x, after: x, wrt=(0,), edges=((np.ones(3), np.zeros(0)),)
+    ),
     moved("concat", lambda x: sh.concat([x, x, x], 1), lambda x: np.concatenate([x, x, x], 1), EMPTY),
     moved("stack", lambda x: sh.stack([x, x], -1), lambda x: np.stack([x, x], -1), EMPTY, np.array(1.0)),
     moved("split", lambda x: sh.split(x, 2, -1)[1], lambda x: np.split(x, 2, -1)[1], EMPTY),

@@ -52,11 +52,12 @@ def gradient_program(program: Program, wrt: Sequence[int]) -> Program:
     seed = builder.new_slot(program.avals[target])
     reverse.seed(builder, target, seed)
     assert reverse.run(builder) is None
-    outputs = [_or_zeros(builder, reverse.cotangents.get(slot), program.avals[slot]) for slot in sources]
+    outputs = [or_zeros(builder, reverse.cotangents.get(slot), program.avals[slot]) for slot in sources]
     return check(Program((*program.inputs, seed.slot), tuple(builder.ops), tuple(outputs), builder.avals))
 
 
-def _or_zeros(builder: Builder, cotangent: Symbol | None, aval: Aval) -> int:
+def or_zeros(builder: Builder, cotangent: Symbol | None, aval: Aval) -> int:
+    """The slot of `cotangent`, or of zeros where there is none."""
     if cotangent is not None:
         return cotangent.slot
     with recording_with(builder):

@@ -47,7 +47,19 @@ def test_the_op_of_contributing_passes_the_tests_of_every_op(capsys):
 def public_names():
     """Every class and function that a user can reach, with the dotted names it goes by."""
     names = defaultdict(set)
-    for module in (jt, jt.bitwise, jt.linalg, jt.math, jt.nn, jt.optimizers, jt.random):
+    modules = (
+        jt,
+        jt.autodiff,
+        jt.bitwise,
+        jt.debugging,
+        jt.linalg,
+        jt.math,
+        jt.nn,
+        jt.optimizers,
+        jt.random,
+        jt.test,
+    )
+    for module in modules:
         prefix = module.__name__.partition(".")[2]
         for name in getattr(module, "__all__", vars(module)):
             value = getattr(module, name)

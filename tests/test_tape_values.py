@@ -282,6 +282,33 @@ def test_g37_jacobian():
     np.testing.assert_array_equal(jacobians["w"][0], np.eye(3)[:, :, None] * np.array([1.0, 2.0]))
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(9, 2), (2, 9)])
+def test_g37_and_g40_take_forward_or_reverse_mode_by_shape(rows, columns):
+    """One pass on a stack: the products are as many as the smaller side has elements; no persistent tape is needed."""
+    w = np.random.default_rng(0).standard_normal((rows, columns))
+    batch = np.random.default_rng(1).standard_normal((4, columns))
+    for _ in range(3):
+        x = jt.constant(batch[0])
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = jt.tanh(jt.linalg.matvec(w, x))
+        jacobian = tape.jacobian(y, x).numpy()
+    slope = (1 - np.tanh(batch @ w.T) ** 2)[:, :, None] * w
+    np.testing.assert_allclose(jacobian, slope[0], rtol=1e-12, atol=1e-13)
+    page = jt.explain()
+    if page.compiled:
+        products = [
+            page.program.avals[op.out].size for op in page.program.ops if op.primitive.name == "matmul"
+        ]
+        assert sorted(products) == [rows, 18]
+    for _ in range(3):
+        x = jt.constant(batch)
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = jt.tanh(x @ w.T)
+        np.testing.assert_allclose(tape.batch_jacobian(y, x), slope, rtol=1e-12, atol=1e-13)
+
+
 def test_g37_jacobian_of_scalars_empty_targets_and_strangers():
     x, other = jt.constant([1.0, 2.0]), jt.constant([[1.0]])
     with jt.GradientTape(persistent=True) as tape:

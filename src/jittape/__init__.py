@@ -12,12 +12,15 @@ Examples
 <jt.Tensor: shape=(), dtype=float32, numpy=6.0>
 """
 
+from jittape import autodiff as autodiff
 from jittape import bitwise as bitwise
+from jittape import debugging as debugging
 from jittape import linalg as linalg
 from jittape import math as math
 from jittape import nn as nn
 from jittape import optimizers as optimizers
 from jittape import random as random
+from jittape import test as test
 from jittape.config import config as config
 from jittape.dtypes import as_dtype as as_dtype
 from jittape.dtypes import bool_ as bool
@@ -43,6 +46,7 @@ from jittape.errors import DTypeError as DTypeError
 from jittape.errors import FunctionWarning as FunctionWarning
 from jittape.errors import LeakedTensorError as LeakedTensorError
 from jittape.errors import NoGradientError as NoGradientError
+from jittape.errors import NumericsError as NumericsError
 from jittape.errors import ProgramError as ProgramError
 from jittape.errors import ShapeError as ShapeError
 from jittape.errors import TapeUsageWarning as TapeUsageWarning
@@ -62,7 +66,9 @@ from jittape.functions import Function as Function
 from jittape.functions import Signature as Signature
 from jittape.functions import TensorSpec as TensorSpec
 from jittape.functions import function as function
+from jittape.functions import numpy_function as numpy_function
 from jittape.functions import print as print
+from jittape.functions import py_function as py_function
 from jittape.inspect import Explanation as Explanation
 from jittape.inspect import Stats as Stats
 from jittape.inspect import explain as explain
@@ -193,11 +199,21 @@ from jittape.recording.arguments import UnconnectedGradients as UnconnectedGradi
 from jittape.recording.convert import constant as constant
 from jittape.recording.convert import convert_to_tensor as convert_to_tensor
 from jittape.recording.custom import custom_gradient as custom_gradient
-from jittape.recording.custom import py_function as py_function
 from jittape.recording.tape import GradientTape as GradientTape
 from jittape.recording.tensor import Tensor as Tensor
 from jittape.recording.variable import IndexedSlices as IndexedSlices
 from jittape.recording.variable import Variable as Variable
+from jittape.transforms import batch_jacobian as batch_jacobian
+from jittape.transforms import check_gradient as check_gradient
+from jittape.transforms import grad as grad
+from jittape.transforms import grad_pass_through as grad_pass_through
+from jittape.transforms import hessian as hessian
+from jittape.transforms import hvp as hvp
+from jittape.transforms import jacobian as jacobian
+from jittape.transforms import jvp as jvp
+from jittape.transforms import recompute_grad as recompute_grad
+from jittape.transforms import value_and_grad as value_and_grad
+from jittape.transforms import vjp as vjp
 from jittape.version import __version__ as __version__
 
 newaxis = None

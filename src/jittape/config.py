@@ -24,6 +24,9 @@ class Config:
         ``"float64"``.
     interpret : bool
         Run every program op by op in NumPy, compile nothing. Slow; for looking for errors.
+    check_numerics : bool
+        Check the result of every op for nan and infinities; set by `debugging.enable_check_numerics`. While it is set
+        every program is interpreted.
     deterministic : bool
         Pin the BLAS to one thread, so that products too are bitwise the same for any number of threads. At present
         jittape's own copy of the BLAS uses one thread in any case; where the wheel ``scipy-openblas32`` is missing,
@@ -58,11 +61,13 @@ class Config:
     __slots__ = (
         "_cache",
         "_cache_size",
+        "_check_numerics",
         "_compile_after",
         "_default_float",
         "_deterministic",
         "_eager_functions",
         "_interpret",
+        "_interpret_asked",
         "_listeners",
         "_max_pending_bytes",
         "_max_pending_ops",
@@ -74,6 +79,8 @@ class Config:
     def __init__(self) -> None:
         self._default_float = "float32"
         self._interpret = False
+        self._interpret_asked = False
+        self._check_numerics = False
         self._eager_functions = False
         self._deterministic = False
         self._max_pending_ops = 1024
@@ -100,11 +107,21 @@ class Config:
 
     @property
     def interpret(self) -> bool:
-        return self._interpret
+        return self._interpret_asked
 
     @interpret.setter
     def interpret(self, value: bool) -> None:
-        self._interpret = _flag("interpret", value)
+        self._interpret_asked = _flag("interpret", value)
+        self._interpret = self._interpret_asked or self._check_numerics
+
+    @property
+    def check_numerics(self) -> bool:
+        return self._check_numerics
+
+    @check_numerics.setter
+    def check_numerics(self, value: bool) -> None:
+        self._check_numerics = _flag("check_numerics", value)
+        self._interpret = self._interpret_asked or self._check_numerics
 
     @property
     def deterministic(self) -> bool:

@@ -18,6 +18,13 @@ class DTypeError(TypeError):
     """Operand dtypes do not fit the operation."""
 
 
+class NumericsError(FloatingPointError):
+    """A value is not finite where that is checked (`debugging.check_numerics`, `debugging.enable_check_numerics`).
+
+    The message names the op that computed it and the source line that recorded the op.
+    """
+
+
 class NoGradientError(LookupError):
     """An operation on the path of a gradient has no derivative rule (TensorFlow: ``LookupError``).
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from jittape.errors import ProgramError
+from jittape.config import config
+from jittape.errors import NumericsError, ProgramError
 from jittape.primitive import Control, runs_of
 from jittape.program import Op, Program, is_grown
 
-__all__ = ["interpret", "run_control", "run_op"]
+__all__ = ["interpret", "not_finite", "run_control", "run_op"]
 
 
 def interpret(program: Program, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
@@ -60,6 +61,10 @@ def run_op(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any, Any
         raise ProgramError(
             f"{op.primitive.name} evaluated to {result.dtype}{list(result.shape)}, but its rule says {aval}"
         )
+    if config._check_numerics and (found := not_finite(result)):
+        raise NumericsError(
+            f"{found}: result {aval} of op {op.primitive.name}, recorded at {op.source or 'an unknown line'}"
+        )
     return result
 
 
@@ -83,6 +88,17 @@ def run_control(program: Program, run: Sequence[Op], operands: list[Any]) -> lis
                 f"{op.primitive.name} evaluated to {result.dtype}{list(result.shape)}, but its rule says {aval}"
             )
     return results
+
+
+def not_finite(array: np.ndarray[Any, Any]) -> str:
+    """What of `array` is nan or infinite, with the place of the first; empty if all is finite."""
+    if array.dtype.kind not in "fc" or np.isfinite(array).all():
+        return ""
+    nans, infinities = int(np.isnan(array).sum()), int(np.isinf(array).sum())
+    kinds = " and ".join([kind for kind, count in (("Inf", infinities), ("NaN", nans)) if count])
+    first = tuple([int(i) for i in np.argwhere(~np.isfinite(array))[0]])
+    at = f", the first at {first[0] if len(first) == 1 else first}" if first else ""
+    return f"Tensor had {kinds} values ({nans + infinities} of {array.size}{at})"
 
 
 def _last_uses(program: Program) -> dict[int, list[int]]:

@@ -24,6 +24,7 @@ from jittape.program import Aval, Op
 
 __all__ = [
     "Alias",
+    "Batch",
     "Call",
     "Control",
     "Coordinate",
@@ -160,6 +161,21 @@ def runs_of(ops: Iterable[Op]) -> dict[int, tuple[Op, ...]]:
     return {op.out: tuple(run) for run in runs.values() for op in run}
 
 
+class Batch(NamedTuple):
+    """How an op runs on a stack of operands at once: it is the same op with other parameters.
+
+    Attributes
+    ----------
+    params : callable
+        ``params(n, params) -> params`` for operands with a first dimension of `n` more.
+    operands : int or None
+        So many of the operands, from the first, are stacked; the others must be the same for all. None: all are.
+    """
+
+    params: Callable[[int, dict[str, Any]], dict[str, Any]]
+    operands: int | None = None
+
+
 class Handle(Protocol):
     """What a body or a rule holds: a value that is not there yet."""
 
@@ -199,6 +215,10 @@ class Primitive:
     simplified : callable or None
         ``simplified(op, producers) -> slot or None``: a slot that holds the very value of `op`, if there is one
         (multiplication by a literal 1, an identity, the transpose of a transpose). `producers` maps a slot to its op.
+    batch : Batch, callable or None
+        How it runs on a stack of operands: see `jittape.batching`. A callable is called as ``batch(n, stacked,
+        *operands, **params)``, where ``stacked[i]`` says whether operand `i` has a first dimension of `n` more. None:
+        an op of the form `Map` runs as it is, any other runs on one row after the other.
     reads_variable : bool
         The result is a Variable as read after an assignment: a new slot, which a tape watches by itself.
     calls_back : bool
@@ -213,6 +233,7 @@ class Primitive:
     prepare: Callable[..., tuple[Any, ...]] | None = None
     gradient_stops: str = ""
     simplified: Callable[[Op, Mapping[int, Op]], int | None] | None = None
+    batch: Batch | Callable[..., Any] | None = None
     reads_variable: bool = False
     calls_back: bool = False
 

@@ -24,7 +24,7 @@ from jittape.compile.kernel import Kernel
 from jittape.compile.scalars import instructions_of
 from jittape.compile.written_out import written_out
 from jittape.control.body import Body
-from jittape.control.loop import COUNT, WHILE, Parts
+from jittape.control.parts import COUNT, WHILE, Parts
 from jittape.primitive import Control
 from jittape.primitives.custom import identity_op
 from jittape.program import ALIGNMENT, Aval, Op, Program, dead_code_removed

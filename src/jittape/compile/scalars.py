@@ -24,7 +24,7 @@ from jittape.compile.partition import NATIVE
 from jittape.control.body import Body, body_of
 from jittape.interpret import interpret
 from jittape.primitive import Control, Map, Primitive
-from jittape.program import Aval, Op, Program
+from jittape.program import Aval, Op, Program, dead_code_removed
 
 __all__ = [
     "BITS",
@@ -117,12 +117,12 @@ def gathered(program: Program) -> Program:
             groups.setdefault(level[op.out], []).append(op)
     taken = {op.out: number for number, ops in groups.items() if MOST_CELLS > len(ops) >= MANY for op in ops}
     ops = tuple(_in_order(program, taken, groups))
-    return program.replaced(ops, program.outputs, program.avals)
+    return dead_code_removed(program.replaced(ops, program.outputs, program.avals))
 
 
 def _is_scalar(program: Program, op: Op) -> bool:
     avals = [program.avals[slot] for slot in (*op.args, op.out)]
-    form = isinstance(op.primitive.form, Map) and len(op.args) <= _LARGEST
+    form = isinstance(op.primitive.form, Map) and 0 < len(op.args) <= _LARGEST
     return form and all(aval.shape == () and aval.dtype in NATIVE for aval in avals)
 
 
@@ -146,6 +146,7 @@ def _in_order(program: Program, taken: Mapping[int, int], groups: Mapping[int, l
             users.setdefault(slot, set()).add(taken.get(op.out))
     for slot in program.outputs:
         users.setdefault(slot, set()).add(None)
+    constants = {op.out: op for op in program.ops if not op.args and program.avals[op.out].shape == ()}
     left = list(program.ops)
     ready = set(program.inputs)
     while left:
@@ -161,17 +162,19 @@ def _in_order(program: Program, taken: Mapping[int, int], groups: Mapping[int, l
         number = min(taken[op.out] for op in waiting if op.out in taken)
         group = groups[number]
         inside = {op.out for op in group}
-        yield from _as_one(program, group, [op.out for op in group if users[op.out] - {number}])
+        yield from _as_one(program, group, constants, [op.out for op in group if users[op.out] - {number}])
         ready |= inside
         left = [op for op in waiting if op.out not in inside]
 
 
-def _as_one(program: Program, group: list[Op], outputs: list[int]) -> list[Op]:
-    """The ops of a group as results of one."""
+def _as_one(program: Program, group: list[Op], constants: Mapping[int, Op], outputs: list[int]) -> list[Op]:
+    """The ops of a group as results of one, which has its own copies of constants."""
     inside = {op.out for op in group}
-    inputs = tuple(dict.fromkeys([slot for op in group for slot in op.args if slot not in inside]))
-    avals = {slot: program.avals[slot] for slot in (*inputs, *inside)}
-    body = body_of(Program(inputs, tuple(group), tuple(outputs), avals))
+    needed = dict.fromkeys([slot for op in group for slot in op.args if slot not in inside])
+    inputs = tuple([slot for slot in needed if slot not in constants])
+    ops = (*[constants[slot] for slot in needed if slot in constants], *group)
+    avals = {slot: program.avals[slot] for slot in (*needed, *inside)}
+    body = body_of(Program(inputs, ops, tuple(outputs), avals))
     source = group[0].source
     return [
         Op(scalars_op, inputs, (("body", body), ("pick", i)), slot, source) for i, slot in enumerate(outputs)

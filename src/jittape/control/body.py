@@ -20,7 +20,18 @@ from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import broadcast
 from jittape.program import Aval, Op, Program, check, dead_code_removed, is_grown
 
-__all__ = ["Body", "Pullback", "active_slots", "body_of", "pulled_back", "saved_slots", "total", "zeros"]
+__all__ = [
+    "Body",
+    "Pullback",
+    "active_slots",
+    "body_of",
+    "inlined",
+    "numbered",
+    "pulled_back",
+    "saved_slots",
+    "total",
+    "zeros",
+]
 
 
 class Body:
@@ -50,6 +61,11 @@ _lock = threading.Lock()
 
 def body_of(program: Program) -> Body:
     """The body of `program`, whose inputs are all kept and whose dead ops are dropped."""
+    return numbered(program)[0]
+
+
+def numbered(program: Program) -> tuple[Body, dict[int, int]]:
+    """The body of `program`, and the slots of the body by those of the program."""
     program = dead_code_removed(program)
     number = {slot: i for i, slot in enumerate(program.inputs)}
     ops: list[Op] = []
@@ -63,7 +79,15 @@ def body_of(program: Program) -> Body:
         body = _bodies.get(key)
         if body is None:
             body = _bodies[key] = Body(check(Program(inputs, tuple(ops), outputs, avals)))
-    return body
+    return body, number
+
+
+def inlined(body: Body, operands: Sequence[Any]) -> list[Any]:
+    """Record the ops of `body` on operands; its results."""
+    values = dict(zip(body.program.inputs, operands, strict=True))
+    for op in body.program.ops:
+        values[op.out] = op.primitive.bind(*[values[slot] for slot in op.args], **dict(op.params))
+    return [values[slot] for slot in body.program.outputs]
 
 
 # ---- reverse mode within a body --------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 
 from jittape.builder import Symbol
 from jittape.control.body import Body, active_slots, pulled_back, total
+from jittape.control.stacked import stacked_branch
 from jittape.errors import ProgramError
 from jittape.interpret import interpret
 from jittape.primitive import Control, Primitive
@@ -70,12 +71,17 @@ def _vjp(
     }
 
 
-branch_op = Primitive(
+def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, **params: Any) -> Any:
+    return stacked_branch(branch_op, n, stacked, operands, **params)
+
+
+branch_op: Primitive = Primitive(
     "branch",
     result=_result,
     evaluate=lambda *operands, pick, **params: _run(operands, [pick], **params)[0],
     vjp=lambda *_, **__: None,
     form=Control("branch", _run, _vjp),
+    batch=_batch,
 )
 """One result of a branch. The first operand, an int64, is the number of the body in `bodies`; the last one is taken
 where there is none."""

@@ -11,61 +11,21 @@ and a row of each stack; its outputs begin with the new carries.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jittape.builder import Symbol
 from jittape.control.body import Body, Pullback, active_slots, pulled_back, saved_slots, total, zeros
+from jittape.control.parts import COUNT, COUNTED, WHILE, Parts, Pick, carry, stack
+from jittape.control.stacked import stacked_loop
 from jittape.errors import ProgramError
 from jittape.interpret import interpret
 from jittape.primitive import Control, Primitive, recording_with
 from jittape.primitives.arithmetic import add_op
 from jittape.program import GROWN, Aval
 
-__all__ = ["COUNT", "COUNTED", "WHILE", "Parts", "carry", "loop_op", "stack"]
-
-WHILE = -1
-"""In the place of a number of iterations: as long as the predicate holds. The first operand is the predicate before the
-first iteration, the body's output after the carries the one for the next."""
-COUNTED = -2
-"""In the place of a number of iterations: as many as the first operand says, an int64."""
-
-Pick = tuple[str, int]
-COUNT: Pick = ("count", 0)
-
-
-def carry(number: int) -> Pick:
-    """The last value of a carry."""
-    return ("carry", number)
-
-
-def stack(slot: int) -> Pick:
-    """The values of a slot of the body, one for each iteration."""
-    return ("stack", slot)
-
-
-class Parts(NamedTuple):
-    """The operands of a loop, or the slots of its body's inputs, taken apart; `head` is what says how long it runs."""
-
-    head: tuple[Any, ...]
-    fixed: tuple[Any, ...]
-    carries: tuple[Any, ...]
-    stacks: tuple[Any, ...]
-
-    @classmethod
-    def of(cls, values: Sequence[Any], heads: int, fixed: int, carries: int) -> Parts:
-        first, second = heads + fixed, heads + fixed + carries
-        parts = (values[:heads], values[heads:first], values[first:second], values[second:])
-        return cls(*[tuple(part) for part in parts])
-
-    @classmethod
-    def of_operands(cls, operands: Sequence[Any], trips: int, fixed: int, carries: int) -> Parts:
-        return cls.of(operands, int(trips < 0), fixed, carries)
-
-    @classmethod
-    def of_body(cls, body: Body, fixed: int, carries: int) -> Parts:
-        return cls.of(body.program.inputs, 1, fixed, carries)
+__all__ = ["loop_op"]
 
 
 def _result(
@@ -300,12 +260,17 @@ def _sum(pullback: Pullback, before: Symbol, part: Symbol) -> Symbol:
     return symbol
 
 
-loop_op = Primitive(
+def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, **params: Any) -> Any:
+    return stacked_loop(loop_op, n, stacked, operands, **params)
+
+
+loop_op: Primitive = Primitive(
     "loop",
     result=_result,
     evaluate=lambda *operands, pick, **params: _run(operands, [pick], **params)[0],
     vjp=lambda *_, **__: None,
     form=Control("loop", _run, _vjp),
+    batch=_batch,
 )
 """One result of a loop. The parameters besides `pick`: the `body`; how many operands are `fixed` and how many
 `carries`; `trips`, the number of iterations, `WHILE` or `COUNTED`; `limit`, the most iterations of a `WHILE`; whether

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jittape.batching import Shared
 from jittape.builder import Symbol
-from jittape.control.body import Body, total, zeros
+from jittape.control.body import Body, inlined, total, zeros
 from jittape.primitive import Control, Primitive
 from jittape.program import Aval
 
@@ -28,15 +29,17 @@ def _vjp(
 ) -> dict[int, Symbol]:
     upstream = [total(cotangents.get(i, ())) or zeros(operands[i].aval) for i in range(count)]
     captured = operands[len(operands) - (len(rule.program.inputs) - count) :]
-    values = dict(zip(rule.program.inputs, (*upstream, *captured), strict=True))
-    for op in rule.program.ops:
-        values[op.out] = op.primitive.bind(*[values[slot] for slot in op.args], **dict(op.params))
-    given = zip(to, [values[slot] for slot in rule.program.outputs], strict=True)
+    given = zip(to, inlined(rule, (*upstream, *captured)), strict=True)
     return {count + i: gradient for i, gradient in given if count + i in along}
 
 
 def _result(*operands: Aval, rule: Body, count: int, to: tuple[int, ...], pick: int) -> Aval:
     return operands[pick]
+
+
+def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, pick: int, **params: Any) -> Any:
+    """The value itself: a gradient has been taken before a program is run on stacks."""
+    return operands[pick] if stacked[pick] else Shared(operands[pick])
 
 
 ruled_op = Primitive(
@@ -45,6 +48,7 @@ ruled_op = Primitive(
     evaluate=lambda *operands, pick, **params: operands[pick],
     vjp=lambda *_, **__: None,
     form=Control("ruled", _run, _vjp),
+    batch=_batch,
     simplified=lambda op, producers: op.args[dict(op.params)["pick"]],
 )
 """The first `count` operands, each with the gradient that the body `rule` computes: from their cotangents, and from the

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.control.loop import WHILE
+from jittape.control.parts import WHILE
 from jittape.errors import ControlFlowError, DTypeError
 from jittape.flow.recorded import Loop, predicate, segment_length
 from jittape.flow.structure import names_of, numbers_of, taken_apart

@@ -15,7 +15,8 @@ import numpy as np
 from jittape.builder import WeakScalar
 from jittape.control.body import Body, body_of
 from jittape.control.branch import branch_op
-from jittape.control.loop import WHILE, carry, loop_op, stack
+from jittape.control.loop import loop_op
+from jittape.control.parts import WHILE, carry, stack
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
 from jittape.primitives.compare import logical_and
 from jittape.primitives.complexes import cast
@@ -26,7 +27,7 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
 
-__all__ = ["Loop", "branch", "predicate", "segment_length"]
+__all__ = ["Loop", "branch", "predicate", "segment_length", "settled_for"]
 
 INT64 = np.dtype(np.int64)
 _NUMBER = Aval((), INT64)
@@ -234,7 +235,7 @@ def _loop(*handles: Any) -> tuple[Any, ...]:
     *operands, body, fixed, carries, trips, limit, backwards, again, picks = handles
     head = int(trips < 0)
     slots = [None] * head + list(body.program.inputs[1:])
-    operands = [_settled(o, body, slot) for o, slot in zip(operands, slots, strict=True)]
+    operands = [settled_for(o, body, slot) for o, slot in zip(operands, slots, strict=True)]
     params = {
         "body": body, "fixed": fixed, "carries": carries, "trips": trips, "limit": limit,
         "backwards": backwards, "again": again,
@@ -242,7 +243,7 @@ def _loop(*handles: Any) -> tuple[Any, ...]:
     return tuple([loop_op.bind(*operands, **params, pick=pick) for pick in picks])
 
 
-def _settled(operand: Any, body: Body, slot: int | None) -> Any:
+def settled_for(operand: Any, body: Body, slot: int | None) -> Any:
     """An operand with the dtype that the body takes it in."""
     if isinstance(operand, WeakScalar):
         return operand.default() if slot is None else operand.resolve(body.program.avals[slot].dtype)
@@ -330,7 +331,7 @@ def _with_all_inputs(recorded: Sequence[Recorded]) -> list[Program]:
 def _branch(*handles: Any) -> tuple[Any, ...]:
     which, *operands, bodies = handles
     operands = [
-        _settled(o, bodies[0], slot) for o, slot in zip(operands, bodies[0].program.inputs, strict=True)
+        settled_for(o, bodies[0], slot) for o, slot in zip(operands, bodies[0].program.inputs, strict=True)
     ]
     count = len(bodies[0].program.outputs)
     return tuple([branch_op.bind(which, *operands, bodies=bodies, pick=i) for i in range(count)])

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jittape.control.body import body_of, inlined
+from jittape.control.ruled import ruled_op
+from jittape.control.stacked import stacked_body
 from jittape.dtypes import as_dtype
 from jittape.errors import ControlFlowError, DTypeError
-from jittape.flow.recorded import Loop, segment_length
+from jittape.flow.recorded import Loop, segment_length, settled_for
 from jittape.flow.structure import names_of, numbers_of, stacks_of, taken_apart
 from jittape.functions.signature import TensorSpec
 from jittape.primitives.shape import concat, expand_dims
+from jittape.program import Aval
+from jittape.recording.bodies import BodyTrace
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.trace import current_trace
 
 __all__ = ["foldl", "foldr", "map_fn", "scan", "vectorized_map"]
 
@@ -199,11 +205,10 @@ def map_fn(
 def vectorized_map(
     fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
 ) -> Any:
-    """``fn(elem)`` for every element along the first axis of `elems`, stacked.
+    """``fn(elem)`` for every element along the first axis of `elems`, stacked; all elements side by side.
 
-    The same as `map_fn` with one argument: a compiled loop over the elements. It gives what TensorFlow's gives, but the
-    elements are not computed side by side; where `fn` is a few small operations, operations on the whole of `elems` are
-    faster.
+    What `fn` does with one element is done with all at once, by operations on arrays of one more dimension. A `cond`
+    on an element computes both branches, and a `while_loop` goes on until the last element is done.
 
     Parameters
     ----------
@@ -211,8 +216,15 @@ def vectorized_map(
         Called with the structure of an element; returns any structure.
     elems : tensor or nested structure of them
         All equally long along their first axis.
-    fallback_to_while_loop, warn
+    fallback_to_while_loop : bool
+        Whether a function with a custom gradient, or no elements at all, may be a loop as with `map_fn`; else an error.
+    warn : bool
         Accepted for TensorFlow's sake and ignored.
+
+    Raises
+    ------
+    ValueError
+        If `elems` are not equally long, or `fn` can only be a loop and must not be.
 
     Examples
     --------
@@ -221,7 +233,39 @@ def vectorized_map(
     >>> outer.shape
     (5, 2, 2)
     """
-    return _mapped("vectorized_map", fn, elems, None)
+    stacks, elem_structure, n = stacks_of("vectorized_map", elems)
+    outer = current_trace()
+    trace = BodyTrace("vectorized_map", outer, fn, n)
+    found: list[Any] = []
+
+    def function(rows: list[Any]) -> list[Any]:
+        leaves, structure = taken_apart(fn(elem_structure.rebuilt(rows)))
+        found.append(structure)
+        return leaves
+
+    try:
+        tensors, _ = trace.record(function, [Aval(t.shape[1:], t.dtype) for t in stacks], list)
+        recorded = trace.finished(tensors, len(stacks))
+    finally:
+        trace.close()
+    body = body_of(recorded.program)
+    if n == 0 or any(op.primitive is ruled_op for op in body.program.ops):
+        if not fallback_to_while_loop:
+            raise ControlFlowError(
+                "[vectorized_map] there are no elements, or fn has a custom gradient: use jt.map_fn, or leave "
+                "fallback_to_while_loop as it is"
+            )
+        return _mapped("vectorized_map", fn, elems, None)
+    operands = (*stacks, *recorded.rows, *recorded.captured)
+    made = outer.apply(_side_by_side, operands, (body, n, len(stacks) + len(recorded.rows)))
+    return found[0].rebuilt(list(made))
+
+
+def _side_by_side(*handles: Any) -> tuple[Any, ...]:
+    *operands, body, n, stacks = handles
+    slots = body.program.inputs
+    settled = [settled_for(o, body, slot) for o, slot in zip(operands, slots, strict=True)]
+    return tuple(inlined(stacked_body(body, n, slots[:stacks]), settled))
 
 
 def _mapped(op: str, fn: Callable[[Any], Any], elems: Any, signature: Any) -> Any:

@@ -128,7 +128,7 @@ class Concrete:
 
     def __call__(self, leaves: tuple[Any, ...]) -> Any:
         """The result, or `MISS`."""
-        if not config.interpret:
+        if not config._interpret:
             result = self.quick(leaves)
             if result is not MISS:
                 return result
@@ -139,8 +139,8 @@ class Concrete:
         inputs = self._inputs(leaves, numbers)
         counters.last = self
         self.visits += 1
-        self.ran_compiled = not config.interpret
-        if config.interpret:
+        self.ran_compiled = not config._interpret
+        if config._interpret:
             buffers = self._interpreted(inputs)
         else:
             # The Variable refers to a donated buffer, and `inputs`.

@@ -104,7 +104,7 @@ class Function:
         recent = self._recent_nested
         if (
             recent is not None
-            and not (recorder.spans or config.interpret)
+            and not (recorder.spans or config._interpret)
             and recent.structure == call.structure
         ):
             result = recent.quick(call.leaves)

@@ -82,8 +82,7 @@ def not_compiled(name: str, look: Look) -> str:
     """The warning of a function that looks at a traced value."""
     return (
         f"{name} is not compiled for these arguments: {recorded_because(look)}. It is recorded at each call instead, "
-        "which gives the same results. To keep it compiled, use jt.where, jt.cond, jt.while_loop or jt.scan there, or "
-        "return the tensor"
+        f"which gives the same results. To keep it compiled, {look.remedy}"
     )
 
 

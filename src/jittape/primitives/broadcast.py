@@ -14,6 +14,7 @@ from jittape.builder import Symbol, WeakScalar
 from jittape.dtypes import default_dtype, is_differentiable
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import Alias, Coordinate, Index, Map, Primitive, Reduce, View
+from jittape.primitives.stacks import alike, along_axes, in_shape
 from jittape.program import Aval
 
 __all__ = [
@@ -74,6 +75,7 @@ real_op = Primitive(
     result=_real_part,
     evaluate=lambda x: np.real(x).copy(),
     vjp=(lambda g, out, x: cast_to(g, x.dtype),),
+    batch=alike(),
 )
 
 conj_op = Primitive(
@@ -81,6 +83,7 @@ conj_op = Primitive(
     result=lambda x: x,
     evaluate=np.conjugate,
     vjp=(lambda g, out, x: conj(g),),
+    batch=alike(),
 )
 
 
@@ -107,6 +110,7 @@ reshape_op = Primitive(
     evaluate=lambda x, *, shape: x.reshape(shape),
     vjp=(lambda g, out, x, *, shape: to_shape(g, x.shape),),
     form=Alias(),
+    batch=in_shape(alike()),
 )
 
 
@@ -139,12 +143,18 @@ def _broadcast_vjp(g: Any, out: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
     return to_shape(sum_over(g, (*range(lead), *stretched)), x.shape)
 
 
+def _broadcast_batch(n: int, stacked: tuple[bool, ...], x: Any, *, shape: tuple[int, ...]) -> Any:
+    ones = (1,) * (len(shape) + 1 - len(x.shape))
+    return broadcast(to_shape(x, (n, *ones, *x.shape[1:])), (n, *shape))
+
+
 broadcast_to_op = Primitive(
     "broadcast_to",
     result=_broadcast_result,
     evaluate=lambda x, *, shape: np.broadcast_to(x, shape),
     vjp=(_broadcast_vjp,),
     form=View(_broadcast_index),
+    batch=_broadcast_batch,
 )
 
 
@@ -198,6 +208,7 @@ sum_op = Primitive(
     evaluate=lambda x, *, axes: np.sum(x, axis=axes, dtype=x.dtype),
     vjp=(lambda g, out, x, *, axes: spread(g, x.shape, axes),),
     form=Reduce(combine=lambda m, a, b: m.add(a, b), identity=lambda dtype: 0),
+    batch=along_axes(),
 )
 
 

@@ -20,6 +20,7 @@ from jittape.primitives.broadcast import (
 from jittape.primitives.broadcast import conj as conj_of
 from jittape.primitives.compare import less, where
 from jittape.primitives.signatures import common_float, filled, floating, real_dtype, require_kinds
+from jittape.primitives.stacks import alike
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
 
@@ -71,6 +72,7 @@ imag_op = Primitive(
     result=lambda x: Aval(x.shape, real_dtype(require_kinds("imag", "c", x).dtype)),
     evaluate=lambda x: np.imag(x).copy(),
     vjp=(lambda g, out, x: complex(filled(g, 0), g),),
+    batch=alike(),
 )
 
 
@@ -127,6 +129,7 @@ complex_op = Primitive(
     evaluate=_complex_evaluate,
     vjp=(lambda g, out, re, im: real(g), lambda g, out, re, im: imag(g)),
     prepare=common_float("complex"),
+    batch=alike(),
 )
 
 
@@ -150,6 +153,7 @@ angle_op = Primitive(
     result=lambda z: Aval(z.shape, real_dtype(require_kinds("angle", "c", z).dtype)),
     evaluate=np.angle,
     vjp=(_angle_vjp,),
+    batch=alike(),
 )
 
 

@@ -52,6 +52,7 @@ matmul_op = Primitive(
     evaluate=np.matmul,
     vjp=(_matmul_x_vjp, _matmul_y_vjp),
     form=Call("gemm"),
+    batch=lambda n, stacked, x, y: product(x, y),
 )
 
 

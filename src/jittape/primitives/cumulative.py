@@ -16,6 +16,7 @@ from jittape.dtypes import int64
 from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import multiply
 from jittape.primitives.broadcast import broadcast, cast_to, conj, normalized_axes, require_equal, settle
+from jittape.primitives.stacks import along_axis
 from jittape.primitives.views import concat_op, flipped, placed, sliced
 from jittape.typing import Tensor, TensorLike
 
@@ -71,6 +72,7 @@ recurrence_op = Primitive(
     result=lambda a, b, *, axis: require_equal("linear_recurrence", a, b),
     evaluate=_recurrence_evaluate,
     vjp=(_recurrence_factors_vjp, lambda g, out, a, b, *, axis: _backwards(a, g, axis)),
+    batch=along_axis(),
 )
 """s[i] = b[i] + a[i] s[i-1] along `axis`, from s[-1] = 0."""
 
@@ -82,6 +84,7 @@ cumsum_op: Primitive = Primitive(
     result=lambda x, *, axis: x,
     evaluate=lambda x, *, axis: np.cumsum(x, axis, dtype=x.dtype),
     vjp=(lambda g, out, x, *, axis: flipped(cumsum_op.bind(flipped(g, (axis,)), axis=axis), (axis,)),),
+    batch=along_axis(),
 )
 
 
@@ -94,6 +97,7 @@ cumprod_op = Primitive(
     result=lambda x, *, axis: x,
     evaluate=lambda x, *, axis: np.cumprod(x, axis, dtype=x.dtype),
     vjp=(_cumprod_vjp,),
+    batch=along_axis(),
 )
 
 

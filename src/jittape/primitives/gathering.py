@@ -19,6 +19,7 @@ from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import Primitive
 from jittape.primitives.broadcast import broadcast, cast_to, to_shape
 from jittape.primitives.compare import where
+from jittape.primitives.stacks import along_axis, in_shape
 from jittape.program import Aval
 
 __all__ = [
@@ -95,6 +96,7 @@ gather_op = Primitive(
     result=lambda x, *indices, axis: Aval(_gathered_shape("gather", x.shape, indices, axis), x.dtype),
     evaluate=_gather_evaluate,
     vjp=(_gather_vjp,),
+    batch=along_axis(1),
 )
 
 
@@ -132,6 +134,7 @@ scatter_add_op = Primitive(
     result=_scatter_add_result,
     evaluate=_scatter_add_evaluate,
     vjp=(_scatter_add_vjp,),
+    batch=in_shape(along_axis(1)),
 )
 
 
@@ -185,6 +188,7 @@ scatter_update_op = Primitive(
     result=_scatter_update_result,
     evaluate=_scatter_update_evaluate,
     vjp=(_scatter_update_x_vjp, _scatter_update_v_vjp),
+    batch=along_axis(2),
 )
 
 

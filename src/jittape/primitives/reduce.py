@@ -28,6 +28,7 @@ from jittape.primitives.broadcast import (
 from jittape.primitives.compare import equal
 from jittape.primitives.cumulative import products_of_others
 from jittape.primitives.signatures import floating, require_kinds
+from jittape.primitives.stacks import along_axes
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
 
@@ -167,6 +168,7 @@ max_op = Primitive(
     evaluate=lambda x, *, axes: np.max(x, axis=axes, initial=_lowest(x.dtype)),
     vjp=(_extremum_vjp,),
     form=Reduce(combine=lambda m, a, b: m.maximum(a, b), identity=_lowest),
+    batch=along_axes(),
 )
 
 min_op = Primitive(
@@ -175,6 +177,7 @@ min_op = Primitive(
     evaluate=lambda x, *, axes: np.min(x, axis=axes, initial=_highest(x.dtype)),
     vjp=(_extremum_vjp,),
     form=Reduce(combine=lambda m, a, b: m.minimum(a, b), identity=_highest),
+    batch=along_axes(),
 )
 
 
@@ -255,6 +258,7 @@ prod_op = Primitive(
     evaluate=lambda x, *, axes: np.prod(x, axis=axes, dtype=x.dtype),
     vjp=(lambda g, out, x, *, axes: _prod_vjp(g, out, x, axis=axes[0]),),
     form=Reduce(combine=lambda m, a, b: m.multiply(a, b), identity=lambda dtype: 1),
+    batch=along_axes(),
 )
 
 
@@ -306,6 +310,7 @@ any_op = Primitive(
     evaluate=lambda x, *, axes: np.any(x, axis=axes),
     form=Reduce(combine=lambda m, a, b: m.logical_or(a, b), identity=lambda dtype: False),
     gradient_stops="a truth value is constant between its jumps",
+    batch=along_axes(),
 )
 
 all_op = Primitive(
@@ -314,6 +319,7 @@ all_op = Primitive(
     evaluate=lambda x, *, axes: np.all(x, axis=axes),
     form=Reduce(combine=lambda m, a, b: m.logical_and(a, b), identity=lambda dtype: True),
     gradient_stops="a truth value is constant between its jumps",
+    batch=along_axes(),
 )
 
 

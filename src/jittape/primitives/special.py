@@ -16,6 +16,7 @@ from jittape.primitives.bits import is_finite
 from jittape.primitives.compare import equal, logical_and, logical_not, where
 from jittape.primitives.elementwise import exp, log, log1p
 from jittape.primitives.signatures import common_float, floating, one_float, same_real_float
+from jittape.primitives.stacks import alike
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
 
@@ -134,6 +135,7 @@ polygamma_op = Primitive(
     result=_polygamma_result,
     evaluate=lambda x, *, order: _scipy_special().polygamma(order, x).astype(x.dtype),
     vjp=(lambda g, out, x, *, order: chain(g, polygamma(order + 1, x)),),
+    batch=alike(),
 )
 
 

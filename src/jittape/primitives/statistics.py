@@ -26,6 +26,7 @@ from jittape.primitives.custom import stop_gradient
 from jittape.primitives.elementwise import exp, log, sqrt
 from jittape.primitives.reduce import Axis, averaging, axis_key, reduce_max, reduce_mean, reduce_sum
 from jittape.primitives.signatures import floating, require_kinds
+from jittape.primitives.stacks import along_axis
 from jittape.primitives.steps import absolute
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
@@ -198,6 +199,7 @@ argmax_op = Primitive(
     result=_place_result,
     evaluate=lambda x, *, axis, dtype: np.argmax(x, axis).astype(dtype),
     gradient_stops=PLACE,
+    batch=along_axis(),
 )
 
 argmin_op = Primitive(
@@ -205,6 +207,7 @@ argmin_op = Primitive(
     result=_place_result,
     evaluate=lambda x, *, axis, dtype: np.argmin(x, axis).astype(dtype),
     gradient_stops=PLACE,
+    batch=along_axis(),
 )
 
 

@@ -14,12 +14,14 @@ import numpy as np
 
 from jittape.builder import literal
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import Index, Place, Primitive, View
-from jittape.primitives.broadcast import broadcast
+from jittape.primitive import Batch, Index, Place, Primitive, View
+from jittape.primitives.broadcast import broadcast, to_shape
+from jittape.primitives.stacks import along_axis, in_shape
 from jittape.program import Aval
 
 __all__ = [
     "Region",
+    "again",
     "concat_op",
     "flipped",
     "inverse",
@@ -49,12 +51,17 @@ def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(perm)), key=perm.__getitem__))
 
 
+def _transpose_params(n: int, params: dict[str, Any]) -> dict[str, Any]:
+    return {"perm": (0, *[axis + 1 for axis in params["perm"]])}
+
+
 transpose_op = Primitive(
     "transpose",
     result=_transpose_result,
     evaluate=lambda x, *, perm: np.transpose(x, perm),
     vjp=(lambda g, out, x, *, perm: permuted(g, inverse(perm)),),
     form=View(lambda x, out, *, perm: tuple([Index(axis=axis) for axis in inverse(perm)])),
+    batch=Batch(_transpose_params),
 )
 
 
@@ -120,6 +127,11 @@ class Region(NamedTuple):
         return tuple(key)
 
 
+def _region_params(n: int, params: dict[str, Any]) -> dict[str, Any]:
+    region = params["region"]
+    return {**params, "region": region._replace(axes=tuple([axis + 1 for axis in region.axes]))}
+
+
 def _slice_evaluate(x: Any, *starts: Any, region: Region) -> Any:
     return x[region.key(x.ndim, starts)]
 
@@ -134,6 +146,7 @@ slice_op = Primitive(
     evaluate=_slice_evaluate,
     vjp=(_slice_vjp,),
     form=View(lambda x, out, *, region: region.indices(x.ndim)),
+    batch=Batch(_region_params, 1),
 )
 
 
@@ -161,6 +174,7 @@ place_op = Primitive(
     evaluate=_place_evaluate,
     vjp=(_place_vjp,),
     form=Place(lambda x, out, *, region, shape: region.indices(x.ndim)),
+    batch=in_shape(Batch(_region_params, 1)),
 )
 
 
@@ -189,6 +203,7 @@ update_op = Primitive(
     result=_update_result,
     evaluate=_update_evaluate,
     vjp=(_update_x_vjp, _update_v_vjp),
+    batch=Batch(_region_params, 2),
 )
 
 
@@ -214,6 +229,32 @@ def flipped(x: Any, axes: tuple[int, ...]) -> Any:
     sizes = tuple([x.shape[axis] for axis in axes])
     offsets = tuple([max(n - 1, 0) for n in sizes])
     return slice_op.bind(x, region=Region(axes, offsets, sizes, (-1,) * len(axes))) if axes else x
+
+
+# ---- again -----------------------------------------------------------------------------------------------------------
+
+
+def _again_batch(n: int, stacked: tuple[bool, ...], x: Any, *after: Any) -> Any:
+    return x if stacked[0] else broadcast(x, (n, *x.shape))
+
+
+again_op = Primitive(
+    "again",
+    result=lambda x, *after: x,
+    evaluate=lambda x, *after: x,
+    vjp=(lambda g, out, x, *after: g,),
+    form=View(lambda x, out: tuple([Index(axis=axis) for axis in range(x.ndim)])),
+    batch=_again_batch,
+)
+"""The first operand. What is computed from it is computed anew, and not before the second operand is there."""
+
+
+def again(x: Any, after: Any) -> Any:
+    """`x` as a value of its own, as soon as `after` is known."""
+    if 0 in after.shape:
+        return again_op.bind(x)
+    first = sliced(to_shape(after, (after.aval.size,)), 0, 0, 1)
+    return again_op.bind(x, to_shape(first, ()))
 
 
 # ---- concat ----------------------------------------------------------------------------------------------------------
@@ -248,4 +289,5 @@ concat_op = Primitive(
     result=_concat_result,
     evaluate=lambda *operands, axis: np.concatenate(operands, axis),
     vjp=_concat_vjp,
+    batch=along_axis(),
 )

@@ -19,6 +19,7 @@ __all__ = [
     "check_source",
     "check_target",
     "check_watched",
+    "fitting",
     "seeds_for",
     "wants_zeros",
 ]
@@ -114,16 +115,17 @@ def seeds_for(targets: list[Any], output_gradients: Any) -> list[Tensor | None]:
 
 
 def _seed(position: int, target: Any, leaf: Any) -> Tensor | None:
-    if leaf is None:
-        return None
-    seed = convert_to_tensor(leaf, dtype_hint=target.dtype)
-    if seed.shape != target.shape:
-        raise ValueError(f"output_gradients[{position}] has shape {seed.shape}, its target {target.shape}")
-    if seed.dtype != target.dtype:
-        raise TypeError(
-            f"output_gradients[{position}] has dtype {seed.dtype.name}, its target {target.dtype.name}; cast it"
-        )
-    return seed
+    return None if leaf is None else fitting(f"output_gradients[{position}]", leaf, "its target", target)
+
+
+def fitting(name: str, value: Any, whose: str, like: Any) -> Tensor:
+    """`value` as a tensor of the shape and dtype of `like`."""
+    tensor = convert_to_tensor(value, dtype_hint=like.dtype)
+    if tensor.shape != like.shape:
+        raise ValueError(f"{name} has shape {tensor.shape}, {whose} {like.shape}")
+    if tensor.dtype != like.dtype:
+        raise TypeError(f"{name} has dtype {tensor.dtype.name}, {whose} {like.dtype.name}; cast it")
+    return tensor
 
 
 def _array_like(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Gradients that the user writes: `custom_gradient`, and Python functions as ops: `py_function`."""
+"""Gradients that the user writes: `custom_gradient`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from jittape.builder import WeakScalar
 from jittape.control.body import body_of
 from jittape.control.ruled import ruled_op
-from jittape.dtypes import as_dtype, is_differentiable
+from jittape.dtypes import is_differentiable
 from jittape.primitive import apply
 from jittape.primitives.custom import custom_gradient_op
 from jittape.recording.bodies import BodyTrace
@@ -24,7 +22,7 @@ from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import Node
 from jittape.recording.variable import Variable
 
-__all__ = ["custom_gradient", "py_function"]
+__all__ = ["custom_gradient"]
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -222,55 +220,3 @@ def _checked(number: int, gradient: Any, operand: Any) -> Tensor | None:
 
 def _name(f: Callable[..., Any]) -> str:
     return getattr(f, "__name__", repr(f))
-
-
-def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
-    """Call a Python function on tensors; what it does with jittape operations is recorded and differentiable.
-
-    Parameters
-    ----------
-    func : callable
-        Takes one tensor for every entry of `inp`.
-    inp : sequence of tensor-like
-    Tout : dtype or sequence of dtypes
-        Of the results. An empty sequence or None: the result is dropped.
-    name : str, optional
-        Accepted for TensorFlow's sake.
-
-    Returns
-    -------
-    Tensor or list of Tensor
-
-    Raises
-    ------
-    ValueError
-        If `func` returns another number of results than `Tout` names.
-    TypeError
-        If a result is of another kind than `Tout` says, as a float is for an int.
-
-    Examples
-    --------
-    >>> import jittape as jt
-    >>> float(jt.py_function(lambda x: x * x if x > 1 else x, [jt.constant(3.0)], jt.float32))
-    9.0
-    """
-    result = func(*[convert_to_tensor(x) for x in inp])
-    if not isinstance(Tout, (list, tuple)):
-        return None if Tout is None else _as(result, Tout)
-    results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
-    if len(results) != len(Tout):
-        raise ValueError(
-            f"py_function: {_name(func)} returned {len(results)} results, Tout names {len(Tout)}"
-        )
-    return [_as(r, dtype) for r, dtype in zip(results, Tout, strict=True)]
-
-
-def _as(value: Any, dtype: Any) -> Any:
-    """A result of a Python function in the dtype that was announced."""
-    wanted = as_dtype(dtype)
-    tensor = convert_to_tensor(value, dtype_hint=wanted)
-    if not np.can_cast(tensor.dtype, wanted, "same_kind"):
-        raise TypeError(
-            f"py_function: a result is {tensor.dtype.name}, which does not cast to Tout {wanted.name}"
-        )
-    return cast_to_dtype(tensor, wanted)

@@ -1,68 +1,137 @@
-"""Jacobians out of reverse passes, one pass an element of the target."""
+"""Jacobians: one pass, recorded with zeros in the place of its seed, and run on a stack of unit vectors.
+
+The pass is a reverse one, with as many rows as the target has elements, or a forward one, with as many as the sources
+have: whichever takes fewer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from jittape.primitives.shape import reshape, stack
+from jittape.primitives.creation import eye
+from jittape.primitives.shape import broadcast_to, reshape, transpose
+from jittape.program import Aval
+from jittape.recording.forward import record_batch, record_tangents, zeros_for
+from jittape.recording.reasons import Asked
+from jittape.recording.reverse import record_gradient
 from jittape.recording.tensor import Tensor, tensor_of
+from jittape.recording.trace import Trace
 
-__all__ = ["batch_jacobian_of", "jacobians_of"]
-
-Pass = Callable[[Tensor], Sequence[Any]]
-"""One reverse pass: from the target's cotangent to those of the sources, None where there is none."""
+__all__ = ["batch_jacobian_of", "jacobians_of", "takes_forward"]
 
 
-def jacobians_of(target: Any, leaves: Sequence[Any], reverse_pass: Pass) -> list[Any]:
+def takes_forward(target: Aval, sources: Sequence[Aval]) -> bool:
+    """Whether forward passes are fewer: the target has more elements than the sources.
+
+    Complex values take reverse passes: what their derivative is, is a convention of the reverse pass (`conj`).
+    """
+    real = all(aval.dtype.kind == "f" for aval in (target, *sources))
+    return real and sum([aval.size for aval in sources]) < target.size
+
+
+def jacobians_of(trace: Trace, target: Tensor, asked: Asked, forward: bool | None = None) -> list[Any]:
     """For every source the derivatives of all elements of `target`, or None.
 
     Parameters
     ----------
+    trace : Trace
+        In charge of the thread.
     target : Tensor
-    leaves : sequence of Tensor or Variable
-        The sources.
-    reverse_pass : callable
+    asked : Asked
+        The sources, and what the tape saw.
+    forward : bool, optional
+        By forward passes or by reverse ones; by default whichever are fewer.
 
     Returns
     -------
     list of Tensor or None
         Each of shape ``target.shape + source.shape``.
     """
-    basis = np.eye(target.size, dtype=target.dtype).reshape(target.size, *target.shape)
-    passes = [reverse_pass(tensor_of(np.array(seed))) for seed in basis]
+    leaves = asked.values
+    if not asked.targets:
+        return [None] * len(leaves)
+    if target.size == 0:
+        return [_empty(target.shape + leaf.shape, leaf.dtype) for leaf in leaves]
+    if takes_forward(target.aval, [x.aval for x in leaves]) if forward is None else forward:
+        return [_columns(trace, target, asked, i) for i in range(len(leaves))]
+    stack = _units(target.aval, 0)
+    found = _reverse(trace, target.aval, asked, stack)
     return [
-        _stacked([results[i] for results in passes], 0, (*target.shape, *leaf.shape), leaf.dtype)
-        for i, leaf in enumerate(leaves)
+        None if rows is None else reshape(rows, target.shape + leaf.shape)
+        for rows, leaf in zip(found, leaves, strict=True)
     ]
 
 
-def batch_jacobian_of(target: Any, source: Any, reverse_pass: Pass) -> Any:
-    """The derivatives of every row of `target` with respect to the same row of `source`.
+def _reverse(trace: Trace, target: Aval, asked: Asked, stack: Tensor) -> list[Tensor | None]:
+    """For every source the cotangents that the rows of `stack` give, stacked."""
+    (seed,) = zeros_for(trace, [target])
+    gradients = record_gradient(trace, asked.targets, asked.sources, (seed._slot,), asked.view)
+    outputs = [g._slot for g in gradients if g is not None]
+    found = iter(record_batch(trace, seed._slot, outputs, trace.enter(stack)))
+    return [None if g is None else next(found) for g in gradients]
+
+
+def _forward(trace: Trace, asked: Asked, number: int, stack: Tensor) -> Tensor | None:
+    """The tangents of the target that the rows of `stack` give as tangents of source `number`, stacked."""
+    (seed,) = zeros_for(trace, [asked.values[number].aval])
+    sources = (asked.sources[number],)
+    (tangent,) = record_tangents(trace, asked.targets, sources, (seed._slot,), asked.view)
+    if tangent is None:
+        return None
+    return record_batch(trace, seed._slot, [tangent._slot], trace.enter(stack))[0]
+
+
+def _columns(trace: Trace, target: Tensor, asked: Asked, number: int) -> Any:
+    leaf = asked.values[number]
+    shape = target.shape + leaf.shape
+    if leaf.size == 0:
+        return _empty(shape, leaf.dtype)
+    columns = _forward(trace, asked, number, _units(leaf.aval, 0))
+    return None if columns is None else reshape(_moved(columns, target.ndim), shape)
+
+
+def batch_jacobian_of(trace: Trace, target: Tensor, asked: Asked) -> Any:
+    """The derivatives of every row of `target` with respect to the same row of the source.
 
     All rows share a pass, as none depends on another's.
-
-    Parameters
-    ----------
-    target : Tensor of shape ``(b, y...)``
-    source : Tensor or Variable of shape ``(b, x...)``
-    reverse_pass : callable
 
     Returns
     -------
     Tensor of shape ``(b, y..., x...)`` or None
     """
-    inner = target.shape[1:]
-    size = int(np.prod(inner))
-    basis = np.eye(size, dtype=target.dtype).reshape(size, *inner)
-    rows = [reverse_pass(tensor_of(np.array(np.broadcast_to(seed, target.shape))))[0] for seed in basis]
-    return _stacked(rows, 1, (*target.shape, *source.shape[1:]), source.dtype)
-
-
-def _stacked(rows: list[Any], axis: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """The gradients of all elements as one tensor; None if any is."""
-    if any(row is None for row in rows):
+    source = asked.values[0]
+    shape = target.shape + source.shape[1:]
+    if not asked.targets:
         return None
-    return reshape(stack(rows, axis=axis), shape) if rows else tensor_of(np.zeros(shape, dtype))
+    if math.prod(shape) == 0:
+        return _empty(shape, source.dtype)
+    rows = Aval(target.shape[1:], target.dtype)
+    columns = Aval(source.shape[1:], source.dtype)
+    if takes_forward(rows, [columns]):
+        found = _forward(trace, asked, 0, _units(columns, source.shape[0]))
+        return None if found is None else reshape(_moved(found, target.ndim), shape)
+    (stacked,) = _reverse(trace, target.aval, asked, _units(rows, target.shape[0]))
+    return None if stacked is None else reshape(_moved(stacked, 1), shape)
+
+
+def _units(aval: Aval, batch: int) -> Tensor:
+    """Every unit vector of a value of `aval`, stacked; with `batch`, that many copies of each as its rows."""
+    n = aval.size
+    units = reshape(eye(n, dtype=aval.dtype), (n, *aval.shape))
+    if not batch:
+        return units
+    return broadcast_to(reshape(units, (n, 1, *aval.shape)), (n, batch, *aval.shape))
+
+
+def _moved(x: Tensor, to: int) -> Tensor:
+    """`x` with its first dimension behind `to` others."""
+    axes = range(x.ndim)
+    return transpose(x, [*axes[1 : to + 1], 0, *axes[to + 1 :]]) if to else x
+
+
+def _empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
+    return tensor_of(np.zeros(shape, dtype))

@@ -10,7 +10,7 @@ from typing import Any
 
 from jittape.recording.operators import Operators
 
-__all__ = ["flatten"]
+__all__ = ["flatten", "flatten_like"]
 
 Rebuild = Callable[[list[Any]], Any]
 
@@ -43,6 +43,31 @@ def _taken_apart(structure: Any) -> tuple[list[Any], Rebuild]:
 
     leaves, tree = optree.tree_flatten(structure, none_is_leaf=True)
     return leaves, lambda new: optree.tree_unflatten(tree, new)
+
+
+def flatten_like(name: str, structure: Any, other: Any) -> list[Any]:
+    """What stands in `other` in the places of the leaves of `structure`; a leaf there may be an array or a list.
+
+    `name` is what an error calls `other`.
+    """
+    if isinstance(structure, Operators):
+        return [other]
+    kind = type(structure)
+    if (
+        (kind is list or kind is tuple)
+        and type(other) is kind
+        and all(isinstance(x, Operators) for x in structure)
+    ):
+        if len(other) != len(structure):
+            raise ValueError(f"{name} has {len(other)} entries for {len(structure)}")
+        return list(other)
+    import optree
+
+    tree = optree.tree_structure(structure, none_is_leaf=True)
+    try:
+        return tree.flatten_up_to(other)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name} must have the structure {tree}: {error}") from None
 
 
 def _only(leaves: list[Any]) -> Any:

@@ -23,7 +23,7 @@ from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
 
-__all__ = ["record_gradient"]
+__all__ = ["Slots", "record_gradient"]
 
 Slots = tuple[int, ...]
 

@@ -84,6 +84,11 @@ class Span:
             if self.entered:
                 self._start()
 
+    def extend(self, begin: int) -> None:
+        """Count what was appended from position `begin` on as recorded, though it may have been left meanwhile."""
+        if self.trace is not None and not self.recording:
+            self._segments += [begin, self.trace.node.n_slots]
+
     def reset(self) -> None:
         """Forget what was recorded and watched, and go on."""
         if not self.recording or self.trace is None:

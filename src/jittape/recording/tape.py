@@ -279,23 +279,38 @@ class GradientTape:
         -------
         Tensor or None, in the structure of `sources`
             Of shape ``target.shape + source.shape``.
+
+        Notes
+        -----
+        By forward mode where the sources together have fewer elements than the target, else by reverse mode: one pass,
+        run on a stack of unit vectors.
         """
+        leaves, rebuild = flatten(sources, check_source)
+        return rebuild(self._jacobians(target, leaves, unconnected_gradients))
+
+    def _jacobians(
+        self,
+        target: Any,
+        leaves: list[Any],
+        unconnected_gradients: UnconnectedGradients | str,
+        forward: bool | None = None,
+    ) -> list[Any]:
+        """One Jacobian for every source; `forward` says by which passes, None: by whichever are fewer."""
         trace = self._usable_trace()
         zero = wants_zeros(unconnected_gradients)
-        leaves, rebuild = flatten(sources, check_source)
         check_target(target)
         self._warn_if_recording()
         with recording_with(trace):
             asked = self._span.question(trace, [target], leaves)
             before = trace.node
-            results = jacobians_of(target, leaves, lambda seed: _pass(trace, asked, [target], [seed]))
+            results = jacobians_of(trace, target, asked, forward)
         if not zero:
             _explain_missing(results, asked, before, trace.node)
         self._finish(trace)
         if zero:
             empty = [_zeros((*target.shape, *leaf.shape), leaf.dtype) for leaf in leaves]
             results = [e if r is None else r for r, e in zip(results, empty, strict=True)]
-        return rebuild(results)
+        return results
 
     def batch_jacobian(
         self,
@@ -334,7 +349,7 @@ class GradientTape:
         self._warn_if_recording()
         with recording_with(trace):
             asked = self._span.question(trace, [target], [source])
-            result = batch_jacobian_of(target, source, lambda seed: _pass(trace, asked, [target], [seed]))
+            result = batch_jacobian_of(trace, target, asked)
         self._finish(trace)
         return _zeros((*target.shape, *source.shape[1:]), source.dtype) if result is None else result
 

@@ -34,6 +34,8 @@ __all__ = ["Drawn", "Leaf", "Look", "Tracing", "drawn", "read_each_call"]
 _one_at_a_time = threading.RLock()
 """Variables belong to the tracing while it runs; another thread that needs one waits for its end."""
 
+_REMEDY = "use jt.where, jt.cond, jt.while_loop or jt.scan there, or return the tensor"
+
 Draw = Callable[[], np.ndarray[Any, Any]]
 
 
@@ -62,10 +64,13 @@ class Look(BaseException):
     of : str
         What it was called on.
     line : SourceLine or None
+    remedy : str
+        What to do instead.
     """
 
-    def __init__(self, action: str, of: str, line: SourceLine | None) -> None:
+    def __init__(self, action: str, of: str, line: SourceLine | None, remedy: str) -> None:
         super().__init__(action)
+        self.remedy = remedy
         self.action = action
         self.of = of
         self.line = line
@@ -213,7 +218,7 @@ class Tracing(Trace):
         if threading.get_ident() != self._thread:
             with _one_at_a_time:
                 return
-        raise self._needed("a traced tensor" if wanted is not None else "a Variable")
+        raise self.needed("a traced tensor" if wanted is not None else "a Variable")
 
     def demanded(self, number: HostNumber) -> Any:
         """A number's value is needed; the trace holds for this value from now on, unless it is a float's."""
@@ -223,15 +228,16 @@ class Tracing(Trace):
                 "return it instead"
             )
         if not number.steady:
-            raise self._needed(
+            raise self.needed(
                 f"the {type(number.now).__name__} {number.text}, which may be another at each call,"
             )
         if not any(known is number for known, _ in self.settled):
             self.settled.append((number, number.now))
         return number.now
 
-    def _needed(self, of: str) -> Look:
-        look = Look(call_of_user(), of, user_line())
+    def needed(self, of: str, remedy: str = _REMEDY) -> Look:
+        """What to raise where the value `of` is needed."""
+        look = Look(call_of_user(), of, user_line(), remedy)
         if self.look is None:
             self.look = look
         return look

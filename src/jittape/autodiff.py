@@ -1,0 +1,3 @@
+"""Forward mode under TensorFlow's name (``jt.autodiff``)."""
+
+from jittape.recording.accumulator import ForwardAccumulator as ForwardAccumulator

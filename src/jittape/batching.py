@@ -1,0 +1,142 @@
+"""A program on a stack of values at once: the same ops with one more dimension, the first.
+
+`batched` walks the ops that depend on one slot and appends their like for a stack of values in its place. What does
+not depend on it is shared by all. How an op takes a stack is said by its record (`Primitive.batch`); an op that says
+nothing runs on one row after the other.
+
+It is what a Jacobian needs: one reverse pass is recorded, and run on a stack of cotangents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jittape.builder import Builder, Symbol
+from jittape.primitive import Batch, Map, recording_with
+from jittape.primitives.broadcast import broadcast, to_shape
+from jittape.primitives.stacks import alike
+from jittape.primitives.views import concat_op, sliced
+from jittape.program import Aval, Op
+
+__all__ = ["Shared", "batched", "batched_values", "spread"]
+
+
+def batched(
+    builder: Builder,
+    ops: Sequence[Op],
+    avals: Mapping[int, Aval],
+    over: int,
+    stack: Symbol,
+    outputs: Sequence[int],
+) -> list[Symbol]:
+    """Append the ops that lead from `over` to `outputs`, for a stack of values.
+
+    Parameters
+    ----------
+    builder : Builder
+        Takes the new ops.
+    ops : sequence of Op
+        Among them those between `over` and `outputs`, in order.
+    avals : mapping
+        Of all slots.
+    over : int
+        The slot whose place the rows of `stack` take.
+    stack : Symbol
+        Of shape ``(n, *shape of over)``.
+    outputs : sequence of int
+
+    Returns
+    -------
+    list of Symbol
+        For every output its values, of shape ``(n, *shape of the output)``.
+    """
+    n = stack.shape[0]
+    values, shared = batched_values(builder, ops, avals, {over: stack}, outputs)
+    with recording_with(builder):
+        return [values[s] if s in values else spread(shared.get(s, Symbol(s, avals[s])), n) for s in outputs]
+
+
+class Shared(NamedTuple):
+    """What a rule gives for a value that is the same for all rows, though an operand is not."""
+
+    symbol: Symbol
+
+
+def batched_values(
+    builder: Builder,
+    ops: Sequence[Op],
+    avals: Mapping[int, Aval],
+    stacks: Mapping[int, Symbol],
+    outputs: Sequence[int],
+) -> tuple[dict[int, Symbol], dict[int, Symbol]]:
+    """As `batched` for any number of stacks: the slots that have become stacks, and new ones that are none."""
+    n = next(iter(stacks.values())).shape[0]
+    values, shared = dict(stacks), dict[int, Symbol]()
+    with recording_with(builder):
+        for op in _between(ops, stacks, outputs):
+            builder.source = op.source
+            stacked = tuple([slot in values for slot in op.args])
+            operands = [
+                values[slot] if slot in values else shared.get(slot, Symbol(slot, avals[slot]))
+                for slot in op.args
+            ]
+            result = _applied(op, n, stacked, operands)
+            if isinstance(result, Shared):
+                shared[op.out] = result.symbol
+            else:
+                values[op.out] = result
+    return values, shared
+
+
+def _between(ops: Sequence[Op], over: Iterable[int], outputs: Sequence[int]) -> list[Op]:
+    """The ops that depend on `over` and that `outputs` depend on."""
+    given = set(over)
+    dependent = set(given)
+    for op in ops:
+        if any(slot in dependent for slot in op.args):
+            dependent.add(op.out)
+    needed = set(outputs)
+    found: list[Op] = []
+    for op in reversed(ops):
+        if op.out in needed and op.out in dependent and op.out not in given:
+            found.append(op)
+            needed.update(op.args)
+    return found[::-1]
+
+
+def _applied(op: Op, n: int, stacked: tuple[bool, ...], operands: list[Symbol]) -> Any:
+    """The values of `op` for all rows."""
+    params = dict(op.params)
+    rule = op.primitive.batch
+    if not any(stacked):  # what the op depends on has turned out to be shared
+        return Shared(op.primitive.bind(*operands, **params))
+    if op.primitive.calls_back:  # its value is that of its first operand; the rest is for a gradient
+        return operands[0] if stacked[0] else spread(operands[0], n)
+    if rule is None and isinstance(op.primitive.form, Map):
+        rule = alike()
+    if rule is not None and not isinstance(rule, Batch):
+        return rule(n, stacked, *operands, **params)
+    count = 0 if rule is None else len(operands) if rule.operands is None else rule.operands
+    if rule is None or any(stacked[count:]):
+        return _row_by_row(op, n, stacked, operands)
+    first = [x if s else spread(x, n) for x, s in zip(operands[:count], stacked[:count], strict=True)]
+    return op.primitive.bind(*first, *operands[count:], **rule.params(n, params))
+
+
+def _row_by_row(op: Op, n: int, stacked: tuple[bool, ...], operands: list[Symbol]) -> Any:
+    rows = []
+    for i in range(n):
+        row = [_row(x, i) if s else x for x, s in zip(operands, stacked, strict=True)]
+        value = op.primitive.bind(*row, **dict(op.params))
+        rows.append(to_shape(value, (1, *value.shape)))
+    return concat_op.bind(*rows, axis=0)
+
+
+def _row(x: Any, i: int) -> Any:
+    return to_shape(sliced(x, 0, i, 1), x.shape[1:])
+
+
+def spread(x: Any, n: int) -> Any:
+    """`x` as a stack of `n` equal rows."""
+    return broadcast(x, (n, *x.shape))

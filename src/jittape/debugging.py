@@ -1,0 +1,123 @@
+"""Looking for nan and infinities, under TensorFlow's names (``jt.debugging``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jittape.config import config
+from jittape.errors import NumericsError
+from jittape.interpret import not_finite
+from jittape.primitive import Primitive, active_recorder, apply
+from jittape.primitives.signatures import require_kinds
+from jittape.primitives.stacks import alike
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.tensor import Tensor
+from jittape.recording.trie import path_to
+
+__all__ = ["check_numerics", "disable_check_numerics", "enable_check_numerics"]
+
+
+def _check_evaluate(x: Any, *, message: str, of: str) -> Any:
+    found = not_finite(x)
+    if found:
+        raise NumericsError(f"{message} : {found}{of}")
+    return x
+
+
+def _check_vjp(g: Any, out: Any, x: Any, *, message: str, of: str) -> Any:
+    return check_numerics_op.bind(g, message=f"in the gradient of: {message}", of=of)
+
+
+check_numerics_op: Primitive = Primitive(
+    "check_numerics",
+    result=lambda x, *, message, of: require_kinds("check_numerics", "fc", x),
+    evaluate=_check_evaluate,
+    vjp=(_check_vjp,),
+    batch=alike(),
+)
+
+
+def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
+    """The tensor itself, if it holds neither nan nor an infinity; its gradient is checked likewise.
+
+    Parameters
+    ----------
+    tensor : tensor-like
+        Of a floating or complex dtype.
+    message : str
+        What the error begins with.
+    name : str, optional
+        Accepted for TensorFlow's sake.
+
+    Returns
+    -------
+    Tensor
+        It is checked at once. In a traced function it is checked at each call where this result is used.
+
+    Raises
+    ------
+    NumericsError
+        With the op that computed the tensor and its source line.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> jt.debugging.check_numerics(jt.constant([1.0, 2.0]), "all is well").numpy()
+    array([1., 2.], dtype=float32)
+    >>> try:
+    ...     jt.debugging.check_numerics(jt.constant([1.0, float("nan")]), "the loss")
+    ... except jt.NumericsError as error:
+    ...     print(error)
+    the loss : Tensor had NaN values (1 of 2, the first at 1)
+    """
+    value = convert_to_tensor(tensor)
+    checked: Tensor = apply(_checked, (value,), (message, _made_by(value)))
+    recorder: Any = active_recorder()
+    if recorder.traced_in is None:
+        checked._computed()
+    return checked
+
+
+def _checked(x: Any, message: str, of: str) -> Any:
+    return check_numerics_op.bind(x, message=message, of=of)
+
+
+def _made_by(tensor: Tensor) -> str:
+    """The op that computes a pending tensor, and its line."""
+    if tensor._buffer is not None or tensor._trace is None:
+        return ""
+    for op in path_to(tensor._trace.node).ops:
+        if op.out == tensor._slot:
+            return f": result of op {op.primitive.name}, recorded at {op.source or 'an unknown line'}"
+    return ""
+
+
+def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
+    """Check the result of every op for nan and infinities from now on.
+
+    An op that gives one raises `NumericsError` with its name and the source line that recorded it, when it runs; of a
+    gradient, the line of the op that is differentiated. While this is enabled every program is interpreted: slow.
+
+    Parameters
+    ----------
+    stack_height_limit, path_length_limit
+        Accepted for TensorFlow's sake and ignored: one line, the user's own, is named.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> jt.debugging.enable_check_numerics()
+    >>> x = jt.constant([1.0, 0.0])
+    >>> try:
+    ...     jt.reduce_sum(jt.math.log(x)).numpy()
+    ... except jt.NumericsError as error:
+    ...     print(str(error).partition(", recorded")[0])
+    Tensor had Inf values (1 of 2, the first at 1): result float32[2] of op log
+    >>> jt.debugging.disable_check_numerics()
+    """
+    config.check_numerics = True
+
+
+def disable_check_numerics() -> None:
+    """Check no longer: undo `enable_check_numerics`."""
+    config.check_numerics = False

@@ -1,0 +1,204 @@
+"""Python functions as ops: `py_function`, whose operations are recorded, and `numpy_function`, which NumPy computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape.dtypes import as_dtype, uint8
+from jittape.functions.signature import TensorSpec
+from jittape.primitive import Primitive, active_recorder, apply
+from jittape.program import Aval
+from jittape.recording.convert import cast_to_dtype, convert_to_tensor
+from jittape.recording.tracing import Tracing
+
+__all__ = ["numpy_function", "py_function"]
+
+BY_NUMPY = (
+    "NumPy computed it; write it with jittape operations, or give it a gradient with jt.custom_gradient"
+)
+
+
+def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
+    """Call a Python function on tensors; what it does with jittape operations is recorded and differentiable.
+
+    Parameters
+    ----------
+    func : callable
+        Takes one tensor for every entry of `inp`.
+    inp : sequence of tensor-like
+    Tout : dtype or sequence of dtypes
+        Of the results. An empty sequence or None: the result is dropped.
+    name : str, optional
+        Accepted for TensorFlow's sake.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+
+    Raises
+    ------
+    ValueError
+        If `func` returns another number of results than `Tout` names.
+    TypeError
+        If a result is of another kind than `Tout` says, as a float is for an int.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> float(jt.py_function(lambda x: x * x if x > 1 else x, [jt.constant(3.0)], jt.float32))
+    9.0
+    """
+    result = func(*[convert_to_tensor(x) for x in inp])
+    if not isinstance(Tout, (list, tuple)):
+        return None if Tout is None else _as(result, Tout)
+    results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
+    if len(results) != len(Tout):
+        raise ValueError(
+            f"py_function: {_name(func)} returned {len(results)} results, Tout names {len(Tout)}"
+        )
+    return [_as(r, dtype) for r, dtype in zip(results, Tout, strict=True)]
+
+
+def _as(value: Any, dtype: Any, op: str = "py_function") -> Any:
+    """A result of a Python function in the dtype that was announced."""
+    wanted = as_dtype(dtype)
+    tensor = convert_to_tensor(value, dtype_hint=wanted)
+    if not np.can_cast(tensor.dtype, wanted, "same_kind"):
+        raise TypeError(f"{op}: a result is {tensor.dtype.name}, which does not cast to Tout {wanted.name}")
+    return cast_to_dtype(tensor, wanted)
+
+
+def _name(f: Callable[..., Any]) -> str:
+    return getattr(f, "__name__", repr(f))
+
+
+# ---- functions of arrays ---------------------------------------------------------------------------------------------
+
+
+def numpy_function(
+    func: Callable[..., Any], inp: Sequence[Any], Tout: Any, stateful: bool = True, name: str | None = None
+) -> Any:
+    """Call a function of NumPy arrays on tensors; no gradient flows through it.
+
+    Parameters
+    ----------
+    func : callable
+        Takes one array (read-only) for every entry of `inp`. In a traced function its result must depend on its
+        arguments only: it is called when the compiled function needs it, and not when nobody does.
+    inp : sequence of tensor-like
+    Tout : dtype or TensorSpec, or a sequence of them
+        Of the results. A `jt.function` needs to know the shapes and so a `TensorSpec`; with a dtype alone it is
+        recorded at each call instead of compiled.
+    stateful, name
+        Accepted for TensorFlow's sake.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+        A gradient through it is ``None``, with the reason.
+
+    Raises
+    ------
+    ValueError
+        If `func` returns another number of results than `Tout` names, or one of another shape.
+    TypeError
+        If a result is of another kind than `Tout` says, as a float is for an int.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> jt.numpy_function(lambda x: x[::-1], [jt.constant([1.0, 2.0])], jt.float32).numpy()
+    array([2., 1.], dtype=float32)
+    """
+    single = not isinstance(Tout, (list, tuple))
+    wanted = [Tout] if single else list(Tout)
+    tensors = [convert_to_tensor(x) for x in inp]
+    recorder = active_recorder()
+    if isinstance(recorder, Tracing):
+        if not all(isinstance(t, TensorSpec) for t in wanted):
+            raise recorder.needed("a traced tensor", "give shapes too: Tout=jt.TensorSpec(shape, dtype)")
+        results = list(apply(_called, tuple(tensors), (func, tuple([t.aval for t in wanted]))))
+    else:
+        values = _results(func, [t.numpy() for t in tensors], len(wanted))
+        made = [_as(value, _dtype_of(t), "numpy_function") for value, t in zip(values, wanted, strict=True)]
+        for value, t in zip(made, wanted, strict=True):
+            if isinstance(t, TensorSpec) and not t.takes(value.shape):
+                raise ValueError(f"numpy_function: {_name(func)} returned shape {value.shape}, Tout says {t}")
+        results = list(apply(_valued, (*made, *tensors), (len(made),))) if made else []
+    return results[0] if single else results
+
+
+def _dtype_of(wanted: Any) -> np.dtype[Any]:
+    return wanted.dtype if isinstance(wanted, TensorSpec) else as_dtype(wanted)
+
+
+def _results(func: Callable[..., Any], arrays: list[np.ndarray[Any, Any]], count: int) -> list[Any]:
+    """What `func` returns, as a list of `count`."""
+    returned = func(*arrays)
+    values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+    if len(values) != count:
+        raise ValueError(f"numpy_function: {_name(func)} returned {len(values)} results, Tout names {count}")
+    return values
+
+
+numpy_value_op = Primitive(
+    "numpy_function",
+    result=lambda y, *operands: y,
+    evaluate=lambda y, *operands: y,
+    gradient_stops=BY_NUMPY,
+    simplified=lambda op, producers: op.args[0],
+)
+"""What NumPy has computed from the other operands: they are there for the reason why a gradient is None."""
+
+
+def _valued(*operands_and_count: Any) -> tuple[Any, ...]:
+    *operands, count = operands_and_count
+    return tuple([numpy_value_op.bind(y, *operands[count:]) for y in operands[:count]])
+
+
+def _call_evaluate(*arrays: Any, func: Callable[..., Any], avals: tuple[Aval, ...]) -> Any:
+    packed = []
+    views = [np.asarray(a).view() for a in arrays]
+    for view in views:
+        view.flags.writeable = False
+    for value, aval in zip(_results(func, views, len(avals)), avals, strict=True):
+        array = np.asarray(value)
+        if array.shape != aval.shape or not np.can_cast(array.dtype, aval.dtype, "same_kind"):
+            found = Aval(array.shape, array.dtype)
+            raise ValueError(f"numpy_function: {_name(func)} returned {found}, Tout says {aval}")
+        packed.append(np.ascontiguousarray(array, aval.dtype).reshape(-1).view(np.uint8))
+    return np.concatenate(packed)
+
+
+numpy_call_op = Primitive(
+    "numpy_function",
+    result=lambda *operands, func, avals: Aval((sum([aval.nbytes for aval in avals]),), uint8),
+    evaluate=_call_evaluate,
+    gradient_stops=BY_NUMPY,
+)
+"""The bytes of all results of one call."""
+
+
+def _part_evaluate(packed: Any, *, offset: int, aval: Aval) -> Any:
+    return packed[offset : offset + aval.nbytes].copy().view(aval.dtype).reshape(aval.shape)
+
+
+numpy_part_op = Primitive(
+    "numpy_result",
+    result=lambda packed, *, offset, aval: aval,
+    evaluate=_part_evaluate,
+    gradient_stops=BY_NUMPY,
+)
+"""One of the results."""
+
+
+def _called(*operands_and_static: Any) -> tuple[Any, ...]:
+    *operands, func, avals = operands_and_static
+    packed = numpy_call_op.bind(*operands, func=func, avals=avals)
+    ends = [sum([aval.nbytes for aval in avals[:i]]) for i in range(len(avals))]
+    return tuple(
+        [numpy_part_op.bind(packed, offset=at, aval=aval) for at, aval in zip(ends, avals, strict=True)]
+    )

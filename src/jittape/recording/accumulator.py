@@ -1,0 +1,164 @@
+"""`ForwardAccumulator`: forward mode as a tape. What it holds is a `Span`; the tangents are made by `forward`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+from weakref import ref
+
+from jittape.errors import UnconnectedGradientWarning
+from jittape.primitive import active_recorder, recording_with
+from jittape.primitives.creation import zeros_like
+from jittape.recording.arguments import (
+    UnconnectedGradients,
+    check_target,
+    check_watched,
+    fitting,
+    wants_zeros,
+)
+from jittape.recording.forward import record_tangents
+from jittape.recording.nested import flatten, flatten_like
+from jittape.recording.reasons import all_reasons
+from jittape.recording.source import stack_level
+from jittape.recording.span import Span
+from jittape.recording.tensor import Tensor
+from jittape.recording.trace import Trace
+
+__all__ = ["ForwardAccumulator"]
+
+
+class ForwardAccumulator:
+    """Jacobian-vector products: forward-mode differentiation along one direction.
+
+    Parameters
+    ----------
+    primals : Tensor, Variable or nested structure of them
+        What is varied.
+    tangents : tensor-like or structure like `primals`
+        The direction: for every primal a value of its shape and dtype.
+
+    Raises
+    ------
+    ValueError
+        If a tangent's shape does not fit its primal, if the structures differ, or if a primal is given twice.
+    TypeError
+        If a tangent's dtype does not fit.
+
+    Notes
+    -----
+    It records inside its ``with`` block, and may be asked inside and after it. Accumulators nest, and go inside and
+    around tapes: around a tape, the tangent of a gradient is a Hessian-vector product.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> x = jt.constant([1.0, 2.0])
+    >>> with jt.autodiff.ForwardAccumulator(primals=x, tangents=[1.0, 0.0]) as acc:
+    ...     y = jt.reduce_sum(x * x)
+    >>> float(acc.jvp(y))
+    2.0
+    """
+
+    def __init__(self, primals: Any, tangents: Any) -> None:
+        leaves, _ = flatten(primals)
+        check_watched(leaves)
+        if len({id(leaf) for leaf in leaves}) < len(leaves):
+            raise ValueError(
+                "a primal was given more than once. This may indicate an error. If it was intended, please sum the "
+                "corresponding tangents."
+            )
+        given = flatten_like("tangents", primals, tangents)
+        self._primals = leaves
+        self._tangents = [
+            fitting(f"tangents[{i}]", t, "its primal", leaf)
+            for i, (t, leaf) in enumerate(zip(given, leaves, strict=True))
+        ]
+        self._span = Span(accessed=False)
+        self._around: list[ref[Any]] = []
+
+    def __enter__(self) -> ForwardAccumulator:
+        if self._span.entered:
+            raise ValueError("Accumulator is already recording.")
+        first = self._span.trace is None
+        self._span.enter()
+        trace = self._span.trace
+        assert trace is not None
+        self._around = trace.spans[:-1]
+        if first:
+            for leaf in self._primals:
+                self._span.watch(leaf)
+        return self
+
+    def __exit__(self, typ: Any, value: Any, traceback: Any) -> None:
+        if self._span.entered:
+            self._span.leave()
+
+    def jvp(
+        self, primals: Any, unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE
+    ) -> Any:
+        """The tangents of values that were computed while the accumulator recorded.
+
+        Parameters
+        ----------
+        primals : Tensor, Variable or nested structure of them
+            What was computed; or one of the accumulator's own primals, whose tangent is the one given.
+        unconnected_gradients : UnconnectedGradients or str
+            What is returned for a value that does not depend on the primals: ``None`` or zeros.
+
+        Returns
+        -------
+        Tensor or None, in the structure of `primals`
+            Each of its primal's shape and dtype. A ``None`` comes with an `UnconnectedGradientWarning` that says why.
+
+        Raises
+        ------
+        ValueError
+            Before the accumulator was entered.
+        """
+        zero = wants_zeros(unconnected_gradients)
+        targets, rebuild = flatten(primals, check_target)
+        trace = self._span.trace
+        if trace is None:
+            raise ValueError(
+                "Called jvp() without first tracing anything: enter the accumulator with `with`."
+            )
+        recorder: Any = active_recorder()
+        if recorder.traced_in is not None and recorder is not trace:
+            recorder.flush()  # a tangent of what was recorded outside the traced function
+        with recording_with(trace):
+            begin = trace.node.n_slots
+            results = self._asked(trace, targets, zero)
+            self._show_to_those_around(begin)
+        if trace is not recorder:
+            trace.flush()
+        if zero:
+            results = [zeros_like(x) if r is None else r for r, x in zip(results, targets, strict=True)]
+        return rebuild(results)
+
+    def _asked(self, trace: Trace, targets: list[Any], zero: bool) -> list[Tensor | None]:
+        known = [bool(trace.slots_of(target)) for target in targets]
+        asked = self._span.question(
+            trace, [t for t, k in zip(targets, known, strict=True) if k], self._primals
+        )
+        tangents = tuple([trace.enter(t) for t in self._tangents])
+        before = trace.node
+        made = iter(record_tangents(trace, asked.targets, asked.sources, tangents, asked.view))
+        results = [next(made) if k else None for k in known]
+        if not zero:
+            for i, result in enumerate(results):
+                if result is None:
+                    one = self._span.question(trace, targets[i : i + 1] if known[i] else [], self._primals)
+                    text = all_reasons(before, trace.node, one, list(range(len(self._primals))))
+                    text = f"the tangent of target {i} is None: {text}"
+                    warnings.warn(text, UnconnectedGradientWarning, stacklevel=stack_level())
+        return results
+
+    def _show_to_those_around(self, begin: int) -> None:
+        """To a tape or accumulator around this one, a tangent was computed along with its value."""
+        for weak in self._around:
+            span = weak()
+            if isinstance(span, Span):
+                span.extend(begin)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a ForwardAccumulator cannot be pickled: it belongs to a running thread")

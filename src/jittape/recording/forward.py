@@ -1,0 +1,104 @@
+"""Forward mode out of reverse passes, and passes for many seeds at once.
+
+A vector-Jacobian product is linear in the cotangent, and it is made of ops. So its own gradient with respect to the
+cotangent is the Jacobian-vector product: two reverse passes, and every primitive has a forward mode by its one rule
+(J. Townsend, "A new trick for calculating Jacobian vector products", 2017). The surprising fact: it costs nothing when
+it runs. The cotangent of the first pass is zeros that nothing of the second depends on, so dead code removal leaves the
+very ops that a forward walk would append.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jittape.batching import batched
+from jittape.builder import Builder, Symbol, literal
+from jittape.differentiate import TapeView
+from jittape.primitives.broadcast import broadcast
+from jittape.program import Aval
+from jittape.recording.growth import attach
+from jittape.recording.reverse import Slots, record_gradient
+from jittape.recording.source import user_line
+from jittape.recording.tensor import Tensor
+from jittape.recording.trace import Trace
+from jittape.recording.trie import Node, aval_of, path_to
+
+__all__ = ["record_batch", "record_tangents", "zeros_for"]
+
+
+def zeros_for(trace: Trace, avals: Sequence[Aval]) -> list[Tensor]:
+    """Zeros of these shapes and dtypes, each in a slot of its own, to stand for what a pass is linear in."""
+    return list(trace.apply(_zeros, (), (tuple(avals),)))
+
+
+def _zeros(avals: tuple[Aval, ...]) -> tuple[Any, ...]:
+    return tuple([broadcast(literal(0, aval.dtype), aval.shape) for aval in avals])
+
+
+def record_tangents(
+    trace: Trace,
+    targets: Slots,
+    sources: tuple[Slots, ...],
+    tangents: tuple[int | None, ...],
+    view: TapeView,
+) -> list[Tensor | None]:
+    """Append the ops of the tangents of `targets` to `trace`; None for a target that depends on no source.
+
+    Parameters
+    ----------
+    trace : Trace
+        In charge of the thread.
+    targets : tuple of int
+    sources : tuple of tuples of int
+        For every primal its slots; a Variable has one for each version read.
+    tangents : tuple of int or None
+        For every primal the slot of its tangent; None stands for zeros.
+    view : TapeView
+        What was recorded and watched.
+    """
+    if not targets:
+        return []
+    cotangents = zeros_for(trace, [aval_of(trace.node, slot) for slot in targets])
+    seeds = tuple([c._slot for c in cotangents])
+    begin = trace.node.n_slots
+    gradients = record_gradient(trace, targets, sources, seeds, view)
+    pairs = [
+        (g._slot, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and t is not None
+    ]
+    if not pairs:
+        return [None] * len(targets)
+    linear = TapeView((begin,), tuple([(begin, slot) for slot in seeds]), False)
+    outputs = tuple([slot for slot, _ in pairs])
+    return record_gradient(trace, outputs, tuple([(s,) for s in seeds]), tuple([t for _, t in pairs]), linear)
+
+
+def record_batch(trace: Trace, over: int, outputs: Sequence[int], stack: int) -> list[Tensor]:
+    """Append what computes `outputs` for every row of a stack of values in the place of the slot `over`.
+
+    Parameters
+    ----------
+    trace : Trace
+        In charge of the thread.
+    over : int
+    outputs : sequence of int
+    stack : int
+        The slot of the values, of shape ``(n, *shape of over)``.
+
+    Returns
+    -------
+    list of Tensor
+        For every output its values, of shape ``(n, *shape of the output)``.
+    """
+    key: tuple[Any, ...] = ("batch", over, tuple(outputs), stack)
+    node = trace.node.children.get(key)
+    if node is None:
+        path = path_to(trace.node)
+        node = Node(trace.node)
+        node.source = user_line()
+        builder = Builder(trace.node.n_slots, node.source)
+        values = batched(builder, path.ops, path.avals, over, Symbol(stack, path.avals[stack]), outputs)
+        node.results = tuple([(symbol.slot, symbol.aval) for symbol in values])
+        node = attach(trace.node, key, node, builder)
+    trace.node = node
+    return trace.tensors_at(node)

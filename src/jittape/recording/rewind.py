@@ -1,0 +1,43 @@
+"""Asking a trace again and again without making it longer: what is recorded meanwhile is forgotten afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from jittape.primitive import recording_with
+from jittape.recording.trace import Trace
+
+__all__ = ["rewound"]
+
+
+@contextmanager
+def rewound(trace: Trace) -> Iterator[None]:
+    """Record with `trace` inside, compute all of it at the end, and go back to where the trace was.
+
+    So a question that is asked again is found in the trie, and its executable with it. Tensors that were recorded
+    inside keep their values and are constants from then on. Nobody else may be recording.
+    """
+    node, inputs, input_bytes = trace.node, len(trace.inputs), trace.input_bytes
+    with recording_with(trace):
+        yield
+    trace.flush()
+    known = [t for r in trace.materialized if (t := r()) is not None]
+    known += [tensor for _, tensor, _ in trace.entered.values()]
+    for tensor in known:
+        if tensor._trace is trace and tensor._slot >= node.n_slots:
+            tensor._trace, tensor._slot = None, -1
+    trace.materialized = [r for r in trace.materialized if (t := r()) is not None and t._trace is trace]
+    trace.entered = {key: entry for key, entry in trace.entered.items() if entry[0] < node.n_slots}
+    trace.callbacks = {slot: call for slot, call in trace.callbacks.items() if slot < node.n_slots}
+    for key, (variable, slots) in list(trace.variables.items()):
+        kept = tuple([slot for slot in slots if slot < node.n_slots])
+        if len(kept) < len(slots):
+            trace.variables[key] = (variable, kept)
+            if variable._trace is trace:
+                variable._trace, variable._slot = None, -1
+            if not kept:
+                del trace.variables[key]
+    trace.node = node
+    del trace.inputs[inputs:]
+    trace.input_bytes = input_bytes

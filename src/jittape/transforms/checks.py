@@ -1,0 +1,248 @@
+"""Gradients against differences: `compute_gradient` and `check_gradient`."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape.dtypes import is_differentiable
+from jittape.errors import UnconnectedGradientWarning
+from jittape.primitives.complexes import cast, real
+from jittape.primitives.reduce import reduce_sum
+from jittape.primitives.shape import concat, reshape
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.nested import flatten
+from jittape.recording.tensor import tensor_of
+from jittape.transforms.gradients import grad, vjp
+from jittape.transforms.primals import as_host
+
+__all__ = ["check_gradient", "compute_gradient"]
+
+Array = np.ndarray[Any, Any]
+
+
+def compute_gradient(
+    f: Callable[..., Any], x: Sequence[Any], delta: float | None = None
+) -> tuple[list[Array], list[Array]]:
+    """The Jacobians of a function by its gradient and by differences.
+
+    Parameters
+    ----------
+    f : callable
+        Takes one tensor for every entry of `x` and returns one.
+    x : list of tensor-like
+        Of floating or complex dtypes.
+    delta : float, optional
+        The step of the central differences, 1/1024 by default.
+
+    Returns
+    -------
+    theoretical, numerical : list of ndarray
+        For every entry of `x` an array with a row for every element of the value and a column for every element of the
+        entry. A complex element counts as two, its real and its imaginary part.
+
+    Raises
+    ------
+    ValueError
+        If `x` is no list or tuple.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> theoretical, numerical = jt.test.compute_gradient(jt.square, [jt.constant([1.0, 2.0])])
+    >>> theoretical[0]
+    array([[2., 0.],
+           [0., 4.]], dtype=float32)
+    """
+    if not isinstance(x, (list, tuple)):
+        raise ValueError(
+            f"`x` must be a list or tuple of tensors (arguments to `f`), not a {type(x).__name__}"
+        )
+    arrays = [np.asarray(as_host(convert_to_tensor(value))) for value in x]
+    for i, array in enumerate(arrays):
+        if not is_differentiable(array.dtype):
+            raise TypeError(f"x[{i}] is {array.dtype.name}: only floating and complex values have gradients")
+    step = 1 / 1024 if delta is None else delta
+    theoretical, _ = _by_gradient(f, arrays, "zero")
+    return theoretical, [_by_differences(f, arrays, i, step, 1) for i in range(len(arrays))]
+
+
+def check_gradient(
+    f: Callable[..., Any],
+    *x: Any,
+    order: int = 1,
+    delta: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> None:
+    """Compare the gradient of a function with differences, and raise with the worst entry if they differ.
+
+    Parameters
+    ----------
+    f : callable
+        Returns a tensor or a nested structure of them.
+    *x
+        Its arguments: arrays, tensors, Variables, numbers, nested structures of them. Those of a floating or complex
+        dtype are varied. float64 finds smaller errors.
+    order : int
+        2: the gradient of the gradient is compared as well, and so on.
+    delta : float, optional
+        The step of the central differences, whose error is of fourth order; by default the fifth root of the
+        resolution of the dtype: 0.0007 for float64.
+    rtol, atol : float, optional
+        What an entry may be off by is ``atol + rtol * |entry|``; by default 1e-7 for float64 and 1e-2 for float32.
+
+    Raises
+    ------
+    AssertionError
+        If an entry is off by more. Says which, what either side has, and why if there is no gradient.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jittape as jt
+    >>> jt.check_gradient(lambda x: jt.sin(x) * x, np.array([1.0, 2.0]), order=2)
+    >>> jt.check_gradient(lambda x: jt.stop_gradient(x) * x, np.array([1.0, 2.0]))
+    Traceback (most recent call last):
+        ...
+    AssertionError: the gradient of result 0[1] in argument 0[1] is 2, by differences 4: off by 2, where ...
+    """
+    leaves, rebuild = flatten(x)
+    arrays = [np.asarray(as_host(convert_to_tensor(leaf))) for leaf in leaves]
+    varied = [i for i, array in enumerate(arrays) if is_differentiable(array.dtype)]
+    if not varied:
+        raise TypeError("check_gradient needs an argument of a floating or complex dtype to vary")
+    shapes: list[tuple[int, ...]] = []
+
+    def flat(*values: Any) -> Any:
+        """`f` of what is varied; all elements of its results in a row."""
+        given: list[Any] = list(arrays)
+        for i, value in zip(varied, values, strict=True):
+            given[i] = value
+        results = [convert_to_tensor(y) for y in flatten(f(*rebuild(given)))[0]]
+        shapes[:] = [y.shape for y in results]
+        dtype = np.result_type(*[y.dtype for y in results])
+        return concat([reshape(cast(y, dtype), (y.size,)) for y in results], 0)
+
+    resolution = max([float(np.finfo(arrays[i].dtype).eps) for i in varied])
+    step = resolution**0.2 if delta is None else delta
+    allowed = 1e-7 if resolution < 1e-12 else 1e-2
+    relative, absolute = allowed if rtol is None else rtol, allowed if atol is None else atol
+    values = [arrays[i] for i in varied]
+    for number in range(order):
+        g = _gradient_of(flat, number)
+        gradients, why = _by_gradient(g, values, None)
+        for i, found in enumerate(gradients):
+            differences = _by_differences(g, values, i, step, 2)
+            off = np.abs(found - differences)
+            excess = np.where(np.isnan(found) & np.isnan(differences), 0, off) - relative * np.abs(
+                differences
+            )
+            if not (excess <= absolute).all():
+                row, column = np.unravel_index(np.argmax(np.nan_to_num(excess, nan=np.inf)), excess.shape)
+                where = _place(shapes, int(row)) if number == 0 else f"element {row} of derivative {number}"
+                raise AssertionError(
+                    f"the gradient of {where} in argument {_entry(varied[i], arrays[varied[i]], int(column))} is "
+                    f"{found[row, column]:.8g}, by differences {differences[row, column]:.8g}: "
+                    f"off by {off[row, column]:.3g}, where "
+                    f"{absolute + relative * abs(differences[row, column]):.3g} is allowed; "
+                    f"{int((~(excess <= absolute)).sum())} of {excess.size} entries are off"
+                    + (f" ({'; '.join(why)})" if why else "")
+                )
+
+
+def _gradient_of(flat: Callable[..., Any], order: int) -> Callable[..., Any]:
+    """The gradient of a weighted sum, `order` times over, as a function with its elements in a row."""
+    for _ in range(order):
+        flat = _differentiated(flat)
+    return flat
+
+
+def _differentiated(flat: Callable[..., Any]) -> Callable[..., Any]:
+    def weighted(*values: Any) -> Any:
+        y = flat(*values)
+        return reduce_sum(real(y * np.cos(np.arange(y.size)).astype(y.dtype)))
+
+    def gradients(*values: Any) -> Any:
+        found = grad(weighted, range(len(values)), unconnected_gradients="zero")(*values)
+        dtype = np.result_type(*[g.dtype for g in found])
+        return concat([reshape(cast(g, dtype), (g.size,)) for g in found], 0)
+
+    return gradients
+
+
+def _place(shapes: list[tuple[int, ...]], row: int) -> str:
+    """Which element of which result stands in a row of the Jacobian of real results."""
+    for number, shape in enumerate(shapes):
+        size = math.prod(shape)
+        if row < size:
+            return f"result {number}" + _index(shape, row)
+        row -= size
+    return f"part {row}"
+
+
+def _entry(number: int, array: Array, column: int) -> str:
+    part = ""
+    if array.dtype.kind == "c":
+        column, imaginary = divmod(column, 2)
+        part = ".imag" if imaginary else ".real"
+    return f"{number}{_index(array.shape, column)}{part}"
+
+
+def _index(shape: tuple[int, ...], position: int) -> str:
+    return f"[{', '.join(str(i) for i in np.unravel_index(position, shape))}]" if shape else ""
+
+
+def _parts(array: Array) -> Array:
+    """The elements in a row, the real and the imaginary part of a complex one apart."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(flat.real.dtype) if array.dtype.kind == "c" else flat
+
+
+def _by_gradient(
+    f: Callable[..., Any], arrays: list[Array], unconnected: str | None
+) -> tuple[list[Array], list[str]]:
+    """The Jacobians, a reverse pass an element, and why gradients are None if that is not asked to be zero."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnconnectedGradientWarning)
+        value, pullback = vjp(f, *[tensor_of(a) for a in arrays], unconnected_gradients=unconnected or "none")
+        shape = np.zeros(value.shape, value.dtype)
+        rows: list[list[Array]] = []
+        for i in range(_parts(shape).size):
+            unit = shape.copy()
+            _parts(unit)[i] = 1
+            found = pullback(unit)
+            rows.append(
+                [
+                    _parts(np.zeros_like(a) if g is None else g.numpy())
+                    for g, a in zip(found, arrays, strict=True)
+                ]
+            )
+    why = list(dict.fromkeys([str(w.message) for w in caught if w.category is UnconnectedGradientWarning]))
+    jacobians = [
+        np.array([row[i] for row in rows]).reshape(len(rows), _parts(a).size) for i, a in enumerate(arrays)
+    ]
+    return jacobians, why
+
+
+def _by_differences(
+    f: Callable[..., Any], arrays: list[Array], number: int, step: float, order: int
+) -> Array:
+    """Central differences with an error of the order ``step ** (2 * order)``, in the parts of argument `number`."""
+    weights = ((1, 1 / 2),) if order == 1 else ((1, 2 / 3), (2, -1 / 12))
+
+    def value(column: int, distance: float) -> Array:
+        moved = [a.copy() for a in arrays]
+        _parts(moved[number])[column] += distance
+        return _parts(np.asarray(as_host(convert_to_tensor(f(*[tensor_of(a) for a in moved])))))
+
+    columns = [
+        sum(w * (value(i, k * step) - value(i, -k * step)) for k, w in weights) / step
+        for i in range(_parts(arrays[number]).size)
+    ]
+    rows = _parts(np.asarray(as_host(convert_to_tensor(f(*[tensor_of(a) for a in arrays]))))).size
+    return np.array(columns).T.reshape(rows, len(columns))

@@ -1,0 +1,217 @@
+"""What the transforms have in common: the arguments that are varied, and the form in which results are given back.
+
+What comes in as NumPy arrays or Python numbers goes out as NumPy arrays and scalars; where tensors or Variables come
+in, or a tape, an accumulator or a traced function around the call records it, tensors go out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+from jittape.dtypes import is_differentiable
+from jittape.errors import ShapeError
+from jittape.functions.function import Function
+from jittape.hostnumber import HostNumber
+from jittape.primitives.custom import identity
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.nested import flatten, flatten_like
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor
+from jittape.recording.trace import current_trace
+
+__all__ = ["Argnums", "Primals", "Transformed", "as_host", "is_recorded", "scalar", "value_and_aux"]
+
+Argnums = int | Sequence[int]
+
+
+class Transformed:
+    """A function made of another by a transform; a method where that is one. It pickles if the other does.
+
+    Of a `jt.function`, the whole is compiled: it is called by way of a `jt.function` of its own.
+    """
+
+    def __init__(
+        self,
+        apply: Callable[..., Any],
+        f: Callable[..., Any],
+        varied: Argnums,
+        whole: bool = True,
+        **options: Any,
+    ) -> None:
+        if not callable(f):
+            raise TypeError(f"a transform takes a function, got {type(f).__name__}")
+        functools.update_wrapper(self, f, updated=())
+        self._apply = apply
+        self._f = f
+        self._varied = [varied] if isinstance(varied, (int, np.integer)) else list(varied)
+        self._options = options
+        self._compiled: Function | None = None
+        if whole and isinstance(f, Function):
+            self._compiled = Function(Transformed(apply, f, varied, False, **options))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._compiled is None or is_recorded():
+            return self._apply(self._f, args, kwargs, **self._options)
+        result = self._compiled(*args, **kwargs)
+        return as_host(result) if all([_is_host(args[i]) for i in self._varied]) else result
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<{self._apply.__name__.strip('_')} of {self._f!r}>"
+
+
+def _is_host(argument: Any) -> bool:
+    """Whether no tensor, Variable or traced number is in it."""
+    if isinstance(argument, (np.ndarray, float)):
+        return True
+    return not any(isinstance(leaf, (Operators, HostNumber)) for leaf in flatten(argument)[0])
+
+
+def is_recorded() -> bool:
+    """Whether a tape, an accumulator or a traced function records what is done now."""
+    return bool(current_trace().spans)
+
+
+class Primals:
+    """The arguments that are varied, as tensors.
+
+    Made where the tape or accumulator of the transform has been entered already. A tensor gets a slot of its own, so
+    that what a function holds of it besides, in a closure or as another argument, is constant.
+
+    Parameters
+    ----------
+    name : str
+        Of the transform, for errors.
+    args : tuple
+        Of the call.
+    argnums : int or sequence of int
+    recorded : bool
+        Whether somebody recorded before the transform began.
+
+    Attributes
+    ----------
+    args : tuple
+        Of the call, with tensors in the places of what is varied.
+    leaves : list of Tensor
+        What is varied.
+    host : bool
+        Whether results are given back as NumPy arrays and scalars.
+    """
+
+    def __init__(self, name: str, args: tuple[Any, ...], argnums: Argnums, recorded: bool = False) -> None:
+        self.args = args
+        self.leaves: list[Any] = []
+        self._single = isinstance(argnums, (int, np.integer))
+        self._parts: list[tuple[Any, int, Any, list[int]]] = []
+        given: list[Any] = []
+        numbers = [argnums] if isinstance(argnums, (int, np.integer)) else list(argnums)
+        changed = list(args)
+        for number in numbers:
+            if not -len(args) <= number < len(args):
+                raise ValueError(
+                    f"[{name}] argnums={argnums} needs argument {number}, "
+                    f"but the function was called with {len(args)} positional arguments"
+                )
+            number = int(number) % len(args)
+            leaves, rebuild = flatten(args[number])
+            given += leaves
+            tensors = [None if leaf is None else self._tensor(name, number, leaf) for leaf in leaves]
+            present = [i for i, t in enumerate(tensors) if t is not None]
+            self.leaves += [tensors[i] for i in present]
+            changed[number] = rebuild(tensors)
+            self._parts.append((changed[number], len(leaves), rebuild, present))
+        self.args = tuple(changed)
+        self.host = not recorded and _is_host(given)
+
+    @staticmethod
+    def _tensor(name: str, number: int, leaf: Any) -> Tensor:
+        try:
+            tensor = identity(leaf) if isinstance(leaf, Operators) else convert_to_tensor(leaf)
+        except TypeError:
+            raise TypeError(
+                f"[{name}] argument {number} is to be varied and holds {type(leaf).__name__} {leaf!r}: it must be an "
+                "array, a number, a tensor, a Variable or a nested structure of them"
+            ) from None
+        if not is_differentiable(tensor.dtype):
+            raise TypeError(
+                f"[{name}] argument {number} is {tensor.aval}: only floating and complex values can be varied; "
+                f"give floats, or name other arguments by argnums"
+            )
+        return tensor
+
+    def structured(self, results: Sequence[Any]) -> Any:
+        """One result for every leaf, in the structure of the arguments: of the one, or a tuple."""
+        found = iter(results)
+        parts = []
+        for _, count, rebuild, present in self._parts:
+            leaves: list[Any] = [None] * count
+            for i in present:
+                leaves[i] = next(found)
+            parts.append(rebuild(leaves))
+        return parts[0] if self._single else tuple(parts)
+
+    def beside(self, name: str, others: Sequence[Any]) -> list[Any]:
+        """For every leaf what stands in its place in `others`, structures like the arguments; `name` is for errors.
+
+        Tensors among them make results tensors.
+        """
+        found: list[Any] = []
+        for (part, _, _, present), other in zip(self._parts, others, strict=True):
+            leaves = flatten_like(name, part, other)
+            found += [leaves[i] for i in present]
+        self.host = self.host and _is_host(found)
+        return found
+
+    def given_back(self, result: Any) -> Any:
+        """`result`, a nested structure, as the caller gets it."""
+        return as_host(result) if self.host else result
+
+
+def as_host(structure: Any) -> Any:
+    """`structure` with NumPy arrays and scalars in the places of tensors.
+
+    The arrays are copies: the caller may write to them, and the memory of the tensors is used again at the next call.
+    For value and gradient of a compiled function of 10 numbers this takes 3.3 µs a call instead of 5.4 with views, for
+    a million numbers 2.5 ms instead of 2.2.
+    """
+    leaves, rebuild = flatten(structure)
+    return rebuild(
+        [leaf._computed().array.copy()[()] if isinstance(leaf, Operators) else leaf for leaf in leaves]
+    )
+
+
+def value_and_aux(name: str, returned: Any, has_aux: bool) -> tuple[Any, Any]:
+    """The value to differentiate, and what comes with it."""
+    if not has_aux:
+        return returned, None
+    if not (isinstance(returned, tuple) and len(returned) == 2):
+        raise TypeError(
+            f"[{name}] with has_aux=True the function must return (value, aux), got {type(returned).__name__}"
+        )
+    return returned[0], returned[1]
+
+
+def scalar(name: str, value: Any) -> Tensor:
+    """`value`, if it is what a gradient is of: one real number."""
+    if isinstance(value, (tuple, list, dict)) or value is None:
+        remedy = "; with has_aux=True it may return (value, aux)" if isinstance(value, tuple) else ""
+        raise TypeError(f"[{name}] the function must return a scalar, got {type(value).__name__}{remedy}")
+    tensor = convert_to_tensor(value)
+    if tensor.shape != ():
+        raise ShapeError(
+            f"[{name}] the function must return a scalar, got shape {tensor.shape}: "
+            "reduce it with jt.reduce_sum or jt.reduce_mean, or use jt.jacobian or jt.vjp"
+        )
+    if tensor.dtype.kind != "f":
+        raise TypeError(
+            f"[{name}] the function must return a real floating number, got {tensor.dtype.name}: "
+            + ("take jt.abs or jt.math.real of it" if tensor.dtype.kind == "c" else "cast it")
+        )
+    return tensor

@@ -1,0 +1,111 @@
+"""Functions with another gradient or another way to it: `recompute_grad` and `grad_pass_through`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jittape.dtypes import is_differentiable
+from jittape.primitive import apply
+from jittape.primitives.views import again
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.custom import custom_gradient
+from jittape.recording.nested import flatten
+from jittape.recording.operators import Operators
+from jittape.recording.tape import GradientTape
+from jittape.recording.tensor import Tensor
+
+__all__ = ["grad_pass_through", "recompute_grad"]
+
+
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the gradient of a function compute again what it needs, instead of keeping it: checkpointing.
+
+    Parameters
+    ----------
+    f : callable
+        Takes and returns tensors or nested structures of them; it may read Variables.
+
+    Returns
+    -------
+    callable
+        The same function. Only its arguments are kept for a gradient; `f` is called once more for each gradient, on
+        the arguments as they were, and with the Variables as they are then.
+
+    Notes
+    -----
+    A program that is compiled as a whole keeps what lives from the forward to the backward pass in memory: of a chain
+    of blocks all that each block computes. With every block wrapped it keeps what goes from one to the next.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> block = jt.recompute_grad(lambda x: jt.tanh(jt.sin(x) * x))
+    >>> x = jt.Variable(1.0)
+    >>> with jt.GradientTape() as tape:
+    ...     y = block(block(x))
+    >>> print(f"{float(tape.gradient(y, x)):.4f}")
+    0.7081
+    """
+
+    @functools.wraps(f)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        def gradient(*upstream: Tensor, variables: Any = ()) -> Any:
+            positional, rebuild = flatten(args)
+            named, rename = flatten(kwargs)
+            copies = [_again(leaf, upstream[0]) for leaf in (*positional, *named)]
+            varied = [
+                *copies[: len(positional)],
+                *[c for c in copies[len(positional) :] if isinstance(c, Tensor)],
+            ]
+            sources = [v for v in (*varied, *variables) if isinstance(v, Operators)]
+            with GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch([s for s in sources if is_differentiable(s.dtype)])
+                y = f(*rebuild(copies[: len(positional)]), **rename(copies[len(positional) :]))
+                outputs = [convert_to_tensor(leaf) for leaf in flatten(y)[0]]
+            found = iter(tape.gradient(outputs, sources, list(upstream), "zero"))
+            gradients = [next(found) if isinstance(v, Operators) else None for v in varied]
+            return (gradients, list(found)) if variables else gradients
+
+        return f(*args, **kwargs), gradient
+
+    return custom_gradient(checkpointed)
+
+
+def _again(leaf: Any, upstream: Tensor) -> Any:
+    """A tensor as a value of its own; what is computed from it has not been computed before, and waits."""
+    return apply(again, (leaf, upstream)) if isinstance(leaf, Operators) else leaf
+
+
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the gradient of a function be that of the identity: the straight-through estimator.
+
+    Parameters
+    ----------
+    f : callable
+        Its value has the shape of its argument.
+
+    Returns
+    -------
+    callable
+        The same function; a cotangent of the value is the cotangent of the argument.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> x = jt.Variable([0.3, 1.7])
+    >>> with jt.GradientTape() as tape:
+    ...     y = jt.grad_pass_through(jt.round)(x) * 3.0
+    >>> y.numpy(), tape.gradient(y, x).numpy()
+    (array([0., 6.], dtype=float32), array([3., 3.], dtype=float32))
+    """
+
+    @functools.wraps(f)
+    def passed_through(*args: Any, **kwargs: Any) -> Any:
+        def gradient(*upstream: Tensor, variables: Any = ()) -> Any:
+            return (upstream, [None] * len(variables)) if variables else upstream
+
+        return f(*args, **kwargs), gradient
+
+    return custom_gradient(passed_through)
