@@ -337,6 +337,21 @@ def test_empty_arrays_and_no_iterations():
     assert jt.while_loop(lambda n: n < 5, lambda n: (n + 1,), (0,), maximum_iterations=0)[0].numpy() == 0
 
 
+def test_functions_in_bodies_and_loops_in_functions_under_a_tape():
+    step = jt.function(lambda s, x: jt.sin(s) * x)
+    inside = lambda x: jt.fori_loop(0, 4, lambda i, s: step(s, x), x)  # noqa: E731
+    around = jt.function(lambda x: jt.fori_loop(0, 4, lambda i, s: jt.sin(s) * x, x))
+    x = jt.constant(X)
+    found = []
+    for run in (inside, around, lambda x: step(step(step(step(x, x), x), x), x)):
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = run(x)
+        found.append(tape.gradient(y, x).numpy())
+    np.testing.assert_allclose(found[0], found[2], rtol=1e-12)
+    np.testing.assert_allclose(found[1], found[2], rtol=1e-12)
+
+
 # ---- TensorFlow's examples -------------------------------------------------------------------------------------------
 
 
