@@ -22,6 +22,7 @@ __all__ = [
     "ALIGNMENT",
     "GROWN",
     "Aval",
+    "Body",
     "Op",
     "Program",
     "SourceLine",
@@ -132,6 +133,24 @@ class Program:
         return listing(self)
 
 
+class Body:
+    """A program as a parameter of an op: that of a loop or a branch. `control.body_of` makes them, one for each.
+
+    Attributes
+    ----------
+    program : Program
+        In its canonical form: its inputs are the slots from 0 on, and the results of its ops follow in order.
+    """
+
+    __slots__ = ("__weakref__", "program")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def __repr__(self) -> str:
+        return f"<body of {len(self.program.ops)} ops>"
+
+
 def dead_code_removed(program: Program, keep_inputs: bool = True) -> Program:
     """The program without the ops that no output needs.
 
@@ -206,11 +225,22 @@ def listing(program: Program, note: Callable[[Op], str] | None = None) -> str:
     """The program as text, one op a line; `note` may add a remark to each."""
     head = ", ".join(f"%{slot}: {program.avals.get(slot, '?')}" for slot in program.inputs)
     lines = [f"program({head})"]
+    shown: set[Body] = set()
     for op in program.ops:
         remark = note(op) if note is not None else (f"  # {op.source}" if op.source else "")
         lines.append("  " + _op_text(program, op) + remark)
+        for body in _bodies_of(op):
+            if body not in shown:
+                shown.add(body)
+                lines += ["    " + line for line in listing(body.program, note).splitlines()]
     lines.append("  return " + ", ".join(f"%{slot}" for slot in program.outputs))
     return "\n".join(lines)
+
+
+def _bodies_of(op: Op) -> list[Body]:
+    """The bodies among the parameters of an op."""
+    values = [v for _, value in op.params for v in (value if isinstance(value, tuple) else (value,))]
+    return [value for value in values if isinstance(value, Body)]
 
 
 def _op_text(program: Program, op: Op) -> str:

@@ -23,11 +23,10 @@ import numpy as np
 from jittape.compile.kernel import Kernel
 from jittape.compile.scalars import instructions_of
 from jittape.compile.written_out import written_out
-from jittape.control.body import Body
 from jittape.control.parts import COUNT, WHILE, Parts
 from jittape.primitive import Control
 from jittape.primitives.custom import identity_op
-from jittape.program import ALIGNMENT, Aval, Op, Program, dead_code_removed
+from jittape.program import ALIGNMENT, Aval, Body, Op, Program, dead_code_removed
 from jittape.simplify import simplify
 
 __all__ = ["CELL", "RECORD", "LoopWord", "Plan", "Release", "Rounds", "plan_of"]

@@ -21,10 +21,10 @@ import numpy as np
 
 from jittape.compile.kernel import Kernel, label_of, params_text
 from jittape.compile.partition import NATIVE
-from jittape.control.body import Body, body_of
+from jittape.control.body import body_of
 from jittape.interpret import interpret
 from jittape.primitive import Control, Map, Primitive
-from jittape.program import Aval, Op, Program, dead_code_removed
+from jittape.program import Aval, Body, Op, Program, dead_code_removed
 
 __all__ = [
     "BITS",

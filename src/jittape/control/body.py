@@ -1,4 +1,4 @@
-"""`Body`: the program of a loop or a branch, one object for each, so that it can be part of a path in the trie.
+"""`body_of` makes the program of a loop or a branch: one object for each, so that it can be part of a path.
 
 Two bodies of the same ops, recorded at different times or in different places, are the same object: slots are numbered
 in one way, and what has been made is found again by its structure. So a loop recorded twice is one path.
@@ -6,6 +6,7 @@ in one way, and what has been made is found again by its structure. So a loop re
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import threading
 from collections.abc import Mapping, Sequence
@@ -18,10 +19,9 @@ from jittape.errors import NoGradientError
 from jittape.primitive import Alias, Control, Coordinate, Map, Place, View, recording_with
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import broadcast
-from jittape.program import Aval, Op, Program, check, dead_code_removed, is_grown
+from jittape.program import Aval, Body, Op, Program, check, dead_code_removed, is_grown
 
 __all__ = [
-    "Body",
     "Pullback",
     "active_slots",
     "body_of",
@@ -34,29 +34,15 @@ __all__ = [
 ]
 
 
-class Body:
-    """A program in its canonical form; see `body_of`, which makes them.
-
-    Attributes
-    ----------
-    program : Program
-        Its inputs are the slots from 0 on, and the results of its ops follow in order.
-    """
-
-    __slots__ = ("__weakref__", "program")
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-
-    def __repr__(self) -> str:
-        return f"<body of {len(self.program.ops)} ops>"
-
-    def __reduce__(self) -> Any:
-        return body_of, (self.program,)
-
-
 _bodies: WeakValueDictionary[Any, Body] = WeakValueDictionary()
 _lock = threading.Lock()
+
+
+def _unpickled(program: Program) -> Body:
+    return body_of(program)
+
+
+copyreg.pickle(Body, lambda body: (_unpickled, (body.program,)))
 
 
 def body_of(program: Program) -> Body:

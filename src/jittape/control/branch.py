@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jittape.builder import Symbol
-from jittape.control.body import Body, active_slots, pulled_back, total
+from jittape.control.body import active_slots, pulled_back, total
 from jittape.control.stacked import stacked_branch
 from jittape.errors import ProgramError
 from jittape.interpret import interpret
 from jittape.primitive import Control, Primitive
-from jittape.program import Aval
+from jittape.program import Aval, Body
 
 __all__ = ["branch_op"]
 

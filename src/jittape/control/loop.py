@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from jittape.builder import Symbol
-from jittape.control.body import Body, Pullback, active_slots, pulled_back, saved_slots, total, zeros
+from jittape.control.body import Pullback, active_slots, pulled_back, saved_slots, total, zeros
 from jittape.control.parts import COUNT, COUNTED, WHILE, Parts, Pick, carry, stack
 from jittape.control.stacked import stacked_loop
 from jittape.errors import ProgramError
 from jittape.interpret import interpret
 from jittape.primitive import Control, Primitive, recording_with
 from jittape.primitives.arithmetic import add_op
-from jittape.program import GROWN, Aval
+from jittape.program import GROWN, Aval, Body
 
 __all__ = ["loop_op"]
 

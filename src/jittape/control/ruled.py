@@ -7,9 +7,9 @@ from typing import Any
 
 from jittape.batching import Shared
 from jittape.builder import Symbol
-from jittape.control.body import Body, inlined, total, zeros
+from jittape.control.body import inlined, total, zeros
 from jittape.primitive import Control, Primitive
-from jittape.program import Aval
+from jittape.program import Aval, Body
 
 __all__ = ["ruled_op"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from jittape.batching import Shared, batched_values, spread
 from jittape.builder import Builder, Symbol, literal
-from jittape.control.body import Body, body_of, inlined, numbered
+from jittape.control.body import body_of, inlined, numbered
 from jittape.control.parts import COUNT, WHILE, Parts, Pick
 from jittape.errors import NoGradientError
 from jittape.primitive import Primitive, recording_with
@@ -19,7 +19,7 @@ from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.compare import equal_op, logical_and_op, where_op
 from jittape.primitives.reduce import any_op
 from jittape.primitives.views import permuted
-from jittape.program import Program, is_grown
+from jittape.program import Body, Program, is_grown
 
 __all__ = ["stacked_body", "stacked_branch", "stacked_loop"]
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
-from jittape.flow.recorded import branch, predicate
+from jittape.flow.recorded import INT64, branch, predicate
 from jittape.flow.structure import Structure, taken_apart
-from jittape.primitives.compare import where
+from jittape.primitives.compare import logical_not, where
+from jittape.primitives.complexes import cast
 from jittape.recording.convert import convert_to_tensor
 
 __all__ = ["case", "cond", "switch_case"]
@@ -51,7 +52,7 @@ def cond(
     _check_callables("cond", (true_fn, false_fn))
     assert true_fn is not None
     assert false_fn is not None
-    which = where(predicate("cond", pred, "pred"), 0, 1)
+    which = cast(logical_not(predicate("cond", pred, "pred")), INT64)
     return _chosen("cond", which, (true_fn, false_fn))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jittape.builder import WeakScalar
-from jittape.control.body import Body, body_of
+from jittape.control.body import body_of
 from jittape.control.branch import branch_op
 from jittape.control.loop import loop_op
 from jittape.control.parts import WHILE, carry, stack
@@ -21,13 +21,13 @@ from jittape.errors import ControlFlowError, DTypeError, ShapeError
 from jittape.primitives.compare import logical_and
 from jittape.primitives.complexes import cast
 from jittape.primitives.shape import concat, reshape
-from jittape.program import Aval, Program
+from jittape.program import Aval, Body, Program
 from jittape.recording.bodies import BodyTrace, Recorded
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
 
-__all__ = ["Loop", "branch", "predicate", "segment_length", "settled_for"]
+__all__ = ["INT64", "Loop", "branch", "predicate", "segment_length", "settled_for"]
 
 INT64 = np.dtype(np.int64)
 _NUMBER = Aval((), INT64)

@@ -155,7 +155,7 @@ def _explained(executable: PathExecutable) -> Explanation:
         operations += [_operations(body, op) for body, one in inner if not one.bodies for op in one.ops]
         steps.append(
             StepExplanation(
-                title=f"{step.ops[0].primitive.name} of" if inner else name,
+                title=step.ops[0].primitive.name if inner else name,
                 found=None if kernel is None else all(found[kernel.name] for kernel in kernels),
                 loops=sum(kernel.loops for kernel in kernels),
                 ops=(*step.ops, *[op for _, one in inner if not one.bodies for op in one.ops]),
