@@ -18,6 +18,7 @@ import scipy.special
 from jittape.primitives import arithmetic as ar
 from jittape.primitives import bits as bi
 from jittape.primitives import compare as cm
+from jittape.primitives import division as dv
 from jittape.primitives import elementwise as el
 from jittape.primitives import hyperbolic as hy
 from jittape.primitives import powers as po
@@ -145,10 +146,10 @@ ARITHMETIC = (
     binary("add broadcast", ar.add, np.add, normal((3, 1), (4,)), analytic=True, edges=()),
     binary("subtract", ar.subtract, np.subtract, normal(SHAPE, SHAPE), analytic=True),
     binary("multiply", ar.multiply, np.multiply, normal(SHAPE, (3, 1)), analytic=True),
-    binary("divide", ar.divide, np.true_divide, signed(0.3, 3.0, SHAPE, SHAPE), analytic=True),
+    binary("divide", dv.divide, np.true_divide, signed(0.3, 3.0, SHAPE, SHAPE), analytic=True),
     binary(
         "divide_no_nan",
-        ar.divide_no_nan,
+        dv.divide_no_nan,
         lambda x, y: zero_where(y == 0, x / y),
         signed(0.3, 3.0, SHAPE, SHAPE),
     ),
@@ -166,8 +167,8 @@ ARITHMETIC = (
         edges=(PAIRS,),
     ),
     binary("squared_difference", ar.squared_difference, lambda x, y: (x - y) ** 2, normal(SHAPE, (4,))),
-    binary("floor_divide", ar.floor_divide, np.floor_divide, signed(0.3, 3.0, SHAPE, SHAPE), wrt=()),
-    binary("mod", ar.mod, np.remainder, lambda rng: (rng.uniform(2.1, 2.9, 5), rng.uniform(0.95, 1.04, 5))),
+    binary("floor_divide", dv.floor_divide, np.floor_divide, signed(0.3, 3.0, SHAPE, SHAPE), wrt=()),
+    binary("mod", dv.mod, np.remainder, lambda rng: (rng.uniform(2.1, 2.9, 5), rng.uniform(0.95, 1.04, 5))),
     binary(
         "add_n",
         lambda x, y: ar.add_n([x, y, x]),
@@ -177,7 +178,7 @@ ARITHMETIC = (
     unary("negative", ar.negative, np.negative, normal(SHAPE), analytic=True),
     unary("positive", ar.positive, np.positive, normal(SHAPE), analytic=True),
     unary("square", ar.square, np.square, normal(SHAPE), analytic=True),
-    unary("reciprocal", ar.reciprocal, lambda x: 1 / x, signed(0.3, 3.0, SHAPE), analytic=True),
+    unary("reciprocal", dv.reciprocal, lambda x: 1 / x, signed(0.3, 3.0, SHAPE), analytic=True),
     unary("sqrt", el.sqrt, np.sqrt, between(0.3, 4.0, SHAPE), analytic=True),
     unary("rsqrt", el.rsqrt, lambda x: 1 / np.sqrt(x), between(0.3, 4.0, SHAPE), analytic=True),
     unary("exp", el.exp, np.exp, normal(SHAPE), analytic=True),
@@ -331,9 +332,9 @@ def integer_rows() -> Iterator[Row]:
             ("add", ar.add, np.add),
             ("subtract", ar.subtract, np.subtract),
             ("multiply", ar.multiply, np.multiply),
-            ("divide", ar.divide, np.true_divide),
-            ("floor_divide", ar.floor_divide, np.floor_divide),
-            ("mod", ar.mod, np.remainder),
+            ("divide", dv.divide, np.true_divide),
+            ("floor_divide", dv.floor_divide, np.floor_divide),
+            ("mod", dv.mod, np.remainder),
             ("maximum", st.maximum, np.maximum),
             ("minimum", st.minimum, np.minimum),
             ("bitwise_and", bi.bitwise_and, np.bitwise_and),

@@ -13,6 +13,7 @@ from jittape.primitives import arithmetic as ar
 from jittape.primitives import complexes as cx
 from jittape.primitives import cumulative as cu
 from jittape.primitives import custom, losses
+from jittape.primitives import division as dv
 from jittape.primitives import elementwise as el
 from jittape.primitives import hyperbolic as hy
 from jittape.primitives import reduce as re
@@ -186,8 +187,8 @@ def complex_rows() -> Iterator[Row]:
         ("square", ar.square, np.square),
         ("cube", lambda z: pow(z, 3), lambda z: z**3),
         ("power", lambda z: pow(z, z), lambda z: z**z),
-        ("reciprocal", ar.reciprocal, lambda z: 1 / z),
-        ("divide", lambda z: ar.divide(el.exp(z), z), lambda z: np.exp(z) / z),
+        ("reciprocal", dv.reciprocal, lambda z: 1 / z),
+        ("divide", lambda z: dv.divide(el.exp(z), z), lambda z: np.exp(z) / z),
         ("exp", el.exp, np.exp),
         ("log", el.log, np.log),
         ("sqrt", el.sqrt, np.sqrt),
@@ -223,6 +224,17 @@ CASTS = (
         dtypes=("float64",),
     ),
     Row("cast to int", lambda x: cx.cast(x, "int32"), normal(CUBE), lambda x: x.astype("int32"), wrt=()),
+    *(
+        Row(
+            f"cast to {dtype}, out of range",
+            lambda x, dtype=dtype: cx.cast(x, dtype),
+            lambda rng: (rng.uniform(0.0, 100.0, 9),),
+            lambda x, dtype=dtype: x.astype(dtype),
+            edges=((np.array([0.0, 127.5, 1.0]),), (np.zeros((0, 3)),)),
+            wrt=(),
+        )
+        for dtype in ("int8", "uint8", "int16", "uint16", "uint32", "int64", "uint64")
+    ),
     Row(
         "cast to bool",
         lambda x: cx.cast(x, bool),

@@ -10,7 +10,9 @@ import numpy as np
 from jittape.primitives import contract as ct
 from jittape.primitives import creation as cr
 from jittape.primitives import einsum as es
+from jittape.primitives import gather as ga
 from jittape.primitives import index as ix
+from jittape.primitives import joining as jo
 from jittape.primitives import scatter as sc
 from jittape.primitives import shape as sh
 from jittape.primitives import tiling as ti
@@ -64,20 +66,18 @@ SHAPES = (
     Row(
         "again", again, normal((3, 4), (3,)), lambda x, after: x, wrt=(0,), edges=((np.ones(3), np.zeros(0)),)
     ),
-    moved("concat", lambda x: sh.concat([x, x, x], 1), lambda x: np.concatenate([x, x, x], 1), EMPTY),
-    moved("stack", lambda x: sh.stack([x, x], -1), lambda x: np.stack([x, x], -1), EMPTY, np.array(1.0)),
-    moved("split", lambda x: sh.split(x, 2, -1)[1], lambda x: np.split(x, 2, -1)[1], EMPTY),
-    moved("split sizes", lambda x: sh.split(x, [1, -1], 1)[1], lambda x: x[:, 1:], EMPTY),
-    moved("unstack", lambda x: sh.unstack(x, axis=1)[2], lambda x: x[:, 2], EMPTY),
+    moved("concat", lambda x: jo.concat([x, x, x], 1), lambda x: np.concatenate([x, x, x], 1), EMPTY),
+    moved("stack", lambda x: jo.stack([x, x], -1), lambda x: np.stack([x, x], -1), EMPTY, np.array(1.0)),
+    moved("split", lambda x: jo.split(x, 2, -1)[1], lambda x: np.split(x, 2, -1)[1], EMPTY),
+    moved("split sizes", lambda x: jo.split(x, [1, -1], 1)[1], lambda x: x[:, 1:], EMPTY),
+    moved("unstack", lambda x: jo.unstack(x, axis=1)[2], lambda x: x[:, 2], EMPTY),
     moved(
         "meshgrid",
-        lambda x: sh.meshgrid(x, x, indexing="ij")[1],
+        lambda x: jo.meshgrid(x, x, indexing="ij")[1],
         lambda x: np.meshgrid(x, x, indexing="ij")[1],
     ),
-    moved(
-        "tile", lambda x: ti.tile(x, [2, 2, 1, 3]), lambda x: np.tile(x, (2, 2, 1, 3)), EMPTY, np.array(1.0)
-    ),
-    moved("tile last", lambda x: ti.tile(x, 2), lambda x: np.tile(x, 2), np.ones(3), EMPTY),
+    moved("tile", lambda x: ti.tile(x, [2, 1, 3]), lambda x: np.tile(x, (2, 1, 3)), EMPTY),
+    moved("tile last", lambda x: ti.tile(x, [1, 1, 2]), lambda x: np.tile(x, 2), EMPTY),
     moved("repeat", lambda x: ti.repeat(x, 2, 1), lambda x: np.repeat(x, 2, 1), EMPTY),
     moved("repeat all", lambda x: ti.repeat(x, 3), lambda x: np.repeat(x, 3), EMPTY, np.array(1.0)),
     moved(
@@ -225,19 +225,19 @@ INDEXING = (
         ),
         put,
     ),
-    Row("gather", sc.gather, rows(2, 4), lambda x, i: x[i]),
-    Row("gather axis", lambda x, i: sc.gather(x, i, axis=-2), rows(3), lambda x, i: x[i]),
+    Row("gather", ga.gather, rows(2, 4), lambda x, i: x[i]),
+    Row("gather axis", lambda x, i: ga.gather(x, i, axis=-2), rows(3), lambda x, i: x[i]),
     Row(
         "gather batch",
-        lambda x, i: sc.gather(x, i, axis=2, batch_dims=1),
+        lambda x, i: ga.gather(x, i, axis=2, batch_dims=1),
         lambda rng: (rng.standard_normal((2, 3, 4)), rng.integers(-4, 4, (2, 5))),
         lambda x, i: np.stack([x[b][:, i[b]] for b in range(2)]),
     ),
-    Row("gather_nd", sc.gather_nd, NESTED, lambda x, i: x[flat(i)]),
-    Row("gather_nd rows", lambda x, i: sc.gather_nd(x, i), rows(4, 1), lambda x, i: x[i[:, 0]]),
+    Row("gather_nd", ga.gather_nd, NESTED, lambda x, i: x[flat(i)]),
+    Row("gather_nd rows", lambda x, i: ga.gather_nd(x, i), rows(4, 1), lambda x, i: x[i[:, 0]]),
     Row(
         "take_along_axis",
-        lambda x, i: sc.take_along_axis(x, i, 1),
+        lambda x, i: ga.take_along_axis(x, i, 1),
         lambda rng: (rng.standard_normal((5, 3)), rng.integers(-3, 3, (5, 4))),
         lambda x, i: np.take_along_axis(x, i, 1),
     ),
@@ -273,11 +273,42 @@ INDEXING = (
             lambda x, i, v, how=how: combined(x, i, v, how),
             wrt=(),
         )
-        for how in ("mul", "div", "max", "min")
+        for how in ("mul", "div")
+    ),
+    *(
+        Row(
+            f"scatter_{how} rows",
+            lambda x, i, v, how=how: sc.scatter_extremum(x, i, v, how),
+            lambda rng: (*rows(4)(rng), rng.standard_normal((4, 3))),
+            lambda x, i, v, how=how: combined(x, i, v, how),
+        )
+        for how in ("max", "min")
+    ),
+    Row(
+        "tensor_scatter_nd_max",
+        sc.tensor_scatter_nd_max,
+        SCATTERED,
+        lambda x, i, v: combined(x, list(zip(*flat(i), strict=True)), v, "max"),
+    ),
+    Row(
+        "tensor_scatter_nd_min",
+        sc.tensor_scatter_nd_min,
+        SCATTERED,
+        lambda x, i, v: combined(x, list(zip(*flat(i), strict=True)), v, "min"),
+    ),
+    Row(
+        "batch_scatter_update",
+        sc.batch_scatter_update,
+        lambda rng: (
+            rng.standard_normal((2, 4, 3)),
+            np.array([[0, -1, 0], [2, 1, 3]]),
+            rng.standard_normal((2, 3, 3)),
+        ),
+        lambda x, i, v: put(x, (np.arange(2)[:, None], i), v),
     ),
     Row(
         "repeat each",
-        lambda x, i: sc.gather(x, i),
+        lambda x, i: ga.gather(x, i),
         lambda rng: (rng.standard_normal(3), np.array([0, 2, 2])),
         lambda x, i: x[i],
     ),
@@ -301,6 +332,14 @@ INDEXING = (
 # ---- creation and contraction ----------------------------------------------------------------------------------------
 
 CREATION = (
+    Row("slice", lambda x: jo.slice_(x, [1, 0], [2, -1]), normal((4, 3)), lambda x: x[1:3]),
+    Row(
+        "sequence_mask",
+        lambda n: cr.sequence_mask(n, 4, np.dtype("float32")),
+        lambda rng: (rng.integers(-1, 6, (2, 3)),),
+        lambda n: (np.arange(4) < n[..., None]).astype(np.float32),
+        wrt=(),
+    ),
     Row("fill", lambda x: cr.fill([2, 3], x), normal(()), lambda x: np.full((2, 3), x)),
     Row("zeros_like", cr.zeros_like, normal(CUBE), np.zeros_like, wrt=()),
     Row("ones_like", cr.ones_like, normal(CUBE), np.ones_like, wrt=()),

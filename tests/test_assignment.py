@@ -365,8 +365,44 @@ def test_dividing_rows_of_integers_is_refused():
     assert counts.tolist() == [4, 6]
 
 
+def test_scattering_and_reading_by_coordinates(mode):
+    for _ in range(3):
+        v = jt.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        assert v.scatter_nd_max([[0, 1], [2, 0]], [9.0, 1.0]) is v
+        assert v.tolist() == [[1.0, 9.0], [3.0, 4.0], [5.0, 6.0]]
+        assert v.scatter_nd_min([[0, 1], [2, 0]], [7.0, 8.0]) is v
+        assert v.tolist() == [[1.0, 7.0], [3.0, 4.0], [5.0, 6.0]]
+        assert v.gather_nd([[0, 1], [2, 0]]).tolist() == [7.0, 5.0]
+        assert v.sparse_read([2, 0]).tolist() == [[5.0, 6.0], [1.0, 7.0]]
+        with jt.GradientTape() as tape:
+            y = jt.reduce_sum(v.sparse_read([2, 2])) + v.gather_nd([0, 1])
+        assert tape.gradient(y, v).tolist() == [[0.0, 1.0], [0.0, 0.0], [2.0, 2.0]]
+
+
+def test_scattering_into_the_members_of_a_batch(mode):
+    values = np.arange(8.0).reshape(2, 2, 2)
+    for _ in range(3):
+        v = jt.Variable(np.zeros((2, 3, 2)))
+        assert v.batch_scatter_update(jt.IndexedSlices(values, [[0, 2], [1, 0]])) is v
+        assert v.tolist() == [[[0, 1], [0, 0], [2, 3]], [[6, 7], [4, 5], [0, 0]]]
+        with pytest.raises(
+            ValueError, match=r"\[batch_scatter_update\] indices of shape \(3, 1\) must have the"
+        ):
+            v.batch_scatter_update(jt.IndexedSlices([[1.0]] * 3, [[0]] * 3))
+
+
+def test_updates_that_tie_share_the_gradient(mode):
+    x, u = jt.Variable([1.0, 5.0, 3.0]), jt.Variable([5.0, 5.0, 2.0])
+    for _ in range(3):
+        with jt.GradientTape() as tape:
+            y = jt.tensor_scatter_nd_max(x, [[1], [1], [2]], u)
+        dx, du = tape.gradient(y, [x, u])
+        np.testing.assert_allclose(dx, [1.0, 1 / 3, 1.0], rtol=1e-6)
+        np.testing.assert_allclose(du, [1 / 3, 1 / 3, 0.0], rtol=1e-6)
+
+
 def test_scattering_needs_slices(v):
-    for method in (v.scatter_add, v.scatter_sub, v.scatter_update, v.scatter_max):
+    for method in (v.scatter_add, v.scatter_sub, v.scatter_update, v.scatter_max, v.batch_scatter_update):
         with pytest.raises(TypeError, match="sparse_delta is not IndexedSlices"):
             method([1.0])
 

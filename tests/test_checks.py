@@ -110,7 +110,7 @@ def test_check_gradient_tolerances_and_steps_are_the_callers() -> None:
         jt.check_gradient(jt.exp, x, delta=1.0)
     with pytest.raises(AssertionError, match="is nan"):
         jt.check_gradient(wrong(np.array([np.nan])), x)
-    with pytest.raises(TypeError, match="needs an argument of a floating or complex dtype"):
+    with pytest.raises(TypeError, match="must hold an argument of a floating or complex dtype"):
         jt.check_gradient(jt.add, 1, 2)
 
 
@@ -291,7 +291,7 @@ def test_numpy_function_in_a_function_without_shapes_is_recorded_with_the_remedy
             lambda x: x,
             jt.int32,
             TypeError,
-            "numpy_function: a result is float32, which does not cast to Tout int32",
+            "a result is float32, which does not cast to Tout int32",
         ),
         (
             lambda x: x,

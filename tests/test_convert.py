@@ -170,7 +170,7 @@ def test_none():
 
 @pytest.mark.parametrize("value", [[[1, 2], [3]], [1.0, [2.0]]])
 def test_ragged(value):
-    with pytest.raises(ValueError, match="Cannot convert list to a tensor"):
+    with pytest.raises(ValueError, match="of type 'list' to a tensor: its parts have different shapes"):
         jt.constant(value)
 
 

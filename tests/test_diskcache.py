@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -36,9 +37,6 @@ from programs import program_of
 PARTS = {"jittape": "1", "processor": "none"}
 NAMES = ("k0123456789abcdef", "kfedcba9876543210")
 BATCH = Batch(NAMES, b"machine code " * 1000)
-as_root = pytest.mark.skipif(
-    sys.platform == "win32" or os.geteuid() != 0, reason="only root may give files away"
-)
 
 
 @pytest.fixture
@@ -224,14 +222,62 @@ def test_a_folder_that_cannot_be_made(tmp_path):
         cache.publish(BATCH)
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder(tmp_path):
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.warns(jt.CacheWarning, match="Permission denied"):
-            DiskCache(tmp_path / "cache", PARTS).publish(BATCH)
-    finally:
-        tmp_path.chmod(0o700)
+def keep_nothing(cache: DiskCache) -> None:
+    for _ in range(2):
+        cache.publish(BATCH)
+        assert cache.find(NAMES[0]) is None
+
+
+@pytest.mark.parametrize("function", ["mkdir", "open", "replace"])
+def test_what_may_not_be_written(cache, monkeypatch, function):
+    """The system's refusals are imitated: root, whom a folder's mode does not stop, may run the tests."""
+
+    def refuse(*args, **kwargs):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(diskcache.os, function, refuse)
+    with pytest.warns(jt.CacheWarning, match="Permission denied") as caught:
+        keep_nothing(cache)
+    assert len(caught) == 1
+    monkeypatch.undo()
+    assert files(cache) == []
+    again(cache).publish(BATCH)
+    assert again(cache).find(NAMES[0]) == BATCH
+
+
+def test_a_cache_that_is_no_folder(tmp_path):
+    (tmp_path / "file").write_text("the user's own")
+    cache = DiskCache(tmp_path / "file", PARTS)
+    with pytest.warns(jt.CacheWarning, match=r"file is no folder\. Choose another folder") as caught:
+        keep_nothing(cache)
+    assert len(caught) == 1
+    assert (tmp_path / "file").read_text() == "the user's own"
+    assert diskcache.summarize(tmp_path / "file").kernels == 0
+    diskcache.clear(tmp_path / "file")
+
+
+@pytest.mark.parametrize("variable", ["JITTAPE_CACHE_DIR", "HOME"])
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_process_without_a_place_for_the_cache_warns_once_at_the_users_line(
+    tmp_path, monkeypatch, variable, place
+):
+    (tmp_path / "file").touch()
+    for name in ("JITTAPE_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, str(tmp_path / place))
+    program = tmp_path / "program.py"
+    program.write_text(REPORT)
+    done = run_python(str(program))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["compiled"] > 0
+    assert done.stderr.count("CacheWarning") == 1
+    line = 1 + REPORT.splitlines().index("    float(gradient)")
+    assert f"{program}:{line}: CacheWarning: compiled kernels are not kept on disk" in done.stderr
+
+
+def test_a_home_of_nobody(monkeypatch):
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", "~nobody-of-that-name/cache")
+    assert cache_directory() == Path.cwd() / "~nobody-of-that-name" / "cache"
 
 
 # ---- other users -----------------------------------------------------------------------------------------------------
@@ -250,13 +296,22 @@ def test_what_others_could_write_is_not_loaded(cache, which, mode):
     assert place[which].exists()
 
 
-@as_root
+@pytest.mark.skipif(sys.platform == "win32", reason="no such owners")
 @pytest.mark.parametrize("which", ["root", "folder", "batch", "pointer"])
-def test_what_another_user_owns_is_not_loaded(cache, which):
+def test_what_another_user_owns_is_not_loaded(cache, monkeypatch, which):
     cache.publish(BATCH)
     place = {"root": cache.root, "folder": cache.folder, "pointer": cache.folder / NAMES[0]}
     place["batch"] = files(cache, "batch-*")[0]
-    os.chown(place[which], 65534, 65534)
+    owned_by_another = place[which].stat().st_ino
+    private = diskcache._private
+
+    def seen(found):
+        values = list(found)
+        if found.st_ino == owned_by_another:
+            values[stat.ST_UID] = os.geteuid() + 1
+        return private(os.stat_result(values))
+
+    monkeypatch.setattr(diskcache, "_private", seen)
     with pytest.warns(jt.CacheWarning, match="belongs to another user"):
         assert again(cache).find(NAMES[0]) is None
 
@@ -335,6 +390,27 @@ def test_a_second_process_compiles_nothing_and_needs_no_numba(folder):
     assert first["compiled"] > 0
     assert first["loaded"] == 0
     assert second == first | {"compiled": 0, "loaded": first["compiled"], "numba": False}
+
+
+COMPILED_FUNCTION = """
+import json, sys
+import numpy as np
+import jittape as jt
+from jittape.compile import machine
+
+compiled = []
+object_code = machine.object_code
+machine.object_code = lambda module: compiled.append(module) or object_code(module)
+function = jt.function(lambda x: jt.reduce_sum(x * x))
+values = [float(function(np.arange(3.0))) for call in range(3)]
+print(json.dumps([values, len(compiled), "numba" in sys.modules, function._recent is not None]))
+"""
+
+
+def test_a_second_process_compiles_nothing_for_a_function_either(folder):
+    first, second = (json.loads(run_python("-c", COMPILED_FUNCTION).stdout) for _ in range(2))
+    assert first == [[5.0] * 3, 2, False, True]
+    assert second == [[5.0] * 3, 0, False, True]
 
 
 def test_an_empty_variable_turns_the_cache_off(monkeypatch):

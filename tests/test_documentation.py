@@ -56,6 +56,7 @@ def public_names():
         jt.math,
         jt.nn,
         jt.optimizers,
+        jt.optimizers.schedules,
         jt.random,
         jt.test,
     )

@@ -179,9 +179,7 @@ def test_the_chain_rule_sees_only_the_cotangent() -> None:
     np.testing.assert_array_equal(value(annihilate_op, zero, inf), [0, 0, INF, 0])
 
 
-def test_where_with_the_condition_alone_says_what_to_do() -> None:
-    with pytest.raises(NotImplementedError, match="argwhere"):
-        jt.where([True, False])
+def test_where_takes_both_branches_or_neither() -> None:
     with pytest.raises(ValueError, match="both x and y"):
         jt.where([True, False], 1.0)
 

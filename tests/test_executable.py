@@ -385,7 +385,7 @@ def test_an_exception_in_a_numpy_step_leaves_the_executable_usable():
             executable.run(buffers(np.zeros(2)))
         (found,) = executable.run(buffers(np.ones(2)))
         np.testing.assert_allclose(found.array, np.e)
-    assert len(executable._free) == 1
+    assert len(executable.free_workspaces) == 1
 
 
 def test_a_numpy_step_that_returns_its_operand():

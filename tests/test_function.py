@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.functions.binder import object_layout
 from jittape.primitive import active_recorder
 from jittape.recording.trie import trie
+from jittape.runtime.objects import object_layout
 
 pytestmark = pytest.mark.usefixtures("mode")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,11 @@ def compiling() -> Iterator[None]:
 
 
 def line_here(offset: int = 0) -> str:
-    """This file and the caller's line, as an explanation says it."""
-    frame = inspect.currentframe()
-    assert frame is not None
-    assert frame.f_back is not None
-    return f"{HERE}:{frame.f_back.f_lineno + offset}"
+    """This file and the caller's line, as an explanation says it.
+
+    No frame is kept: one that refers to itself lives until the garbage is collected, and all that its caller holds too.
+    """
+    return f"{HERE}:{sys._getframe(1).f_lineno + offset}"
 
 
 def explained(step: Callable[[], Any], visits: int = 2) -> jt.Explanation:

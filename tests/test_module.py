@@ -167,7 +167,7 @@ def test_activations_by_name(name):
 
 
 def test_dense_mistakes():
-    with pytest.raises(ValueError, match="positive number of units, got 0"):
+    with pytest.raises(ValueError, match="units must be positive, got 0"):
         jt.nn.Dense(0)
     with pytest.raises(ValueError, match="Unknown activation 'rleu'; known are elu, .*relu"):
         jt.nn.Dense(1, activation="rleu")

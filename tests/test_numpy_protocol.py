@@ -281,3 +281,22 @@ def in_place(t: Any) -> None:
 def test_refused(call: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(TypeError, match=message):
         call(jt.constant(X))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "bool", "uint8", "int32", "int64", "float16", "float32"])
+def test_averages_have_numpys_dtype(dtype):
+    x = np.array([[100, 0, 100], [100, 100, 1]]).astype(dtype)
+    weights = np.array([[100, 2, 1], [100, 100, 1]], np.int8)
+    for function in (
+        np.mean,
+        np.var,
+        np.std,
+        np.linalg.norm,
+        lambda a: np.mean(a, axis=0, dtype=np.float32),
+        lambda a: np.var(a, ddof=1),
+        lambda a: np.average(a, weights=weights),
+        lambda a: np.average(a, axis=1, weights=weights.astype(np.float32)),
+    ):
+        expected, got = function(x), function(jt.constant(x))
+        assert got.dtype == expected.dtype
+        np.testing.assert_allclose(got, expected, rtol=2e-3 if dtype == "float16" else 1e-6)

@@ -13,6 +13,7 @@ import pytest
 
 import jittape.primitives
 import primitive_table
+import primitive_table_order
 import primitive_table_reduce
 import primitive_table_shape
 from jittape.interpret import interpret
@@ -26,7 +27,12 @@ from programs import compiled, gradient_program, program_of
 
 Array = np.ndarray[Any, Any]
 
-ROWS: tuple[Row, ...] = (*primitive_table.ROWS, *primitive_table_reduce.ROWS, *primitive_table_shape.ROWS)
+ROWS: tuple[Row, ...] = (
+    *primitive_table.ROWS,
+    *primitive_table_reduce.ROWS,
+    *primitive_table_shape.ROWS,
+    *primitive_table_order.ROWS,
+)
 DIFFERENTIABLE = [row for row in ROWS if row.wrt != ()]
 
 ULPS = {"float64": 1, "float32": 2.0**29, "float16": 2.0**42}

@@ -8,9 +8,10 @@ from jittape.compile.kernel import Gemm
 from jittape.compile.schedule import KernelStep, NumpyStep, schedule
 from jittape.compile.split import LIMIT
 from jittape.primitive import Alias, Primitive
-from jittape.primitives.arithmetic import add, divide, multiply, square, subtract
+from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, spread, sum_op
 from jittape.primitives.contract import matmul_op
+from jittape.primitives.division import divide
 from jittape.primitives.elementwise import exp
 from jittape.primitives.hyperbolic import tanh
 from jittape.primitives.reduce import max_op
@@ -88,6 +89,32 @@ def test_several_results_and_reductions_share_a_nest():
     (step,) = steps_of(several, np.ones((6, 5)))
     assert step.kernel.loops == 2
     assert step.kernel.text.count("sin") == 1
+
+
+def test_a_result_waits_for_the_nest_that_reads_it():
+    """The averages of an optimizer and the update that goes by them, though its step size must be computed first."""
+
+    def update(w, g, mean, mean_square, rate):
+        mean = add(multiply(mean, 0.9), multiply(g, 0.1))
+        mean_square = add(multiply(mean_square, 0.99), multiply(square(g), 0.01))
+        rate = tanh(sin(rate))
+        return subtract(w, multiply(divide(mean, add(mean_square, 1.0)), rate)), mean, mean_square, rate
+
+    steps = steps_of(update, N, N, N, N, SCALAR)
+    assert [step.kernel.loops for step in steps] == [0, 1]
+    assert steps[1].kernel.text.count(" load ") == 5
+
+
+def test_what_a_library_call_reads_does_not_wait():
+    def step(x, weight):
+        hidden = tanh(x)
+        product = matmul_op.bind(hidden, weight)
+        return hidden, multiply(hidden, total(product)), product
+
+    steps = steps_of(step, np.ones((5, 5)), np.ones((5, 5)))
+    first = next(i for i, s in enumerate(steps) if "tanh" in s.kernel.text)
+    assert isinstance(steps[first + 1].kernel, Gemm)
+    assert sum(s.kernel.text.count("tanh") for s in steps) == 1
 
 
 def test_two_sums_of_which_one_needs_the_other_are_two_nests():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.primitives import creation, shape, tiling
+from jittape.primitives import creation, joining, shape, tiling
 from jittape.program import dead_code_removed
 from programs import gradient_program, program_of
 
@@ -27,17 +27,17 @@ def same(got: Any, expected: Any) -> None:
 @pytest.mark.parametrize(
     ("got", "expected"),
     [
-        (lambda: shape.split(X, 2, -1), np.split(X, 2, -1)),
-        (lambda: shape.split(X, [1, 0, 2], 1), np.split(X, [1, 1], 1)),
-        (lambda: shape.unstack(X), list(X)),
-        (lambda: shape.unstack(X, axis=-1), list(np.moveaxis(X, -1, 0))),
-        (lambda: shape.unstack(np.zeros((0, 2))), []),
-        (lambda: shape.meshgrid(X[0, 0], X[0, 1]), np.meshgrid(X[0, 0], X[0, 1])),
+        (lambda: joining.split(X, 2, -1), np.split(X, 2, -1)),
+        (lambda: joining.split(X, [1, 0, 2], 1), np.split(X, [1, 1], 1)),
+        (lambda: joining.unstack(X), list(X)),
+        (lambda: joining.unstack(X, axis=-1), list(np.moveaxis(X, -1, 0))),
+        (lambda: joining.unstack(np.zeros((0, 2))), []),
+        (lambda: joining.meshgrid(X[0, 0], X[0, 1]), np.meshgrid(X[0, 0], X[0, 1])),
         (
-            lambda: shape.meshgrid(X[0, 0], 1.0, X[0, 1], indexing="ij"),
+            lambda: joining.meshgrid(X[0, 0], 1.0, X[0, 1], indexing="ij"),
             np.meshgrid(X[0, 0], 1.0, X[0, 1], indexing="ij"),
         ),
-        (lambda: shape.meshgrid(), []),
+        (lambda: joining.meshgrid(), []),
     ],
 )
 def test_lists(got: Any, expected: list[Any]) -> None:
@@ -51,17 +51,17 @@ def test_lists(got: Any, expected: list[Any]) -> None:
 def test_gradients_of_the_parts_add_up() -> None:
     x = jt.Variable([1.0, 2.0, 3.0, 4.0])
     with jt.GradientTape() as tape:
-        a, b = shape.split(x, 2)
+        a, b = joining.split(x, 2)
         y = jt.reduce_sum(a * b)
     assert tape.gradient(y, x).numpy().tolist() == [3.0, 4.0, 1.0, 2.0]
 
 
 def test_dtypes_promote_in_concat_and_stack() -> None:
     one = np.ones(2, np.float32)
-    assert shape.concat([one, np.ones(2)], 0).dtype == np.float64
-    assert shape.stack([one, [1.0, 2.0]]).dtype == np.float32
-    assert shape.stack([1.5, 2.5]).dtype == np.float32
-    assert shape.stack([np.float64(1), 2]).dtype == np.float64
+    assert joining.concat([one, np.ones(2)], 0).dtype == np.float64
+    assert joining.stack([one, [1.0, 2.0]]).dtype == np.float32
+    assert joining.stack([1.5, 2.5]).dtype == np.float32
+    assert joining.stack([np.float64(1), 2]).dtype == np.float64
 
 
 # ---- creation --------------------------------------------------------------------------------------------------------
@@ -145,8 +145,8 @@ def test_a_shape_is_known_without_running() -> None:
         lambda x: shape.broadcast_to(x, X.shape),
         lambda x: shape.squeeze(x),
         lambda x: shape.roll(x, 3, 1),
-        lambda x: shape.concat([x], 0),
-        lambda x: shape.split(x, 1)[0],
+        lambda x: joining.concat([x], 0),
+        lambda x: joining.split(x, 1)[0],
         lambda x: tiling.pad(x, [[0, 0]] * 3),
         lambda x: tiling.tile(x, [1, 1, 1]),
     ],
@@ -157,7 +157,7 @@ def test_what_changes_nothing_records_nothing(function: Any) -> None:
 
 
 def test_a_gradient_of_a_part_is_that_part_laid_into_zeros() -> None:
-    program = gradient_program(program_of(lambda x: shape.unstack(x)[1], X), (0,))
+    program = gradient_program(program_of(lambda x: joining.unstack(x)[1], X), (0,))
     assert [op.primitive.name for op in dead_code_removed(program).ops] == ["reshape", "place"]
 
 
@@ -178,7 +178,7 @@ def test_a_gradient_of_a_part_is_that_part_laid_into_zeros() -> None:
         (
             lambda: shape.reshape(X, [2.5, 2]),
             TypeError,
-            r"\[reshape\] a shape must be an int or a sequence of ints",
+            r"\[reshape\] shape: must be an int or a sequence of ints",
         ),
         (lambda: shape.reshape(np.zeros((0, 2)), [0, -1]), ValueError, "one dimension may be -1"),
         (lambda: shape.squeeze(X, 1), ValueError, r"axis 1 of shape \(2, 3, 4\) is not of length 1"),
@@ -189,24 +189,25 @@ def test_a_gradient_of_a_part_is_that_part_laid_into_zeros() -> None:
         (lambda: shape.moveaxis(X, [0, 1], [0]), ValueError, "equally many"),
         (lambda: shape.broadcast_to(X, [2, 3, 5]), ValueError, "each dimension must be equal or 1"),
         (
-            lambda: shape.concat([X, X[0]], 0),
+            lambda: joining.concat([X, X[0]], 0),
             ValueError,
             r"shapes \(2, 3, 4\) and \(3, 4\) differ outside axis 0",
         ),
-        (lambda: shape.concat([], 0), ValueError, "needs at least one tensor"),
-        (lambda: shape.concat([1.0, 2.0], 0), ValueError, "stack joins them along a new axis"),
-        (lambda: shape.concat([X, X], 3), ValueError, "axis 3 is out of range"),
-        (lambda: shape.stack([X, X[0]]), ValueError, "all shapes must be equal"),
-        (lambda: shape.split(X, 2, 1), ValueError, "does not divide into 2 equal parts"),
-        (lambda: shape.split(X, 0, 1), ValueError, "does not divide into 0 equal parts"),
-        (lambda: shape.split(X, [2, 2], 1), ValueError, r"sizes \(2, 2\) do not add up to the length 3"),
-        (lambda: shape.split(X, [-1, 4], 1), ValueError, "do not add up"),
-        (lambda: shape.unstack(X, 3), ValueError, "num=3, but axis 0"),
-        (lambda: shape.unstack(1.0), ValueError, "a scalar has no axis"),
+        (lambda: joining.concat([], 0), ValueError, "must hold at least one tensor"),
+        (lambda: joining.concat([1.0, 2.0], 0), ValueError, "stack joins them along a new axis"),
+        (lambda: joining.concat([X, X], 3), ValueError, "axis 3 is out of range"),
+        (lambda: joining.stack([X, X[0]]), ValueError, "all shapes must be equal"),
+        (lambda: joining.split(X, 2, 1), ValueError, "does not divide into 2 equal parts"),
+        (lambda: joining.split(X, 0, 1), ValueError, "does not divide into 0 equal parts"),
+        (lambda: joining.split(X, [2, 2], 1), ValueError, r"sizes \(2, 2\) do not add up to the length 3"),
+        (lambda: joining.split(X, [-1, 4], 1), ValueError, "do not add up"),
+        (lambda: joining.unstack(X, 3), ValueError, "num=3, but axis 0"),
+        (lambda: joining.unstack(1.0), ValueError, "a scalar has no axis"),
         (lambda: shape.reverse(X, [1, 1]), ValueError, "names a dimension twice"),
         (lambda: shape.roll(X, [1, 2], 0), ValueError, "equally many"),
-        (lambda: shape.meshgrid(X[0], indexing="xz"), ValueError, "'xy' or 'ij'"),
-        (lambda: tiling.tile(X, [-1]), ValueError, "must not be negative"),
+        (lambda: joining.meshgrid(X[0], indexing="xz"), ValueError, "'xy' or 'ij'"),
+        (lambda: tiling.tile(X, [1, 1, -1]), ValueError, "must not be negative"),
+        (lambda: tiling.tile(X, [2]), ValueError, "one entry for each dimension"),
         (lambda: tiling.repeat(X, -1), ValueError, "must not be negative"),
         (lambda: tiling.repeat(X, [1, 2], 2), ValueError, "2 repeats do not fit axis 2"),
         (lambda: tiling.repeat(X, [1, -2], 0), ValueError, "must not be negative"),

@@ -122,16 +122,6 @@ def test_g5_what_ran_between_is_constant():
     assert tape.gradient(z, x).numpy() == 16.0
 
 
-def test_g5_entering_again_inside_a_later_outer_tape_is_refused():
-    x = jt.constant(2.0)
-    with jt.GradientTape() as tape:
-        tape.watch(x)
-        y = x * x
-    with jt.GradientTape(), pytest.raises(RuntimeError, match="cannot be entered again inside another tape"):
-        tape.__enter__()
-    assert tape.gradient(y, x).numpy() == 4.0
-
-
 def test_g6_a_used_up_tape_is_empty_when_entered_again():
     x = jt.constant(2.0)
     with jt.GradientTape() as tape:

@@ -143,6 +143,21 @@ def test_g26_the_name_is_that_of_the_variable_asked_for():
             assert tape.gradient(y, [a, b])[1] is None
 
 
+@pytest.mark.parametrize("target", [[], (), {}, [[]]])
+def test_g26_nothing_to_differentiate(target: Any):
+    x = jt.Variable(1.0)
+    for _ in range(3):
+        with jt.GradientTape(persistent=True) as tape:
+            y = jt.constant(2.0) * 3.0
+        with pytest.warns(
+            jt.UnconnectedGradientWarning, match="the target is an empty structure, so there is nothing"
+        ):
+            assert tape.gradient(target, x) is None
+        with pytest.warns(jt.UnconnectedGradientWarning, match="does not depend|was not used"):
+            assert tape.gradient(y, x) is None
+        assert float(tape.gradient(target, x, unconnected_gradients="zero")) == 0.0
+
+
 def test_g26_explain_where_there_is_a_gradient():
     x = jt.Variable(3.0)
     with jt.GradientTape() as tape:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.dtypes import SUPPORTED
 
 # ---- what is known without running -----------------------------------------------------------------------------------
 
@@ -267,3 +268,17 @@ def test_a_copy_is_the_same_value_to_a_tape():
         tape.watch(x)
         y = copy.copy(x * x)
     assert float(tape.gradient(y, x)) == 6.0
+
+
+@pytest.mark.parametrize("dtype", sorted(SUPPORTED, key=str), ids=str)
+@pytest.mark.parametrize("shape", [(), (3,), (0, 3), (2, 1, 2), (1,) * 32], ids=len)
+def test_what_numpy_gives_cannot_be_made_writeable(dtype, shape):
+    """A value that others may hold, a tape among them, is no business of who looks at it."""
+    for t in (jt.ones(shape, dtype), jt.Variable(np.ones(shape, dtype))):
+        array = t.numpy()
+        assert (array.dtype, array.shape, type(array)) == (dtype, shape, np.ndarray)
+        for view in (array, array.view(), array.T, np.asarray(t)):
+            assert not view.flags.writeable
+            with pytest.raises(ValueError, match="WRITEABLE"):
+                view.flags.writeable = True
+        assert np.array(t).flags.writeable

@@ -11,7 +11,8 @@ import pytest
 from llvmlite import ir
 from mpmath import mp
 
-from jittape.compile.value import IRMath, IRValue, constant
+from jittape.compile.irmath import IRMath
+from jittape.compile.value import IRValue, constant
 from jittape.compile.vectormath import NumPyMath
 from ulp_table import BINARY, FUNCTIONS, Compiled, binary_samples, exact, random_bits, samples, ulp_error
 

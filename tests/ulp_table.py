@@ -18,7 +18,8 @@ import numpy as np
 from llvmlite import ir
 from mpmath import mp
 
-from jittape.compile.value import IRMath, IRValue, llvm_type
+from jittape.compile.irmath import IRMath
+from jittape.compile.value import IRValue, llvm_type
 
 mp.prec = 200
 

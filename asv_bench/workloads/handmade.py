@@ -14,6 +14,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+import jittape.compile.irmath as ir_math
 import jittape.compile.value as ir_value
 from jittape.compile.blas import blas
 
@@ -31,7 +32,7 @@ def _vectorized(name: str) -> Any:
 
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
             value = ir_value.IRValue(builder, args[0], f"float{x.bitwidth}")
-            return getattr(ir_value.IRMath(builder), name)(value).ir
+            return getattr(ir_math.IRMath(builder), name)(value).ir
 
         return x(x), generate
 

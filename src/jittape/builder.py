@@ -22,6 +22,7 @@ __all__ = ["Builder", "Symbol", "WeakScalar", "literal", "literal_op"]
 
 
 MAX_DIMENSIONS = 32
+MAX_BYTES = 2**63 - 1
 
 
 class Symbol:
@@ -119,6 +120,10 @@ class Builder:
             raise ShapeError(
                 f"[{primitive.name}] gives a value with {len(aval.shape)} dimensions; "
                 f"NumPy computes with {MAX_DIMENSIONS} at most: reshape it"
+            )
+        if aval.nbytes > MAX_BYTES:
+            raise ShapeError(
+                f"[{primitive.name}] gives a value of shape {aval.shape}, more than memory has addresses"
             )
         out = self.new_slot(aval)
         key = tuple(sorted(params.items()))

@@ -99,7 +99,10 @@ class Config:
 
     @default_float.setter
     def default_float(self, value: str) -> None:
-        name = np.dtype(value).name
+        try:
+            name = np.dtype(value).name
+        except TypeError:
+            name = ""
         if name not in ("float32", "float64"):
             raise ValueError(f"config.default_float must be 'float32' or 'float64', got {value!r}")
         self._default_float = name

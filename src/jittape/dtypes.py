@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import argument_of_user, named
 from jittape.config import config
 from jittape.errors import DTypeError
 
@@ -70,13 +71,19 @@ def as_dtype(value: Any) -> np.dtype[Any]:
     """
     try:
         dtype = np.dtype(value)
-    except TypeError:
-        raise DTypeError(f"Cannot convert {value!r} to a dtype") from None
+    except (TypeError, ValueError):
+        raise named(
+            DTypeError(
+                f"{argument_of_user(value)}Cannot convert {value!r} to a dtype; give one such as 'float32'"
+            )
+        ) from None
     if not dtype.isnative:
         dtype = dtype.newbyteorder("=")
     if dtype not in SUPPORTED:
         names = ", ".join(sorted(d.name for d in SUPPORTED))
-        raise DTypeError(f"dtype {dtype} is not supported; use one of {names}")
+        raise named(
+            DTypeError(f"{argument_of_user(value)}dtype {dtype} is not supported; use one of {names}")
+        )
     return dtype
 
 

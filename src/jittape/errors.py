@@ -79,3 +79,10 @@ class LeakedTensorError(RuntimeError):
 
     The message names the function and the line that made the tensor. Return it from the function instead of storing it.
     """
+
+
+class WeightsError(ValueError):
+    """A file of weights cannot be loaded, or weights cannot be put into such a file. Nothing has changed.
+
+    The message names the file, the weights, what was found and what was needed.
+    """

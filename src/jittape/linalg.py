@@ -1,5 +1,6 @@
 """Linear algebra under TensorFlow's names (``jt.linalg``)."""
 
+from jittape.primitives.activation import l2_normalize as l2_normalize
 from jittape.primitives.clipping import global_norm as global_norm
 from jittape.primitives.contract import matmul as matmul
 from jittape.primitives.contract import matvec as matvec
@@ -8,5 +9,11 @@ from jittape.primitives.creation import eye as eye
 from jittape.primitives.einsum import diag_part as diag_part
 from jittape.primitives.einsum import einsum as einsum
 from jittape.primitives.einsum import trace as trace
+from jittape.primitives.matrices import adjoint as adjoint
+from jittape.primitives.matrices import band_part as band_part
+from jittape.primitives.matrices import cross as cross
+from jittape.primitives.matrices import diag as diag
+from jittape.primitives.matrices import normalize as normalize
+from jittape.primitives.matrices import set_diag as set_diag
 from jittape.primitives.shape import matrix_transpose as matrix_transpose
 from jittape.primitives.statistics import norm as norm

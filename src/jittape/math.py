@@ -6,15 +6,12 @@ from jittape.primitives.activation import softmax as softmax
 from jittape.primitives.activation import softsign as softsign
 from jittape.primitives.arithmetic import add as add
 from jittape.primitives.arithmetic import add_n as add_n
-from jittape.primitives.arithmetic import divide as divide
-from jittape.primitives.arithmetic import divide_no_nan as divide_no_nan
-from jittape.primitives.arithmetic import floor_divide as floor_divide
-from jittape.primitives.arithmetic import mod as mod
 from jittape.primitives.arithmetic import multiply as multiply
 from jittape.primitives.arithmetic import multiply_no_nan as multiply_no_nan
 from jittape.primitives.arithmetic import negative as negative
+from jittape.primitives.arithmetic import polyval as polyval
 from jittape.primitives.arithmetic import positive as positive
-from jittape.primitives.arithmetic import reciprocal as reciprocal
+from jittape.primitives.arithmetic import scalar_mul as scalar_mul
 from jittape.primitives.arithmetic import square as square
 from jittape.primitives.arithmetic import squared_difference as squared_difference
 from jittape.primitives.arithmetic import subtract as subtract
@@ -37,6 +34,12 @@ from jittape.primitives.complexes import imag as imag
 from jittape.primitives.complexes import real as real
 from jittape.primitives.cumulative import cumprod as cumprod
 from jittape.primitives.cumulative import cumsum as cumsum
+from jittape.primitives.division import divide as divide
+from jittape.primitives.division import divide_no_nan as divide_no_nan
+from jittape.primitives.division import floor_divide as floor_divide
+from jittape.primitives.division import mod as mod
+from jittape.primitives.division import reciprocal as reciprocal
+from jittape.primitives.division import reciprocal_no_nan as reciprocal_no_nan
 from jittape.primitives.elementwise import exp as exp
 from jittape.primitives.elementwise import expm1 as expm1
 from jittape.primitives.elementwise import log as log
@@ -60,18 +63,23 @@ from jittape.primitives.reduce import reduce_mean as reduce_mean
 from jittape.primitives.reduce import reduce_min as reduce_min
 from jittape.primitives.reduce import reduce_prod as reduce_prod
 from jittape.primitives.reduce import reduce_sum as reduce_sum
+from jittape.primitives.sorting import top_k as top_k
 from jittape.primitives.special import digamma as digamma
 from jittape.primitives.special import erf as erf
 from jittape.primitives.special import erfc as erfc
 from jittape.primitives.special import lgamma as lgamma
 from jittape.primitives.special import polygamma as polygamma
+from jittape.primitives.special import xdivy as xdivy
 from jittape.primitives.special import xlog1py as xlog1py
 from jittape.primitives.special import xlogy as xlogy
 from jittape.primitives.statistics import argmax as argmax
 from jittape.primitives.statistics import argmin as argmin
+from jittape.primitives.statistics import count_nonzero as count_nonzero
+from jittape.primitives.statistics import reduce_euclidean_norm as reduce_euclidean_norm
 from jittape.primitives.statistics import reduce_logsumexp as reduce_logsumexp
 from jittape.primitives.statistics import reduce_std as reduce_std
 from jittape.primitives.statistics import reduce_variance as reduce_variance
+from jittape.primitives.statistics import zero_fraction as zero_fraction
 from jittape.primitives.steps import absolute as absolute
 from jittape.primitives.steps import ceil as ceil
 from jittape.primitives.steps import floor as floor
@@ -88,6 +96,7 @@ from jittape.primitives.trigonometric import sin as sin
 from jittape.primitives.trigonometric import tan as tan
 
 abs = absolute
+accumulate_n = add_n
 floordiv = floor_divide
 floormod = mod
 rint = round

@@ -37,8 +37,11 @@ __all__ = [
     "Recorder",
     "Reduce",
     "View",
+    "active",
+    "active_recorder",
     "apply",
     "recording_with",
+    "replace_recorder",
     "run_key",
     "runs_of",
     "set_default_recorder",
@@ -239,7 +242,7 @@ class Primitive:
 
     def bind(self, *operands: Handle, **params: Any) -> Any:
         """Record this op on operands that already fit; for use in bodies and rules."""
-        return _active.recorder.bind(self, operands, params)
+        return active.recorder.bind(self, operands, params)
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """The op as a body: make the operands fit, then record. What `apply` calls."""
@@ -266,7 +269,9 @@ class Recorder(Protocol):
 
     traced_in: str | None
 
-    def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any: ...
+    def apply(
+        self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()
+    ) -> Any: ...
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any: ...
 
 
@@ -281,13 +286,14 @@ class _Active(threading.local):
             self.recorder = self.factory()
 
 
-_active = _Active()
+active = _Active()
+"""``active.recorder`` is the recorder in charge of this thread."""
 
 
 def set_default_recorder(factory: Callable[[], Recorder]) -> None:
     """Say what records in this thread from now on, and in every thread that has not recorded yet."""
     _Active.factory = staticmethod(factory)
-    _active.recorder = factory()
+    active.recorder = factory()
 
 
 def apply(body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
@@ -303,25 +309,25 @@ def apply(body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, 
     static : tuple
         Hashable parameters that are structure: axes, shapes, dtypes.
     """
-    return _active.recorder.apply(body, arrays, static)
+    return active.recorder.apply(body, arrays, static)
 
 
 def active_recorder() -> Recorder:
     """The recorder in charge of this thread."""
-    return _active.recorder
+    return active.recorder
 
 
 def replace_recorder(recorder: Recorder) -> None:
     """Put `recorder` in charge of this thread, for good."""
-    _active.recorder = recorder
+    active.recorder = recorder
 
 
 @contextmanager
 def recording_with(recorder: Recorder) -> Iterator[Recorder]:
     """Put `recorder` in charge of this thread for a while."""
-    before = _active.recorder
-    _active.recorder = recorder
+    before = active.recorder
+    active.recorder = recorder
     try:
         yield recorder
     finally:
-        _active.recorder = before
+        active.recorder = before

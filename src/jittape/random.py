@@ -6,12 +6,12 @@ function made with `jt.function`, numbers are drawn anew at every call.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from jittape.calls import named
 from jittape.config import config
 from jittape.dtypes import as_dtype, int64, is_floating
 from jittape.errors import DTypeError, ShapeError
@@ -20,6 +20,7 @@ from jittape.primitive import active_recorder
 from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.complexes import cast
 from jittape.primitives.index import getitem
+from jittape.primitives.shape import as_shape
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, tensor_of
@@ -43,7 +44,7 @@ def set_seed(seed: int) -> None:
     True
     """
     global _generator
-    _generator = np.random.default_rng(seed)
+    _generator = _seeded(seed)
 
 
 def normal(
@@ -78,14 +79,16 @@ def normal(
     >>> jt.random.normal([2, 3]).shape
     (2, 3)
     """
-    wanted, extents = _float_dtype("normal", dtype), _shape(shape)
+    wanted, extents = _float_dtype("normal", dtype), _shape("normal", shape)
     if _traced(mean, stddev):
         return _moved(
             drawn(lambda: np.array(_source(seed).standard_normal(extents), wanted), extents, wanted),
             mean,
             stddev,
         )
-    center, scale = np.array(mean), np.array(stddev)
+    center, scale = _bound("normal", "mean", mean, extents), _bound("normal", "stddev", stddev, extents)
+    if np.any(scale < 0):
+        raise ValueError(f"[random.normal] stddev must not be negative, got {stddev!r}")
     return drawn(lambda: np.array(_source(seed).normal(center, scale, extents), wanted), extents, wanted)
 
 
@@ -106,12 +109,13 @@ def truncated_normal(
     >>> bool(jt.reduce_all((draw >= 3.0) & (draw <= 7.0)))
     True
     """
-    wanted, extents = _float_dtype("truncated_normal", dtype), _shape(shape)
+    wanted, extents = _float_dtype("truncated_normal", dtype), _shape("truncated_normal", shape)
     if _traced(mean, stddev):
         return _moved(
             drawn(lambda: np.array(_truncated(seed, extents), wanted), extents, wanted), mean, stddev
         )
-    center, scale = np.array(mean), np.array(stddev)
+    center = _bound("truncated_normal", "mean", mean, extents)
+    scale = _bound("truncated_normal", "stddev", stddev, extents)
     return drawn(lambda: np.array(center + scale * _truncated(seed, extents), wanted), extents, wanted)
 
 
@@ -150,7 +154,7 @@ def uniform(
     Raises
     ------
     ValueError
-        For an integer dtype without `maxval`.
+        For an integer dtype without `maxval`, and for a range with nothing in it.
 
     Examples
     --------
@@ -160,11 +164,11 @@ def uniform(
     True
     """
     wanted = as_dtype(config.default_float if dtype is None else dtype)
-    extents = _shape(shape)
+    extents = _shape("uniform", shape)
     if wanted.kind in "iu":
         if maxval is None:
-            raise ValueError(f"Must specify maxval for integer dtype {wanted.name}")
-        first, end = np.array(minval), np.array(maxval)
+            raise ValueError(f"[random.uniform] Must specify maxval for integer dtype {wanted.name}")
+        first, end = _integer_range(minval, maxval, extents, wanted)
         return drawn(lambda: np.asarray(_source(seed).integers(first, end, extents, wanted)), extents, wanted)
     wanted = _float_dtype("uniform", wanted)
     if _traced(minval, maxval):
@@ -172,7 +176,12 @@ def uniform(
             lambda: _uniform(seed, extents, np.zeros((), wanted), np.ones((), wanted)), extents, wanted
         )
         return _moved(unit, minval, subtract(1.0 if maxval is None else maxval, minval))
-    low, high = np.array(minval, wanted), np.array(1.0 if maxval is None else maxval, wanted)
+    low = _bound("uniform", "minval", minval, extents).astype(wanted)
+    high = _bound("uniform", "maxval", 1.0 if maxval is None else maxval, extents).astype(wanted)
+    if not np.all((low <= high) & np.isfinite(high - low)):
+        raise ValueError(
+            f"[random.uniform] minval must not exceed maxval, and both be finite, got {minval!r} and {maxval!r}"
+        )
     return drawn(lambda: _uniform(seed, extents, low, high), extents, wanted)
 
 
@@ -208,22 +217,59 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
             rows, drawn(lambda: _source(seed).permutation(rows.shape[0]), rows.shape[:1], int64)
         )
         return order
-    return tensor_of(_source(seed).permutation(rows.numpy()))
+    return tensor_of(rows.numpy()[_source(seed).permutation(rows.shape[0])])
 
 
 def _source(seed: int | None) -> np.random.Generator:
     """The generator to draw from. The common one is made when it is first needed: numpy.random takes 9 ms to import."""
     global _generator
     if seed is not None:
-        return np.random.default_rng(seed)
+        return _seeded(seed)
     if _generator is None:
         _generator = np.random.default_rng()
     return _generator
 
 
-def _shape(shape: Sequence[int] | int) -> tuple[int, ...]:
-    extents = (shape,) if np.ndim(shape) == 0 else tuple(shape)  # type: ignore[arg-type]
-    return tuple([operator.index(n) for n in extents])  # type: ignore[arg-type]
+def _seeded(seed: int) -> np.random.Generator:
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise named(TypeError(f"seed must be an int of at least 0, got {seed!r}")) from None
+
+
+def _shape(name: str, shape: Sequence[int] | int) -> tuple[int, ...]:
+    extents = as_shape(f"random.{name}", shape)
+    if any(n < 0 for n in extents):
+        raise ShapeError(f"[random.{name}] dimensions must not be negative, got {shape!r}")
+    return extents
+
+
+def _bound(name: str, argument: str, value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """A parameter of a distribution as an array that broadcasts to `shape`."""
+    array = np.array(convert_to_tensor(value)) if isinstance(value, (list, tuple)) else np.array(value)
+    if array.dtype.kind not in "biuf":
+        raise DTypeError(
+            f"[random.{name}] {argument} must be a real number or an array of them, got {value!r}"
+        )
+    try:
+        fits = np.broadcast_shapes(array.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"[random.{name}] {argument} of shape {array.shape} does not broadcast to {shape}")
+    return array
+
+
+def _integer_range(
+    minval: Any, maxval: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    first, end = _bound("uniform", "minval", minval, shape), _bound("uniform", "maxval", maxval, shape)
+    limits = np.iinfo(dtype)
+    if not np.all((first < end) & (first >= limits.min) & (end <= int(limits.max) + 1)):
+        raise ValueError(
+            f"[random.uniform] minval must be below maxval and both within {dtype.name}, got {minval!r} and {maxval!r}"
+        )
+    return first, end
 
 
 def _float_dtype(name: str, dtype: Any) -> np.dtype[Any]:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.value import IRMath, IRValue, llvm_type
+from jittape.compile.irmath import IRMath
+from jittape.compile.linked import cost_of_call
+from jittape.compile.value import IRValue, llvm_type
 from jittape.primitive import Map, Primitive
 
 __all__ = ["cost_of_map"]
@@ -30,4 +32,9 @@ def cost_of_map(
     operands = [IRValue(builder, a, d) for a, d in zip(function.args, dtypes, strict=True)]
     assert isinstance(primitive.form, Map)
     primitive.form.expression(IRMath(builder), *operands, **dict(params))
-    return sum(_WEIGHTS.get(i.opname, 1) for block in function.blocks for i in block.instructions)
+    return sum(_cost(instruction) for block in function.blocks for instruction in block.instructions)
+
+
+def _cost(instruction: ir.Instruction) -> int:
+    known = cost_of_call(instruction.callee.name) if instruction.opname == "call" else None
+    return _WEIGHTS.get(instruction.opname, 1) if known is None else known

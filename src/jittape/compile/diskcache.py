@@ -31,6 +31,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jittape.calls import stack_level
 from jittape.compile.machine import environment
 from jittape.config import config
 from jittape.errors import CacheWarning
@@ -155,7 +156,10 @@ class DiskCache:
                 found = folder.stat()
             except FileNotFoundError:
                 return False
-            if not stat.S_ISDIR(found.st_mode) or not _private(found):
+            if not stat.S_ISDIR(found.st_mode):
+                self._give_up(f"{folder} is no folder")
+                return False
+            if not _private(found):
                 self._give_up(f"{folder} belongs to another user, or others may write to it")
                 return False
         return True
@@ -170,6 +174,8 @@ class DiskCache:
                     self._publish(batch)
             except FileNotFoundError:
                 pass  # another process has just cleared the cache
+            except FileExistsError as error:
+                self._give_up(f"{error.filename} is no folder")
             except OSError as error:
                 self._give_up(str(error))
 
@@ -233,7 +239,7 @@ class DiskCache:
             f"compiled kernels are not kept on disk: {reason}. Choose another folder with {DIRECTORY_VARIABLE}, "
             "or turn the cache off with jt.config.cache = False.",
             CacheWarning,
-            stacklevel=2,
+            stacklevel=stack_level(),
         )
 
 
@@ -250,7 +256,7 @@ def cache_directory() -> Path | None:
     """The folder: what ``JITTAPE_CACHE_DIR`` says (None if that is empty), else one in the user's own cache."""
     chosen = os.environ.get(DIRECTORY_VARIABLE)
     if chosen is not None:
-        return Path(chosen).expanduser().absolute() if chosen else None
+        return _expanded(Path(chosen)).absolute() if chosen else None
     try:
         home = Path.home()
     except RuntimeError:
@@ -261,6 +267,14 @@ def cache_directory() -> Path | None:
         return home / "Library" / "Caches" / "jittape"
     base = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(base) if os.path.isabs(base) else home / ".cache") / "jittape"
+
+
+def _expanded(path: Path) -> Path:
+    """`path` with a ``~`` in front resolved; as it stands where nobody has that name, as a shell has it."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
 
 
 @cache
@@ -315,7 +329,7 @@ def clear(root: Path) -> None:
 def _folders(root: Path) -> list[Path]:
     try:
         return [path for path in root.iterdir() if _FOLDER.fullmatch(path.name) and path.is_dir()]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
 
 

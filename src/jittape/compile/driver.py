@@ -19,7 +19,16 @@ from llvmlite import ir
 from jittape.compile.crew import run_tasks
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range
 
-__all__ = ["DRIVER_TYPE", "as_function", "define_driver", "walk_table"]
+__all__ = [
+    "DRIVER_TYPE",
+    "address_argument",
+    "as_function",
+    "define_driver",
+    "object_argument",
+    "return_integer",
+    "run_table",
+    "walk_table",
+]
 
 _I64 = ir.IntType(64)
 _FASTCALL = 0x80
@@ -34,22 +43,35 @@ _HEADER, _CALL = 2, 5
 def define_driver(function: ir.Function) -> None:
     """Write the body. It trusts its caller: two arguments, both addresses."""
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    module = function.module
-    as_pointer = external(module, ir.FunctionType(BYTES, [BYTES]), "PyLong_AsVoidPtr")
-    as_integer = external(module, ir.FunctionType(BYTES, [BYTES]), "PyLong_FromVoidPtr")
-    release = external(module, ir.FunctionType(BYTES, []), "PyEval_SaveThread")
-    acquire = external(module, ir.FunctionType(ir.VoidType(), [BYTES]), "PyEval_RestoreThread")
+    run_table(builder, *(address_argument(builder, function, position) for position in range(2)))
+    return_integer(builder, ir.Constant(_I64, 0))
 
-    def argument(position: int, kind: ir.Type) -> ir.Value:
-        place = builder.gep(function.args[1], [ir.Constant(_I64, position)])
-        return builder.bitcast(builder.call(as_pointer, [builder.load(place)]), kind)
 
-    table = argument(0, _I64.as_pointer())
-    slots = argument(1, KERNEL_TYPE.args[0])
+def address_argument(builder: ir.IRBuilder, function: ir.Function, position: int) -> ir.Value:
+    """An argument that is a Python int, as an i64."""
+    as_pointer = external(function.module, ir.FunctionType(BYTES, [BYTES]), "PyLong_AsVoidPtr")
+    return builder.ptrtoint(builder.call(as_pointer, [object_argument(builder, function, position)]), _I64)
+
+
+def object_argument(builder: ir.IRBuilder, function: ir.Function, position: int) -> ir.Value:
+    """An argument, borrowed."""
+    return builder.load(builder.gep(function.args[1], [ir.Constant(_I64, position)]))
+
+
+def return_integer(builder: ir.IRBuilder, value: ir.Value) -> None:
+    """Give a Python int back."""
+    as_integer = external(builder.module, ir.FunctionType(BYTES, [BYTES]), "PyLong_FromVoidPtr")
+    builder.ret(builder.call(as_integer, [builder.inttoptr(value, BYTES)]))
+
+
+def run_table(builder: ir.IRBuilder, table: ir.Value, cells: ir.Value) -> None:
+    """Write the run of all calls of a table, without the GIL; both arguments are addresses."""
+    release = external(builder.module, ir.FunctionType(BYTES, []), "PyEval_SaveThread")
+    acquire = external(builder.module, ir.FunctionType(ir.VoidType(), [BYTES]), "PyEval_RestoreThread")
     thread = builder.call(release, [])
-    walk_table(builder, table, slots)
+    slots = builder.inttoptr(cells, KERNEL_TYPE.args[0])
+    walk_table(builder, builder.inttoptr(table, _I64.as_pointer()), slots)
     builder.call(acquire, [thread])
-    builder.ret(builder.call(as_integer, [ir.Constant(BYTES, None)]))
 
 
 def walk_table(builder: ir.IRBuilder, table: ir.Value, slots: ir.Value) -> None:
@@ -88,9 +110,9 @@ class _MethodDefinition(ctypes.Structure):
 _definitions: list[_MethodDefinition] = []
 
 
-def as_function(address: int) -> Callable[[int, int], Any]:
-    """The driver's machine code as ``run(table address, slots address)``."""
-    definition = _MethodDefinition(b"jittape_driver", address, _FASTCALL, None)
+def as_function(address: int) -> Callable[..., Any]:
+    """Machine code of the `DRIVER_TYPE` as a built-in function. It trusts its caller to give it as many arguments."""
+    definition = _MethodDefinition(b"jittape", address, _FASTCALL, None)
     _definitions.append(definition)
     prototype = ctypes.PYFUNCTYPE(
         ctypes.py_object, ctypes.POINTER(_MethodDefinition), ctypes.c_void_p, ctypes.c_void_p

@@ -18,6 +18,7 @@ from llvmlite import ir
 
 from jittape.compile.carries import CARRIES, call_carry, call_collect
 from jittape.compile.gemm import pointer, size
+from jittape.compile.irmath import IRMath
 from jittape.compile.irtools import alloca_once
 from jittape.compile.kernel import (
     Address,
@@ -33,7 +34,7 @@ from jittape.compile.kernel import (
     Whole,
     label_of,
 )
-from jittape.compile.value import IRMath, IRValue, llvm_type
+from jittape.compile.value import IRValue, llvm_type
 from jittape.primitive import Map, Reduce
 
 __all__ = ["define_loops"]

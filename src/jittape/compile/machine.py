@@ -18,11 +18,12 @@ import llvmlite
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from jittape.compile.linked import used_by
 from jittape.compile.objectfile import undefined_symbols
 from jittape.compile.symbols import provide
 from jittape.errors import CompileError
 
-__all__ = ["environment", "load", "object_code"]
+__all__ = ["environment", "load", "object_code", "optimize"]
 
 OPTIMIZATION = 3
 _RELOCATION = "static" if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else "default"
@@ -58,15 +59,26 @@ def object_code(module: ir.Module) -> bytes:
         module.data_layout = str(target.target_data)
         try:
             parsed = llvm.parse_assembly(str(module))
+            functions = used_by(module)
+            for function in functions:
+                parsed.link_in(llvm.parse_assembly(function.text))
+            for symbol in [symbol for function in functions for symbol in (function.symbol, *function.math)]:
+                parsed.get_function(symbol).linkage = "internal"
             parsed.verify()
         except RuntimeError as error:
             raise CompileError(f"LLVM does not accept this module: {error}\n{module}") from error
+        optimize(parsed)
+        return target.emit_object(parsed)
+
+
+def optimize(parsed: llvm.ModuleRef) -> None:
+    """Run the passes on a parsed module."""
+    with _lock:
         options = llvm.create_pipeline_tuning_options(OPTIMIZATION)
         options.loop_vectorization = True
         options.slp_vectorization = False
-        passes = llvm.create_pass_builder(target, options)
+        passes = llvm.create_pass_builder(_target(), options)
         passes.getModulePassManager().run(parsed, passes)
-        return target.emit_object(parsed)
 
 
 def load(code: bytes, names: Iterable[str]) -> list[int]:

@@ -13,7 +13,7 @@ stored values only grows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum
 
 import numpy as np
@@ -247,8 +247,19 @@ class Partition:
         changed = True
         while changed:
             self._set_depths()
-            changed = self._walk_uses(cautious=rounds >= PATIENCE)
+            cautious = rounds >= PATIENCE
+            changed = self._walk_uses(cautious) or self._walk_uses(cautious, self._in_no_hurry())
             rounds += 1
+
+    def _in_no_hurry(self) -> set[int]:
+        """The stored values that nests alone read, each where it computes the same element."""
+        read = {
+            slot
+            for op in self.program.ops
+            if self.kinds[op.out] not in (Kind.INLINE, Kind.REDUCE)
+            for slot in (*op.args, *self._memory_operands(op))
+        }
+        return self.stored - self.hard - read
 
     def _set_depths(self) -> None:
         """Set the depth of every op: `here` for who visits a value as its own nest does, `moved` for all others.
@@ -290,8 +301,12 @@ class Partition:
             found = self._identities[shape] = identity(shape)
         return found
 
-    def _walk_uses(self, cautious: bool) -> bool:
-        """From results to inputs: who needs what through which map; returns whether more values must be stored."""
+    def _walk_uses(self, cautious: bool, delaying: Collection[int] = ()) -> bool:
+        """From results to inputs: who needs what through which map; returns whether more values must be stored.
+
+        A value of `delaying` moves to the first of the nests that need it, instead of being written by one nest and
+        read again by the next: as when a step size, itself computed, comes in after the averages of an optimizer.
+        """
         uses: dict[int, dict[tuple[Group, Access], None]] = {}
         changed = False
 
@@ -310,6 +325,8 @@ class Partition:
                 self.stored.add(slot)
                 changed = True
             if slot in self.stored:
+                if slot in delaying and found:
+                    self.depth[slot] = max(self.depth[slot], min(group[1] for group, _ in found))
                 if slot not in self.hard and not self._in_register(slot, found):
                     self.hard.add(slot)
                     changed = True

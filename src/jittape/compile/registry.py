@@ -14,26 +14,19 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from jittape.compile import diskcache, machine
-from jittape.compile.crew import define_helper
 from jittape.compile.driver import DRIVER_TYPE, as_function, define_driver
 from jittape.compile.emit import Definition, definition_of, symbol_of, write_module
-from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.kernel import Compute, Kernel, LoopKernel, label_of
 from jittape.compile.scalars import Machine
 from jittape.errors import CompileError
 from jittape.primitive import Map, Primitive, Reduce
 
-__all__ = ["Origin", "Registry", "RegistryStats", "registry"]
+__all__ = ["Origin", "Registry", "RegistryStats", "is_lasting", "registry"]
 
 BATCH = 64
 """Functions in one module at most: who needs one of them from disk loads all, 0.07 ms each."""
 
-_DRIVER, _HELPER = "driver", "helper"
-_OWN = {
-    _DRIVER: Definition(_DRIVER, DRIVER_TYPE, define_driver),
-    _HELPER: Definition(_HELPER, KERNEL_TYPE, define_helper),
-}
-"""Functions that are no kernels."""
+_DRIVER = Definition("driver", DRIVER_TYPE, define_driver)
 
 
 class Origin(Enum):
@@ -59,6 +52,7 @@ class Registry:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._addresses: dict[str, int] = {}
+        self._own = {_DRIVER.name: _DRIVER}
         self._driver: Callable[[int, int], Any] | None = None
         self._counts = dict.fromkeys(Origin, 0)
         self._seconds = 0.0
@@ -80,14 +74,20 @@ class Registry:
         with self._lock:
             if self._driver is None:
                 self._require({})
-                self._driver = as_function(self._addresses[_DRIVER])
+                self._driver = as_function(self._addresses[_DRIVER.name])
             return self._driver
 
-    def helper(self) -> int:
-        """The address of what a helping thread runs: see `crew.py`."""
+    def announce(self, definition: Definition) -> None:
+        """Have a function that is no kernel compiled or loaded together with the next kernels."""
         with self._lock:
-            self._require({}, _HELPER)
-            return self._addresses[_HELPER]
+            self._own[definition.name] = definition
+
+    def own(self, definition: Definition) -> int:
+        """The address of a function that is no kernel."""
+        with self._lock:
+            self._own[definition.name] = definition
+            self._require({})
+            return self._addresses[definition.name]
 
     def stats(self) -> RegistryStats:
         """How much was compiled, found and loaded, and the time that it took."""
@@ -96,14 +96,14 @@ class Registry:
             counts[Origin.COMPILED], counts[Origin.MEMORY], counts[Origin.DISK], self._seconds
         )
 
-    def _require(self, wanted: dict[str, Kernel], own: str = _DRIVER) -> dict[str, Origin]:
-        """See to it that the addresses of these kernels and of the driver, or another of `_OWN`, are known."""
-        missing = [name for name in (own, *wanted) if name not in self._addresses]
+    def _require(self, wanted: dict[str, Kernel]) -> dict[str, Origin]:
+        """See to it that the addresses of these kernels, of the driver and of what was announced are known."""
+        missing = [name for name in (*self._own, *wanted) if name not in self._addresses]
         origins = dict.fromkeys(wanted, Origin.MEMORY)
         if not missing:
             return origins
         cache = diskcache.current()
-        lasting = [name for name in missing if name in _OWN or _is_lasting(wanted[name])]
+        lasting = [name for name in missing if name in self._own or is_lasting(wanted[name])]
         if cache is not None:
             for name in lasting:
                 if name not in self._addresses:
@@ -129,7 +129,9 @@ class Registry:
     def _compile(
         self, wanted: dict[str, Kernel], names: list[str], cache: diskcache.DiskCache | None
     ) -> None:
-        definitions = [_OWN[name] if name in _OWN else definition_of(wanted[name]) for name in names]
+        definitions = [
+            self._own[name] if name in self._own else definition_of(wanted[name]) for name in names
+        ]
         batch = diskcache.Batch(tuple(names), machine.object_code(write_module(definitions)))
         self._link(batch)
         if cache is not None:
@@ -142,7 +144,7 @@ class Registry:
         self._addresses.update(zip(new, addresses, strict=True))
 
 
-def _is_lasting(kernel: Kernel) -> bool:
+def is_lasting(kernel: Kernel) -> bool:
     """Whether the text means the same in every process.
 
     A primitive of the user's own goes by its name in the text, and its code may be another tomorrow.

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from jittape.compile.irmath import IRMath
 from jittape.compile.irtools import for_range
 from jittape.compile.scalars import BITS, CONSTANT, FIRST, LOAD, STORE, Code, Machine
-from jittape.compile.value import IRMath, IRValue, llvm_type
+from jittape.compile.value import IRValue, llvm_type
 from jittape.primitive import Map
 
 __all__ = ["define_machine"]

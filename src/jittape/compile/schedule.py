@@ -72,6 +72,21 @@ class NumpyStep:
         return 1
 
     @property
+    def op(self) -> Op:
+        """The op, or one of the run."""
+        return self.ops[0]
+
+    @property
+    def result(self) -> int:
+        """The storage of the op's result."""
+        return self.results[0]
+
+    @property
+    def result_aval(self) -> Aval:
+        """Its shape and dtype."""
+        return self.result_avals[0]
+
+    @property
     def bodies(self) -> tuple[Schedule, ...]:
         """Those of a loop that NumPy runs are no schedules."""
         return ()

@@ -20,7 +20,8 @@ from jittape.control.parts import WHILE, carry, stack
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
 from jittape.primitives.compare import logical_and
 from jittape.primitives.complexes import cast
-from jittape.primitives.shape import concat, reshape
+from jittape.primitives.joining import concat
+from jittape.primitives.shape import reshape
 from jittape.program import Aval, Body, Program
 from jittape.recording.bodies import BodyTrace, Recorded
 from jittape.recording.convert import convert_to_tensor

@@ -1,11 +1,10 @@
 """The binder: checks the arguments of a call, writes their addresses into a slot table and runs it, in machine code.
 
 Asking an ndarray for its address from Python costs 1.2 µs, its shape and dtype 0.1 µs; a Numba function that takes
-ndarrays 45 ns each, and has to be compiled for every list of their types. The binder is compiled once. It is handed the
-address of the *tuple* of arguments and reads the objects' own memory: the type, and what stands at fixed places of an
-ndarray (data, number of dimensions, shape, dtype, flags), of a float, of a Tensor and its Buffer. The places are found
-out, not assumed: `object_layout` looks for known values in sample objects, and where it does not find them there is no
-binder, and the calls go the slower way.
+ndarrays 45 ns each, and has to be compiled for every list of their types. The binder is compiled once, or comes from
+disk as kernels do. It is handed the *tuple* of arguments and reads the objects' own memory: the type, and what stands
+at fixed places of an ndarray (data, number of dimensions, shape, dtype, flags), of a float, of a Tensor and its Buffer.
+Where `runtime.objects` does not find out the places there is no binder, and the calls go the slower way.
 
 A *plan* is an int64 array: the number of arguments and of entries, the addresses of the types that the binder knows,
 then for each entry `WORDS` words. So there is no address in the code itself.
@@ -13,8 +12,6 @@ then for each entry `WORDS` words. So there is no address in the code itself.
 
 from __future__ import annotations
 
-import ctypes
-import sysconfig
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,25 +19,29 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
 
-from jittape.compile.driver import walk_table
-from jittape.compile.irtools import KERNEL_TYPE
+from jittape.compile.driver import (
+    DRIVER_TYPE,
+    address_argument,
+    as_function,
+    object_argument,
+    return_integer,
+    run_table,
+)
+from jittape.compile.emit import Definition
+from jittape.compile.registry import registry
 from jittape.program import Aval
 from jittape.recording.tensor import Tensor
 from jittape.runtime.buffers import Buffer
+from jittape.runtime.objects import FIT, ObjectLayout, object_layout, place
 
-__all__ = ["ARRAY", "FLOAT32", "FLOAT64", "LIKE", "SAME", "TYPE", "Entry", "binder", "object_layout", "plan"]
+__all__ = ["ARRAY", "FLOAT32", "FLOAT64", "LIKE", "SAME", "TYPE", "Entry", "binder", "plan"]
 
 WORDS = 7
 _TYPES: tuple[type, ...] = (np.ndarray, Tensor, Buffer, float)
 _HEAD = 2 + len(_TYPES)
 ARRAY, LIKE, FLOAT64, FLOAT32, TYPE, SAME = range(6)
 """Kinds of entry: an array, the same without a cell, a Python float for a cell, an object of a type, one object."""
-
-_FIT = 0x101
-"""NumPy's flags C_CONTIGUOUS and ALIGNED."""
 
 
 @dataclass(frozen=True)
@@ -68,59 +69,11 @@ class Entry:
     what: Any = None
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Where in an object things stand, in bytes."""
-
-    type: int
-    items: int
-    float_value: int
-    data: int
-    ndim: int
-    shape: int
-    dtype: int
-    flags: int
-    tensor_buffer: int
-    buffer_array: int
-
-
 @cache
-def object_layout() -> _Layout | None:
-    """Where things stand in this Python; None if they are not where they should be, or may change under the reader."""
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return None
-    array = np.zeros((3, 5, 7))
-    buffer = Buffer(array)
-    tensor = Tensor(None, -1, Aval((), array.dtype), buffer)
-    try:
-        layout = _Layout(
-            type=_place(id(np.ndarray), array, 4),
-            items=_place(id(array), (array, None), 6),
-            float_value=_place(np.float64(1.25).view(np.int64).item(), 1.25, 3),
-            data=_place(buffer.address, array, 6),
-            ndim=_place(buffer.address, array, 6) + 8,
-            shape=_place(buffer.address, array, 6) + 16,
-            dtype=_place(id(array.dtype), array, 10),
-            flags=_place(id(array.dtype), array, 10) + 8,
-            tensor_buffer=_place(id(buffer), tensor, 12),
-            buffer_array=_place(id(array), buffer, 8),
-        )
-    except ValueError:
-        return None
-    words = _words(array, 12)
-    shape = (ctypes.c_int64 * 3).from_address(words[layout.shape // 8])
-    fits = list(shape) == [3, 5, 7] and words[layout.ndim // 8] & 0xFFFFFFFF == 3
-    transposed = _words(array.T, 12)[layout.flags // 8] & _FIT == 0x100
-    return layout if fits and transposed and words[layout.flags // 8] & _FIT == _FIT else None
-
-
-def _words(value: object, count: int) -> list[int]:
-    return list((ctypes.c_int64 * count).from_address(id(value)))
-
-
-def _place(wanted: int, value: object, count: int) -> int:
-    """The byte at which `wanted` stands in the memory of `value`."""
-    return 8 * _words(value, count).index(wanted)
+def _tensor_buffer() -> int:
+    """The byte at which a Tensor has its buffer."""
+    buffer = Buffer(np.zeros(1))
+    return place(id(buffer), Tensor(None, -1, Aval((1,), buffer.array.dtype), buffer), 12)
 
 
 def plan(arguments: int, entries: Sequence[Entry]) -> tuple[np.ndarray[Any, Any], list[Any]]:
@@ -140,39 +93,32 @@ def plan(arguments: int, entries: Sequence[Entry]) -> tuple[np.ndarray[Any, Any]
 
 
 @cache
-def binder() -> Callable[[int, int, int, int, int], int] | None:
-    """``run(arguments, held, plan, cells, calls)``, all addresses; 0 if all fits and has run. None where there is none.
+def binder() -> Callable[[tuple[Any, ...], tuple[Any, ...], int, int, int], int] | None:
+    """``run(arguments, held, plan, cells, calls)``, the last three addresses; 0 if all fits and has run, else 1.
 
-    `calls` is a driver's table; it runs without the GIL, which is kept while objects are read. One call for both saves
-    0.15 of 0.45 µs.
+    None where there is none. `calls` is a driver's table; it runs without the GIL, which is kept while objects are
+    read. One call for both saves 0.15 of 0.45 µs.
     """
     layout = object_layout()
     if layout is None:
         return None
+    tensor_buffer = _tensor_buffer()
 
-    @intrinsic
-    def bind_and_run(
-        typing_context: Any, arguments: Any, held: Any, plan: Any, cells: Any, calls: Any
-    ) -> Any:
-        def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-            return _Emitter(builder, layout, context.get_python_api(builder)).emit(*args)
+    def define(function: ir.Function) -> None:
+        _Emitter(function, layout, tensor_buffer).emit()
 
-        return types.intp(*[types.intp] * 5), generate
-
-    def run(arguments, held, plan, cells, calls):  # type: ignore[no-untyped-def]
-        return bind_and_run(arguments, held, plan, cells, calls)  # type: ignore[call-arg]
-
-    compiled: Callable[[int, int, int, int, int], int] = njit("intp(intp, intp, intp, intp, intp)")(run)
-    return compiled
+    name = "_".join(["binder", *map(str, (*layout, tensor_buffer))])
+    return as_function(registry.own(Definition(name, DRIVER_TYPE, define)))
 
 
 class _Emitter:
     """Writes the binder."""
 
-    def __init__(self, builder: ir.IRBuilder, layout: _Layout, python: Any) -> None:
-        self.builder = builder
-        self.python = python
+    def __init__(self, function: ir.Function, layout: ObjectLayout, tensor_buffer: int) -> None:
+        self.function = function
+        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.layout = layout
+        self.tensor_buffer = tensor_buffer
         self.i64 = ir.IntType(64)
 
     def const(self, value: int) -> ir.Value:
@@ -189,16 +135,18 @@ class _Emitter:
     def times(self, value: ir.Value, factor: int) -> ir.Value:
         return self.builder.mul(value, self.const(factor))
 
-    def emit(
-        self, arguments: ir.Value, held: ir.Value, plan: ir.Value, cells: ir.Value, calls: ir.Value
-    ) -> ir.Value:
+    def emit(self) -> None:
         """One loop over the entries. It ends at the first that does not fit."""
         builder, i64 = self.builder, self.i64
+        arguments, held = (
+            builder.ptrtoint(object_argument(builder, self.function, i), i64) for i in range(2)
+        )
+        plan, cells, calls = (address_argument(builder, self.function, i) for i in range(2, 5))
         self.failed = builder.append_basic_block("failed")
         self.done = builder.append_basic_block("done")
         head, entry_block, self.next = (builder.append_basic_block(n) for n in ("head", "entry", "next"))
         # The number of items of a tuple stands right before them, but for a hash that some versions keep there.
-        length = self.load(arguments, _tuple_length_place())
+        length = self.load(arguments, self.layout.tuple_length)
         start = builder.append_basic_block("start")
         builder.cbranch(builder.icmp_signed("==", length, self.load(plan, 0)), start, self.failed)
         builder.position_at_end(start)
@@ -224,21 +172,11 @@ class _Emitter:
         index.add_incoming(builder.add(index, self.const(1)), self.next)
         builder.branch(head)
 
-        end = builder.append_basic_block("end")
         builder.position_at_end(self.failed)
-        builder.branch(end)
+        return_integer(builder, self.const(1))
         builder.position_at_end(self.done)
-        without_gil = self.python.save_thread()
-        table = builder.inttoptr(calls, i64.as_pointer())
-        walk_table(builder, table, builder.inttoptr(cells, KERNEL_TYPE.args[0]))
-        self.python.restore_thread(without_gil)
-        ran = builder.block
-        builder.branch(end)
-        builder.position_at_end(end)
-        outcome = builder.phi(i64)
-        outcome.add_incoming(self.const(1), self.failed)
-        outcome.add_incoming(self.const(0), ran)
-        return outcome
+        run_table(builder, calls, cells)
+        return_integer(builder, self.const(0))
 
     def switch(self, item: ir.Value) -> None:
         """Go to the code for the kind of entry; each ends at `next` or at `failed`."""
@@ -291,17 +229,17 @@ class _Emitter:
     def fitting(self, item: ir.Value) -> ir.Value:
         """An ndarray, or that in a Tensor or Buffer, if it has the right dtype and shape, contiguous and aligned."""
         builder, layout = self.builder, self.layout
-        item = self.unwrapped(item, Tensor, layout.tensor_buffer)
+        item = self.unwrapped(item, Tensor, self.tensor_buffer)
         item = self.unwrapped(item, Buffer, layout.buffer_array)
         self.require((self.type_of(item), self.types[np.ndarray]))
         shape = self.load(self.row, 40)
         ndim = self.load(shape, 0)
         i32 = ir.IntType(32)
-        flags = builder.and_(self.load(item, layout.flags, i32), ir.Constant(i32, _FIT))
+        flags = builder.and_(self.load(item, layout.flags, i32), ir.Constant(i32, FIT))
         self.require(
             (self.load(item, layout.dtype), self.load(self.row, 32)),
             (builder.sext(self.load(item, layout.ndim, i32), self.i64), ndim),
-            (flags, ir.Constant(i32, _FIT)),
+            (flags, ir.Constant(i32, FIT)),
         )
         extents = self.load(item, layout.shape)
         before = builder.block
@@ -339,9 +277,3 @@ class _Emitter:
     def same(self, item: ir.Value) -> None:
         self.require((item, self.load(self.row, 32)))
         self.builder.branch(self.next)
-
-
-@cache
-def _tuple_length_place() -> int:
-    """The byte of a tuple at which its length stands."""
-    return _place(5, (None,) * 5, 3)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jittape.config import config
 from jittape.functions.concrete import Concrete
 from jittape.functions.report import Recorded, Signature
-from jittape.functions.signature import MISS, key_of, leaf_names, shown
+from jittape.functions.signature import MISS, Call, TensorSpec, aval_of_leaf, key_of, leaf_names, shown
 from jittape.primitive import active_recorder
 from jittape.recording.trace import Trace
 
@@ -56,6 +56,9 @@ class BoundFunction:
         """As `Function.explain`."""
         return self._function.explain()
 
+    def __reduce__(self) -> Any:
+        return _bound, (self._function._unbound, self.__self__)
+
     def __repr__(self) -> str:
         return f"<bound {self._function!r} of {self.__self__!r}>"
 
@@ -69,15 +72,28 @@ class ConcreteFunction:
     """
 
     def __init__(
-        self, function: Function, owner: tuple[Any, ...], concrete: Concrete | Recorded, signature: Signature
+        self,
+        function: Function,
+        owner: tuple[Any, ...],
+        call: Call,
+        concrete: Concrete | Recorded,
+        signature: Signature,
     ) -> None:
         self.signature = signature
         self._function = function
         self._owner = owner
-        self._concrete = concrete
+        self._call = Call(tuple([_described(leaf) for leaf in call.leaves]), call.structure)
+        self._concrete: Concrete | Recorded | None = concrete
+
+    @property
+    def _found(self) -> Concrete | Recorded:
+        """The trace; one that was pickled is traced again when it is first needed."""
+        if self._concrete is None:
+            self._concrete, _ = self._function._signature_of(self._owner, self._call)
+        return self._concrete
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        function, found = self._function, self._concrete
+        function, found = self._function, self._found
         call = function._taken_apart(self._owner, args, kwargs)
         keys = tuple([key_of(leaf) for leaf in call.leaves])
         result = MISS
@@ -94,7 +110,29 @@ class ConcreteFunction:
     @property
     def program(self) -> Any:
         """The op list; None if the function is recorded at each call."""
-        return self._concrete.program if isinstance(self._concrete, Concrete) else None
+        found = self._found
+        return found.program if isinstance(found, Concrete) else None
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        call = self._call
+        return self._function._unbound, self._owner, call.leaves, call.structure, self.signature
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        function, self._owner, leaves, structure, self.signature = state
+        self._function = function._of(*self._owner) if self._owner else function
+        self._call = Call(leaves, structure)
+        self._concrete = None
 
     def __repr__(self) -> str:
         return f"<jt.ConcreteFunction {self._function._name}{str(self.signature).splitlines()[0]}>"
+
+
+def _bound(function: Function, instance: Any) -> Any:
+    """A compiled function as the method of an instance."""
+    return BoundFunction(function._of(instance), instance)
+
+
+def _described(leaf: Any) -> Any:
+    """Of an array only what it must be."""
+    aval = aval_of_leaf(leaf)
+    return leaf if aval is None else TensorSpec(aval.shape, aval.dtype)

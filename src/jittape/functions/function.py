@@ -7,21 +7,24 @@ function is traced anew. A function that looks at a traced value is recorded fro
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
-import sys
 import threading
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, overload
 
 import numpy as np
 
+from jittape.calls import stack_level
 from jittape.config import config
 from jittape.errors import FunctionWarning
 from jittape.functions.bound import BoundFunction, ConcreteFunction
 from jittape.functions.concrete import Concrete
+from jittape.functions.pickling import holder_of, loaded, packed, unpacked
 from jittape.functions.report import (
     Recorded,
     Signature,
@@ -43,7 +46,6 @@ from jittape.functions.signature import (
 )
 from jittape.primitive import active_recorder, recording_with
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.source import stack_level
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Look, Tracing
 
@@ -75,6 +77,7 @@ class Function:
         self._lock = threading.RLock()
         self._warned = False
         self._bound: dict[int, tuple[Any, Function]] = {}
+        self._unbound: Function = self
         _all_functions.add(self)
 
     # ---- calling ---------------------------------------------------------------------------------------------------
@@ -252,6 +255,7 @@ class Function:
             return known[1]
         with self._lock:
             own = Function(self._python, self._input_signature)
+            own._unbound = self
             number = id(instance)
             try:
                 keeper: Any = weakref.ref(instance, lambda _: self._bound.pop(number, None))
@@ -282,10 +286,13 @@ class Function:
         if not args and not kwargs and self._input_signature is not None:
             args = tuple(self._input_signature)
         call = self._taken_apart(owner, args, kwargs)
-        keys = tuple([key_of(leaf) for leaf in call.leaves])
-        made = self._traced(owner, call, keys)
-        signature = next(signature for known, signature in self._signatures if known is made)
-        return ConcreteFunction(self, owner, made, signature)
+        made, signature = self._signature_of(owner, call)
+        return ConcreteFunction(self, owner, call, made, signature)
+
+    def _signature_of(self, owner: tuple[Any, ...], call: Call) -> tuple[Concrete | Recorded, Signature]:
+        """The trace for such a call, which may be there already, and what it is for."""
+        made = self._traced(owner, call, tuple([key_of(leaf) for leaf in call.leaves]))
+        return made, next(signature for known, signature in self._signatures if known is made)
 
     def signatures(self) -> tuple[Signature, ...]:
         """What the function was traced for so far, oldest first."""
@@ -314,14 +321,37 @@ class Function:
         head = f"{self._name}: {count} signature{'' if count == 1 else 's'}, traced {self.trace_count} times"
         return "\n".join([head, *[f"{i}. {s}" for i, s in enumerate(self.signatures(), 1)]])
 
+    # ---- copies, see `pickling` ------------------------------------------------------------------------------------
+
     def __reduce__(self) -> Any:
-        module = sys.modules.get(self._python.__module__)
-        if getattr(module, self._python.__qualname__, None) is self:
-            return self._python.__qualname__
-        return Function, (self._python, self._input_signature)
+        if holder_of(Function, self._python) is self._unbound:
+            name = self._python.__module__, self._python.__qualname__
+            return loaded, (Function, *name, self._input_signature)
+        # In two steps: what is below may refer to this function.
+        return _blank, (), (packed(Function, self._python), self._input_signature)
+
+    def __setstate__(self, state: tuple[Any, Any]) -> None:
+        self.__init__(unpacked(Function, state[0]), state[1])  # type: ignore[misc]
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        """Itself, as any function; another one if what is below has state, as a method has its instance."""
+        if isinstance(self._python, FunctionType):
+            return self
+        copied = memo[id(self)] = Function.__new__(Function)
+        below = copy.deepcopy(packed(Function, self._python), memo)
+        copied.__setstate__((below, self._input_signature))
+        return copied
 
     def __repr__(self) -> str:
         return f"<jt.function {self._name}>"
+
+
+def _blank() -> Function:
+    """What `__setstate__` makes a function of."""
+    return Function.__new__(Function)
 
 
 _all_functions: weakref.WeakSet[Function] = weakref.WeakSet()

@@ -51,15 +51,28 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     >>> float(jt.py_function(lambda x: x * x if x > 1 else x, [jt.constant(3.0)], jt.float32))
     9.0
     """
+    _check_call("py_function", func, inp)
     result = func(*[convert_to_tensor(x) for x in inp])
     if not isinstance(Tout, (list, tuple)):
+        if isinstance(result, tuple):
+            raise ValueError(
+                f"[py_function] {_name(func)} returned {len(result)} results in a tuple, Tout names one; "
+                "give Tout as a list"
+            )
         return None if Tout is None else _as(result, Tout)
     results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
     if len(results) != len(Tout):
         raise ValueError(
-            f"py_function: {_name(func)} returned {len(results)} results, Tout names {len(Tout)}"
+            f"[py_function] {_name(func)} returned {len(results)} results, Tout names {len(Tout)}"
         )
     return [_as(r, dtype) for r, dtype in zip(results, Tout, strict=True)]
+
+
+def _check_call(op: str, func: Any, inp: Any) -> None:
+    if not callable(func):
+        raise TypeError(f"[{op}] func must be callable, got {func!r}")
+    if not isinstance(inp, (list, tuple)):
+        raise TypeError(f"[{op}] inp must be a list of tensors, got {inp!r}: write [x] for one")
 
 
 def _as(value: Any, dtype: Any, op: str = "py_function") -> Any:
@@ -67,7 +80,7 @@ def _as(value: Any, dtype: Any, op: str = "py_function") -> Any:
     wanted = as_dtype(dtype)
     tensor = convert_to_tensor(value, dtype_hint=wanted)
     if not np.can_cast(tensor.dtype, wanted, "same_kind"):
-        raise TypeError(f"{op}: a result is {tensor.dtype.name}, which does not cast to Tout {wanted.name}")
+        raise TypeError(f"[{op}] a result is {tensor.dtype.name}, which does not cast to Tout {wanted.name}")
     return cast_to_dtype(tensor, wanted)
 
 
@@ -113,6 +126,7 @@ def numpy_function(
     >>> jt.numpy_function(lambda x: x[::-1], [jt.constant([1.0, 2.0])], jt.float32).numpy()
     array([2., 1.], dtype=float32)
     """
+    _check_call("numpy_function", func, inp)
     single = not isinstance(Tout, (list, tuple))
     wanted = [Tout] if single else list(Tout)
     tensors = [convert_to_tensor(x) for x in inp]
@@ -126,7 +140,9 @@ def numpy_function(
         made = [_as(value, _dtype_of(t), "numpy_function") for value, t in zip(values, wanted, strict=True)]
         for value, t in zip(made, wanted, strict=True):
             if isinstance(t, TensorSpec) and not t.takes(value.shape):
-                raise ValueError(f"numpy_function: {_name(func)} returned shape {value.shape}, Tout says {t}")
+                raise ValueError(
+                    f"[numpy_function] {_name(func)} returned shape {value.shape}, Tout says {t}"
+                )
         results = list(apply(_valued, (*made, *tensors), (len(made),))) if made else []
     return results[0] if single else results
 
@@ -140,7 +156,7 @@ def _results(func: Callable[..., Any], arrays: list[np.ndarray[Any, Any]], count
     returned = func(*arrays)
     values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
     if len(values) != count:
-        raise ValueError(f"numpy_function: {_name(func)} returned {len(values)} results, Tout names {count}")
+        raise ValueError(f"[numpy_function] {_name(func)} returned {len(values)} results, Tout names {count}")
     return values
 
 
@@ -168,7 +184,7 @@ def _call_evaluate(*arrays: Any, func: Callable[..., Any], avals: tuple[Aval, ..
         array = np.asarray(value)
         if array.shape != aval.shape or not np.can_cast(array.dtype, aval.dtype, "same_kind"):
             found = Aval(array.shape, array.dtype)
-            raise ValueError(f"numpy_function: {_name(func)} returned {found}, Tout says {aval}")
+            raise ValueError(f"[numpy_function] {_name(func)} returned {found}, Tout says {aval}")
         packed.append(np.ascontiguousarray(array, aval.dtype).reshape(-1).view(np.uint8))
     return np.concatenate(packed)
 

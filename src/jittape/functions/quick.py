@@ -14,7 +14,8 @@ import numpy as np
 
 from jittape.functions.binder import ARRAY, FLOAT32, FLOAT64, LIKE, SAME, TYPE, Entry, binder, plan
 from jittape.functions.signature import MISS, static_value
-from jittape.hostnumber import Changed, HostNumber, HostProgram
+from jittape.hostnumber import HostNumber
+from jittape.hostprogram import Changed, HostProgram
 from jittape.program import Aval
 from jittape.recording.tensor import Tensor
 from jittape.recording.tracing import Drawn, Leaf
@@ -134,10 +135,7 @@ class _Quick:
         table, kept = plan(len(self.concrete.keys), self.entries)
         self._keep = table, kept
         entries: int = table.__array_interface__["data"][0]
-        layout = self.compiled.layout
         (calls,) = self.compiled.tables or (0,)
-        pack = struct.Struct("=" + "Q" * len(layout.results)).pack_into
-        first = CELL * layout.count
         run, free = binder(), list[Workspace]()
         assert run is not None
         concrete = self.concrete
@@ -163,14 +161,12 @@ class _Quick:
             except IndexError:
                 workspace = new_workspace()
             try:
-                addresses: list[int] = []
                 inputs = {i: held[position] for i, position in donors} if donors else _NONE
                 # Variables refer to what may be written in place, and `held`, besides `inputs`.
-                results = workspace.begin(inputs, 2, addresses)
-                pack(workspace.cells, first, *addresses)
+                results = workspace.begin(inputs, 2)
                 if numbers:
                     write(workspace.cells, numbers)
-                if run(id(leaves), id(held), entries, workspace.address, calls):
+                if run(leaves, held, entries, workspace.address, calls):
                     return MISS
             finally:
                 workspace.leave()

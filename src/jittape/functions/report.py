@@ -8,7 +8,7 @@ from typing import Any
 
 from jittape.functions.concrete import Concrete
 from jittape.functions.signature import Call, difference, distance
-from jittape.hostnumber import Changed
+from jittape.hostprogram import Changed
 from jittape.recording.tracing import Look
 
 __all__ = ["Recorded", "Signature", "not_compiled", "often_traced", "recorded_because", "why_traced"]

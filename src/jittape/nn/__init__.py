@@ -1,5 +1,6 @@
 """``jt.nn``: activations, losses and layers under TensorFlow's names."""
 
+from jittape.nn.dropout import dropout as dropout
 from jittape.nn.layers import Dense as Dense
 from jittape.nn.layers import Sequential as Sequential
 from jittape.primitives.activation import elu as elu
@@ -23,6 +24,13 @@ from jittape.primitives.losses import (
     sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
 )
 from jittape.primitives.losses import weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits
+from jittape.primitives.networks import batch_normalization as batch_normalization
+from jittape.primitives.networks import bias_add as bias_add
+from jittape.primitives.networks import crelu as crelu
+from jittape.primitives.networks import embedding_lookup as embedding_lookup
+from jittape.primitives.networks import log_poisson_loss as log_poisson_loss
+from jittape.primitives.sorting import top_k as top_k
 from jittape.primitives.statistics import moments as moments
+from jittape.primitives.statistics import zero_fraction as zero_fraction
 
 swish = silu

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jittape import random
+from jittape.calls import as_int
 from jittape.module import Module
 from jittape.primitives.activation import elu, gelu, relu, selu, silu, softmax
 from jittape.primitives.arithmetic import add
@@ -83,9 +84,9 @@ class Dense(Module):
         name: str | None = None,
     ) -> None:
         super().__init__(name)
-        if units < 1:
-            raise ValueError(f"Dense needs a positive number of units, got {units}")
-        self.units = units
+        self.units = as_int("units", units)
+        if self.units < 1:
+            raise ValueError(f"[Dense] units must be positive, got {units}")
         self.activation = _activation(activation)
         self.use_bias = use_bias
         self.kernel: Variable | None = None
@@ -96,6 +97,8 @@ class Dense(Module):
 
     def build(self, input_dim: int) -> None:
         """Make the Variables for inputs whose last dimension is `input_dim`."""
+        if as_int("input_dim", input_dim) < 0:
+            raise ValueError(f"[Dense] input_dim must not be negative, got {input_dim}")
         limit = math.sqrt(6.0 / (input_dim + self.units))
         kernel = random.uniform([input_dim, self.units], -limit, limit, self._dtype)
         self.kernel = Variable(kernel, name=f"{self.name}/kernel")
@@ -122,9 +125,9 @@ class Dense(Module):
 def _activation(given: Activation | str | None) -> Activation | None:
     if given is None or callable(given):
         return given
-    if given not in ACTIVATIONS:
+    if not isinstance(given, str) or given not in ACTIVATIONS:
         raise ValueError(
-            f"Unknown activation {given!r}; known are {', '.join(ACTIVATIONS)}, or give a function"
+            f"[Dense] Unknown activation {given!r}; known are {', '.join(ACTIVATIONS)}, or give a function"
         )
     return None if given == "linear" else ACTIVATIONS[given]
 
@@ -148,10 +151,20 @@ class Sequential(Module):
 
     def __init__(self, layers: Sequence[Callable[..., Any]] = (), name: str | None = None) -> None:
         super().__init__(name)
-        self.layers: list[Callable[..., Any]] = list(layers)
+        if not isinstance(layers, (list, tuple)):
+            raise TypeError(
+                f"[Sequential] layers must be a list of layers, got {layers!r}: write [layer] for one"
+            )
+        self.layers: list[Callable[..., Any]] = []
+        for layer in layers:
+            self.add(layer)
 
     def add(self, layer: Callable[..., Any]) -> None:
         """Put `layer` behind the others."""
+        if not callable(layer):
+            raise TypeError(
+                f"[Sequential] a layer must be callable, such as jt.nn.Dense(3) or jt.nn.relu, got {layer!r}"
+            )
         self.layers.append(layer)
 
     def __call__(self, inputs: Any, training: bool | None = None) -> Tensor:

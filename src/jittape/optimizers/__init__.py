@@ -1,5 +1,17 @@
 """Optimizers, written in jittape operations: an update is recorded and runs with the step that it belongs to."""
 
+from jittape.optimizers import schedules as schedules
+from jittape.optimizers.adadelta import Adadelta as Adadelta
+from jittape.optimizers.adagrad import Adagrad as Adagrad
 from jittape.optimizers.adam import Adam as Adam
+from jittape.optimizers.adam import AdamW as AdamW
+from jittape.optimizers.adamax import Adamax as Adamax
 from jittape.optimizers.base import Optimizer as Optimizer
+from jittape.optimizers.ftrl import Ftrl as Ftrl
+from jittape.optimizers.lion import Lion as Lion
+from jittape.optimizers.nadam import Nadam as Nadam
+from jittape.optimizers.registry import deserialize as deserialize
+from jittape.optimizers.registry import get as get
+from jittape.optimizers.registry import serialize as serialize
+from jittape.optimizers.rmsprop import RMSprop as RMSprop
 from jittape.optimizers.sgd import SGD as SGD

@@ -1,20 +1,23 @@
-"""Adam."""
+"""Adam, and AdamW, which is Adam with weight decay."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from jittape.dtypes import float64
-from jittape.optimizers.base import Optimizer, zeros_like_each
+from jittape.optimizers.base import CommonOptions, Optimizer, Options
+from jittape.optimizers.checks import BELOW_ONE, NOT_NEGATIVE, flag, number
 from jittape.primitive import apply
-from jittape.primitives.arithmetic import add, divide, multiply, square, subtract
+from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to
+from jittape.primitives.division import divide
 from jittape.primitives.elementwise import sqrt
 from jittape.primitives.powers import pow
+from jittape.primitives.steps import maximum
 from jittape.recording.variable import Variable
 
-__all__ = ["Adam"]
+__all__ = ["Adam", "AdamW"]
 
 
 class Adam(Optimizer):
@@ -22,12 +25,21 @@ class Adam(Optimizer):
 
     Parameters
     ----------
-    learning_rate : float, default 0.001
+    learning_rate : float, Variable, LearningRateSchedule or callable, default 0.001
     beta_1, beta_2 : float, default 0.9 and 0.999
         How slowly the averages of the gradient and of its square change.
     epsilon : float, default 1e-7
         Added to the root of the second average.
-    name : str, optional
+    amsgrad : bool, default False
+        Go by the greatest second average so far (Reddi et al., ICLR 2018).
+    **options
+        `weight_decay`, `clipnorm`, `clipvalue`, `global_clipnorm`, `use_ema`, `ema_momentum`,
+        `ema_overwrite_frequency`, `name`: see `Optimizer`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of another kind, or out of its range.
 
     Examples
     --------
@@ -45,59 +57,119 @@ class Adam(Optimizer):
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
-        name: str | None = None,
+        amsgrad: bool = False,
+        **options: Unpack[Options],
     ) -> None:
-        super().__init__(learning_rate, name)
-        for label, beta in (("beta_1", beta_1), ("beta_2", beta_2)):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"`{label}` must be at least 0 and below 1, got {beta}")
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
-        self._first: list[Variable] = []
-        self._second: list[Variable] = []
-        self._step_size: Any = None
-
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        """The step count, and two averages for each Variable."""
-        pairs = zip(self._first, self._second, strict=True)
-        return (self.iterations, *[average for pair in pairs for average in pair])
+        super().__init__(learning_rate, **options)
+        owner = type(self).__name__
+        self.beta_1 = number(owner, "beta_1", beta_1, BELOW_ONE)
+        self.beta_2 = number(owner, "beta_2", beta_2, BELOW_ONE)
+        self.epsilon = number(owner, "epsilon", epsilon, NOT_NEGATIVE)
+        self.amsgrad = flag(owner, "amsgrad", amsgrad)
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """Two averages of zero for each Variable."""
-        self._first.extend(zeros_like_each(variables, "moment_first"))
-        self._second.extend(zeros_like_each(variables, "moment_second"))
+        """Averages of zero for each Variable: of the gradient, of its square, and the greatest of these."""
+        super().build(variables)
+        for variable in variables:
+            for name in ("momentum", "velocity", "velocity_hat")[: 2 + self.amsgrad]:
+                self.add_variable_from_reference(variable, name)
 
-    def begin_step(self) -> None:
+    def begin_step(self, learning_rate: Any) -> Any:
         """The step size is the same for all Variables."""
-        self._step_size = apply(_step_size, (self.learning_rate, self.beta_1, self.beta_2, self.iterations))
+        return apply(_step_size, (learning_rate, self.beta_1, self.beta_2, self.iterations))
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
         """One step of Adam."""
-        position = self.position(variable)
-        first, second = self._first[position], self._second[position]
+        first, second = self.state_of(variable, "momentum"), self.state_of(variable, "velocity")
         # 1 - beta is taken in double precision: 0.999 as float32 has lost four digits of it.
         rates = (1.0 - self.beta_1, 1.0 - self.beta_2)
-        operands = (variable, gradient, first, second, self._step_size, *rates, self.epsilon)
-        new_value, new_first, new_second = apply(_updated, operands)
+        operands = (variable, gradient, first, second, self.step_values, *rates, self.epsilon)
+        if self.amsgrad:
+            greatest = self.state_of(variable, "velocity_hat")
+            new_value, new_first, new_second, new_greatest = apply(_updated_amsgrad, (*operands, greatest))
+            greatest.assign(new_greatest)
+        else:
+            new_value, new_first, new_second = apply(_updated, operands)
         first.assign(new_first)
         second.assign(new_second)
         variable.assign(new_value)
 
+    def get_config(self) -> dict[str, Any]:
+        """What the optimizer was made with, as plain values."""
+        return super().get_config() | {
+            "beta_1": self.beta_1,
+            "beta_2": self.beta_2,
+            "epsilon": self.epsilon,
+            "amsgrad": self.amsgrad,
+        }
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay (Loshchilov and Hutter, ICLR 2019).
+
+    Parameters
+    ----------
+    learning_rate : float, Variable, LearningRateSchedule or callable, default 0.001
+    weight_decay : float, default 0.004
+    beta_1, beta_2, epsilon, amsgrad
+        As for `Adam`.
+    **options
+        `clipnorm`, `clipvalue`, `global_clipnorm`, `use_ema`, `ema_momentum`, `ema_overwrite_frequency`, `name`: see
+        `Optimizer`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of another kind, or out of its range.
+
+    Examples
+    --------
+    >>> w = jt.Variable(1.0)
+    >>> _ = jt.optimizers.AdamW(0.1, weight_decay=0.5).apply_gradients([(0.0, w)])
+    >>> print(round(float(w), 4))
+    0.95
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        weight_decay: float = 0.004,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        amsgrad: bool = False,
+        **options: Unpack[CommonOptions],
+    ) -> None:
+        decay = number(type(self).__name__, "weight_decay", weight_decay, NOT_NEGATIVE)
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay=decay, **options)
+
 
 def _step_size(rate: Any, beta_1: Any, beta_2: Any, iterations: Any) -> Any:
     """The learning rate times ``sqrt(1 - beta_2**t) / (1 - beta_1**t)``, in double precision."""
-    t = cast_to(iterations, float64)
+    t = cast_to(add(iterations, 1), float64)
     correction = divide(sqrt(subtract(1.0, pow(beta_2, t))), subtract(1.0, pow(beta_1, t)))
     return multiply(rate, correction)
+
+
+def _averages(g: Any, m: Any, v: Any, rate_1: Any, rate_2: Any) -> tuple[Any, Any]:
+    return add(m, multiply(subtract(g, m), rate_1)), add(v, multiply(subtract(square(g), v), rate_2))
+
+
+def _moved(w: Any, m: Any, v: Any, step_size: Any, epsilon: Any) -> Any:
+    moved = divide(multiply(m, cast_to(step_size, m.dtype)), add(sqrt(v), epsilon))
+    return subtract(cast_to(w, m.dtype), moved)
 
 
 def _updated(
     w: Any, g: Any, m: Any, v: Any, step_size: Any, rate_1: Any, rate_2: Any, epsilon: Any
 ) -> tuple[Any, ...]:
-    g = cast_to(g, w.dtype)
-    m = add(m, multiply(subtract(g, m), rate_1))
-    v = add(v, multiply(subtract(square(g), v), rate_2))
-    moved = divide(multiply(m, cast_to(step_size, w.dtype)), add(sqrt(v), epsilon))
-    return subtract(w, moved), m, v
+    m, v = _averages(g, m, v, rate_1, rate_2)
+    return _moved(w, m, v, step_size, epsilon), m, v
+
+
+def _updated_amsgrad(
+    w: Any, g: Any, m: Any, v: Any, step_size: Any, rate_1: Any, rate_2: Any, epsilon: Any, greatest: Any
+) -> tuple[Any, ...]:
+    m, v = _averages(g, m, v, rate_1, rate_2)
+    greatest = maximum(greatest, v)
+    return _moved(w, m, greatest, step_size, epsilon), m, v, greatest

@@ -1,77 +1,226 @@
-"""What all optimizers share: pairing gradients with Variables, the learning rate, the step count."""
+"""`Optimizer`: what all optimizers share.
+
+Start at `Optimizer.apply_gradients`: it checks what it is given, has state made for Variables that have none, and goes
+through the updates. All of it is recorded like any other operation, so a step with its update runs as one executable.
+"""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self, TypedDict
 
 import numpy as np
 
-from jittape.dtypes import is_differentiable
-from jittape.recording.convert import convert_to_tensor
+from jittape.optimizers.averages import average
+from jittape.optimizers.checks import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    UNIT,
+    flag,
+    number,
+    optional_number,
+    optional_whole_number,
+)
+from jittape.optimizers.gradients import Pair, checked_pairs, checked_variables
+from jittape.optimizers.rates import in_dtype, rate_now
+from jittape.optimizers.schedules import LearningRateSchedule, deserialize, serialize
+from jittape.optimizers.state import Stateful, work_dtype
+from jittape.primitive import apply
+from jittape.primitives.arithmetic import multiply, subtract
+from jittape.primitives.broadcast import cast_to
+from jittape.primitives.clipping import clip_by_global_norm, clip_by_norm
+from jittape.primitives.steps import clip_by_value
 from jittape.recording.operators import Operators
-from jittape.recording.tracing import read_each_call
+from jittape.recording.tape import GradientTape
 from jittape.recording.variable import Variable
 
-__all__ = ["Optimizer", "zeros_like_each"]
+__all__ = ["CommonOptions", "Optimizer", "Options"]
 
 
-class Optimizer:
+class CommonOptions(TypedDict, total=False):
+    """Keyword arguments that every optimizer takes: see `Optimizer`."""
+
+    clipnorm: float | None
+    clipvalue: float | None
+    global_clipnorm: float | None
+    use_ema: bool
+    ema_momentum: float
+    ema_overwrite_frequency: int | None
+    name: str | None
+
+
+class Options(CommonOptions, total=False):
+    """The same with weight decay, which `AdamW` has among its own."""
+
+    weight_decay: float | None
+
+
+class Optimizer(Stateful):
     """Base class of optimizers.
 
-    A subclass says what state it keeps (`build`) and what one update is (`update_step`). It may keep its state in
-    lists: `position` tells a Variable's place in them.
+    A subclass says what state it keeps (`build`) and what one update is (`update_step`).
 
     Parameters
     ----------
-    learning_rate : float, Variable or tensor
-        May be set at any time; another value makes no new compiled step.
+    learning_rate : float, Variable, LearningRateSchedule or callable
+        A function is called at each step, with `iterations` if it takes an argument.
+    weight_decay : float, optional
+        Before each update a Variable becomes ``(1 - learning_rate * weight_decay)`` times as large (decoupled weight
+        decay: Loshchilov and Hutter, ICLR 2019), unless `exclude_from_weight_decay` says otherwise.
+    clipnorm : float, optional
+        The Euclidean norm of each gradient is brought down to this.
+    clipvalue : float, optional
+        The elements of all gradients are clipped to ``[-clipvalue, clipvalue]``.
+    global_clipnorm : float, optional
+        The norm of all gradients together is brought down to this. Only one of the three may be given.
+    use_ema : bool, default False
+        Keep an exponential moving average of each Variable, see `finalize_variable_values`.
+    ema_momentum : float, default 0.99
+        ``average = ema_momentum * average + (1 - ema_momentum) * variable``, from the value after the first step on.
+    ema_overwrite_frequency : int, optional
+        After every so many steps the Variables get the values of their averages.
     name : str, optional
+        That of the class by default.
 
     Attributes
     ----------
     iterations : Variable
-        Calls of `apply_gradients` so far, int64.
+        Steps done so far, int64.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of another kind, or out of its range.
+
+    Examples
+    --------
+    >>> class SignDescent(jt.optimizers.Optimizer):
+    ...     def build(self, variables):
+    ...         super().build(variables)
+    ...
+    ...     def update_step(self, gradient, variable, learning_rate):
+    ...         variable.assign_sub(learning_rate * jt.sign(gradient))
+    >>> w = jt.Variable([1.0, -2.0])
+    >>> _ = SignDescent(0.5).apply_gradients([([10.0, -0.1], w)])
+    >>> w.numpy()
+    array([ 0.5, -1.5], dtype=float32)
     """
 
-    def __init__(self, learning_rate: Any, name: str | None = None) -> None:
-        self._learning_rate = learning_rate
-        self.name = name or type(self).__name__
-        self.iterations = Variable(0, trainable=False, dtype="int64", name=f"{self.name}/iterations")
-        self._known: list[Variable] = []
-        self._positions: dict[int, int] = {}
-
-    @property
-    def learning_rate(self) -> Any:
-        """The step size; a compiled function reads it at every call."""
-        return read_each_call(lambda: self._learning_rate, "learning_rate")
-
-    @learning_rate.setter
-    def learning_rate(self, value: Any) -> None:
-        self._learning_rate = value
-
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        """The optimizer's own state."""
-        return (self.iterations,)
+    def __init__(
+        self,
+        learning_rate: Any,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        owner = type(self).__name__
+        super().__init__(owner if name is None else name, learning_rate)
+        self.weight_decay = optional_number(owner, "weight_decay", weight_decay, NOT_NEGATIVE)
+        self.clipnorm = optional_number(owner, "clipnorm", clipnorm, POSITIVE)
+        self.clipvalue = optional_number(owner, "clipvalue", clipvalue, POSITIVE)
+        self.global_clipnorm = optional_number(owner, "global_clipnorm", global_clipnorm, POSITIVE)
+        if sum(limit is not None for limit in (clipnorm, clipvalue, global_clipnorm)) > 1:
+            raise ValueError(
+                f"{owner}: only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set, got "
+                f"{clipnorm}, {clipvalue} and {global_clipnorm}"
+            )
+        self.use_ema = flag(owner, "use_ema", use_ema)
+        self.ema_momentum = number(owner, "ema_momentum", ema_momentum, UNIT)
+        self.ema_overwrite_frequency = optional_whole_number(
+            owner, "ema_overwrite_frequency", ema_overwrite_frequency
+        )
+        self._undecayed: list[Variable] = []
+        self._undecayed_names: list[str] = []
+        self._decayed: dict[int, bool] = {}
+        self.step_values: Any = None
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """Make the state for `variables`, which have none yet."""
+        """Make the state for `variables`.
 
-    def position(self, variable: Variable) -> int:
-        """The place of `variable` in the order in which `build` was given them."""
-        return self._positions[id(variable)]
+        The first step calls it; a later one only if further Variables come, with the known ones before them. A
+        subclass calls ``super().build(variables)`` first and makes its state by `add_variable_from_reference` or
+        `add_optimizer_variables`, which give what is there already again.
+
+        Parameters
+        ----------
+        variables : sequence of Variable
+
+        Raises
+        ------
+        TypeError
+            If there is anything else in it, or a Variable of ints or complex numbers.
+        ValueError
+            If a Variable occurs twice.
+        """
+        self._register(checked_variables(variables, "build"))
+        if self.use_ema:
+            for variable in self._known:
+                self.add_variable_from_reference(variable, "average", variable.value)
+
+    # ---- weight decay ------------------------------------------------------------------------------------------------
+
+    def exclude_from_weight_decay(
+        self, var_list: Iterable[Variable] | None = None, var_names: Iterable[str] | None = None
+    ) -> None:
+        """Leave Variables out of weight decay.
+
+        Parameters
+        ----------
+        var_list : sequence of Variable, optional
+        var_names : sequence of str, optional
+            Regular expressions; a Variable is left out if one is found in its name. ``["bias"]`` leaves out all that
+            have it in their name.
+
+        Examples
+        --------
+        >>> weight, bias = jt.Variable(1.0, name="weight"), jt.Variable(1.0, name="bias")
+        >>> optimizer = jt.optimizers.SGD(0.5, weight_decay=0.5)
+        >>> optimizer.exclude_from_weight_decay(var_names=["bias"])
+        >>> _ = optimizer.apply_gradients([(0.0, weight), (0.0, bias)])
+        >>> print(float(weight), float(bias))
+        0.75 1.0
+        """
+        self._undecayed = [] if var_list is None else checked_variables(var_list, "exclude_from_weight_decay")
+        self._undecayed_names = [] if var_names is None else [re.compile(n).pattern for n in var_names]
+
+        self._decayed = {}
+
+    def _is_decayed(self, variable: Variable) -> bool:
+        position = self.position(variable)
+        if position not in self._decayed:
+            self._decayed[position] = not (
+                any(variable is other for other in self._undecayed)
+                or any(re.search(pattern, variable.name) for pattern in self._undecayed_names)
+            )
+        return self._decayed[position]
+
+    # ---- a step ------------------------------------------------------------------------------------------------------
+
+    def begin_step(self, learning_rate: Any) -> Any:
+        """Work out what is the same for all Variables of a step; `update_step` finds it as ``self.step_values``."""
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
-        """Assign `variable`, and the state that belongs to it, their next values."""
+        """Assign `variable`, and the state that belongs to it, their next values. To be defined by a subclass.
+
+        Parameters
+        ----------
+        gradient : tensor
+            Of the shape and dtype of `variable` (float32 for float16), clipped.
+        variable : Variable
+        learning_rate : scalar tensor or number
+            Of the same dtype.
+        """
         raise NotImplementedError(
             f"{type(self).__name__} must define update_step(gradient, variable, learning_rate)"
         )
 
-    def apply_gradients(
-        self, grads_and_vars: Iterable[tuple[Any, Variable]], name: str | None = None
-    ) -> Variable:
+    def apply_gradients(self, grads_and_vars: Iterable[Pair], name: str | None = None) -> Variable:
         """Update every Variable with its gradient.
 
         Parameters
@@ -89,71 +238,187 @@ class Optimizer:
         Raises
         ------
         ValueError
-            If there is no gradient at all, or one has another shape than its Variable. Nothing has changed then.
+            If there is no gradient at all, a Variable occurs twice, or a gradient has another shape than its Variable.
+            Nothing has changed then.
         TypeError
             If a pair is none of gradient and Variable, or their dtypes do not fit. Nothing has changed then.
         """
-        pairs = _checked(list(grads_and_vars))
-        new = list({id(v): v for _, v in pairs if id(v) not in self._positions}.values())
-        if new:
-            self.build(new)
-            self._known.extend(new)
-            self._locate()
+        pairs, variables = checked_pairs(grads_and_vars)
+        self._take_on(variables)
+        rate = rate_now(self._learning_rate, self.iterations)
+        pairs = self._clipped([(in_dtype(g, work_dtype(v)), v) for g, v in pairs])
+        rates = {dtype: in_dtype(rate, dtype) for dtype in dict.fromkeys([g.dtype for g, _ in pairs])}
+        try:
+            self.step_values = self.begin_step(rate)
+            for gradient, variable in pairs:
+                self._update(gradient, variable, rates[gradient.dtype])
+        finally:
+            self.step_values = None
+        if self.use_ema:
+            averages = [self.state_of(v, "average") for v in self._known]
+            average(self._known, averages, self.iterations, self.ema_momentum, self.ema_overwrite_frequency)
         self.iterations.assign_add(1)
-        self.begin_step()
-        rate = self.learning_rate
-        for gradient, variable in pairs:
-            self.update_step(gradient, variable, rate)
-            if variable.constraint is not None:
-                variable.assign(variable.constraint(variable))
         return self.iterations
 
-    def begin_step(self) -> None:
-        """Called once before the updates of a step; `iterations` counts it already."""
+    def _take_on(self, variables: Iterable[Variable]) -> None:
+        new = [v for v in variables if not self.knows(v)]
+        if new:
+            self.build([*self._known, *new])
+            Optimizer.build(self, new)  # in case that the subclass has not called it
 
-    def _locate(self) -> None:
-        self._positions = {id(v): i for i, v in enumerate(self._known)}
+    def _update(self, gradient: Any, variable: Variable, rate: Any) -> None:
+        if self.weight_decay is not None and self._is_decayed(variable):
+            variable.assign(apply(_decayed, (variable, rate, self.weight_decay), (gradient.dtype,)))
+        self.update_step(gradient, variable, rate)
+        if variable.constraint is not None:
+            variable.assign(variable.constraint(variable))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._locate()  # copies of Variables have identities of their own
+    def _clipped(self, pairs: list[Pair]) -> list[Pair]:
+        """The pairs with clipped gradients."""
+        gradients: list[Any] = [g for g, _ in pairs]
+        if self.clipnorm is not None:
+            gradients = [clip_by_norm(g, self.clipnorm) for g in gradients]
+        elif self.clipvalue is not None:
+            gradients = [clip_by_value(g, -self.clipvalue, self.clipvalue) for g in gradients]
+        elif self.global_clipnorm is not None:
+            gradients, _ = clip_by_global_norm(gradients, self.global_clipnorm)
+        else:
+            return pairs
+        return [(g, v) for g, (_, v) in zip(gradients, pairs, strict=True)]
 
+    def apply(self, grads: Iterable[Any], trainable_variables: Iterable[Variable] | None = None) -> None:
+        """`apply_gradients` with the gradients and the Variables in two lists.
 
-def zeros_like_each(variables: Sequence[Variable], name: str) -> list[Variable]:
-    """State that begins with zeros, one for each Variable."""
-    return [Variable(np.zeros(v.shape, v.dtype), trainable=False, name=name) for v in variables]
+        Parameters
+        ----------
+        grads : sequence of tensors
+        trainable_variables : sequence of Variables, optional
+            Those that the optimizer was built with, by default.
 
+        Raises
+        ------
+        ValueError
+            If there are not as many of the one as of the other. Else as `apply_gradients`.
+        """
+        variables = self._known if trainable_variables is None else list(trainable_variables)
+        if trainable_variables is None and not variables:
+            raise ValueError("apply without `trainable_variables` needs build(variables) to be called first")
+        gradients = list(grads)
+        if len(gradients) != len(variables):
+            raise ValueError(f"apply was given {len(gradients)} gradients for {len(variables)} variables")
+        self.apply_gradients(zip(gradients, variables, strict=True))
 
-def _checked(pairs: list[tuple[Any, Variable]]) -> list[tuple[Any, Variable]]:
-    """The pairs that have a gradient, each fit for its Variable."""
-    for _, variable in pairs:
-        if not isinstance(variable, Variable):
-            raise TypeError(
-                "apply_gradients takes pairs of a gradient and a jt.Variable, "
-                f"got {type(variable).__name__} as the latter; pair them as zip(gradients, variables)"
+    def minimize(
+        self,
+        loss: Any,
+        var_list: Sequence[Variable] | Callable[[], Sequence[Variable]],
+        tape: GradientTape | None = None,
+    ) -> Variable:
+        """Take the gradient of `loss` and apply it.
+
+        Parameters
+        ----------
+        loss : callable or tensor
+            A function without arguments that computes it, or the loss itself together with the tape that recorded it.
+        var_list : sequence of Variable, or callable that gives one
+        tape : GradientTape, optional
+            A function `loss` is called under it; a new one by default.
+
+        Returns
+        -------
+        Variable
+            `iterations`.
+
+        Raises
+        ------
+        ValueError
+            If `loss` is a tensor and there is no tape. Else as `apply_gradients`.
+
+        Examples
+        --------
+        >>> w = jt.Variable(3.0)
+        >>> optimizer = jt.optimizers.SGD(0.25)
+        >>> for _ in range(20):
+        ...     _ = optimizer.minimize(lambda: jt.square(w - 1.0), [w])
+        >>> round(float(w), 4)
+        1.0
+        """
+        if callable(loss) and not isinstance(loss, Operators):
+            tape = GradientTape() if tape is None else tape
+            with tape:
+                loss = loss()
+        elif tape is None:
+            raise ValueError(
+                "minimize: `tape` is required when a tensor `loss` is passed; give the tape that recorded it, or a "
+                "function that computes the loss"
             )
-    missing = [v.name for g, v in pairs if g is None]
-    kept = [(_fitting(g, v), v) for g, v in pairs if g is not None]
-    if not kept:
-        raise ValueError(f"No gradients provided for any variable: {missing}")
-    if missing:
-        warnings.warn(
-            f"Gradients do not exist for variables {missing}; they are not updated", UserWarning, stacklevel=3
-        )
-    return kept
+        variables = checked_variables(var_list() if callable(var_list) else var_list, "minimize")
+        return self.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+
+    # ---- the moving average ------------------------------------------------------------------------------------------
+
+    def finalize_variable_values(self, var_list: Sequence[Variable]) -> None:
+        """Give Variables the values of their moving averages, at the end of the training. Nothing without `use_ema`.
+
+        Parameters
+        ----------
+        var_list : sequence of Variable
+
+        Raises
+        ------
+        ValueError
+            If a Variable has never been updated. Nothing has changed then.
+        """
+        variables = checked_variables(var_list, "finalize_variable_values")
+        unknown = [v.name for v in variables if not self.knows(v)]
+        if self.use_ema and unknown:
+            raise ValueError(f"finalize_variable_values: {self.name} has no averages of {unknown}")
+        for variable in variables if self.use_ema else ():
+            variable.assign(self.state_of(variable, "average"))
+
+    # ---- as data -----------------------------------------------------------------------------------------------------
+
+    def get_config(self) -> dict[str, Any]:
+        """What the optimizer was made with, as plain values; the learning rate is that of now. No state.
+
+        Raises
+        ------
+        TypeError
+            If the learning rate is a function of your own.
+        """
+        rate = self._learning_rate
+        return {
+            "name": self.name,
+            "learning_rate": float(rate) if isinstance(rate, Variable) else serialize(rate),
+            "weight_decay": self.weight_decay,
+            "clipnorm": self.clipnorm,
+            "clipvalue": self.clipvalue,
+            "global_clipnorm": self.global_clipnorm,
+            "use_ema": self.use_ema,
+            "ema_momentum": self.ema_momentum,
+            "ema_overwrite_frequency": self.ema_overwrite_frequency,
+        }
+
+    @classmethod
+    def from_config(
+        cls,
+        config: Mapping[str, Any],
+        custom_objects: Mapping[str, type[LearningRateSchedule]] | None = None,
+    ) -> Self:
+        """An optimizer from what `get_config` gave, without state.
+
+        Parameters
+        ----------
+        config : dict
+        custom_objects : dict, optional
+            Schedules of your own, by the name of their class.
+        """
+        arguments = dict(config)
+        if isinstance(arguments.get("learning_rate"), Mapping):
+            arguments["learning_rate"] = deserialize(arguments["learning_rate"], custom_objects)
+        return cls(**arguments)
 
 
-def _fitting(gradient: Any, variable: Variable) -> Any:
-    """`gradient`, if `variable` can be updated with it."""
-    if not isinstance(gradient, Operators):
-        gradient = convert_to_tensor(gradient, dtype_hint=variable.dtype)
-    if gradient.shape != variable.shape:
-        raise ValueError(
-            f"the gradient for {variable.name!r} has shape {gradient.shape}, the variable {variable.shape}; "
-            "pair them as zip(gradients, variables)"
-        )
-    if not is_differentiable(variable.dtype) or not np.can_cast(gradient.dtype, variable.dtype, "same_kind"):
-        raise TypeError(
-            f"{variable.name!r} is {variable.dtype.name}, it cannot take a {gradient.dtype.name} gradient"
-        )
-    return gradient
+def _decayed(w: Any, rate: Any, decay: Any, dtype: np.dtype[Any]) -> Any:
+    w = cast_to(w, dtype)
+    return subtract(w, multiply(w, multiply(cast_to(rate, dtype), decay)))

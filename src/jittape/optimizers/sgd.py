@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
-from jittape.optimizers.base import Optimizer, zeros_like_each
+from jittape.optimizers.base import Optimizer, Options
+from jittape.optimizers.checks import UNIT, flag, number
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import cast_to
@@ -19,16 +20,19 @@ class SGD(Optimizer):
 
     Parameters
     ----------
-    learning_rate : float, default 0.01
+    learning_rate : float, Variable, LearningRateSchedule or callable, default 0.01
     momentum : float, default 0.0
+        Between 0 and 1.
     nesterov : bool, default False
         Nesterov's form of the momentum: ``w += momentum * v - learning_rate * g`` (Sutskever et al., ICML 2013).
-    name : str, optional
+    **options
+        `weight_decay`, `clipnorm`, `clipvalue`, `global_clipnorm`, `use_ema`, `ema_momentum`,
+        `ema_overwrite_frequency`, `name`: see `Optimizer`.
 
     Raises
     ------
-    ValueError
-        If `momentum` is not in [0, 1].
+    TypeError, ValueError
+        If an argument is of another kind, or out of its range.
 
     Examples
     --------
@@ -45,48 +49,44 @@ class SGD(Optimizer):
         learning_rate: Any = 0.01,
         momentum: float = 0.0,
         nesterov: bool = False,
-        name: str | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        super().__init__(learning_rate, name)
-        if not 0.0 <= momentum <= 1.0:
-            raise ValueError(f"`momentum` must be between 0 and 1, got {momentum}")
-        self.momentum = momentum
-        self.nesterov = nesterov
-        self._velocities: list[Variable] = []
-
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        """The step count, and with momentum a velocity for each Variable."""
-        return (self.iterations, *self._velocities)
+        super().__init__(learning_rate, **options)
+        owner = type(self).__name__
+        self.momentum = number(owner, "momentum", momentum, UNIT)
+        self.nesterov = flag(owner, "nesterov", nesterov)
 
     def build(self, variables: Sequence[Variable]) -> None:
         """Velocities of zero, where there is momentum."""
+        super().build(variables)
         if self.momentum:
-            self._velocities.extend(zeros_like_each(variables, "velocity"))
+            self.add_optimizer_variables(variables, "momentum")
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
         """One step down the gradient."""
         if not self.momentum:
             variable.assign(apply(_descended, (variable, gradient, learning_rate)))
             return
-        velocity = self._velocities[self.position(variable)]
-        new_value, new_velocity = apply(
-            _descended_with_momentum,
-            (variable, gradient, velocity, learning_rate, self.momentum),
-            (self.nesterov,),
-        )
+        velocity = self.state_of(variable, "momentum")
+        operands = (variable, gradient, velocity, learning_rate, self.momentum)
+        new_value, new_velocity = apply(_descended_with_momentum, operands, (self.nesterov,))
         velocity.assign(new_velocity)
         variable.assign(new_value)
 
+    def get_config(self) -> dict[str, Any]:
+        """What the optimizer was made with, as plain values."""
+        return super().get_config() | {"momentum": self.momentum, "nesterov": self.nesterov}
+
 
 def _descended(w: Any, g: Any, rate: Any) -> Any:
-    return subtract(w, multiply(cast_to(rate, w.dtype), cast_to(g, w.dtype)))
+    return subtract(cast_to(w, g.dtype), multiply(cast_to(rate, g.dtype), g))
 
 
 def _descended_with_momentum(
     w: Any, g: Any, v: Any, rate: Any, momentum: Any, nesterov: bool
 ) -> tuple[Any, Any]:
-    step = multiply(cast_to(rate, w.dtype), cast_to(g, w.dtype))
+    w = cast_to(w, g.dtype)
+    step = multiply(cast_to(rate, g.dtype), g)
     velocity = subtract(multiply(momentum, v), step)
     if nesterov:
         return add(w, subtract(multiply(momentum, velocity), step)), velocity

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jittape.calls import as_flag, as_float
 from jittape.primitive import apply
-from jittape.primitives.arithmetic import add, divide, multiply, square, subtract
+from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import normalized_axes
 from jittape.primitives.compare import greater, where
 from jittape.primitives.custom import stop_gradient
+from jittape.primitives.division import divide
 from jittape.primitives.elementwise import exp, expm1, log, rsqrt
 from jittape.primitives.hyperbolic import sigmoid, tanh
 from jittape.primitives.powers import pow
@@ -148,7 +150,7 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
     >>> jt.nn.gelu([-1.0, 2.0]).numpy().round(4)
     array([-0.1587,  1.9545], dtype=float32)
     """
-    return apply(_gelu_body, (features,), (bool(approximate),))
+    return apply(_gelu_body, (features,), (as_flag("approximate", approximate),))
 
 
 def _silu_body(x: Any, beta: Any) -> Any:
@@ -251,4 +253,4 @@ def l2_normalize(x: TensorLike, axis: Axis = None, epsilon: float = 1e-12, name:
     >>> jt.nn.l2_normalize([3.0, 4.0]).numpy()
     array([0.6, 0.8], dtype=float32)
     """
-    return apply(_l2_normalize_body, (x,), (axis_key(axis), float(epsilon)))
+    return apply(_l2_normalize_body, (x,), (axis_key(axis), as_float("epsilon", epsilon)))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jittape.builder import Symbol, WeakScalar
-from jittape.dtypes import default_dtype, is_differentiable
+from jittape.dtypes import default_dtype, int32, int64, is_differentiable, uint32, uint64
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import Alias, Coordinate, Index, Map, Primitive, Reduce, View
 from jittape.primitives.stacks import alike, along_axes, in_shape
@@ -43,7 +43,30 @@ def _cast_evaluate(x: Any, *, dtype: np.dtype[Any]) -> Any:
     with np.errstate(invalid="ignore", over="ignore"):
         if x.dtype.kind == "c" and dtype.kind != "c":
             x = x.real if dtype.kind != "b" else x != 0
+        if x.dtype.kind == "f" and dtype.kind in "iu":
+            return _float_to_integer(x, dtype)
         return x.astype(dtype)
+
+
+def _float_to_integer(x: Any, dtype: np.dtype[Any]) -> Any:
+    """`x` cut off to integers; a float out of range is what the machine code makes of it, on every machine.
+
+    C leaves it undefined, and so does NumPy. Here it saturates as int32, or as int64 where the dtype is as wide as that
+    or uint32, and is then cut to the width of the dtype, as integers are: -1.0 is 255 as uint8. A nan is 0.
+    """
+    if dtype == uint64:
+        return np.where(x < 0, _saturated(x, int64).astype(uint64), _saturated(x, uint64))
+    return _saturated(x, int64 if dtype.itemsize == 8 or dtype == uint32 else int32).astype(dtype)
+
+
+def _saturated(x: Any, integer: np.dtype[Any]) -> Any:
+    limits = np.iinfo(integer)
+    if x.size and limits.min <= x.min() and x.max() < limits.max:
+        return x.astype(integer)
+    wide = np.where(np.isnan(x), 0, x).astype(np.float64)
+    low, high = wide < float(limits.min), wide >= float(limits.max)
+    inside = np.where(low | high, 0, wide).astype(integer)
+    return np.where(low, limits.min, np.where(high, limits.max, inside))
 
 
 def _cast_vjp(g: Any, out: Any, x: Any, *, dtype: np.dtype[Any]) -> Any:

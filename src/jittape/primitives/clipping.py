@@ -7,9 +7,10 @@ from functools import reduce
 from typing import Any
 
 from jittape.primitive import apply
-from jittape.primitives.arithmetic import add, divide, multiply, subtract
+from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import cast_to, conj, promote, real_op, settle
 from jittape.primitives.custom import identity
+from jittape.primitives.division import divide
 from jittape.primitives.elementwise import sqrt
 from jittape.primitives.reduce import Axis, axis_key, reduce_sum
 from jittape.primitives.signatures import floating

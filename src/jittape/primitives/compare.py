@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import as_array
 from jittape.dtypes import bool_
 from jittape.errors import DTypeError
 from jittape.primitive import Map, Primitive, apply
 from jittape.primitives.broadcast import broadcast_operands, cast_to, promote, require_equal
+from jittape.primitives.custom import identity_op
 from jittape.primitives.signatures import common, logical, truth_of_kinds
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
@@ -282,12 +284,8 @@ def where(
     condition : tensor of bool
         Numbers are taken as true where they are not zero.
     x, y : tensor
-        Broadcast to a common shape and dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        If `x` and `y` are left out: the number of true elements is not known before the program runs.
+        Broadcast to a common shape and dtype. Without them, the result is the coordinates of the elements that are
+        true, one row each, in int64; its shape depends on `condition`, which is looked at.
 
     Examples
     --------
@@ -298,9 +296,7 @@ def where(
     array([0. , 0.5], dtype=float32)
     """
     if x is None and y is None:
-        raise NotImplementedError(
-            "where(condition) gives a result whose shape depends on the data; use np.argwhere(condition.numpy())"
-        )
+        return apply(identity_op, (np.argwhere(as_array("condition", condition)),))
     if x is None or y is None:
-        raise ValueError("where takes both x and y or neither")
+        raise ValueError("[where] takes both x and y or neither: give the other one too")
     return apply(where_op, (condition, x, y))

@@ -10,7 +10,7 @@ import numpy as np
 from jittape.dtypes import as_dtype, complex64, complex128, float64
 from jittape.errors import DTypeError
 from jittape.primitive import Primitive, apply
-from jittape.primitives.arithmetic import chain, reciprocal
+from jittape.primitives.arithmetic import chain
 from jittape.primitives.broadcast import (
     cast_to,
     real_op,
@@ -19,6 +19,7 @@ from jittape.primitives.broadcast import (
 )
 from jittape.primitives.broadcast import conj as conj_of
 from jittape.primitives.compare import less, where
+from jittape.primitives.division import reciprocal
 from jittape.primitives.signatures import common_float, filled, floating, real_dtype, require_kinds
 from jittape.primitives.stacks import alike
 from jittape.program import Aval

@@ -15,6 +15,7 @@ from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import Call, Primitive, apply
 from jittape.primitives.arithmetic import multiply
 from jittape.primitives.broadcast import broadcast, conj, normalized_axes, promote, settle, sum_over, to_shape
+from jittape.primitives.shape import hashable
 from jittape.primitives.views import permuted
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
@@ -57,6 +58,11 @@ matmul_op = Primitive(
 
 
 def _matmul(a: Any, b: Any, transpose_a: bool, transpose_b: bool, adjoint_a: bool, adjoint_b: bool) -> Any:
+    for which, transpose, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
+        if transpose and adjoint:
+            raise ValueError(
+                f"[matmul] Only one of `transpose_{which}` and `adjoint_{which}` can be True: an adjoint is transposed"
+            )
     a, b = promote(a, b)
     for x, flag in ((a, transpose_a or adjoint_a), (b, transpose_b or adjoint_b)):
         if not x.shape:
@@ -198,6 +204,8 @@ def _contracted(a: tuple[int, ...], b: tuple[int, ...], axes: Any) -> tuple[tupl
         if not 0 <= axes <= min(len(a), len(b)):
             raise ShapeError(f"[tensordot] axes={axes} is too many for shapes {a} and {b}")
         return tuple(range(len(a) - axes, len(a))), tuple(range(axes))
+    if axes is None:
+        raise TypeError("[tensordot] axes must be an int or a pair of axes, got None")
     both = tuple([(pair,) if isinstance(pair, int) else tuple(pair) for pair in axes])
     if len(both) != 2 or len(both[0]) != len(both[1]):
         raise ShapeError(f"[tensordot] axes must name equally many dimensions of both operands, got {axes!r}")
@@ -217,12 +225,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2, name: str | None = No
     name : str, optional
         Ignored.
     """
-    if not isinstance(axes, int):
-        array = axes if isinstance(axes, (list, tuple)) else np.asarray(axes).tolist()
-        axes = tuple(
-            [int(p) if isinstance(p, (int, np.integer)) else tuple([int(i) for i in p]) for p in array]
-        )
-    return apply(_tensordot, (a, b), (axes,))
+    return apply(_tensordot, (a, b), (hashable(axes),))
 
 
 def _outer(a: Any, b: Any) -> Any:

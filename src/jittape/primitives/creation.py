@@ -6,19 +6,20 @@ They are literals that are broadcast, and coordinates (`iota`), so a kernel that
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 
 from jittape.builder import literal
-from jittape.dtypes import as_dtype, default_dtype, float64, int32, int64, is_differentiable
+from jittape.calls import argument_of_user, as_array, as_int, named
+from jittape.dtypes import as_dtype, bool_, default_dtype, float64, int32, int64, is_differentiable
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import apply
-from jittape.primitives.arithmetic import add, divide, multiply, subtract
+from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import broadcast, cast_to, iota, promote, settle, to_shape
-from jittape.primitives.compare import equal, where
-from jittape.primitives.shape import as_shape, one_axis
+from jittape.primitives.compare import equal, less, where
+from jittape.primitives.division import divide
+from jittape.primitives.shape import as_shape, one_axis, shape_of
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "ones_like",
     "range",
     "rank",
+    "sequence_mask",
     "shape",
     "size",
     "zeros",
@@ -81,23 +83,26 @@ def fill(dims: Any, value: TensorLike, name: str | None = None) -> Tensor:
     return apply(_full, (value,), (_checked("fill", dims), None))
 
 
-def _like(op: str, number: int, input: Any, dtype: Any) -> Any:
-    if isinstance(input, (bool, int, float, complex)):
-        found, dims = default_dtype(type(input)), ()
-    else:
-        array = np.asarray(input) if isinstance(input, (list, tuple)) else input
-        found, dims = array.dtype, array.shape
-    return apply(_constant, (), (number, dims, found if dtype is None else as_dtype(dtype)))
+def _filled_like(x: Any, number: int, dtype: np.dtype[Any] | None) -> Any:
+    x = settle(x)
+    return _constant(number, x.shape, x.dtype if dtype is None else dtype)
+
+
+def _like(number: int, input: Any, dtype: Any) -> Any:
+    wanted = None if dtype is None else as_dtype(dtype)
+    if isinstance(input, (bool, int, float, complex, list, tuple)):
+        return apply(_filled_like, (input,), (number, wanted))
+    return apply(_constant, (), (number, shape_of(input), input.dtype if wanted is None else wanted))
 
 
 def zeros_like(input: TensorLike, dtype: Any = None, name: str | None = None) -> Tensor:
     """Zeros of the shape of `input`, and of its dtype if none is given."""
-    return _like("zeros_like", 0, input, dtype)
+    return _like(0, input, dtype)
 
 
 def ones_like(input: TensorLike, dtype: Any = None, name: str | None = None) -> Tensor:
     """Ones of the shape of `input`, and of its dtype if none is given."""
-    return _like("ones_like", 1, input, dtype)
+    return _like(1, input, dtype)
 
 
 # ---- coordinates -----------------------------------------------------------------------------------------------------
@@ -117,8 +122,8 @@ def eye(
     name: str | None = None,
 ) -> Tensor:
     """The identity matrix, or a stack of them of shape `batch_shape`."""
-    rows = operator.index(num_rows)
-    columns = rows if num_columns is None else operator.index(num_columns)
+    rows = as_int("num_rows", num_rows)
+    columns = rows if num_columns is None else as_int("num_columns", num_columns)
     lead = () if batch_shape is None else _checked("eye", batch_shape)
     _checked("eye", (rows, columns))
     return apply(_eye, (), (rows, columns, lead, 0, _static_dtype(dtype)))
@@ -147,6 +152,8 @@ def range(
     first, last, step = numbers
     if step == 0:
         raise ValueError("[range] delta must not be 0")
+    if not all(math.isfinite(n) for n in numbers):
+        raise ValueError(f"[range] start, limit and delta must be finite, got {first}, {last} and {step}")
     if dtype is None:
         known = [n.dtype for n in (start, limit, delta) if not isinstance(n, (int, float))]
         found = np.result_type(*known) if known else int32
@@ -159,7 +166,12 @@ def range(
 
 
 def _number(value: Any) -> Any:
-    return value if isinstance(value, (int, float)) else np.asarray(value).item()
+    if isinstance(value, (int, float)):
+        return value
+    array = np.asarray(value, None if shape_of(value) == () else object)
+    if array.size != 1 or array.dtype.kind not in "biuf":
+        raise named(TypeError(f"{argument_of_user(value)}must be one real number, got {value!r}"))
+    return array.item()
 
 
 def _linspace(start: Any, stop: Any, num: int, axis: int, endpoint: bool, dtype: np.dtype[Any] | None) -> Any:
@@ -183,10 +195,10 @@ def _linspace(start: Any, stop: Any, num: int, axis: int, endpoint: bool, dtype:
 
 def linspace(start: TensorLike, stop: TensorLike, num: int, name: str | None = None, axis: int = 0) -> Tensor:
     """`num` evenly spaced numbers from `start` to `stop`, both included; differentiable in both."""
-    count = operator.index(num)
+    count = as_int("num", num)
     if count < 0:
         raise ShapeError(f"[linspace] num must not be negative, got {count}")
-    return apply(_linspace, (start, stop), (count, operator.index(axis), True, None))
+    return apply(_linspace, (start, stop), (count, as_int("axis", axis), True, None))
 
 
 def _one_hot(indices: Any, on: Any, off: Any, depth: int, axis: int, dtype: np.dtype[Any] | None) -> Any:
@@ -240,16 +252,47 @@ def one_hot(
         found = default_dtype(float)
     on = 1 if on_value is None else on_value
     off = 0 if off_value is None else off_value
-    return apply(_one_hot, (indices, on, off), (operator.index(depth), -1 if axis is None else axis, found))
+    return apply(_one_hot, (indices, on, off), (as_int("depth", depth), -1 if axis is None else axis, found))
+
+
+def _sequence_mask(lengths: Any, maxlen: int, dtype: np.dtype[Any]) -> Any:
+    lengths = settle(lengths)
+    if lengths.dtype.kind not in "iu":
+        raise DTypeError(
+            f"[sequence_mask] lengths must be integers, got {lengths.dtype.name}; cast them first"
+        )
+    shape = (*lengths.shape, maxlen)
+    ends = broadcast(to_shape(cast_to(lengths, int64), (*lengths.shape, 1)), shape)
+    return cast_to(less(iota(shape, len(lengths.shape), int64), ends), dtype)
+
+
+def sequence_mask(
+    lengths: TensorLike, maxlen: int | None = None, dtype: Any = bool_, name: str | None = None
+) -> Tensor:
+    """True for the first ``lengths[i]`` of `maxlen` places in row `i`.
+
+    Parameters
+    ----------
+    lengths : tensor_like of int
+    maxlen : int, optional
+        The greatest of `lengths` by default, which are looked at for that.
+    dtype : dtype
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.sequence_mask([1, 3]).numpy()
+    array([[ True, False, False],
+           [ True,  True,  True]])
+    """
+    if maxlen is None:
+        known = as_array("lengths", lengths)
+        maxlen = int(np.max(known, initial=0)) if known.dtype.kind in "iu" else 0
+    return apply(_sequence_mask, (lengths,), (max(as_int("maxlen", maxlen), 0), as_dtype(dtype)))
 
 
 # ---- what is known of a shape ----------------------------------------------------------------------------------------
-
-
-def _dims(input: Any) -> tuple[int, ...]:
-    if isinstance(input, (bool, int, float, complex)):
-        return ()
-    return np.shape(input) if isinstance(input, (list, tuple)) else input.shape
 
 
 def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> np.ndarray[Any, Any]:
@@ -258,14 +301,14 @@ def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> 
     It is known without running anything, so it is an ndarray and not a tensor: ``jt.shape(x)[0]`` is a number that may
     be used as one.
     """
-    return np.array(_dims(input), as_dtype(out_type))
+    return np.array(shape_of(input), as_dtype(out_type))
 
 
 def rank(input: TensorLike, name: str | None = None) -> np.ndarray[Any, Any]:
     """The number of dimensions of `input`, as a 0-d integer array."""
-    return np.array(len(_dims(input)), int32)
+    return np.array(len(shape_of(input)), int32)
 
 
 def size(input: TensorLike, out_type: Any = int32, name: str | None = None) -> np.ndarray[Any, Any]:
     """The number of elements of `input`, as a 0-d integer array."""
-    return np.array(math.prod(_dims(input)), as_dtype(out_type))
+    return np.array(math.prod(shape_of(input)), as_dtype(out_type))

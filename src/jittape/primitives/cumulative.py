@@ -15,7 +15,8 @@ from jittape.builder import literal
 from jittape.dtypes import int64
 from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import multiply
-from jittape.primitives.broadcast import broadcast, cast_to, conj, normalized_axes, require_equal, settle
+from jittape.primitives.broadcast import broadcast, cast_to, conj, require_equal, settle
+from jittape.primitives.shape import one_axis
 from jittape.primitives.stacks import along_axis
 from jittape.primitives.views import concat_op, flipped, placed, sliced
 from jittape.typing import Tensor, TensorLike
@@ -112,7 +113,7 @@ def _scan(op: Primitive, x: Any, axis: int, exclusive: bool, reverse: bool, star
     x = settle(x)
     if x.dtype.kind == "b":
         x = cast_to(x, int64)
-    (a,) = normalized_axes(op.name, axis, len(x.shape))
+    a = one_axis(op.name, axis, len(x.shape))
     out = op.bind(flipped(x, (a,)) if reverse else x, axis=a)
     if exclusive:
         out = _delayed(out, a, start)

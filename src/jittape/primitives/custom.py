@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jittape.primitive import Map, Primitive, apply
@@ -11,7 +12,7 @@ from jittape.program import Aval
 if TYPE_CHECKING:
     from jittape.typing import Tensor, TensorLike
 
-__all__ = ["custom_gradient_op", "identity", "identity_op", "stop_gradient", "stop_gradient_op"]
+__all__ = ["custom_gradient_op", "identity", "identity_n", "identity_op", "stop_gradient", "stop_gradient_op"]
 
 identity_op = Primitive(
     "identity",
@@ -40,6 +41,20 @@ def identity(input: TensorLike, name: str | None = None) -> Tensor:
     """
     result: Tensor = apply(identity_op, (input,))
     return result
+
+
+def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Tensor]:
+    """Each of a list of values, as tensors of their own.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> [t.tolist() for t in jt.identity_n([1.0, [2.0, 3.0]])]
+    [1.0, [2.0, 3.0]]
+    """
+    if not isinstance(input, (list, tuple)):
+        raise TypeError(f"[identity_n] input must be a list of tensors, got {input!r}")
+    return [identity(x) for x in input]
 
 
 stop_gradient_op = Primitive(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import as_int
 from jittape.dtypes import int64
 from jittape.errors import ShapeError
 from jittape.primitive import apply
@@ -263,11 +264,16 @@ def _counted(count: int, start: int) -> Any:
     return add(rows, start) if start else rows
 
 
+def _diagonal_number(k: Any) -> int:
+    """`k` as the number of a diagonal; none of those so far out has any elements."""
+    return max(-(2**31), min(as_int("k", k), 2**31))
+
+
 def diag_part(
     input: TensorLike, k: int = 0, axis1: int = -2, axis2: int = -1, name: str | None = None
 ) -> Tensor:
     """The diagonal of the matrices in the dimensions `axis1` and `axis2`, `k` above the main one; it comes last."""
-    return apply(_diag_part, (input,), (k, axis1, axis2))
+    return apply(_diag_part, (input,), (_diagonal_number(k), axis1, axis2))
 
 
 def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
@@ -277,4 +283,4 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
 
 def trace(x: TensorLike, k: int = 0, axis1: int = -2, axis2: int = -1, name: str | None = None) -> Tensor:
     """The sum of the diagonal of the matrices in the last two dimensions."""
-    return apply(_trace, (x,), (k, axis1, axis2))
+    return apply(_trace, (x,), (_diagonal_number(k), axis1, axis2))

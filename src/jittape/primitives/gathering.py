@@ -17,8 +17,10 @@ from jittape.builder import literal
 from jittape.dtypes import bool_, int64
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import Primitive
+from jittape.primitives.arithmetic import add, chain
 from jittape.primitives.broadcast import broadcast, cast_to, to_shape
-from jittape.primitives.compare import where
+from jittape.primitives.compare import equal, where
+from jittape.primitives.division import reciprocal
 from jittape.primitives.stacks import along_axis, in_shape
 from jittape.program import Aval
 
@@ -28,6 +30,8 @@ __all__ = [
     "integer_index",
     "last_write_op",
     "scatter_add_op",
+    "scatter_combine_op",
+    "scatter_extremum_op",
     "scatter_update_op",
 ]
 
@@ -192,25 +196,55 @@ scatter_update_op = Primitive(
 )
 
 
-COMBINE: dict[str, np.ufunc] = {
-    "mul": np.multiply,
-    "div": np.true_divide,
-    "max": np.maximum,
-    "min": np.minimum,
-}
+# ---- rows combined with others ---------------------------------------------------------------------------------------
+
+COMBINE: dict[str, np.ufunc] = {"mul": np.multiply, "div": np.true_divide}
+EXTREMA: dict[str, np.ufunc] = {"max": np.maximum, "min": np.minimum}
 
 
-def _scatter_combine_evaluate(x: Any, v: Any, index: Any, *, how: str) -> Any:
-    flat = _flat((index,), x.shape[:1], f"scatter_{how}", 0)
-    result = x.copy()
-    COMBINE[how].at(result, flat, v)
-    return result
+def _combined(x: Any, v: Any, indices: Any, combine: np.ufunc, op: str) -> Any:
+    count = len(indices)
+    flat = _flat(indices, x.shape[:count], op, 0)
+    result = x.reshape(_merged(x.shape, 0, count)).copy()
+    combine.at(result, flat, v)
+    return result.reshape(x.shape)
+
+
+def _combined_result(x: Aval, v: Aval, *indices: Aval, how: str) -> Aval:
+    return _scatter_update_result(x, v, *indices, axis=0)
 
 
 scatter_combine_op = Primitive(
     "scatter_combine",
-    result=lambda x, v, index, *, how: _scatter_update_result(x, v, index, axis=0),
-    evaluate=_scatter_combine_evaluate,
+    result=_combined_result,
+    evaluate=lambda x, v, *indices, how: _combined(x, v, indices, COMBINE[how], f"scatter_{how}"),
     gradient_stops="it is for assigning to a Variable, which no gradient flows through",
 )
-"""Rows along the first axis, combined with others one after another; `how` is a key of `COMBINE`."""
+"""Rows along the first axes, combined with others one after another; `how` is a key of `COMBINE`."""
+
+
+def _shares(g: Any, out: Any, x: Any, v: Any, indices: Any) -> tuple[Any, Any, Any]:
+    """Where `x` and where `v` is what has won, and the cotangent for each of those that did: ties share equally."""
+    x_won = cast_to(equal(x, out), x.dtype)
+    v_won = cast_to(equal(v, gather_op.bind(out, *indices, axis=0)), v.dtype)
+    winners = add(x_won, scatter_add_op.bind(v_won, *indices, axis=0, shape=x.shape))
+    return x_won, v_won, chain(g, reciprocal(winners))
+
+
+def _extremum_x_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, how: str) -> Any:
+    x_won, _, share = _shares(g, out, x, v, indices)
+    return chain(share, x_won)
+
+
+def _extremum_v_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, how: str) -> Any:
+    _, v_won, share = _shares(g, out, x, v, indices)
+    return chain(gather_op.bind(share, *indices, axis=0), v_won)
+
+
+scatter_extremum_op = Primitive(
+    "scatter_extremum",
+    result=_combined_result,
+    evaluate=lambda x, v, *indices, how: _combined(x, v, indices, EXTREMA[how], f"scatter_{how}"),
+    vjp=(_extremum_x_vjp, _extremum_v_vjp),
+)
+"""As `scatter_combine_op` with the greater or the less; `how` is a key of `EXTREMA`."""

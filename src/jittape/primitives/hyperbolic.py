@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from jittape.primitive import Map, Primitive, apply
-from jittape.primitives.arithmetic import add, chain, multiply, negative, reciprocal, square, subtract
+from jittape.primitives.arithmetic import add, chain, multiply, negative, square, subtract
+from jittape.primitives.division import reciprocal
 from jittape.primitives.elementwise import rsqrt
 from jittape.primitives.signatures import one_float, same_float, same_real_float
 from jittape.typing import Tensor, TensorLike

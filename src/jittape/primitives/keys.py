@@ -164,7 +164,10 @@ def _normalized(op: str, part: Any) -> Any:
     if isinstance(part, np.generic):
         part = part.item() if part.dtype.kind in "iub" else np.asarray(part)
     elif isinstance(part, (list, tuple)):
-        array = np.asarray(part)
+        try:
+            array = np.asarray(part)
+        except ValueError:
+            raise IndexError(f"[{op}] the parts of the index {part!r} have different shapes") from None
         part = array.astype(np.int64) if array.size == 0 else array
     if isinstance(part, (int, bool)):
         return part
@@ -184,8 +187,10 @@ def _normalized(op: str, part: Any) -> Any:
     return part
 
 
-def _bounds(part: slice) -> slice:
+def _bounds(op: str, part: slice) -> slice:
     """A slice with Python ints: tensors in it are looked at."""
+    if isinstance(part.step, (int, np.integer)) and part.step == 0:
+        raise ValueError(f"[{op}] the step of a slice must not be 0; use 1, or -1 to go backwards")
     kept = (int, HostNumber, type(None))
     if all(type(b) in kept for b in (part.start, part.stop, part.step)):
         return part
@@ -221,7 +226,7 @@ def parsed(op: str, shape: tuple[int, ...], key: Any) -> tuple[Slicing | Picking
         elif part is Ellipsis:
             parts.in_run = False
         elif isinstance(part, slice):
-            parts.add_slice(_bounds(part))
+            parts.add_slice(_bounds(op, part))
         elif isinstance(part, bool):
             parts.add_truth(part)
         elif not isinstance(part, (int, HostNumber)):

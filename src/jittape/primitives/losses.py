@@ -17,6 +17,7 @@ from jittape.primitives.broadcast import broadcast_operands, cast_to, iota, prom
 from jittape.primitives.compare import equal, greater_equal, less, logical_and, where
 from jittape.primitives.elementwise import exp, log, log1p
 from jittape.primitives.reduce import reduce_sum
+from jittape.primitives.shape import shape_of
 from jittape.primitives.signatures import floating
 from jittape.typing import Tensor, TensorLike
 
@@ -111,13 +112,13 @@ def sparse_softmax_cross_entropy_with_logits(
     >>> jt.nn.sparse_softmax_cross_entropy_with_logits(labels=[1], logits=[[0.0, 0.0]]).numpy().round(4)
     array([0.6931], dtype=float32)
     """
-    if isinstance(labels, (int, list, tuple, np.ndarray)):
+    if isinstance(labels, (int, np.ndarray)) or (isinstance(labels, (list, tuple)) and shape_of(labels)):
         _check_classes(labels, logits)
     return apply(_sparse_cross_entropy_body, (labels, logits))
 
 
 def _check_classes(labels: Any, logits: Any) -> None:
-    numbers, shape = np.asarray(labels), np.shape(logits)
+    numbers, shape = np.asarray(labels), shape_of(logits)
     if not numbers.size or numbers.dtype.kind not in "iu" or not shape:
         return
     low, high = int(numbers.min()), int(numbers.max())
@@ -154,7 +155,7 @@ def sigmoid_cross_entropy_with_logits(
     array([  0.6931, 100.    ], dtype=float32)
     """
     if labels is None or logits is None:
-        raise ValueError("Both labels and logits must be provided.")
+        raise ValueError("[sigmoid_cross_entropy_with_logits] Both labels and logits must be provided.")
     return apply(_sigmoid_cross_entropy_body, (labels, logits))
 
 

@@ -1,4 +1,4 @@
-"""TensorFlow's indexing functions: gather, gather_nd, boolean_mask, and the scatter family."""
+"""TensorFlow's scatter family: values put at indices. The converse, `gather` and its kin, is in `gather`."""
 
 from __future__ import annotations
 
@@ -11,207 +11,37 @@ from jittape.dtypes import int64
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, negative
-from jittape.primitives.broadcast import broadcast, cast_to, iota, settle, to_shape
+from jittape.primitives.broadcast import broadcast, cast_to, iota, settle
+from jittape.primitives.gather import coordinates, index_operand
 from jittape.primitives.gathering import (
     COMBINE,
-    check_range,
-    gather_op,
-    integer_index,
     scatter_add_op,
     scatter_combine_op,
+    scatter_extremum_op,
     scatter_update_op,
 )
-from jittape.primitives.index import getitem
-from jittape.primitives.shape import as_shape, one_axis
-from jittape.primitives.views import permuted, sliced
+from jittape.primitives.shape import as_shape
+from jittape.primitives.signatures import require_kinds
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
-    "boolean_mask",
-    "gather",
-    "gather_nd",
+    "batch_scatter_update",
     "scatter_add",
     "scatter_combine",
+    "scatter_extremum",
     "scatter_nd",
     "scatter_sub",
     "scatter_update",
-    "take_along_axis",
     "tensor_scatter_nd_add",
+    "tensor_scatter_nd_max",
+    "tensor_scatter_nd_min",
     "tensor_scatter_nd_sub",
     "tensor_scatter_nd_update",
 ]
 
 
-def _index(op: str, indices: Any) -> Any:
-    return cast_to(indices, int64) if isinstance(indices, WeakScalar) else integer_index(op, indices)
-
-
-def _known(indices: Any) -> Any:
-    """`indices` as an integer ndarray where their values are known without running anything, else None."""
-    if isinstance(indices, (list, tuple)) and all(isinstance(i, (int, np.integer)) for i in indices):
-        return np.asarray(indices, np.int64)
-    known = isinstance(indices, (int, np.integer, np.ndarray))
-    return np.asarray(indices) if known and np.asarray(indices).dtype.kind in "iu" else None
-
-
-# ---- gather ----------------------------------------------------------------------------------------------------------
-
-
-def _gather(params: Any, indices: Any, axis: int, batch_dims: int) -> Any:
-    params = settle(params)
-    indices = _index("gather", indices)
-    lead = len(indices.shape) + batch_dims if batch_dims < 0 else batch_dims
-    a = one_axis("gather", axis, len(params.shape))
-    if not 0 <= lead <= a or params.shape[:lead] != indices.shape[:lead]:
-        raise ShapeError(
-            f"[gather] batch_dims={batch_dims} does not fit params {params.shape}, indices {indices.shape} "
-            f"and axis {axis}"
-        )
-    between = tuple(range(lead, a))
-    rows = [iota(indices.shape, d, int64) for d in range(lead)]
-    if not rows:
-        return gather_op.bind(params, indices, axis=a)
-    params = permuted(params, (*range(lead), a, *between, *range(a + 1, len(params.shape))))
-    result = gather_op.bind(params, *rows, indices, axis=0)
-    n = len(indices.shape)
-    moved = tuple(range(n, n + len(between)))
-    return permuted(
-        result, (*range(lead), *moved, *range(lead, n), *range(n + len(between), len(result.shape)))
-    )
-
-
-def gather(
-    params: TensorLike,
-    indices: TensorLike,
-    validate_indices: Any = None,
-    axis: int | None = None,
-    batch_dims: int = 0,
-    name: str | None = None,
-) -> Tensor:
-    """The slices of `params` along `axis` that `indices` pick.
-
-    Parameters
-    ----------
-    params : tensor_like
-    indices : tensor_like of int
-        Of any shape, which stands in the place of `axis` in the result. Negative ones count from the end.
-    validate_indices : optional
-        Ignored: indices are always checked.
-    axis : int, optional
-        ``batch_dims`` by default.
-    batch_dims : int
-        So many first dimensions are shared by `params` and `indices`.
-    name : str, optional
-        Ignored.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of range: at once where it is known, when the value is looked at where it is a tensor.
-
-    Examples
-    --------
-    >>> jt.gather(jt.constant([10., 20., 30.]), [2, 0, 2]).numpy()
-    array([30., 10., 30.], dtype=float32)
-    """
-    along = batch_dims if axis is None else axis
-    known = _known(indices)
-    if known is None:
-        return apply(_gather, (params, indices), (along, batch_dims))
-    shape = np.shape(params)
-    if -len(shape) <= along < len(shape):
-        check_range("gather", known, along % len(shape), shape[along])
-    return apply(_gather, (params, known), (along, batch_dims))
-
-
-def _coordinates(op: str, indices: Any, ndim: int, batch_dims: int = 0) -> list[Any]:
-    """The last dimension of `indices` taken apart into one index array for each axis."""
-    indices = _index(op, indices)
-    if not indices.shape:
-        raise ShapeError(f"[{op}] indices must have at least 1 dimension")
-    count = indices.shape[-1]
-    if not 1 <= count <= ndim - batch_dims:
-        raise ShapeError(
-            f"[{op}] the last dimension of indices {indices.shape} must be 1 to {ndim - batch_dims}: "
-            "an index for each axis"
-        )
-    shape = indices.shape[:-1]
-    rows = [iota(shape, d, int64) for d in range(batch_dims)]
-    return rows + [to_shape(sliced(indices, len(shape), k, 1), shape) for k in range(count)]
-
-
-def _gather_nd(params: Any, indices: Any, batch_dims: int) -> Any:
-    params = settle(params)
-    if params.shape[:batch_dims] != indices.shape[:batch_dims]:
-        raise ShapeError(
-            f"[gather_nd] batch_dims={batch_dims} does not fit params {params.shape} and indices {indices.shape}"
-        )
-    return gather_op.bind(params, *_coordinates("gather_nd", indices, len(params.shape), batch_dims), axis=0)
-
-
-def gather_nd(
-    params: TensorLike, indices: TensorLike, batch_dims: int = 0, name: str | None = None
-) -> Tensor:
-    """The elements or slices of `params` at the coordinates in the last dimension of `indices`."""
-    return apply(_gather_nd, (params, indices), (batch_dims,))
-
-
-def _take_along_axis(x: Any, indices: Any, axis: int) -> Any:
-    x = settle(x)
-    indices = _index("take_along_axis", indices)
-    a = one_axis("take_along_axis", axis, len(x.shape))
-    others = [d for d in range(len(x.shape)) if d != a]
-    if len(indices.shape) != len(x.shape) or any(
-        n != m and 1 not in (n, m) for d in others for n, m in [(x.shape[d], indices.shape[d])]
-    ):
-        raise ShapeError(
-            f"[take_along_axis] indices {indices.shape} do not fit shape {x.shape} along axis {axis}"
-        )
-    shape = np.broadcast_shapes(indices.shape, tuple([n if d != a else 1 for d, n in enumerate(x.shape)]))
-    x = broadcast(x, tuple([n if d != a else x.shape[a] for d, n in enumerate(shape)]))
-    where = [broadcast(indices, shape) if d == a else iota(shape, d, int64) for d in range(len(shape))]
-    return gather_op.bind(x, *where, axis=0)
-
-
-def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int) -> Tensor:
-    """The elements of `arr` along `axis` that the matching elements of `indices` pick."""
-    return apply(_take_along_axis, (arr, indices), (axis,))
-
-
-def boolean_mask(
-    tensor: TensorLike, mask: TensorLike, axis: int | None = None, name: str | None = "boolean_mask"
-) -> Tensor:
-    """The elements or slices of `tensor` where `mask` is true.
-
-    The shape of the result depends on the mask, so the mask is looked at; `where` does without.
-
-    Parameters
-    ----------
-    tensor : tensor_like
-    mask : tensor_like of bool
-        Of the shape of `tensor`, or of some of its dimensions.
-    axis : int, optional
-        The dimension of `tensor` that the first of `mask` stands for; 0 by default.
-    name : str, optional
-        Ignored.
-    """
-    array: np.ndarray[Any, Any] = np.asarray(mask)
-    if array.dtype != np.bool_:
-        raise DTypeError(
-            f"[boolean_mask] the mask must be bool, got {array.dtype}; compare first, as in x > 0"
-        )
-    if not array.ndim:
-        raise ValueError("[boolean_mask] mask cannot be scalar")
-    source: Any = np.asarray(tensor) if isinstance(tensor, (list, tuple)) else tensor
-    at = 0 if axis is None else one_axis("boolean_mask", axis, len(source.shape))
-    return getitem(source, (*(slice(None),) * at, array))
-
-
-# ---- scatter ---------------------------------------------------------------------------------------------------------
-
-
 def _scatter_nd(indices: Any, updates: Any, shape: tuple[int, ...]) -> Any:
-    return _added("scatter_nd", settle(updates), _coordinates("scatter_nd", indices, len(shape)), shape)
+    return _added("scatter_nd", settle(updates), coordinates("scatter_nd", indices, len(shape)), shape)
 
 
 def _fitted(op: str, updates: Any, indices: list[Any], shape: tuple[int, ...]) -> Any:
@@ -250,7 +80,7 @@ def _same_dtype(op: str, x: Any, updates: Any) -> Any:
 def _scatter(x: Any, indices: Any, updates: Any, op: str, nd: bool) -> Any:
     x = settle(x)
     updates = _same_dtype(op, x, updates)
-    where = _coordinates(op, indices, len(x.shape)) if nd else [_index(op, indices)]
+    where = coordinates(op, indices, len(x.shape)) if nd else [index_operand(op, indices)]
     if not x.shape:
         raise ShapeError(f"[{op}] a scalar has no axis to scatter into")
     if op.endswith("update"):
@@ -296,6 +126,25 @@ def scatter_sub(x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tens
     return apply(_scatter, (x, indices, updates), ("scatter_sub", False))
 
 
+def _batch_update(x: Any, indices: Any, updates: Any) -> Any:
+    op = "batch_scatter_update"
+    x = settle(x)
+    index = index_operand(op, indices)
+    lead = len(index.shape) - 1
+    if lead < 0 or len(x.shape) <= lead or x.shape[:lead] != index.shape[:lead]:
+        raise ShapeError(
+            f"[{op}] indices of shape {index.shape} must have the first dimensions of shape {x.shape}, and one more"
+        )
+    where = [*[iota(index.shape, d, int64) for d in range(lead)], index]
+    updates = _fitted(op, _same_dtype(op, x, updates), where, x.shape)
+    return scatter_update_op.bind(x, updates, *where, axis=0)
+
+
+def batch_scatter_update(x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
+    """`x` with rows of each member of a batch replaced: ``x[b, indices[b, i]] = updates[b, i]``."""
+    return apply(_batch_update, (x, indices, updates))
+
+
 def _combined(x: Any, indices: Any, updates: Any, how: str) -> Any:
     op = f"scatter_{how}"
     x = settle(x)
@@ -304,15 +153,61 @@ def _combined(x: Any, indices: Any, updates: Any, how: str) -> Any:
         raise ShapeError(f"[{op}] a scalar has no axis to scatter into")
     if how == "div" and x.dtype.kind not in "fc":
         raise DTypeError(f"[{op}] needs a floating or complex dtype, got {x.dtype.name}; cast it first")
-    index = _index(op, indices)
+    index = index_operand(op, indices)
     return scatter_combine_op.bind(x, _fitted(op, updates, [index], x.shape), index, how=how)
 
 
 def scatter_combine(x: TensorLike, indices: TensorLike, updates: TensorLike, how: str) -> Tensor:
     """`x` with the slices along its first axis that `indices` pick combined with `updates`, repeated ones in turn.
 
-    `how` is ``"mul"``, ``"div"``, ``"max"`` or ``"min"``. There is no gradient: it is what Variables are assigned.
+    `how` is ``"mul"`` or ``"div"``. There is no gradient: it is what Variables are assigned.
     """
     if how not in COMBINE:
         raise ValueError(f"scatter_combine knows {', '.join(COMBINE)}, got {how!r}")
     return apply(_combined, (x, indices, updates), (how,))
+
+
+def _extremum(x: Any, indices: Any, updates: Any, how: str, nd: bool) -> Any:
+    op = f"tensor_scatter_nd_{how}" if nd else f"scatter_{how}"
+    x = settle(x)
+    require_kinds(op, "biuf", x)
+    updates = _same_dtype(op, x, updates)
+    if not x.shape:
+        raise ShapeError(f"[{op}] a scalar has no axis to scatter into")
+    where = coordinates(op, indices, len(x.shape)) if nd else [index_operand(op, indices)]
+    return scatter_extremum_op.bind(x, _fitted(op, updates, where, x.shape), *where, how=how)
+
+
+def scatter_extremum(x: TensorLike, indices: TensorLike, updates: TensorLike, how: str) -> Tensor:
+    """`x` with the slices along its first axis that `indices` pick made the greater or less of them and `updates`."""
+    return apply(_extremum, (x, indices, updates), (how, False))
+
+
+def tensor_scatter_nd_max(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
+    """`tensor` with the greater of it and `updates` at the coordinates in the last dimension of `indices`.
+
+    Where several are the greatest, they share the gradient equally, as in TensorFlow.
+
+    Examples
+    --------
+    >>> jt.tensor_scatter_nd_max([1.0, 5.0, 3.0], [[0], [1]], [2.0, 4.0]).numpy()
+    array([2., 5., 3.], dtype=float32)
+    """
+    return apply(_extremum, (tensor, indices, updates), ("max", True))
+
+
+def tensor_scatter_nd_min(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
+    """`tensor` with the less of it and `updates` at the coordinates in the last dimension of `indices`.
+
+    Where several are the least, they share the gradient equally, as in TensorFlow.
+
+    Examples
+    --------
+    >>> jt.tensor_scatter_nd_min([1.0, 5.0, 3.0], [[0], [1]], [2.0, 4.0]).numpy()
+    array([1., 4., 3.], dtype=float32)
+    """
+    return apply(_extremum, (tensor, indices, updates), ("min", True))

@@ -1,6 +1,7 @@
-"""Functions that change a shape or move elements: reshape, transpose, concat, split, pad, tile and their kin.
+"""Functions that change a shape or move elements: reshape, transpose, reverse, roll and their kin.
 
-All are views or concatenations of views (`broadcast`, `views`), so that none but those has a rule of its own.
+All are views or concatenations of views (`broadcast`, `views`), so that none but those has a rule of its own. What
+joins and cuts is in `joining`.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from jittape.errors import ShapeError
+from jittape.calls import argument_of_user, as_flag, as_int, named
+from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import apply
 from jittape.primitives.broadcast import (
     broadcast,
     conj,
     normalized_axes,
-    promote,
     settle,
     to_shape,
 )
@@ -27,22 +28,18 @@ from jittape.typing import Tensor, TensorLike
 __all__ = [
     "as_shape",
     "broadcast_to",
-    "concat",
     "ensure_shape",
     "expand_dims",
     "hashable",
     "matrix_transpose",
-    "meshgrid",
     "moveaxis",
     "one_axis",
     "reshape",
     "reverse",
     "roll",
-    "split",
+    "shape_of",
     "squeeze",
-    "stack",
     "transpose",
-    "unstack",
 ]
 
 
@@ -58,14 +55,29 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
         array = np.asarray(shape)
         if array.ndim <= 1 and array.dtype.kind in "iu":
             return tuple(array.reshape(-1).tolist())
-    except TypeError:
+    except (TypeError, ValueError):
         pass
-    raise TypeError(f"[{op}] a shape must be an int or a sequence of ints, got {shape!r}")
+    raise named(
+        TypeError(f"[{op}] {argument_of_user(shape)}must be an int or a sequence of ints, got {shape!r}")
+    )
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of what a user gives: a tensor, an array, a number or a nested sequence."""
+    if isinstance(value, (bool, int, float, complex)):
+        return ()
+    try:
+        found: tuple[int, ...] = np.shape(value) if isinstance(value, (list, tuple)) else value.shape
+    except (AttributeError, ValueError):
+        raise named(
+            DTypeError(f"{argument_of_user(value)}must be a tensor, an array or a number, got {value!r}")
+        ) from None
+    return found
 
 
 def one_axis(op: str, axis: Any, ndim: int) -> int:
     """`axis` as a non-negative int."""
-    if isinstance(axis, (tuple, list)):
+    if axis is None or isinstance(axis, (tuple, list)):
         raise TypeError(f"[{op}] axis must be one int, got {axis!r}")
     return normalized_axes(op, axis, ndim)[0]
 
@@ -76,7 +88,12 @@ def hashable(value: Any) -> Any:
         return tuple([hashable(v) for v in value])
     if value is None or isinstance(value, int):
         return value
-    return hashable(np.asarray(value).tolist())
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise named(
+            TypeError(f"{argument_of_user(value)}must be an int or a sequence of ints, got {value!r}")
+        )
+    return hashable(array.tolist())
 
 
 # ---- reshape and its kin ---------------------------------------------------------------------------------------------
@@ -140,7 +157,9 @@ def ensure_shape(x: TensorLike, shape: Any, name: str | None = None) -> Tensor:
     >>> jt.ensure_shape([[1, 2], [3, 4]], [None, 2]).shape
     (2, 2)
     """
-    return apply(_ensured, (x,), (tuple([None if n is None else operator.index(n) for n in shape]),))
+    if not isinstance(shape, (tuple, list)):
+        shape = as_shape("ensure_shape", shape)
+    return apply(_ensured, (x,), (tuple([None if n is None else as_int("shape", n) for n in shape]),))
 
 
 def _expand_dims(x: Any, axis: Any) -> Any:
@@ -193,7 +212,11 @@ def transpose(
     a: TensorLike, perm: Sequence[int] | None = None, conjugate: bool = False, name: str | None = None
 ) -> Tensor:
     """`a` with its dimensions in the order `perm`; reversed if that is None."""
-    return apply(_transpose, (a,), (None if perm is None else as_shape("transpose", perm), bool(conjugate)))
+    return apply(
+        _transpose,
+        (a,),
+        (None if perm is None else as_shape("transpose", perm), as_flag("conjugate", conjugate)),
+    )
 
 
 def _matrix_transpose(x: Any, conjugate: bool) -> Any:
@@ -209,7 +232,7 @@ def _matrix_transpose(x: Any, conjugate: bool) -> Any:
 
 def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = False) -> Tensor:
     """`a` with its last two dimensions exchanged."""
-    return apply(_matrix_transpose, (a,), (bool(conjugate),))
+    return apply(_matrix_transpose, (a,), (as_flag("conjugate", conjugate),))
 
 
 def _moveaxis(x: Any, source: Any, destination: Any) -> Any:
@@ -266,125 +289,3 @@ def roll(
 ) -> Tensor:
     """`input` with its elements moved on by `shift` along `axis`; those that fall off come in at the other end."""
     return apply(_roll, (input,), (hashable(shift), hashable(axis)))
-
-
-# ---- joining and splitting -------------------------------------------------------------------------------------------
-
-
-def _members(op: str, values: Any) -> tuple[Any, ...]:
-    members = tuple(values)
-    if not members:
-        raise ValueError(f"[{op}] needs at least one tensor, got {values!r}")
-    return members
-
-
-def _concat(*operands_and_axis: Any) -> Any:
-    *given, axis = operands_and_axis
-    operands = promote(*given)
-    for x in operands:
-        if not x.shape:
-            raise ShapeError("[concat] 0-d tensors cannot be concatenated; stack joins them along a new axis")
-    a = one_axis("concat", axis, len(operands[0].shape))
-    return concat_op.bind(*operands, axis=a) if len(operands) > 1 else operands[0]
-
-
-def concat(values: Sequence[TensorLike], axis: int, name: str | None = None) -> Tensor:
-    """The tensors `values` joined along the dimension `axis` that they have."""
-    return apply(_concat, _members("concat", values), (operator.index(axis),))
-
-
-def _stack(*operands_and_axis: Any) -> Any:
-    *given, axis = operands_and_axis
-    operands = promote(*given)
-    shape = operands[0].shape
-    for x in operands:
-        if x.shape != shape:
-            raise ShapeError(
-                f"[stack] all shapes must be equal, got {shape} and {x.shape}; concat joins along an axis"
-            )
-    a = one_axis("stack", axis, len(shape) + 1)
-    expanded = [to_shape(x, (*shape[:a], 1, *shape[a:])) for x in operands]
-    return concat_op.bind(*expanded, axis=a) if len(expanded) > 1 else expanded[0]
-
-
-def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) -> Tensor:
-    """The tensors `values`, of equal shape, joined along a new dimension `axis`."""
-    return apply(_stack, _members("stack", values), (operator.index(axis),))
-
-
-def _split(x: Any, sizes: int | tuple[int, ...], axis: int, keep: bool) -> tuple[Any, ...]:
-    op = "split" if keep else "unstack"
-    x = settle(x)
-    a = one_axis(op, axis, len(x.shape))
-    n = x.shape[a]
-    if isinstance(sizes, int):
-        if sizes < 1 or n % sizes:
-            raise ShapeError(
-                f"[split] axis {axis} of shape {x.shape} does not divide into {sizes} equal parts"
-            )
-        sizes = (n // sizes,) * sizes
-    elif -1 in sizes:
-        sizes = tuple([n - sum(sizes) - 1 if s == -1 else s for s in sizes])
-    if sum(sizes) != n or min(sizes, default=0) < 0:
-        raise ShapeError(
-            f"[split] sizes {sizes} do not add up to the length {n} of axis {axis} of shape {x.shape}"
-        )
-    parts = []
-    offset = 0
-    for size in sizes:
-        part = sliced(x, a, offset, size)
-        parts.append(part if keep else to_shape(part, (*x.shape[:a], *x.shape[a + 1 :])))
-        offset += size
-    return tuple(parts)
-
-
-def split(
-    value: TensorLike,
-    num_or_size_splits: int | Sequence[int],
-    axis: int = 0,
-    num: int | None = None,
-    name: str | None = None,
-) -> list[Tensor]:
-    """`value` cut along `axis` into so many equal parts, or into parts of the given sizes (one may be -1)."""
-    sizes = hashable(num_or_size_splits)
-    return list(apply(_split, (value,), (sizes, operator.index(axis), True)))
-
-
-def _unstack(x: Any, num: int | None, axis: int) -> tuple[Any, ...]:
-    x = settle(x)
-    n = x.shape[one_axis("unstack", axis, len(x.shape))]
-    if num is not None and num != n:
-        raise ShapeError(f"[unstack] num={num}, but axis {axis} of shape {x.shape} has length {n}")
-    return _split(x, (1,) * n, axis, False)
-
-
-def unstack(
-    value: TensorLike, num: int | None = None, axis: int = 0, name: str | None = None
-) -> list[Tensor]:
-    """The tensors that `value` is made of along the dimension `axis`, which goes."""
-    return list(apply(_unstack, (value,), (num, operator.index(axis))))
-
-
-def _meshgrid(*operands_and_indexing: Any) -> tuple[Any, ...]:
-    *given, indexing = operands_and_indexing
-    vectors = [settle(x) for x in given]
-    order = list(range(len(vectors)))
-    if indexing == "xy" and len(vectors) > 1:
-        order[:2] = [1, 0]
-    shape = [0] * len(vectors)
-    for x, axis in zip(vectors, order, strict=True):
-        shape[axis] = x.aval.size
-    ones = (1,) * len(vectors)
-    return tuple(
-        [
-            broadcast(to_shape(x, (*ones[:axis], x.aval.size, *ones[axis + 1 :])), tuple(shape))
-            for x, axis in zip(vectors, order, strict=True)
-        ]
-    )
-
-
-def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
-    """Coordinate arrays on the grid that the vectors `args` span."""
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"[meshgrid] indexing must be 'xy' or 'ij', got {indexing!r}")
-    return list(apply(_meshgrid, args, (indexing,))) if args else []

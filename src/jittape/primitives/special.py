@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import as_float
 from jittape.primitive import Map, Primitive, apply
-from jittape.primitives.arithmetic import add, chain, chain_op, multiply, negative, reciprocal, square
+from jittape.primitives.arithmetic import add, chain, chain_op, multiply, negative, square
 from jittape.primitives.bits import is_finite
 from jittape.primitives.compare import equal, logical_and, logical_not, where
+from jittape.primitives.division import divide, reciprocal
 from jittape.primitives.elementwise import exp, log, log1p
 from jittape.primitives.signatures import common_float, floating, one_float, same_real_float
 from jittape.primitives.stacks import alike
@@ -151,10 +153,10 @@ def polygamma(a: int, x: TensorLike, name: str | None = None) -> Tensor:
     >>> jt.math.polygamma(1, [1.0, 2.0]).numpy().round(4)
     array([1.6449, 0.6449], dtype=float32)
     """
-    order = int(a)
-    if order != a or order < 0:
-        raise ValueError(f"[polygamma] the order must be an integer of at least 0, got {a!r}")
-    return apply(_polygamma_body, (x,), (order,))
+    order = as_float("a", a)
+    if not (order >= 0 and order.is_integer()):
+        raise ValueError(f"[polygamma] a, the order, must be an integer of at least 0, got {a!r}")
+    return apply(_polygamma_body, (x,), (int(order),))
 
 
 # ---- x log y ---------------------------------------------------------------------------------------------------------
@@ -196,6 +198,22 @@ def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 def _xlog1py_evaluate(x: Any, y: Any) -> Any:
     return np.where(x == 0, x.dtype.type(0), x * np.log1p(y))
+
+
+def _xdivy_body(x: Any, y: Any) -> Any:
+    x, y = common_float("xdivy")(x, y)
+    return where(equal(x, 0), 0, divide(x, y))
+
+
+def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """``x / y``, and 0 where `x` is 0, whatever `y` is.
+
+    Examples
+    --------
+    >>> jt.math.xdivy([0.0, 1.0], [0.0, 2.0]).numpy()
+    array([0. , 0.5], dtype=float32)
+    """
+    return apply(_xdivy_body, (x, y))
 
 
 xlog1py_op = Primitive(

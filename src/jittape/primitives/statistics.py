@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.dtypes import as_dtype, int64
+from jittape.dtypes import as_dtype, bool_, default_dtype, int64
 from jittape.errors import ShapeError
 from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, square, squared_difference, subtract
@@ -21,10 +21,11 @@ from jittape.primitives.broadcast import (
     with_ones,
     without_axes,
 )
-from jittape.primitives.compare import where
+from jittape.primitives.compare import equal, where
 from jittape.primitives.custom import stop_gradient
 from jittape.primitives.elementwise import exp, log, sqrt
 from jittape.primitives.reduce import Axis, averaging, axis_key, reduce_max, reduce_mean, reduce_sum
+from jittape.primitives.shape import one_axis
 from jittape.primitives.signatures import floating, require_kinds
 from jittape.primitives.stacks import along_axis
 from jittape.primitives.steps import absolute
@@ -34,7 +35,18 @@ from jittape.typing import Tensor, TensorLike
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-__all__ = ["argmax", "argmin", "moments", "norm", "reduce_logsumexp", "reduce_std", "reduce_variance"]
+__all__ = [
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "moments",
+    "norm",
+    "reduce_euclidean_norm",
+    "reduce_logsumexp",
+    "reduce_std",
+    "reduce_variance",
+    "zero_fraction",
+]
 
 
 # ---- spread ----------------------------------------------------------------------------------------------------------
@@ -175,11 +187,63 @@ def norm(
     >>> jt.norm([3.0, 4.0]).numpy()
     array(5., dtype=float32)
     """
-    if ord not in ("euclidean", "fro", 1, 2, np.inf):
+    if not isinstance(ord, (str, int, float)) or ord not in ("euclidean", "fro", 1, 2, np.inf):
         raise ValueError(f"[norm] ord must be 'euclidean', 'fro', 1, 2 or inf, got {ord!r}")
     if ord == 2 and isinstance(axis, (tuple, list)) and len(axis) > 1:
         raise ValueError("[norm] ord=2 of a matrix is its greatest singular value; use ord='fro' or one axis")
     return apply(_norm_body, (tensor,), (ord, axis_key(axis), keepdims))
+
+
+def reduce_euclidean_norm(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The root of the sum of squares along `axis`; as `norm`. Integers give floats.
+
+    Examples
+    --------
+    >>> jt.math.reduce_euclidean_norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
+    array([ 5., 10.], dtype=float32)
+    """
+    return norm(input_tensor, "euclidean", axis, keepdims)
+
+
+# ---- counts ----------------------------------------------------------------------------------------------------------
+
+
+def _count_nonzero_body(x: Any, axis: Any, keepdims: bool, dtype: np.dtype[Any]) -> Any:
+    return reduce_sum(cast_to(cast_to(x, bool_), dtype), axis, keepdims)
+
+
+def count_nonzero(
+    input: TensorLike,
+    axis: Axis = None,
+    keepdims: bool = False,
+    dtype: DTypeLike = int64,
+    name: str | None = None,
+) -> Tensor:
+    """The number of elements along `axis` that are not 0.
+
+    Examples
+    --------
+    >>> jt.math.count_nonzero([[0.0, 1.0], [2.0, 3.0]], axis=1).numpy()
+    array([1, 2])
+    """
+    return apply(_count_nonzero_body, (input,), (axis_key(axis), keepdims, as_dtype(dtype)))
+
+
+def _zero_fraction_body(x: Any) -> Any:
+    return reduce_mean(cast_to(equal(x, 0), default_dtype(float)))
+
+
+def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
+    """The share of the elements that are 0, in the default float.
+
+    Examples
+    --------
+    >>> jt.math.zero_fraction([0.0, 1.0, 0.0, 3.0]).numpy()
+    array(0.5, dtype=float32)
+    """
+    return apply(_zero_fraction_body, (value,))
 
 
 # ---- places of extrema -----------------------------------------------------------------------------------------------
@@ -188,9 +252,9 @@ PLACE = "the place of an extremum is an integer"
 
 
 def _place_result(x: Aval, *, axis: int, dtype: np.dtype[Any]) -> Aval:
-    require_kinds("argmax and argmin", "biuf", x)
+    require_kinds("argmax", "biuf", x)
     if x.shape[axis] == 0:
-        raise ShapeError(f"[argmax and argmin] axis {axis} of shape {x.shape} has no elements")
+        raise ShapeError(f"[argmax] axis {axis} of shape {x.shape} has no elements")
     return Aval(without_axes(x.shape, (axis,)), dtype)
 
 
@@ -213,7 +277,7 @@ argmin_op = Primitive(
 
 def _argmax_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
     x = settle(x)
-    (a,) = normalized_axes("argmax", axis, len(x.shape))
+    a = one_axis("argmax", axis, len(x.shape))
     return argmax_op.bind(x, axis=a, dtype=dtype)
 
 
@@ -241,7 +305,7 @@ def argmax(
 
 def _argmin_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
     x = settle(x)
-    (a,) = normalized_axes("argmin", axis, len(x.shape))
+    a = one_axis("argmin", axis, len(x.shape))
     return argmin_op.bind(x, axis=a, dtype=dtype)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from jittape.primitive import Map, Primitive, apply
-from jittape.primitives.arithmetic import chain, divide_no_nan
+from jittape.primitives.arithmetic import chain
 from jittape.primitives.broadcast import cast_to, conj, settle
 from jittape.primitives.compare import greater_equal, less_equal, where
+from jittape.primitives.division import divide_no_nan
 from jittape.primitives.signatures import common, filled, one, real_dtype, require_kinds, same_of_kinds
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike

@@ -20,19 +20,32 @@ __all__ = ["pad", "repeat", "tile"]
 
 def _tile(x: Any, multiples: tuple[int, ...]) -> Any:
     x = settle(x)
-    ndim = max(len(x.shape), len(multiples))
-    shape = (*(1,) * (ndim - len(x.shape)), *x.shape)
-    times = (*(1,) * (ndim - len(multiples)), *multiples)
-    if any(t < 0 for t in times):
+    if len(multiples) != len(x.shape):
+        raise ShapeError(
+            f"[tile] multiples must have one entry for each dimension of shape {x.shape}, got {multiples}"
+        )
+    if any(t < 0 for t in multiples):
         raise ShapeError(f"[tile] multiples {multiples} must not be negative")
-    apart = [n for size in shape for n in (1, size)]
-    spread = [n for pair in zip(times, shape, strict=True) for n in pair]
-    x = broadcast(to_shape(x, tuple(apart)), tuple(spread))
-    return to_shape(x, tuple([t * n for t, n in zip(times, shape, strict=True)]))
+    apart = [n for size in x.shape for n in (1, size)]
+    spread = [n for pair in zip(multiples, x.shape, strict=True) for n in pair]
+    shape = tuple([t * n for t, n in zip(multiples, x.shape, strict=True)])
+    return to_shape(broadcast(to_shape(x, tuple(apart)), tuple(spread)), shape)
 
 
 def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
-    """`input` laid side by side, ``multiples[i]`` times along dimension `i`."""
+    """`input` laid side by side, ``multiples[i]`` times along dimension `i`.
+
+    Raises
+    ------
+    ValueError
+        If there is not one entry for each dimension.
+
+    Examples
+    --------
+    >>> jt.tile([[1, 2]], [2, 2]).numpy()
+    array([[1, 2, 1, 2],
+           [1, 2, 1, 2]], dtype=int32)
+    """
     return apply(_tile, (input,), (as_shape("tile", multiples),))
 
 
@@ -145,11 +158,13 @@ def pad(
         Ignored.
     """
     widths = hashable(paddings)
+    if not isinstance(widths, tuple):
+        raise ShapeError(f"[pad] paddings must be a pair of counts for each dimension, got {paddings!r}")
+    if not isinstance(mode, str) or mode.upper() not in PAD_MODES:
+        raise ValueError(f"[pad] mode must be one of {', '.join(PAD_MODES)}, got {mode!r}")
     mode = mode.upper()
     if mode == "CONSTANT":
         if type(constant_values) is int and constant_values == 0:
             return apply(_zero_pad, (tensor,), (widths,))
         return apply(_pad, (tensor, constant_values), (widths,))
-    if mode not in PAD_MODES:
-        raise ValueError(f"[pad] mode must be one of {', '.join(PAD_MODES)}, got {mode!r}")
     return apply(_mirrored_pad, (tensor,), (widths, int(mode == "REFLECT")))

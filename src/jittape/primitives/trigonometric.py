@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from jittape.primitive import Map, Primitive, apply
-from jittape.primitives.arithmetic import add, chain, divide, negative, reciprocal, square, subtract
+from jittape.primitives.arithmetic import add, chain, negative, square, subtract
+from jittape.primitives.division import divide, reciprocal
 from jittape.primitives.elementwise import rsqrt
 from jittape.primitives.signatures import common_float, one_float, same_float, same_real_float
 from jittape.typing import Tensor, TensorLike

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 from weakref import ref
 
+from jittape.calls import stack_level
 from jittape.errors import UnconnectedGradientWarning
 from jittape.primitive import active_recorder, recording_with
 from jittape.primitives.creation import zeros_like
@@ -19,7 +20,6 @@ from jittape.recording.arguments import (
 from jittape.recording.forward import record_tangents
 from jittape.recording.nested import flatten, flatten_like
 from jittape.recording.reasons import all_reasons
-from jittape.recording.source import stack_level
 from jittape.recording.span import Span
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 
+from jittape.calls import argument_of_user, named
 from jittape.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64
 from jittape.errors import DTypeError, ShapeError
 from jittape.hostnumber import HostNumber
 from jittape.primitives.broadcast import cast_op
 from jittape.primitives.complexes import cast
 from jittape.primitives.custom import identity
-from jittape.primitives.shape import broadcast_to, reshape
+from jittape.primitives.shape import as_shape, broadcast_to, reshape
 from jittape.program import Aval
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
 
-__all__ = ["constant", "convert_to_tensor"]
+__all__ = ["constant", "convert_to_tensor", "is_tensor"]
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
@@ -66,7 +66,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
 
 def _wanted_shape(found: Aval, shape: Any) -> tuple[int, ...]:
     """`shape` as a tuple, if a value of shape `found` can fill it."""
-    wanted = (operator.index(shape),) if np.ndim(shape) == 0 else tuple([operator.index(n) for n in shape])
+    wanted = as_shape("constant", shape)
     if found.size not in (1, math.prod(wanted)):
         raise ShapeError(
             f"[constant] {found.size} elements of shape {found.shape} do not fill shape {wanted}"
@@ -113,9 +113,11 @@ def convert_to_tensor(
         return _from_traced(value, wanted, dtype_hint)
     if isinstance(value, Operators):
         if wanted is not None and value.dtype != wanted:
-            raise ValueError(
-                f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {value.dtype.name}: "
-                f"use jt.cast(x, {wanted.name!r})"
+            raise named(
+                ValueError(
+                    f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {value.dtype.name}: "
+                    f"use jt.cast(x, {wanted.name!r})"
+                )
             )
         return value if isinstance(value, Tensor) else value.value()  # type: ignore[attr-defined]
     if holds_tensors(value):
@@ -142,13 +144,34 @@ def _from_traced(number: HostNumber, dtype: np.dtype[Any] | None, hint: Any) -> 
     return cast(operand, dtype)
 
 
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a tensor or a Variable.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> jt.is_tensor(jt.constant(1.0)), jt.is_tensor(1.0)
+    (True, False)
+    """
+    return isinstance(x, Operators)
+
+
 def cast_to_dtype(tensor: Any, dtype: np.dtype[Any]) -> Any:
     """`tensor` in `dtype`, recorded; as it is where it has that dtype."""
     return tensor if tensor.dtype == dtype else cast_op.bind(tensor, dtype=dtype)
 
 
 def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
-    """An ndarray that nobody else will write to."""
+    """An ndarray that nobody else will write to. Errors name what the user has called, and the argument."""
+    try:
+        return _converted(value, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        error.args = (f"{argument_of_user(value)}{error}",)
+        named(error)
+        raise
+
+
+def _converted(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     kind = type(value)
     if kind in WEAK_EXAMPLES:
         return _from_python(value, kind, dtype)
@@ -156,15 +179,19 @@ def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
         return _from_array(value, dtype)
     if isinstance(value, (str, bytes)) or value is None:
         raise DTypeError(
-            f"Cannot convert {value!r} to a tensor: numbers, arrays and nested lists of them can be"
+            f"Cannot convert {_short(value)} to a tensor: give a number, an array or nested lists of numbers"
         )
     try:
         array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"Cannot convert {kind.__name__} to a tensor: {error}") from None
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: its parts have different shapes; "
+            "pad them to the same one"
+        ) from None
     if array.dtype.kind not in "biufc":
         raise DTypeError(
-            f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: it is no number"
+            f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: it is no number; give a number, an "
+            "array or nested lists of numbers"
         )
     if isinstance(value, (list, tuple, range)) and not any(isinstance(v, _NUMPY) for v in leaves_of(value)):
         return _from_sequence(array, value, dtype)
@@ -203,7 +230,7 @@ def _refuse_overflow(least: int, greatest: int, dtype: np.dtype[Any]) -> None:
     limits = np.iinfo(dtype)
     for value in (least, greatest):
         if not limits.min <= value <= limits.max:
-            raise OverflowError(f"Python int {value} does not fit {dtype.name}; give a wider dtype")
+            raise OverflowError(f"the number {value} does not fit {dtype.name}; give a wider dtype")
 
 
 _NUMPY = (np.ndarray, np.generic)
@@ -218,7 +245,9 @@ def _refuse_lossy(array: np.ndarray[Any, Any], dtype: np.dtype[Any], value: Any)
 
 def _from_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     if value.dtype.kind not in "biufc":
-        raise DTypeError(f"Cannot convert an array of dtype {value.dtype} to a tensor; use a numeric dtype")
+        raise DTypeError(
+            f"Cannot convert an array of dtype {value.dtype} to a tensor; give one of a numeric dtype"
+        )
     wanted = as_dtype(value.dtype) if dtype is None else dtype
     if value.dtype == wanted:
         if value.flags.c_contiguous and type(value) is np.ndarray and _is_frozen(value):

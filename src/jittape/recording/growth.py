@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from jittape.builder import Builder, Symbol, WeakScalar
+from jittape.calls import argument_of_user, named
+from jittape.errors import DTypeError
 from jittape.primitive import recording_with
 from jittape.primitives.custom import identity_op
 from jittape.program import Aval
 from jittape.recording.source import user_line
 from jittape.recording.trie import Node, ScalarInput, aval_of, trie
 
-__all__ = ["Marker", "attach", "entered", "grow", "marker_for"]
+__all__ = ["Marker", "attach", "entered", "grow", "join", "marker_for", "refuse_parameters"]
 
 
 class Marker:
@@ -76,7 +78,11 @@ def grow(parent: Node, key: tuple[Any, ...], body: Callable[..., Any], static: t
         else:
             handles.append(scalars.handle(part))
     with recording_with(builder):
-        result = body(*handles, *static)
+        try:
+            result = body(*handles, *static)
+        except (TypeError, ValueError, IndexError, OverflowError) as error:
+            named(error)
+            raise
         results: Sequence[Any] = result if isinstance(result, (tuple, list)) else (result,)
         if body is not entered:
             results = _separate(results, builder)
@@ -105,16 +111,36 @@ def _separate(results: Sequence[Any], builder: Builder) -> list[Any]:
 
 
 def attach(parent: Node, key: tuple[Any, ...], node: Node, builder: Builder) -> Node:
-    """Put the finished `node` into the trie; the one that another thread has put there meanwhile wins."""
+    """Finish `node` with what `builder` has recorded, and put it into the trie."""
     node.ops = tuple(builder.ops)
     node.op_avals = tuple([builder.avals[op.out] for op in builder.ops])
     node.n_slots = builder.next_slot
+    return join(parent, key, node)
+
+
+def join(parent: Node, key: tuple[Any, ...], node: Node) -> Node:
+    """Put `node`, whose ops are known, into the trie; the one that another thread has put there meanwhile wins."""
     node.n_inputs = parent.n_inputs + len(node.inputs)
     node.n_ops = parent.n_ops + len(node.ops)
     kept = parent.children.setdefault(key, node)
     if kept is node:
         trie.added(node)
     return kept
+
+
+def refuse_parameters(static: tuple[Any, ...]) -> None:
+    """Raise `TypeError` for the first of `static` that cannot be a part of a key."""
+    for value in static:
+        try:
+            hash(value)
+        except TypeError:
+            kind = type(value).__name__
+            raise named(
+                DTypeError(
+                    f"{argument_of_user(value)}no parameter can be of type {kind!r}: it is part of a program's "
+                    "structure, so give a Python number, a string or a tuple of these, such as int(x) of a tensor"
+                )
+            ) from None
 
 
 class _ScalarInputs:

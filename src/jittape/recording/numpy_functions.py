@@ -1,51 +1,45 @@
 """NumPy's functions on tensors: small adapters from NumPy's signatures onto user-level functions.
 
-`FUNCTIONS` at the end is the table of them. Reductions are in `numpy_reductions`.
+`FUNCTIONS` at the end is the table of them. Reductions are in `numpy_reductions`, what changes
+shapes in `numpy_shapes`.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from jittape.primitives import creation
-from jittape.primitives.arithmetic import divide, multiply, subtract
+from jittape.primitives.arithmetic import multiply
 from jittape.primitives.compare import where
 from jittape.primitives.complexes import angle, cast, imag, real
 from jittape.primitives.contract import matmul, outer, tensordot
 from jittape.primitives.cumulative import cumprod, cumsum
 from jittape.primitives.custom import identity
+from jittape.primitives.division import divide
 from jittape.primitives.einsum import diag_part, einsum, trace
-from jittape.primitives.index import getitem
+from jittape.primitives.gather import gather, take_along_axis
 from jittape.primitives.reduce import (
     reduce_all,
     reduce_any,
     reduce_max,
     reduce_min,
 )
-from jittape.primitives.scatter import gather, take_along_axis
 from jittape.primitives.shape import (
-    as_shape,
     broadcast_to,
-    concat,
     expand_dims,
     matrix_transpose,
-    meshgrid,
     moveaxis,
     reshape,
     reverse,
     roll,
-    split,
     squeeze,
-    stack,
     transpose,
 )
 from jittape.primitives.statistics import argmax, argmin, reduce_std, reduce_variance
 from jittape.primitives.steps import clip_by_value, maximum, minimum, round
-from jittape.primitives.tiling import pad, repeat, tile
 from jittape.recording.numpy_reductions import (
     converted,
     dtype_of,
@@ -64,135 +58,30 @@ from jittape.recording.numpy_reductions import (
     truth_adapter,
     wide,
 )
+from jittape.recording.numpy_shapes import (
+    joining_adapter,
+    numpy_array_split,
+    numpy_broadcast_arrays,
+    numpy_column_stack,
+    numpy_concatenate,
+    numpy_diag,
+    numpy_diff,
+    numpy_flip,
+    numpy_meshgrid,
+    numpy_pad,
+    numpy_ravel,
+    numpy_repeat,
+    numpy_reshape,
+    numpy_split,
+    numpy_stack,
+    numpy_swapaxes,
+    numpy_tile,
+    numpy_tril,
+    numpy_triu,
+    rank_adapter,
+)
 
 __all__ = ["FUNCTIONS"]
-
-
-# ---- shape -----------------------------------------------------------------------------------------------------------
-
-
-def _reshape(
-    a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
-) -> Any:
-    if order != "C":
-        raise TypeError(f"np.reshape on a tensor takes order='C' only, got {order!r}; transpose first")
-    return reshape(a, newshape if shape is None else shape)
-
-
-def _ravel(a: Any, order: str = "C") -> Any:
-    return _reshape(a, -1, order)
-
-
-def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    perm = list(range(len(shape_of(a))))
-    perm[axis1], perm[axis2] = perm[axis2], perm[axis1]
-    return transpose(a, perm)
-
-
-def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
-    shape = np.broadcast_shapes(*[shape_of(a) for a in args])
-    return tuple([broadcast_to(a, shape) for a in args])
-
-
-def _concatenate(
-    arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
-) -> Any:
-    refuse("concatenate", out=out, casting=casting)
-    if axis is None:
-        arrays, axis = [reshape(a, -1) for a in arrays], 0
-    return converted(concat(list(arrays), axis), dtype)
-
-
-def _stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None) -> Any:
-    refuse("stack", out=out, casting=casting)
-    return converted(stack(list(arrays), axis), dtype)
-
-
-def _at_least(rank: int) -> Callable[..., Any]:
-    def at_least(*arrays: Any) -> Any:
-        results = []
-        for a in arrays:
-            shape = shape_of(a)
-            fitted = np.broadcast_to(False, shape)
-            wide = {1: np.atleast_1d, 2: np.atleast_2d, 3: np.atleast_3d}[rank](fitted).shape
-            results.append(a if wide == shape else reshape(a, wide))
-        return results[0] if len(results) == 1 else tuple(results)
-
-    return at_least
-
-
-def _joined(rank: int, axis: int) -> Callable[..., Any]:
-    def joined(tup: Any, *, dtype: Any = None, casting: Any = None) -> Any:
-        parts = [_at_least(rank)(a) for a in tup]
-        along = 0 if axis == 1 and all(len(shape_of(p)) == 1 for p in parts) else axis
-        return _concatenate(parts, along, dtype=dtype, casting=casting)
-
-    return joined
-
-
-def _column_stack(tup: Any) -> Any:
-    return concat([expand_dims(a, 1) if len(shape_of(a)) == 1 else _at_least(2)(a) for a in tup], 1)
-
-
-def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    if isinstance(indices_or_sections, (int, np.integer)):
-        return split(ary, int(indices_or_sections), axis)
-    length = shape_of(ary)[axis]
-    edges = [slice(i, None).indices(length)[0] for i in as_shape("split", indices_or_sections)]
-    before = (slice(None),) * (axis % len(shape_of(ary)))
-    return [getitem(ary, (*before, slice(a, b))) for a, b in zip([0, *edges], [*edges, length], strict=True)]
-
-
-def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    if not isinstance(indices_or_sections, (int, np.integer)):
-        return _split(ary, indices_or_sections, axis)
-    each, extra = divmod(shape_of(ary)[axis], int(indices_or_sections))
-    return split(ary, [each + 1] * extra + [each] * (int(indices_or_sections) - extra), axis)
-
-
-def _flip(m: Any, axis: Any = None) -> Any:
-    return reverse(m, axis)
-
-
-def _pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
-    value = kwargs.pop("constant_values", 0)
-    if kwargs or mode not in ("constant", "reflect", "symmetric"):
-        raise TypeError(
-            f"np.pad on a tensor has mode constant, reflect or symmetric, got {mode!r} with {kwargs or 'no'} options"
-        )
-    rank = len(shape_of(array))
-    widths = np.broadcast_to(np.asarray(pad_width, np.int64), (rank, 2)).tolist()
-    return pad(array, widths, mode, value)
-
-
-def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    refuse("diff", prepend=prepend, append=append)
-    before = (slice(None),) * (axis % len(shape_of(a)))
-    for _ in range(operator.index(n)):
-        a = subtract(getitem(a, (*before, slice(1, None))), getitem(a, (*before, slice(None, -1))))
-    return a
-
-
-def _diag(v: Any, k: int = 0) -> Any:
-    shape = shape_of(v)
-    if len(shape) == 2:
-        return diag_part(v, k)
-    square = where(np.eye(shape[0], dtype=bool), expand_dims(v, 1), 0)
-    return pad(square, [[max(-k, 0), max(k, 0)], [max(k, 0), max(-k, 0)]])
-
-
-def _triangle(m: Any, k: int, lower: bool) -> Any:
-    rows, columns = shape_of(m)[-2:]
-    keep = np.tri(rows, columns, k if lower else k - 1, np.bool_)
-    return where(keep, m, 0) if lower else where(keep, 0, m)
-
-
-def _tril(m: Any, k: int = 0) -> Any:
-    return _triangle(m, k, True)
-
-
-def _triu(m: Any, k: int = 0) -> Any:
-    return _triangle(m, k, False)
 
 
 # ---- products --------------------------------------------------------------------------------------------------------
@@ -274,10 +163,6 @@ def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     )
 
 
-def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    return repeat(a, repeats, axis)
-
-
 def _full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
 ) -> Any:
@@ -313,13 +198,8 @@ def _linspace(
     axis: int = 0,
 ) -> Any:
     refuse("linspace", retstep=retstep or None, endpoint=None if endpoint else endpoint)
-    start, stop = _broadcast_arrays(start, stop)
+    start, stop = numpy_broadcast_arrays(start, stop)
     return converted(creation.linspace(start, stop, num, axis=axis), dtype)
-
-
-def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
-    refuse("meshgrid", sparse=sparse or None)
-    return tuple(meshgrid(*xi, indexing=indexing))
 
 
 # ---- what needs no recording -----------------------------------------------------------------------------------------
@@ -348,31 +228,31 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.argmax: place_adapter(argmax, "argmax"),
     np.argmin: place_adapter(argmin, "argmin"),
     np.around: _round,
-    np.array_split: _array_split,
-    np.atleast_1d: _at_least(1),
-    np.atleast_2d: _at_least(2),
-    np.atleast_3d: _at_least(3),
+    np.array_split: numpy_array_split,
+    np.atleast_1d: rank_adapter(1),
+    np.atleast_2d: rank_adapter(2),
+    np.atleast_3d: rank_adapter(3),
     np.average: numpy_average,
-    np.broadcast_arrays: _broadcast_arrays,
+    np.broadcast_arrays: numpy_broadcast_arrays,
     np.broadcast_to: lambda array, shape, subok=False: broadcast_to(array, shape),
     np.clip: _clip,
-    np.column_stack: _column_stack,
-    np.concatenate: _concatenate,
+    np.column_stack: numpy_column_stack,
+    np.concatenate: numpy_concatenate,
     np.copy: lambda a, order="K", subok=False: identity(a),
     np.cumprod: running_adapter(cumprod, "cumprod"),
     np.cumsum: running_adapter(cumsum, "cumsum"),
-    np.diag: _diag,
+    np.diag: numpy_diag,
     np.diagonal: _diagonal,
-    np.diff: _diff,
+    np.diff: numpy_diff,
     np.dot: _dot,
-    np.dstack: _joined(3, 2),
+    np.dstack: joining_adapter(3, 2),
     np.einsum: _einsum,
     np.expand_dims: expand_dims,
-    np.flip: _flip,
+    np.flip: numpy_flip,
     np.fliplr: lambda m: reverse(m, 1),
     np.flipud: lambda m: reverse(m, 0),
     np.full_like: _full_like,
-    np.hstack: _joined(1, 1),
+    np.hstack: joining_adapter(1, 1),
     np.imag: imag,
     np.inner: _inner,
     np.linalg.diagonal: lambda x, /, *, offset=0: diag_part(x, offset),
@@ -386,41 +266,41 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.matrix_transpose: matrix_transpose,
     np.max: extreme_adapter(reduce_max, "max"),
     np.mean: numpy_mean,
-    np.meshgrid: _meshgrid,
+    np.meshgrid: numpy_meshgrid,
     np.min: extreme_adapter(reduce_min, "min"),
     np.moveaxis: moveaxis,
     np.ndim: lambda a: len(shape_of(a)),
     np.ones_like: _constant_like(1, "ones_like"),
     np.outer: _outer,
-    np.pad: _pad,
+    np.pad: numpy_pad,
     np.prod: numpy_prod,
     np.ptp: numpy_ptp,
-    np.ravel: _ravel,
+    np.ravel: numpy_ravel,
     np.real: real,
-    np.repeat: _repeat,
-    np.reshape: _reshape,
+    np.repeat: numpy_repeat,
+    np.reshape: numpy_reshape,
     np.result_type: _result_type,
     np.roll: lambda a, shift, axis=None: roll(a, shift, axis),
     np.round: _round,
     np.shape: shape_of,
     np.size: _size,
-    np.split: _split,
+    np.split: numpy_split,
     np.squeeze: lambda a, axis=None: squeeze(a, axis),
-    np.stack: _stack,
+    np.stack: numpy_stack,
     np.std: spread_adapter(reduce_std, "std"),
     np.sum: numpy_sum,
-    np.swapaxes: _swapaxes,
+    np.swapaxes: numpy_swapaxes,
     np.take: _take,
     np.take_along_axis: _take_along_axis,
     np.tensordot: lambda a, b, axes=2: tensordot(a, b, axes),
-    np.tile: lambda A, reps: tile(A, reps),
+    np.tile: numpy_tile,
     np.trace: _trace,
     np.transpose: lambda a, axes=None: transpose(a, axes),
-    np.tril: _tril,
-    np.triu: _triu,
+    np.tril: numpy_tril,
+    np.triu: numpy_triu,
     np.var: spread_adapter(reduce_variance, "var"),
     np.vdot: _vdot,
-    np.vstack: _joined(2, 0),
+    np.vstack: joining_adapter(2, 0),
     np.where: _where,
     np.zeros_like: _constant_like(0, "zeros_like"),
     np.empty_like: _constant_like(0, "empty_like"),

@@ -20,6 +20,7 @@ from jittape.primitives import (
     compare,
     complexes,
     contract,
+    division,
     elementwise,
     hyperbolic,
     powers,
@@ -27,7 +28,7 @@ from jittape.primitives import (
 )
 from jittape.primitives import trigonometric as trig
 from jittape.primitives.broadcast import broadcast_operands, promote
-from jittape.primitives.shape import stack
+from jittape.primitives.joining import stack
 from jittape.primitives.statistics import reduce_logsumexp
 from jittape.recording.numpy_functions import FUNCTIONS
 from jittape.recording.numpy_reductions import refuse
@@ -36,7 +37,7 @@ __all__ = ["array_function", "array_ufunc"]
 
 
 def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
-    return arithmetic.floor_divide(x, y), arithmetic.mod(x, y)
+    return division.floor_divide(x, y), division.mod(x, y)
 
 
 def _logaddexp_body(x: Any, y: Any) -> Any:
@@ -65,7 +66,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.cos: trig.cos,
     np.cosh: hyperbolic.cosh,
     np.deg2rad: lambda x: arithmetic.multiply(x, np.pi / 180),
-    np.divide: arithmetic.divide,
+    np.divide: division.divide,
     np.divmod: _divmod,
     np.equal: compare.equal,
     np.exp: elementwise.exp,
@@ -74,7 +75,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.fabs: steps.absolute,
     np.float_power: lambda x, y: powers.pow(complexes.cast(x, np.float64), y),
     np.floor: steps.floor,
-    np.floor_divide: arithmetic.floor_divide,
+    np.floor_divide: division.floor_divide,
     np.greater: compare.greater,
     np.greater_equal: compare.greater_equal,
     np.invert: bits.invert,
@@ -102,8 +103,8 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.positive: arithmetic.positive,
     np.power: powers.pow,
     np.rad2deg: lambda x: arithmetic.multiply(x, 180 / np.pi),
-    np.reciprocal: arithmetic.reciprocal,
-    np.remainder: arithmetic.mod,
+    np.reciprocal: division.reciprocal,
+    np.remainder: division.mod,
     np.right_shift: bits.right_shift,
     np.rint: steps.round,
     np.sign: steps.sign,

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.primitives.arithmetic import divide, multiply, subtract
+from jittape.primitives.arithmetic import multiply, subtract
 from jittape.primitives.complexes import cast
+from jittape.primitives.division import divide
 from jittape.primitives.reduce import reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
 from jittape.primitives.shape import expand_dims, reshape
 from jittape.primitives.statistics import norm
@@ -73,11 +74,6 @@ def wide(a: Any, dtype: Any) -> Any:
     return converted(a, dtype)
 
 
-def _float(a: Any, dtype: Any = None) -> Any:
-    """`a` in the dtype in which NumPy averages it: integers become float64."""
-    return converted(a, np.float64 if dtype is None and dtype_of(a).kind in "biu" else dtype)
-
-
 def numpy_sum(
     a: Any,
     axis: Any = None,
@@ -111,7 +107,7 @@ def numpy_mean(
 ) -> Any:
     """``np.mean``."""
     refuse("mean", out=out, where=where)
-    return reduce_mean(_float(a, dtype), axis, bool(keepdims))
+    return reduce_mean(converted(a, dtype), axis, bool(keepdims))
 
 
 def spread_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -131,7 +127,7 @@ def spread_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
     ) -> Any:
         refuse(name, out=out, where=where, mean=mean)
         ddof = ddof if correction is None else correction
-        result = of(_float(a, dtype), axis, bool(keepdims))
+        result = of(converted(a, dtype), axis, bool(keepdims))
         if not ddof:
             return result
         shape = shape_of(a)
@@ -210,10 +206,8 @@ def numpy_average(
         return numpy_mean(a, axis, keepdims=keepdims)
     if shape_of(weights) != shape_of(a):
         raise TypeError("np.average on a tensor takes weights of the shape of a; broadcast them first")
-    return divide(
-        reduce_sum(multiply(_float(a), weights), axis, bool(keepdims)),
-        reduce_sum(weights, axis, bool(keepdims)),
-    )
+    total = reduce_sum(multiply(wide(a, None), weights), axis, bool(keepdims))
+    return divide(total, cast(reduce_sum(wide(weights, None), axis, bool(keepdims)), total.dtype))
 
 
 def numpy_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
@@ -223,4 +217,5 @@ def numpy_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False)
         raise TypeError(
             f"np.linalg.norm on a tensor has no matrix norm ord={ord!r}; it has the Frobenius norm"
         )
-    return norm(_float(x), "euclidean" if ord is None else ord, axis, bool(keepdims))
+    x = cast(x, np.float64) if dtype_of(x).kind in "biu" else x
+    return norm(x, "euclidean" if ord is None else ord, axis, bool(keepdims))

@@ -27,12 +27,15 @@ class Asked(NamedTuple):
         What the tape saw.
     values : tuple of Tensor and Variable
         The sources themselves.
+    given : int
+        How many targets there are, whether the trace knows them or not.
     """
 
     targets: tuple[int, ...]
     sources: tuple[tuple[int, ...], ...]
     view: TapeView
     values: tuple[Any, ...]
+    given: int
 
 
 def all_reasons(before: Node, after: Node, asked: Asked, missing: list[int]) -> str:
@@ -65,6 +68,10 @@ def reason(path: Path, asked: Asked, number: int) -> str:
     name = _name(value, number)
     if not is_differentiable(value.dtype):
         return f"{name} has dtype {value.dtype.name}; only floating and complex values have gradients"
+    if not asked.given:
+        return (
+            "the target is an empty structure, so there is nothing to differentiate: give what was computed"
+        )
     if not asked.targets:
         return (
             "the target was not computed on this tape: it is a constant, or was computed before the tape was entered, "

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from types import FrameType
 
+from jittape.calls import is_of_user
 from jittape.program import SourceLine
 
-__all__ = ["call_of_user", "stack_level", "user_line"]
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_DEMO = _PACKAGE + "demo" + os.sep
+__all__ = ["call_of_user", "user_line"]
 
 
 def user_line() -> SourceLine | None:
     """The innermost line of the running stack that is not jittape's own; the demo counts as a user's."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(_PACKAGE) or file.startswith(_DEMO):
-            return SourceLine(file, frame.f_lineno, frame.f_code.co_name)
+        if is_of_user(frame):
+            return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back
     return None
 
@@ -29,17 +25,7 @@ def call_of_user() -> str:
     """The name of the function of jittape that the user's own line has called."""
     frame: FrameType | None = sys._getframe(1)
     name = ""
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and not is_of_user(frame):
         name = frame.f_code.co_name
         frame = frame.f_back
     return name.strip("_")
-
-
-def stack_level() -> int:
-    """The `stacklevel` with which the caller's warning names the user's line."""
-    frame = sys._getframe(1)
-    level = 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-        level += 1
-    return level

@@ -14,14 +14,14 @@ from weakref import ref
 
 from jittape.differentiate import TapeView
 from jittape.primitive import replace_recorder
+from jittape.recording.graft import graft
 from jittape.recording.reasons import Asked
-from jittape.recording.trace import Trace, current_trace
+from jittape.recording.trace import NOTHING_READ, Trace, Variables, current_trace
 from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
 
 __all__ = ["Span"]
 
-Variables = dict[int, tuple[Variable, tuple[int, ...]]]
 _Past = tuple[Node, Variables, list[int], list[tuple[int, int]], list[tuple[int, Variable]]]
 
 
@@ -48,6 +48,8 @@ class Span:
     recording = False
     _past: _Past | None = None
     _thread = 0
+    _earlier: Variables = NOTHING_READ
+    """Versions of Variables that came with a graft: other tapes on the trace have not seen them read."""
 
     def __init__(self, accessed: bool) -> None:
         self._accessed = accessed
@@ -100,9 +102,16 @@ class Span:
         """Be empty again; the trace is no longer held."""
         trace, self.trace = self.trace, None
         if trace is not None:
-            self._past = (trace.node, trace.variables, self._segments, self._watches, self._watched_variables)
+            self._past = (
+                trace.node,
+                self._versions(trace),
+                self._segments,
+                self._watches,
+                self._watched_variables,
+            )
             trace.release()
         self._segments, self._watches, self._watched_variables = [], [], []
+        self._earlier = NOTHING_READ
 
     def __del__(self) -> None:
         if self.entered:
@@ -129,16 +138,43 @@ class Span:
             if not trace.spans:
                 trace.flush()
         elif current.spans:
-            raise RuntimeError(
-                "a tape that has recorded cannot be entered again inside another tape that began later; "
-                "enter it first, or use a new tape"
-            )
+            trace = self._join(current)
         else:
             current.flush()
             current_trace().supersede()
             trace.superseded = False
             replace_recorder(trace)
         return trace
+
+    def follow(self, current: Any) -> None:
+        """Before a gradient: a tape that began later records it, with all that it depends on."""
+        if current.traced_in is not None:
+            current.flush()  # a gradient of what was recorded outside the traced function
+        if isinstance(current, Trace) and current.spans and self._thread == threading.get_ident():
+            self._join(current)
+
+    def _join(self, current: Trace) -> Trace:
+        """Go over to the trace of a tape that began later, with all that was recorded."""
+        trace = self.trace
+        assert trace is not None
+        if current.traced_in is not None:
+            current.flush()  # what was recorded outside a traced function is no part of the function
+        variables = self._versions(trace)
+        others = [span for r in current.spans if isinstance(span := r(), Span) and span.recording]
+        for span in others:
+            span._segments.append(current.node.n_slots)
+        grafted = graft(trace, self.view(trace), current)
+        for span in others:
+            span._segments.append(current.node.n_slots)
+        self._segments = [grafted.position(at) for at in self._segments]
+        watches = [(grafted.position(at), grafted.slots[slot]) for at, slot in self._watches]
+        self._watches = sorted([*watches, *((grafted.first, slot) for slot in grafted.read)])
+        self._watched_variables = [(grafted.position(at), v) for at, v in self._watched_variables]
+        self._earlier = grafted.versions(variables)
+        current.holders += 1
+        self.trace = current
+        trace.release()
+        return current
 
     def _start(self) -> None:
         assert self.trace is not None
@@ -166,7 +202,7 @@ class Span:
     def watched_variables(self) -> tuple[Variable, ...]:
         """The Variables watched so far, in the order in which they were made."""
         if self.trace is not None:
-            node, variables, view = self.trace.node, self.trace.variables, self.view(self.trace)
+            node, variables, view = self.trace.node, self._versions(self.trace), self.view(self.trace)
         elif self._past is not None:
             node, variables, segments, watches, watched_variables = self._past
             view = self._view_of(variables, segments, watches, watched_variables)
@@ -185,7 +221,37 @@ class Span:
 
     def view(self, trace: Trace) -> TapeView:
         """What the tape saw, as structure."""
-        return self._view_of(trace.variables, self._segments, self._watches, self._watched_variables)
+        view = self._view_of(trace.variables, self._segments, self._watches, self._watched_variables)
+        if self._earlier or trace.former:
+            view = view._replace(watches=self._watches_after_grafts(trace, view.watches))
+        return view
+
+    def _watches_after_grafts(
+        self, trace: Trace, watches: tuple[tuple[int, int], ...]
+    ) -> tuple[tuple[int, int], ...]:
+        """`watches`, with slots that watched tensors got later and versions of watched Variables that came along."""
+        earlier = self._earlier
+        more = [
+            (max(at, s), s)
+            for at, v in self._watched_variables
+            if id(v) in earlier
+            for s in earlier[id(v)][1]
+        ]
+        followed = {slot: at for at, slot in (*watches, *more)}
+        for later, former in trace.former.items():  # in the order in which they came
+            if former in followed:
+                followed[later] = max(followed[former], later)
+        return tuple(sorted({(at, slot) for slot, at in followed.items()}))
+
+    def _versions(self, trace: Trace) -> Variables:
+        """All versions of Variables that the tape may have seen."""
+        if not self._earlier:
+            return trace.variables
+        merged = dict(trace.variables)
+        for number, (variable, slots) in self._earlier.items():
+            later: tuple[int, ...] = merged[number][1] if number in merged else ()
+            merged[number] = (variable, (*slots, *later))
+        return merged
 
     def _view_of(
         self,
@@ -195,17 +261,26 @@ class Span:
         watched_variables: list[tuple[int, Variable]],
     ) -> TapeView:
         if watched_variables:
-            versions = [(max(at, s), s) for at, v in watched_variables for s in variables[id(v)][1]]
+            known = [(at, variables[id(v)][1]) for at, v in watched_variables if id(v) in variables]
+            versions = [(max(at, s), s) for at, slots in known for s in slots]
             watches = sorted([*watches, *versions])
         return _new(TapeView, (tuple(segments), tuple(watches), self._accessed))
 
     def question(self, trace: Trace, targets: list[Any], sources: list[Any]) -> Asked:
         """A question about a gradient as structure."""
-        slots_of = trace.slots_of
+        slots_of = self._slots_of if self._earlier else trace.slots_of
         target_slots: list[int] = []
         for target in targets:
             if target.__class__ is Variable and (target._trace is not trace or target._slot < 0):
                 trace.enter_variable(target)
             target_slots += slots_of(target)[-1:]
         source_slots = tuple([slots_of(source) for source in sources])
-        return _new(Asked, (tuple(target_slots), source_slots, self.view(trace), tuple(sources)))
+        return _new(
+            Asked, (tuple(target_slots), source_slots, self.view(trace), tuple(sources), len(targets))
+        )
+
+    def _slots_of(self, value: Any) -> tuple[int, ...]:
+        """As `Trace.slots_of`, with versions of a Variable that came with a graft."""
+        assert self.trace is not None
+        slots = self.trace.slots_of(value)
+        return (*self._earlier[id(value)][1], *slots) if id(value) in self._earlier else slots

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import stack_level
 from jittape.errors import TapeUsageWarning, UnconnectedGradientWarning
-from jittape.primitive import active_recorder, recording_with
+from jittape.primitive import active, recording_with
 from jittape.recording.arguments import (
     UnconnectedGradients,
     check_batch_shapes,
@@ -24,7 +25,6 @@ from jittape.recording.jacobians import batch_jacobian_of, jacobians_of
 from jittape.recording.nested import flatten
 from jittape.recording.reasons import Asked, all_reasons, reason
 from jittape.recording.reverse import record_gradient
-from jittape.recording.source import stack_level
 from jittape.recording.span import Span
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
@@ -174,13 +174,15 @@ class GradientTape:
         NoGradientError
             If an op on the way has no gradient.
         """
-        trace = self._usable_trace()
+        trace = self._span.trace
+        if trace is None or trace is not active.recorder:
+            trace = self._usable_trace()
         zero = unconnected_gradients is not UnconnectedGradients.NONE and wants_zeros(unconnected_gradients)
         targets, _ = flatten(target, check_target)
         leaves, rebuild = flatten(sources, check_source)
         if self._span.recording:
             self._warn_if_recording()
-        if trace is active_recorder():
+        if trace is active.recorder:
             results = self._asked(trace, targets, leaves, output_gradients, zero)
         else:
             with recording_with(trace):
@@ -221,14 +223,14 @@ class GradientTape:
                 if self._used_up
                 else "the tape has recorded nothing: enter it with `with` before `gradient`"
             )
-        recorder: Any = active_recorder()
-        if recorder.traced_in is not None and recorder is not self._span.trace:
-            recorder.flush()  # a gradient of what was recorded outside the traced function
+        recorder = active.recorder
+        if recorder is not self._span.trace:
+            self._span.follow(recorder)
         return self._span.trace
 
     def _finish(self, trace: Trace) -> None:
         """After a gradient: results on a trace that is not current any more are computed, a used-up tape lets go."""
-        if trace is not active_recorder():
+        if trace is not active.recorder:
             trace.flush()
         if not self._persistent:
             if self._span.entered:
@@ -355,7 +357,8 @@ class GradientTape:
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            "a GradientTape cannot be pickled: it belongs to a running thread; pickle Variables or results"
+            "a GradientTape cannot be pickled or copied: it belongs to a running thread, and to what that has "
+            "recorded; keep the Variables, or the gradients that it has given"
         )
 
 

@@ -10,9 +10,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from jittape.dtypes import as_dtype
 from jittape.hostnumber import HostNumber
 from jittape.primitives import arithmetic, index
-from jittape.primitives.shape import stack
+from jittape.primitives.joining import stack
 from jittape.program import Aval
 from jittape.recording.operators import Operators
 from jittape.runtime.buffers import Buffer
@@ -137,10 +138,10 @@ class Tensor(Operators):
         return copied
 
     def __deepcopy__(self, memo: Any) -> Tensor:
-        return Tensor(None, -1, self._aval, Buffer(np.array(self.numpy())))
+        return tensor_of(np.array(self._computed().array))
 
     def __reduce__(self) -> Any:
-        return tensor_of, (np.array(self.numpy()),)
+        return _unpickled, (self.numpy(),)
 
 
 class TensorRef:
@@ -165,6 +166,11 @@ class TensorRef:
 def tensor_of(array: np.ndarray[Any, Any]) -> Tensor:
     """A computed tensor over `array`, which nobody else may write to."""
     return Tensor(None, -1, Aval(array.shape, array.dtype), Buffer(array))
+
+
+def _unpickled(array: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor over a copy: a pickle may lend its memory only, and have come from a machine of another byte order."""
+    return tensor_of(np.array(array, as_dtype(array.dtype), order="C"))
 
 
 _TRACED = (Operators, HostNumber)

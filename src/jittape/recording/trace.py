@@ -10,35 +10,40 @@ the order in which the path asks for them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
+from jittape.calls import named
 from jittape.config import config
 from jittape.dtypes import as_dtype
 from jittape.hostnumber import HostNumber, derived
-from jittape.primitive import Primitive, active_recorder, replace_recorder, set_default_recorder
+from jittape.primitive import Primitive, active, active_recorder, set_default_recorder
+from jittape.primitives.broadcast import cast_op
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.growth import Marker, entered, grow, marker_for
-from jittape.recording.liveness import wanted_among
+from jittape.recording.flushing import Flushing
+from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
-from jittape.recording.trie import Key, Node, cut_program, path_to, trie
+from jittape.recording.trie import Node, trie
 from jittape.recording.variable import Variable, read_variable_op
 from jittape.runtime.buffers import LARGE, Buffer
-from jittape.runtime.counters import counters
-from jittape.runtime.path import PathExecutable
 
-__all__ = ["Trace", "begin_step", "current_trace"]
+__all__ = ["NOTHING_READ", "Trace", "Variables", "begin_step", "current_trace"]
+
+Variables = Mapping[int, tuple[Variable, tuple[int, ...]]]
+"""Variables by identity, each with its slots, one for each version read."""
+NOTHING_READ: Variables = MappingProxyType({})
+_SAME: Mapping[int, int] = MappingProxyType({})
 
 _SCALARS = frozenset((float, int, bool, complex))
-_VARIANTS_PER_NODE = 16
 _NOWHERE = Node(None)
 
 
-class Trace:
+class Trace(Flushing):
     """A recorder that computes nothing until somebody looks.
 
     Attributes
@@ -64,6 +69,8 @@ class Trace:
         Tapes that may still ask this trace for a gradient; while there are any, a flush does not end the trace.
     spans : list of weak references to Span
         Those of the tapes that have been entered and not left, outermost first; some may be paused.
+    former : mapping of int to int
+        Where a tensor has got another slot meanwhile, from that to the one that it had: see `jittape.recording.graft`.
     traced_in : str or None
         The function that is traced, where this is no recording of what happens.
     """
@@ -71,6 +78,7 @@ class Trace:
     traced_in: str | None = None
     input_bytes = 0
     large = False
+    former: Mapping[int, int] = _SAME
     holders = 0
     superseded = False
     _ops_when_left = 0
@@ -108,7 +116,7 @@ class Trace:
                 elif (
                     a._buffer.__class__ is Buffer
                     and (a._assigned_in is None if kind is Variable else id(a) not in self.entered)
-                    and (fresh is None or not any(a is f for f in fresh))
+                    and (fresh is None or (a is not fresh[0] and (len(fresh) == 1 or _is_new(a, fresh))))
                 ):
                     parts.append(a._marker or _marked(a))
                     fresh = [a] if fresh is None else [*fresh, a]
@@ -120,7 +128,11 @@ class Trace:
             else:
                 return self._apply_any(body, arrays, static)
         key = tuple(parts)
-        node = self.node.children.get(key)
+        try:
+            node = self.node.children.get(key)
+        except TypeError:
+            refuse_parameters(static)
+            raise
         if node is None:
             node = grow(self.node, key, body, static)
         if scalars is not None and not node.takes_scalars_as_given:
@@ -202,7 +214,11 @@ class Trace:
                 parts.append(a._marker or _marked(a))
                 fresh[id(a)] = (a, self.node.n_slots + len(fresh))
         key = tuple(parts)
-        node = self.node.children.get(key)
+        try:
+            node = self.node.children.get(key)
+        except TypeError:
+            refuse_parameters(static)
+            raise
         if node is None:
             node = grow(self.node, key, body, static)
         values = _scalar_inputs(node, scalars)
@@ -250,13 +266,15 @@ class Trace:
         self.input_bytes += buffer.nbytes
         if self.input_bytes > config._max_pending_bytes:
             self.limit = 0
-        if isinstance(a, Variable):
-            self._add_version(a, slot)
+        number = id(a)
+        if a.__class__ is Variable:
+            known = self.variables.get(number)
+            self.variables[number] = (a, (slot,) if known is None else (*known[1], slot))
         else:
             former = a._trace
             if former is not None and former.holders:
-                former.entered[id(a)] = (a._slot, a, buffer)
-            self.entered[id(a)] = (slot, a, buffer)
+                former.entered[number] = (a._slot, a, buffer)
+            self.entered[number] = (slot, a, buffer)  # type: ignore[assignment]
         a._trace = self
         a._slot = slot
 
@@ -284,10 +302,11 @@ class Trace:
         if value.__class__ is Variable:
             known = self.variables.get(id(value))
             return () if known is None else known[1]
-        if value._trace is self:
-            return (value._slot,)
-        slot = self.slot_of(value)  # type: ignore[arg-type]
-        return () if slot is None else (slot,)
+        slot = value._slot if value._trace is self else self.slot_of(value)  # type: ignore[arg-type]
+        slots: tuple[int, ...] = () if slot is None else (slot,)
+        while slots and slots[0] in self.former:
+            slots = (self.former[slots[0]], *slots)
+        return slots
 
     def enter_variable(self, variable: Variable) -> None:
         """Give `variable` a slot, as if it were read here."""
@@ -321,123 +340,6 @@ class Trace:
         """Compute `tensor`, a handle that has got a pending slot of this trace, at the next flush."""
         self.pending.append(tensor)
 
-    # ---- running -----------------------------------------------------------------------------------------------------
-
-    def flush(self, wanted: Tensor | None = None) -> None:
-        """Compute every pending tensor that is still alive, `wanted` too, and the new values of assigned Variables.
-
-        Nothing is changed before all values are there. If an op fails, the values that do not depend on it are kept,
-        those that do raise the same error when looked at, Variables keep the value they had, and the error is raised.
-        After an interrupt (``KeyboardInterrupt``) all is pending as before.
-        """
-        with self._flushing:
-            pending, self.pending = self.pending, []
-            alive = wanted_among(pending)
-            if wanted is not None and wanted._buffer is None and not any(t is wanted for t in alive):
-                alive.append(wanted)  # recorded by its own thread at this very moment
-            needed = [t._slot for t in alive]
-            needed.extend([slot for _, slot in self.assigned.values()])
-            if needed:
-                at_hand = self._at_hand() if self.materialized else []
-                counters.flushes += 1
-                try:
-                    self._commit(alive, self._run(tuple(needed), at_hand))
-                except Exception as error:
-                    self._salvage(alive, at_hand, error)
-                    self._end()
-                    raise
-                except BaseException:
-                    self.pending[:0] = pending  # an interrupt: all is still to be done
-                    raise
-            self._end()
-
-    def _at_hand(self) -> list[Tensor]:
-        """Computed results that need not be computed again, one for each slot.
-
-        A handle may have moved on: to another trace that it came into, or to the value that was written to a part of
-        it.
-        """
-        held = [t for r in self.materialized if (t := r()) is not None]
-        return list({t._slot: t for t in held if t._trace is self and t._buffer is not None}.values())
-
-    def _run(self, needed: tuple[int, ...], at_hand: list[Tensor]) -> list[Buffer]:
-        node = self.node
-        key = (needed, tuple([t._slot for t in at_hand]), self._donated(needed) if self.large else ())
-        executable = node.executables.get(key)
-        if executable is None:
-            counters.paths_recorded += 1
-            executable = self._new_executable(key)
-        else:
-            counters.paths_found += 1
-        trie.clock = node.stamp = trie.clock + 1
-        counters.last = executable
-        return executable.run(self.inputs, [t._buffer for t in at_hand])
-
-    def _donated(self, needed: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-        """Old and new values of large Variables, as positions in the inputs and in `needed`; nobody needs the old then.
-
-        Unless the trace goes on, which may compute what depends on them once more.
-        """
-        if self.holders or self is not active_recorder():
-            return ()
-        positions = {id(buffer): i for i, buffer in enumerate(self.inputs)}
-        first = len(needed) - len(self.assigned)
-        return tuple(
-            [
-                (positions[id(variable._buffer)], first + i)
-                for i, (variable, _) in enumerate(self.assigned.values())
-                if variable._buffer.nbytes >= LARGE and id(variable._buffer) in positions
-            ]
-        )
-
-    def _new_executable(self, key: Key) -> PathExecutable:
-        path = path_to(self.node)
-        program = cut_program(path, *key[:2])
-        picks = {slot: i for i, slot in enumerate(path.inputs)} | {
-            slot: -1 - i for i, slot in enumerate(key[1])
-        }
-        scalars = frozenset(
-            slot
-            for i, slot in enumerate(path.inputs)
-            if self.inputs[i].__class__ is not Buffer and slot not in key[1]
-        )
-        executable = PathExecutable(program, [picks[slot] for slot in program.inputs], scalars, key[2])
-        variants = self.node.executables
-        if len(variants) >= _VARIANTS_PER_NODE:
-            variants.pop(next(iter(variants)))
-        return variants.setdefault(key, executable)
-
-    def _commit(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
-        values = iter(buffers)
-        for tensor in alive:
-            tensor._buffer = next(values)
-        if self.assigned:
-            for variable, _ in self.assigned.values():
-                variable._adopt(next(values))
-            self.assigned = {}
-        if self.holders or self is not active_recorder():
-            self.materialized.extend([ref(t) for t in alive])
-
-    def _salvage(self, alive: list[Tensor], at_hand: list[Tensor], error: Exception) -> None:
-        """After a failed run: compute one by one what can be computed, let the rest raise `error` when looked at."""
-        failed = FailedBuffer(error)
-        for tensor in alive:
-            try:
-                (tensor._buffer,) = self._interpreted(tensor._slot, at_hand)
-            except Exception:
-                tensor._buffer = failed
-        for variable, slot in self.assigned.values():
-            try:
-                variable._adopt(self._interpreted(slot, at_hand)[0])
-            except Exception:
-                variable._forget_assignment()
-        self.assigned = {}
-        self.materialized.extend([ref(t) for t in alive if t._buffer is not failed])
-
-    def _interpreted(self, slot: int, at_hand: list[Tensor]) -> list[Buffer]:
-        executable = self._new_executable(((slot,), tuple([t._slot for t in at_hand]), ()))
-        return executable.interpret(self.inputs, [t._buffer for t in at_hand])
-
     # ---- life --------------------------------------------------------------------------------------------------------
 
     def leave(self, span: ref[Any]) -> None:
@@ -454,13 +356,13 @@ class Trace:
     def step(self) -> Trace:
         """A step boundary: run what is pending; the trace that is recorded on from here."""
         self.flush()
-        trace = current_trace()
+        trace: Any = active.recorder
         return trace.supersede() if trace.holders else trace
 
     def supersede(self) -> Trace:
         """Put a new trace in charge of the thread. This one stays as it is for the tapes that hold it."""
         successor = Trace(self._flushing)
-        replace_recorder(successor)
+        active.recorder = successor
         self.superseded = True
         if self.holders == 0:
             self._clear()
@@ -471,7 +373,7 @@ class Trace:
 
         A tape that has been left holds it while its gradient is likely to come: not over a whole loop of other things.
         """
-        if self is not active_recorder():
+        if self is not active.recorder:
             if self.holders == 0 and self.superseded:
                 self._clear()
         elif self.holders == 0 or (
@@ -490,6 +392,10 @@ class Trace:
         self.callbacks = {}
 
 
+def _is_new(a: Any, fresh: list[Any]) -> bool:
+    return not any(a is f for f in fresh)
+
+
 def _marked(a: Tensor | Variable) -> Marker:
     """The marker of `a`, kept with it."""
     marker = marker_for(a._aval, a.trainable if isinstance(a, Variable) else None)
@@ -506,9 +412,25 @@ def _scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
 
 
 def _fitted(value: Any, integer: np.dtype[Any]) -> Any:
-    if value.__class__ is HostNumber:
-        return derived(lambda number: integer.type(number).item(), value.text, value)
-    return integer.type(value).item()
+    try:
+        if value.__class__ is HostNumber:
+            return derived(_within, value.text, value, integer)
+        return _within(value, integer)
+    except OverflowError as error:
+        named(error)
+        raise
+
+
+def _within(value: Any, integer: np.dtype[Any]) -> Any:
+    if isinstance(value, (float, complex)):
+        return cast_op.evaluate(np.asarray(value), dtype=integer).item()
+    try:
+        return integer.type(value).item()
+    except OverflowError:
+        raise OverflowError(
+            f"the number {value} does not fit {integer.name}, the dtype of what it meets; jt.cast that to a wider "
+            "dtype first"
+        ) from None
 
 
 def _bound(*arguments: Any) -> Any:

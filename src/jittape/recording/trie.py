@@ -114,7 +114,7 @@ class Trie:
 
     def root(self) -> Node:
         """Where a new trace begins. The default float dtype is structure, so each has a root of its own."""
-        name = config.default_float
+        name = config._default_float
         root = self._roots.get(name)
         if root is None:
             root = self._roots.setdefault(name, Node(None))

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jittape.dtypes import as_dtype
-from jittape.primitive import Primitive, active_recorder, apply
-from jittape.primitives import arithmetic, index, scatter
+from jittape.primitive import Primitive, active, active_recorder, apply
+from jittape.primitives import arithmetic, division, index
 from jittape.primitives.custom import identity
 from jittape.program import Aval
 from jittape.recording.convert import cast_to_dtype, constant, convert_to_tensor
 from jittape.recording.operators import Operators
+from jittape.recording.scattering import Scattering
 from jittape.recording.tensor import Tensor, TensorRef, holds_tensors, stacked
 from jittape.runtime.buffers import Buffer
 
-__all__ = ["IndexedSlices", "Variable", "read_variable_op"]
+__all__ = ["Variable", "read_variable_op"]
 
 _serial = itertools.count()
 
@@ -32,15 +33,7 @@ read_variable_op = Primitive(
 )
 
 
-class IndexedSlices(NamedTuple):
-    """Rows of a larger value: ``values[i]`` belongs at ``indices[i]`` along the first axis."""
-
-    values: Any
-    indices: Any
-    dense_shape: Any = None
-
-
-class Variable(Operators):
+class Variable(Scattering):
     """A value that can be assigned. Reading it is recorded; a tape watches trainable Variables that are read.
 
     Parameters
@@ -179,7 +172,8 @@ class Variable(Operators):
         TypeError
             If the dtype does not cast.
         """
-        fitted = self._fitted(convert_to_tensor(value, dtype_hint=self.dtype))
+        tensor = value if value.__class__ is Tensor else convert_to_tensor(value, dtype_hint=self.dtype)
+        fitted = tensor if tensor._aval is self._aval else self._fitted(tensor)
         if fitted._buffer is not None and fitted._trace is None and active_recorder().traced_in is None:
             self._set(fitted._computed())
         else:
@@ -201,7 +195,7 @@ class Variable(Operators):
     def _assign_result(self, tensor: Tensor) -> Variable:
         if tensor._aval is not self._aval:
             tensor = self._fitted(tensor)
-        active_recorder().assign(self, tensor)  # type: ignore[attr-defined]
+        active.recorder.assign(self, tensor)  # type: ignore[attr-defined]
         return self
 
     def _fitted(self, tensor: Tensor) -> Tensor:
@@ -216,8 +210,8 @@ class Variable(Operators):
             )
         if not np.can_cast(tensor.dtype, self.dtype, "same_kind"):
             raise TypeError(
-                f"Cannot assign value to variable '{self.name}': a {tensor.dtype.name} value does not cast to "
-                f"{self.dtype.name} by the same-kind rule; use jt.cast(value, {self.dtype.name!r})"
+                f"Cannot assign value to variable '{self.name}': a value of dtype {tensor.dtype.name} does not "
+                f"cast to {self.dtype.name} by the same-kind rule; use jt.cast(value, {self.dtype.name!r})"
             )
         fitted: Tensor = cast_to_dtype(tensor, self.dtype)
         return fitted
@@ -253,63 +247,7 @@ class Variable(Operators):
         return self._assign_result(arithmetic.multiply(self, other))
 
     def __itruediv__(self, other: Any) -> Any:
-        return self._assign_result(arithmetic.divide(self, other))
-
-    # ---- scattering --------------------------------------------------------------------------------------------
-
-    def scatter_add(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Add ``sparse_delta.values`` to the rows that ``sparse_delta.indices`` name; repeated rows add up."""
-        return self._assign_result(scatter.scatter_add(self, *_rows(sparse_delta)))
-
-    def scatter_sub(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Subtract ``sparse_delta.values`` from the rows that ``sparse_delta.indices`` name."""
-        return self._assign_result(scatter.scatter_sub(self, *_rows(sparse_delta)))
-
-    def scatter_update(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Replace the rows that ``sparse_delta.indices`` name."""
-        return self._assign_result(scatter.scatter_update(self, *_rows(sparse_delta)))
-
-    def scatter_mul(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Multiply the rows that ``sparse_delta.indices`` name by ``sparse_delta.values``."""
-        return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "mul"))
-
-    def scatter_div(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Divide the rows that ``sparse_delta.indices`` name by ``sparse_delta.values``."""
-        return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "div"))
-
-    def scatter_max(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Replace the rows that ``sparse_delta.indices`` name by the greater of them and ``sparse_delta.values``."""
-        return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "max"))
-
-    def scatter_min(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Replace the rows that ``sparse_delta.indices`` name by the less of them and ``sparse_delta.values``."""
-        return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "min"))
-
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
-        """Add `updates` at `indices`, as `jt.tensor_scatter_nd_add` does."""
-        return self._assign_result(scatter.tensor_scatter_nd_add(self, indices, updates))
-
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
-        """Subtract `updates` at `indices`."""
-        return self._assign_result(scatter.tensor_scatter_nd_sub(self, indices, updates))
-
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
-        """Put `updates` at `indices`."""
-        return self._assign_result(scatter.tensor_scatter_nd_update(self, indices, updates))
+        return self._assign_result(division.divide(self, other))
 
     # ---- printing and copying ----------------------------------------------------------------------------------
 
@@ -323,27 +261,15 @@ class Variable(Operators):
         text = str(array) if array.ndim == 0 else repr(array)
         return f"<jt.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text}>"
 
-    def __deepcopy__(self, memo: Any) -> Variable:
-        return _unpickled(*self._state())
-
     def __reduce__(self) -> Any:
-        return _unpickled, self._state()
-
-    def _state(self) -> tuple[Any, ...]:
-        return np.array(self.numpy()), self.trainable, self.name.rpartition(":")[0], self.constraint
-
-
-def _rows(delta: IndexedSlices) -> tuple[Any, Any]:
-    """The indices and the values of what a `scatter_` method is given."""
-    if not isinstance(delta, IndexedSlices):
-        raise TypeError(
-            f"sparse_delta is not IndexedSlices: {delta!r}; write jt.IndexedSlices(values, indices)"
-        )
-    return delta.indices, delta.values
+        return _unpickled, (self.numpy(), self.trainable, self.name, self.constraint)
 
 
 def _unpickled(array: np.ndarray[Any, Any], trainable: bool, name: str, constraint: Any) -> Variable:
-    return Variable(array, trainable, name, constraint=constraint)
+    own = np.array(array)  # a pickle may lend its memory only
+    variable = Variable(own, trainable, constraint=constraint)
+    variable.name = name
+    return variable
 
 
 def _allows(wanted: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:

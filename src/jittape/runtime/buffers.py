@@ -211,11 +211,13 @@ class Buffer:
         )
 
     def view(self) -> np.ndarray[Any, Any]:
-        """A read-only view for the user; from now on the memory is never written while anybody refers to it."""
+        """A read-only view for the user; from now on the memory is never written while anybody refers to it.
+
+        What it is a view of is a read-only memoryview, so that NumPy refuses to make it writeable again. Of an ndarray
+        it would not. 0.32 µs, against 0.29 for a view whose flag is set.
+        """
         self.exposed = True
-        view = self.array.view()
-        view.flags.writeable = False
-        return view
+        return np.asarray(self.array.data.toreadonly())
 
 
 def allocate(aval: Aval) -> Buffer:

@@ -3,8 +3,8 @@
 Running is: write addresses and scalars into the *slot table* with one `struct` call, and let the driver walk the table
 of kernels. All that can be prepared is prepared: temporaries have their place in an arena, results are mostly buffers
 handed out earlier that nobody holds any more. What belongs to one run at a time is a `Workspace`; every thread that
-runs takes one of its own. Large memory belongs to no executable: results and arenas of `LARGE` bytes come from the
-pool for one run and go back.
+runs takes one of its own. Large memory belongs to no executable: results and arenas come from the pool for one run
+and go back.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ from jittape.compile.tasks import HEAVY
 from jittape.interpret import run_control, run_op
 from jittape.primitive import Control
 from jittape.program import ALIGNMENT, Aval, Program, is_grown
-from jittape.runtime.buffers import LARGE, Buffer, address_of, allocate
+from jittape.runtime.buffers import Buffer, address_of, allocate
+from jittape.runtime.results import ResultMemory
 from jittape.runtime.threads import cells_address
 
-__all__ = ["SCALAR_FORMATS", "CompiledExecutable", "UsedKernel"]
+__all__ = ["CELL", "KEPT", "SCALAR_FORMATS", "CompiledExecutable", "UsedKernel", "Workspace"]
 
 Input = Buffer | bool | int | float | complex
 
 CELL = 8
 """Bytes of an entry of the slot table."""
+KEPT = 1 << 20
+"""An arena of fewer bytes stays with its workspace: asking the pool for one costs 2.5 µs a run."""
 SHARE = HEAVY // 2
 """Another thread is worth its while for so many ns of work."""
-RING = 3
-"""So many buffers handed out earlier are remembered for a result; a training loop needs two, old value and new."""
 
 SCALAR_FORMATS = {"b1": "?7x", "f2": "e6x", "f4": "f4x", "f8": "d"} | {
     "i1": "b7x",
@@ -104,7 +105,7 @@ class CompiledExecutable:
         known = dict(zip(kernels, addresses, strict=False))
         self._segments = _segments(self.schedule, self._layout.cell_of, known)
         self._drive = registry.driver()
-        self._free: list[Workspace] = []
+        self.free_workspaces: list[Workspace] = []
 
     @property
     def steps(self) -> tuple[KernelStep | NumpyStep, ...]:
@@ -149,7 +150,7 @@ class CompiledExecutable:
             One for each output of the program.
         """
         try:
-            workspace = self._free.pop()
+            workspace = self.free_workspaces.pop()
         except IndexError:
             workspace = Workspace(self.schedule, self._layout)
         try:
@@ -161,7 +162,7 @@ class CompiledExecutable:
                     workspace.evaluate(segment, inputs, results)
         finally:
             workspace.leave()
-            self._free.append(workspace)
+            self.free_workspaces.append(workspace)
         return results if self._layout.plain_outputs else self._outputs(inputs, results)
 
     def _outputs(self, inputs: list[Input], results: list[Buffer]) -> list[Buffer]:
@@ -198,7 +199,7 @@ class Layout:
             formats.append(SCALAR_FORMATS[f"{dtype.kind}{dtype.itemsize}"] if raw and dtype else "Q")
         self.raw = [i for i, text in enumerate(formats) if text != "Q" or i in self.unsigned_scalars()]
         self.is_raw = [i in self.raw for i in range(self.count)]
-        self.pack_into = struct.Struct("=" + "".join(formats) + "Q" * len(self.results)).pack_into
+        self.pack_into = struct.Struct("=" + "".join(formats)).pack_into
         first = self.count + len(self.results)
         self.temporaries = first
         self.scalar_pointers = first + len(schedule.offsets)
@@ -230,8 +231,9 @@ class Workspace:
         self._arena_aval = Aval((schedule.arena,), np.dtype(np.uint8))
         self._arena: Buffer | None = None
         self._arena_address = 0
-        self._keeps_arena = schedule.arena < LARGE
-        self._rings = [_Ring(aval) for aval in layout.results]
+        self.keeps_arena = schedule.arena < KEPT
+        self._results = ResultMemory(layout.results)
+        self._first, self._last = CELL * layout.count, CELL * (layout.count + len(layout.results))
         self._boxed: list[Input] = []
         self._grown: dict[int, np.ndarray[Any, Any]] = {}
         self._in_place = {result: (i, read) for i, result, read in schedule.in_place}
@@ -249,7 +251,7 @@ class Workspace:
             values = [x if raw else x.address for x, raw in zip(inputs, layout.is_raw, strict=True)]  # type: ignore[union-attr]
         else:
             values = [x.address for x in inputs]  # type: ignore[union-attr]
-        results = self.begin(inputs, held, values)
+        results = self.begin(inputs, held)
         try:
             layout.pack_into(self.cells, 0, *values)
         except (struct.error, OverflowError):
@@ -259,28 +261,26 @@ class Workspace:
             layout.pack_into(self.cells, 0, *values)
         return results
 
-    def begin(
-        self, inputs: Sequence[Any] | Mapping[int, Any], held: int, addresses: list[Any]
-    ) -> list[Buffer]:
-        """Take what memory a run needs; the buffers for the results, whose addresses are appended to `addresses`."""
+    def begin(self, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> list[Buffer]:
+        """Take what memory a run needs; the buffers for the results, whose addresses stand in the slot table then."""
         if self._arena is None:
             self._place_temporaries()
-        results: list[Buffer] = []
-        for ring in self._rings:
-            for buffer in ring:
-                # Unheld and unseen. Three references are ours: the ring's, the loop variable's and the argument's. What
-                # is derived from a buffer's array, for example a broadcast operand of a NumPy evaluation, holds the
-                # array but not the buffer: so the array's references count as well.
-                if getrefcount(buffer) == 3 and not buffer.exposed and getrefcount(buffer.array) == 2:
-                    break
-            else:
-                if self._in_place and len(results) in self._in_place:
-                    buffer = _donated(inputs, *self._in_place[len(results)], held)
-                else:
-                    buffer = ring.replaced()
-            results.append(buffer)
-            addresses.append(buffer.address)
+        small, packed = self._results.take()
+        if not self._results.large:
+            self.cells[self._first : self._last] = packed
+            return list(small)
+        waiting = iter(small)
+        results = [
+            self._large(i, inputs, held) if i in self._results.large else next(waiting)
+            for i in range(len(self._layout.results))
+        ]
+        struct.pack_into(f"={len(results)}Q", self.cells, self._first, *[b.address for b in results])
         return results
+
+    def _large(self, result: int, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> Buffer:
+        if result in self._in_place:
+            return _donated(inputs, *self._in_place[result], held)
+        return allocate(self._layout.results[result])
 
     def _place_temporaries(self) -> None:
         """Take an arena; mostly it is the one that the last run gave back."""
@@ -292,7 +292,7 @@ class Workspace:
     def leave(self) -> None:
         """The run is over."""
         self._grown.clear()
-        if not self._keeps_arena:
+        if not self.keeps_arena:
             self._arena = None
 
     def evaluate(self, step: NumpyStep, inputs: list[Input], results: list[Buffer]) -> None:
@@ -341,27 +341,6 @@ def _donated(inputs: Sequence[Any] | Mapping[int, Any], position: int, read: boo
 
 (_REFERENCES,) = [getrefcount(entry) for entry in [object()]]
 """What `getrefcount` says of something in a list and a local variable."""
-
-
-class _Ring(list[Buffer]):
-    """The buffers handed out last for one result.
-
-    Memory that the user has seen is never written again; all other memory is, as soon as nobody holds it: a fresh
-    buffer costs 1.5 µs. Large ones are left to the pool, which all executables share.
-    """
-
-    __slots__ = ("aval",)
-
-    def __init__(self, aval: Aval) -> None:
-        super().__init__()
-        self.aval = aval
-
-    def replaced(self) -> Buffer:
-        """A fresh buffer, kept in place of those that the user has seen, or of the oldest."""
-        buffer = allocate(self.aval)
-        if buffer.pooled is None:
-            self[:] = [*[b for b in self if not b.exposed][1 - RING :], buffer]
-        return buffer
 
 
 @dataclass(frozen=True)
@@ -439,7 +418,7 @@ def _aligned(nbytes: int) -> np.ndarray[Any, Any]:
 
 def _arena(aval: Aval) -> Buffer:
     """Room for temporaries, aligned."""
-    return allocate(aval) if aval.nbytes >= LARGE else Buffer(_aligned(max(1, aval.nbytes)))
+    return allocate(aval) if aval.nbytes >= KEPT else Buffer(_aligned(max(1, aval.nbytes)))
 
 
 def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:

@@ -7,7 +7,7 @@ program; the interpreter runs it as recorded, the compiler after simplification,
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jittape.config import config
@@ -44,7 +44,7 @@ class PathExecutable:
         Whether the last of them was compiled.
     """
 
-    __slots__ = ("_compiled", "_donated", "_picks", "program", "ran_compiled", "scalars", "visits")
+    __slots__ = ("_compiled", "_donated", "_picks", "_warm", "program", "ran_compiled", "scalars", "visits")
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class PathExecutable:
         self._picks = tuple(picks)
         self._donated = tuple([(self._picks.index(i), output) for i, output in donated if i in self._picks])
         self._compiled: Any = None
+        self._warm: Callable[[list[Any]], list[Buffer]] | None = None
 
     @property
     def compiled(self) -> Any:
@@ -69,11 +70,15 @@ class PathExecutable:
     def run(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
         """One buffer for every output of the program."""
         self.visits += 1
+        if self._warm is not None and not config._interpret:
+            self.ran_compiled = True
+            counters.compiled_runs += 1
+            return self._warm(inputs)
         if config._interpret or self._compiled is None:
             if config._interpret or self.visits <= config.compile_after:
                 self.ran_compiled = False
                 return self.interpret(inputs, at_hand)
-            self._compile()
+            self._compile(inputs)
         self.ran_compiled = True
         counters.compiled_runs += 1
         values = [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks]
@@ -95,16 +100,18 @@ class PathExecutable:
             outputs.append(buffer)
         return outputs
 
-    def _compile(self) -> None:
+    def _compile(self, inputs: list[Any]) -> None:
         # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
         from jittape.compile.registry import Origin
         from jittape.runtime.executable import CompiledExecutable
+        from jittape.runtime.warm import warm_run
 
         began = time.perf_counter()
-        self._compiled = CompiledExecutable(simplify(self.program), self.scalars, self._donated)
-        origins = [kernel.origin for kernel in self._compiled.kernels]
+        self._compiled = compiled = CompiledExecutable(simplify(self.program), self.scalars, self._donated)
+        origins = [kernel.origin for kernel in compiled.kernels]
         counters.programs_compiled += 1
         counters.kernels_found += origins.count(Origin.MEMORY)
         counters.kernels_loaded += origins.count(Origin.DISK)
         counters.kernels_compiled += origins.count(Origin.COMPILED)
         counters.compile_seconds += time.perf_counter() - began
+        self._warm = warm_run(compiled, self._picks, inputs)

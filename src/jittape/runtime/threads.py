@@ -15,13 +15,16 @@ import time
 
 import numpy as np
 
-from jittape.compile.crew import ASLEEP, GONE, Cell
+from jittape.compile.crew import ASLEEP, GONE, Cell, define_helper
+from jittape.compile.emit import Definition
+from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.registry import registry
 from jittape.config import config
 from jittape.runtime.buffers import address_of
 
 __all__ = ["cells_address"]
 
+_HELPER = Definition("helper", KERNEL_TYPE, define_helper)
 MOST = 256
 """Threads at most, whatever `config.threads` says."""
 
@@ -55,7 +58,7 @@ def _start_helpers(wanted: int) -> None:
     start = python.PyThread_start_new_thread
     start.argtypes, start.restype = [ctypes.c_void_p, ctypes.c_void_p], ctypes.c_ulong
     if not _cells[Cell.ACQUIRE] and wanted > 0:
-        _helper_code = registry.helper()
+        _helper_code = registry.own(_HELPER)
         _cells[Cell.ACQUIRE] = _address(python.PyThread_acquire_lock)
         _cells[Cell.ACQUIRE_TIMED] = _address(python.PyThread_acquire_lock_timed)
         _cells[Cell.RELEASE] = _address(python.PyThread_release_lock)

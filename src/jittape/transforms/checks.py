@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import as_function
 from jittape.dtypes import is_differentiable
 from jittape.errors import UnconnectedGradientWarning
 from jittape.primitives.complexes import cast, real
+from jittape.primitives.joining import concat
 from jittape.primitives.reduce import reduce_sum
-from jittape.primitives.shape import concat, reshape
+from jittape.primitives.shape import reshape
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import tensor_of
@@ -58,14 +60,17 @@ def compute_gradient(
     array([[2., 0.],
            [0., 4.]], dtype=float32)
     """
+    as_function("f", f)
     if not isinstance(x, (list, tuple)):
         raise ValueError(
-            f"`x` must be a list or tuple of tensors (arguments to `f`), not a {type(x).__name__}"
+            f"[compute_gradient] `x` must be a list or tuple of tensors (arguments to `f`), not a {type(x).__name__}"
         )
     arrays = [np.asarray(as_host(convert_to_tensor(value))) for value in x]
     for i, array in enumerate(arrays):
         if not is_differentiable(array.dtype):
-            raise TypeError(f"x[{i}] is {array.dtype.name}: only floating and complex values have gradients")
+            raise TypeError(
+                f"[compute_gradient] x[{i}] is {array.dtype.name}: only floating and complex values have gradients"
+            )
     step = 1 / 1024 if delta is None else delta
     theoretical, _ = _by_gradient(f, arrays, "zero")
     return theoretical, [_by_differences(f, arrays, i, step, 1) for i in range(len(arrays))]
@@ -111,11 +116,12 @@ def check_gradient(
         ...
     AssertionError: the gradient of result 0[1] in argument 0[1] is 2, by differences 4: off by 2, where ...
     """
+    as_function("f", f)
     leaves, rebuild = flatten(x)
     arrays = [np.asarray(as_host(convert_to_tensor(leaf))) for leaf in leaves]
     varied = [i for i, array in enumerate(arrays) if is_differentiable(array.dtype)]
     if not varied:
-        raise TypeError("check_gradient needs an argument of a floating or complex dtype to vary")
+        raise TypeError("[check_gradient] x must hold an argument of a floating or complex dtype to vary")
     shapes: list[tuple[int, ...]] = []
 
     def flat(*values: Any) -> Any:

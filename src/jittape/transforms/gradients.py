@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jittape.calls import as_function
 from jittape.primitives.custom import stop_gradient
 from jittape.recording.accumulator import ForwardAccumulator
 from jittape.recording.arguments import UnconnectedGradients, fitting
@@ -182,6 +183,7 @@ def vjp(
     >>> pullback(np.array([1.0, 0.0]))
     (array([3., 0.]), array([1., 0.]))
     """
+    as_function("f", f)
     recorded = is_recorded()
     tape = GradientTape(persistent=True, watch_accessed_variables=False)
     with tape:
@@ -266,6 +268,7 @@ def jvp(
     >>> tangent
     array([ 2., -2.])
     """
+    as_function("f", f)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(
             "[jvp] primals and tangents must be tuples or lists, one entry for each argument of f"

@@ -59,7 +59,7 @@ def jacobian(
     array([[2., 0.],
            [2., 1.]])
     """
-    if mode not in (None, "forward", "reverse"):
+    if not (mode is None or isinstance(mode, str)) or mode not in (None, "forward", "reverse"):
         raise ValueError(f"[jacobian] mode must be 'forward', 'reverse' or None, got {mode!r}")
     forward = None if mode is None else mode == "forward"
     return Transformed(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import as_function, as_int
 from jittape.dtypes import is_differentiable
 from jittape.errors import ShapeError
 from jittape.functions.function import Function
@@ -24,9 +25,32 @@ from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
 
-__all__ = ["Argnums", "Primals", "Transformed", "as_host", "is_recorded", "scalar", "value_and_aux"]
+__all__ = [
+    "Argnums",
+    "Primals",
+    "Transformed",
+    "as_host",
+    "is_recorded",
+    "scalar",
+    "value_and_aux",
+]
 
 Argnums = int | Sequence[int]
+
+
+def numbers_of(argnums: Any) -> list[int]:
+    """The arguments to vary, as a list.
+
+    Raises
+    ------
+    TypeError
+        If it is neither an int nor a sequence of them.
+    """
+    return [as_int("argnums", number) for number in (argnums if _are_several(argnums) else (argnums,))]
+
+
+def _are_several(argnums: Any) -> bool:
+    return isinstance(argnums, Sequence) and not isinstance(argnums, (str, bytes))
 
 
 class Transformed:
@@ -43,12 +67,11 @@ class Transformed:
         whole: bool = True,
         **options: Any,
     ) -> None:
-        if not callable(f):
-            raise TypeError(f"a transform takes a function, got {type(f).__name__}")
+        as_function("f", f)
         functools.update_wrapper(self, f, updated=())
         self._apply = apply
         self._f = f
-        self._varied = [varied] if isinstance(varied, (int, np.integer)) else list(varied)
+        self._varied = numbers_of(varied)
         self._options = options
         self._compiled: Function | None = None
         if whole and isinstance(f, Function):
@@ -108,10 +131,10 @@ class Primals:
     def __init__(self, name: str, args: tuple[Any, ...], argnums: Argnums, recorded: bool = False) -> None:
         self.args = args
         self.leaves: list[Any] = []
-        self._single = isinstance(argnums, (int, np.integer))
+        self._single = not _are_several(argnums)
         self._parts: list[tuple[Any, int, Any, list[int]]] = []
         given: list[Any] = []
-        numbers = [argnums] if isinstance(argnums, (int, np.integer)) else list(argnums)
+        numbers = numbers_of(argnums)
         changed = list(args)
         for number in numbers:
             if not -len(args) <= number < len(args):

@@ -1,0 +1,201 @@
+"""What the user has called, for messages; and arguments that are plain Python values.
+
+A function is made of others: `relu` of `maximum`, `clip_by_value` of `minimum`. What goes wrong there is found deep
+inside, where nobody knows who asked. The running stack does, and looking at it costs nothing until there is an error.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import re
+import sys
+from types import FrameType
+from typing import Any, TypeVar
+
+import numpy as np
+
+__all__ = [
+    "argument_of_user",
+    "as_array",
+    "as_flag",
+    "as_float",
+    "as_function",
+    "as_int",
+    "is_of_user",
+    "named",
+    "stack_level",
+]
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_DEMO = _PACKAGE + "demo" + os.sep
+_LABEL = re.compile(r"^\[[^\]]*\] ")
+_OPERATORS = {
+    "and": "bitwise_and",
+    "array": "numpy",
+    "eq": "equal",
+    "floordiv": "floor_divide",
+    "ge": "greater_equal",
+    "gt": "greater",
+    "iadd": "assign_add",
+    "imul": "assign",
+    "isub": "assign_sub",
+    "itruediv": "assign",
+    "le": "less_equal",
+    "lshift": "left_shift",
+    "lt": "less",
+    "mul": "multiply",
+    "ne": "not_equal",
+    "neg": "negative",
+    "or": "bitwise_or",
+    "pos": "positive",
+    "rshift": "right_shift",
+    "sub": "subtract",
+    "truediv": "divide",
+    "xor": "bitwise_xor",
+}
+"""Special methods whose names are not those of the function that they stand for."""
+
+
+# ---- who has called --------------------------------------------------------------------------------------------------
+
+
+def is_of_user(frame: FrameType) -> bool:
+    """Whether `frame` is none of jittape's own; the demo counts as a user's."""
+    file = frame.f_code.co_filename
+    return not file.startswith(_PACKAGE) or file.startswith(_DEMO)
+
+
+def _called_frame() -> FrameType | None:
+    """The frame of the public function of jittape that the user's line has called, directly or through a layer."""
+    frame: FrameType | None = sys._getframe(1)
+    called = None
+    while frame is not None and not is_of_user(frame):
+        name = frame.f_code.co_name
+        if (name.startswith("__") or not name.startswith(("_", "<"))) and (
+            name != "__call__" or called is None or called.f_code.co_name == "convert_to_tensor"
+        ):
+            called = frame
+        frame = frame.f_back
+    return called
+
+
+def _name_of(frame: FrameType) -> str:
+    name = frame.f_code.co_name
+    if name in ("__init__", "__call__"):
+        return type(frame.f_locals["self"]).__name__
+    if name == "__array_ufunc__":
+        return f"np.{frame.f_locals['ufunc'].__name__}"
+    if name == "__array_function__":
+        return f"np.{frame.f_locals['func'].__name__}"
+    if not name.startswith("__"):
+        return name.rstrip("_")
+    bare = name.strip("_")
+    reflected = bare[1:] if bare[:1] == "r" and bare not in ("rshift", "round") else bare
+    return _OPERATORS.get(reflected, reflected)
+
+
+def argument_of_user(value: Any) -> str:
+    """The name of the argument that the user has given as `value`, as a message begins; empty if that is not known."""
+    frame = _called_frame()
+    if frame is None or frame.f_code.co_name.startswith("__array"):
+        return ""
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    found = [name for name in names if frame.f_locals.get(name) is value]
+    return f"{found[0]}: " if found and found[0] != "self" else ""
+
+
+Error = TypeVar("Error", bound=Exception)
+
+
+def named(error: Error) -> Error:
+    """`error`, its message headed by the name of the function that the user has called instead of an inner one."""
+    frame = _called_frame()
+    if frame is not None and len(error.args) == 1 and isinstance(error.args[0], str):
+        error.args = (f"[{_name_of(frame)}] {_LABEL.sub('', error.args[0])}",)
+    return error
+
+
+def stack_level() -> int:
+    """The `stacklevel` with which the caller's warning names the user's line."""
+    frame = sys._getframe(1)
+    level = 1
+    while frame.f_back is not None and not is_of_user(frame):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
+# ---- arguments that are plain values ---------------------------------------------------------------------------------
+
+
+def as_int(argument: str, value: Any) -> int:
+    """`value`, given as `argument`, as a Python int.
+
+    Raises
+    ------
+    TypeError
+        If it is none. The message names the function that the user has called.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise named(TypeError(f"{argument} must be an int, got {_shown(value)}")) from None
+
+
+def as_float(argument: str, value: Any) -> float:
+    """`value`, given as `argument`, as a Python float."""
+    try:
+        if isinstance(value, str):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise named(TypeError(f"{argument} must be a number, got {_shown(value)}")) from None
+
+
+def as_array(argument: str, value: Any) -> np.ndarray[Any, Any]:
+    """`value`, given as `argument`, as an ndarray of numbers; what is pending in it runs.
+
+    Raises
+    ------
+    TypeError
+        If it holds anything but numbers.
+    ValueError
+        If its parts have different shapes.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise named(
+            ValueError(
+                f"{argument}: the parts of {_shown(value)} have different shapes; pad them to the same one"
+            )
+        ) from None
+    if array.dtype.kind not in "biufc":
+        raise named(
+            TypeError(
+                f"{argument} must be a tensor, an array or nested lists of numbers, got {_shown(value)}"
+            )
+        )
+    return array
+
+
+def as_function(argument: str, value: Any) -> Any:
+    """`value`, given as `argument`, if it can be called."""
+    if not callable(value):
+        raise named(TypeError(f"{argument} must be a function, got {_shown(value)}"))
+    return value
+
+
+def as_flag(argument: str, value: Any) -> bool:
+    """`value`, given as `argument`, as True or False."""
+    try:
+        return bool(value)
+    except ValueError:
+        raise named(TypeError(f"{argument} must be True or False, got {_shown(value)}")) from None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

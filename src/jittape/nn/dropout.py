@@ -1,0 +1,58 @@
+"""Dropout: numbers left out at random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jittape import random
+from jittape.calls import as_float
+from jittape.errors import DTypeError
+from jittape.primitives.arithmetic import multiply
+from jittape.primitives.compare import greater_equal, where
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor
+
+__all__ = ["dropout"]
+
+
+def dropout(
+    x: Any, rate: float, noise_shape: Any = None, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """`x` with a share `rate` of its elements set to 0 at random, and the others scaled up to keep the expected sum.
+
+    Parameters
+    ----------
+    x : tensor-like
+        Of a floating dtype.
+    rate : float
+        From 0 to less than 1.
+    noise_shape : sequence of int, optional
+        The shape in which elements are chosen, which broadcasts to that of `x`; its own by default.
+    seed : int, optional
+        Draw from a generator of its own with this seed.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ValueError
+        For a rate out of range.
+    TypeError
+        For a dtype that is not floating.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> kept = jt.nn.dropout(jt.ones([1000]), rate=0.5)
+    >>> sorted(set(kept.tolist()))
+    [0.0, 2.0]
+    """
+    share = as_float("rate", rate)
+    if not 0 <= share < 1:
+        raise ValueError(f"[dropout] rate must be at least 0 and less than 1, got {rate}")
+    values = x if isinstance(x, Operators) else convert_to_tensor(x)
+    if values.dtype.kind != "f":
+        raise DTypeError(f"[dropout] x must have a floating dtype, got {values.dtype.name}; cast it first")
+    draw = random.uniform(values.shape if noise_shape is None else noise_shape, dtype=values.dtype, seed=seed)
+    return where(greater_equal(draw, share), multiply(values, 1 / (1 - share)), 0)

@@ -1,0 +1,178 @@
+"""A scalar function of the user's, compiled by Numba, as LLVM IR for jittape's kernels.
+
+Numba's function returns a status and writes its value through a pointer. Around it goes one that returns the value, or
+nan (an integer: 0) where the user's function raises: a loop over elements that runs without Python cannot stop there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
+from numba.np.numpy_support import as_dtype, from_dtype
+
+from jittape.compile import machine
+from jittape.compile.irmath import IRMath
+from jittape.compile.irtools import for_range
+from jittape.compile.linked import PLACEHOLDER, Linked, call_linked, register
+from jittape.compile.partition import NATIVE
+from jittape.compile.value import IRValue, llvm_type
+from jittape.runtime.buffers import address_of
+
+__all__ = ["as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked", "python_function"]
+
+_I64 = ir.IntType(64)
+_KEPT = ("boundscheck", "fastmath", "inline")
+"""Options of the user's that say what a scalar function computes."""
+
+
+def dispatcher_of(function: Callable[..., Any], **options: Any) -> Dispatcher:
+    """`function` with these options in place of its own: a dispatcher of ours, with nothing cached."""
+    if not isinstance(function, Dispatcher):
+        return njit(**options)(function)
+    own = {name: value for name, value in function.targetoptions.items() if name in _KEPT}
+    return njit(**{**own, **options})(function.py_func)
+
+
+def python_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a dispatcher compiles; any other function itself."""
+    python: Callable[..., Any] = function.py_func if isinstance(function, Dispatcher) else function
+    return python
+
+
+def as_dispatcher(function: Callable[..., Any]) -> Dispatcher:
+    """`function` as the user has compiled it, or compiled."""
+    return function if isinstance(function, Dispatcher) else njit(function)
+
+
+def compiled_scalar(
+    name: str, dispatcher: Dispatcher, dtypes: Sequence[np.dtype[Any]], item: int | None
+) -> Linked:
+    """The function for operands of these dtypes; of the tuple that it returns, number `item`.
+
+    Raises
+    ------
+    TypeError
+        If Numba does not compile it, or it returns no number.
+    """
+    argument_types = tuple([from_dtype(dtype) for dtype in dtypes])
+    given = ", ".join([dtype.name for dtype in dtypes])
+    try:
+        dispatcher.compile(argument_types)
+    except NumbaError as error:
+        raise TypeError(f"numba_op: Numba does not compile {name} for ({given}): {error}") from None
+    result = dispatcher.overloads[argument_types]
+    returned = _returned(name, given, result.signature.return_type, item)
+    text = _module_text(result, argument_types, item, returned)
+    common = np.result_type(*dtypes)
+    fits = returned.kind == "f" == common.kind
+    return register(text, returned, common if fits else returned)
+
+
+def _returned(name: str, given: str, kind: Any, item: int | None) -> np.dtype[Any]:
+    whole = kind
+    if item is not None:
+        if not isinstance(kind, types.BaseTuple) or item >= len(kind):
+            raise TypeError(
+                f"numba_op: {name} must return a tuple with a cotangent for each operand, it returns {whole} for "
+                f"({given})"
+            )
+        kind = kind[item]
+    kind = types.unliteral(kind)
+    if not isinstance(kind, (types.Number, types.Boolean)) or as_dtype(kind) not in NATIVE:
+        raise TypeError(
+            f"numba_op: {name} must return a real number, it returns {whole} for ({given}); "
+            "say result= if it is a function of whole arrays"
+        )
+    return as_dtype(kind)
+
+
+def _module_text(
+    result: Any, argument_types: tuple[Any, ...], item: int | None, returned: np.dtype[Any]
+) -> str:
+    """A module with Numba's function and the one around it, optimized, the same in every process."""
+    context = result.target_context
+    module = context.create_module("linked")
+    callee = ir.Function(
+        module,
+        context.call_conv.get_function_type(result.fndesc.restype, argument_types),
+        result.fndesc.llvm_func_name,
+    )
+    kinds = [llvm_type(as_dtype(kind)) for kind in argument_types]
+    function = ir.Function(module, ir.FunctionType(llvm_type(returned), kinds), PLACEHOLDER)
+    function.attributes.add("alwaysinline")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    status, value = context.call_conv.call_function(
+        builder, callee, result.fndesc.restype, argument_types, function.args
+    )
+    if item is not None:
+        value = builder.extract_value(value, item)
+    nothing = np.nan if returned.kind == "f" else 0
+    builder.ret(builder.select(status.is_error, ir.Constant(value.type, nothing), value))
+    parsed = llvm.parse_assembly(str(module))
+    parsed.link_in(llvm.parse_assembly(result.library.get_llvm_str()))
+    return _tidied(parsed)
+
+
+def _tidied(module: Any) -> str:
+    """Only what the function needs, without names that are others in another process."""
+    for one in (*module.functions, *module.global_variables):
+        if not one.is_declaration and one.name != PLACEHOLDER:
+            one.linkage = "internal"
+    machine.optimize(module)
+    module.get_function(PLACEHOLDER).linkage = "weak_odr"  # it may stand in several modules
+    number = 0
+    for one in (*module.functions, *module.global_variables):
+        if not one.is_declaration and one.name != PLACEHOLDER:
+            one.name = f"{PLACEHOLDER}_part{number}"
+            number += 1
+    return re.sub(r"^(; ModuleID|source_filename).*\n", "", str(module), flags=re.MULTILINE)
+
+
+# ---- evaluation ------------------------------------------------------------------------------------------------------
+
+
+def evaluate_linked(function: Linked, arrays: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """Apply `function` to every element of arrays of one shape: how the interpreter evaluates it."""
+    operands = [np.ascontiguousarray(array) for array in arrays]
+    result = np.empty(arrays[0].shape, function.result)
+    loop = _loop(function.code, tuple([operand.dtype for operand in operands]), function)
+    loop(result.size, address_of(result), *[address_of(operand) for operand in operands])
+    return result
+
+
+@cache
+def _loop(code: str, dtypes: tuple[np.dtype[Any], ...], function: Linked) -> Callable[..., None]:
+    """``loop(count, result, *operands)``, all but the first addresses."""
+    module = ir.Module("evaluation")
+    name = "jittape_evaluation_" + "_".join([code, *[dtype.name for dtype in dtypes]])
+    written = ir.Function(module, ir.FunctionType(ir.VoidType(), [_I64] * (2 + len(dtypes))), name)
+    builder = ir.IRBuilder(written.append_basic_block("entry"))
+
+    def place(base: ir.Value, dtype: np.dtype[Any], index: ir.Value) -> ir.Value:
+        kind = ir.IntType(8) if dtype.kind == "b" else llvm_type(dtype)
+        return builder.gep(builder.inttoptr(base, kind.as_pointer()), [index])
+
+    with for_range(builder, written.args[0]) as index:
+        operands = []
+        for base, dtype in zip(written.args[2:], dtypes, strict=True):
+            value = builder.load(place(base, dtype, index))
+            if dtype.kind == "b":
+                value = builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
+            operands.append(IRValue(builder, value, dtype))
+        stored = call_linked(IRMath(builder), *operands, code=code).ir
+        if function.result.kind == "b":
+            stored = builder.zext(stored, ir.IntType(8))
+        builder.store(stored, place(written.args[1], function.result, index))
+    builder.ret_void()
+    (address,) = machine.load(machine.object_code(module), [name])
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (2 + len(dtypes)))(address)

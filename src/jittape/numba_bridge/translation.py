@@ -1,0 +1,325 @@
+"""A native function's schedule as one LLVM function in the module of its caller: its steps, one after another.
+
+What is known here need not be looked up at run time: addresses in the arena, sizes, slot numbers are constants, and as
+everything is internal to the module, LLVM may compile the kernels for these very sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, errors, types
+from numba.np import arrayobj
+from numba.np.numpy_support import from_dtype
+
+from jittape.compile.crew import Cell
+from jittape.compile.emit import definition_of, symbol_of
+from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range
+from jittape.compile.schedule import KernelStep, NumpyStep, Schedule
+from jittape.numba_bridge.native import BAKED, NativeFunction
+from jittape.numba_bridge.operation import array_call
+from jittape.numba_bridge.substitutes import SUBSTITUTES
+from jittape.numba_bridge.traced import Argument
+from jittape.program import ALIGNMENT, Aval
+
+__all__ = ["assign", "call_program"]
+
+ON_STACK = 1 << 14
+"""Temporaries of so many bytes at most stand on the stack; the workers of a parallel loop may have little of it."""
+
+_I64, _I32 = ir.IntType(64), ir.IntType(32)
+
+
+def call_program(
+    context: Any, builder: ir.IRBuilder, native: NativeFunction, addresses: list[ir.Value]
+) -> None:
+    """Write a call: `addresses` are those of the leaves of the arguments, then of the outputs."""
+    name = f"jittape_program_{native.fingerprint}"
+    kinds = (types.voidptr,) * len(addresses)
+    function = builder.module.globals.get(name)
+    if function is None:
+        function = _Program(context, builder.module, native, name, kinds).function
+    status, _ = context.call_conv.call_function(builder, function, types.none, kinds, addresses)
+    with cgutils.if_unlikely(builder, status.is_error):
+        context.call_conv.return_status_propagate(builder, status)
+
+
+class _Program:
+    """Writes the function. It has Numba's calling convention, so that an error passes through it."""
+
+    def __init__(
+        self, context: Any, module: ir.Module, native: NativeFunction, name: str, kinds: Any
+    ) -> None:
+        self.context = context
+        self.module = module
+        self.native = native
+        self.function = ir.Function(module, context.call_conv.get_function_type(types.none, kinds), name)
+        self.function.linkage = "internal"
+        self.addresses = context.call_conv.get_arguments(self.function)
+        self.leaves = leaf_count(native)
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self._write()
+
+    def _write(self) -> None:
+        builder, schedule = self.builder, self.native.schedule
+        arena = self._arena(schedule.arena)
+        temporaries = [builder.gep(arena, [ir.Constant(_I64, offset)]) for offset in schedule.offsets]
+        inputs = self._inputs()
+        results, copied = self._outputs(inputs)
+        self.places = [*inputs, *results, *temporaries]
+        slots = builder.alloca(BYTES, size=max(1, len(self.places)))
+        for i, place in enumerate(self.places):
+            builder.store(place, builder.gep(slots, [ir.Constant(_I64, i)]))
+        for number, step in enumerate(schedule.steps):
+            if isinstance(step, KernelStep):
+                self._call(number, step, slots)
+            elif step.op.primitive in SUBSTITUTES:
+                self._substitute(step)
+            else:
+                _ArrayCall(self, step).write()
+        for to, source, nbytes in copied:
+            self._copy(to, source, nbytes)
+        if schedule.arena > ON_STACK:
+            builder.call(
+                self._external(ir.FunctionType(ir.VoidType(), [BYTES]), "NRT_Free"), [self.allocated]
+            )
+        self.context.call_conv.return_value(builder, self.context.get_dummy_value())
+
+    def _arena(self, nbytes: int) -> ir.Value:
+        """Memory for temporaries, aligned."""
+        builder = self.builder
+        if nbytes <= ON_STACK:
+            arena = builder.alloca(ir.IntType(8), size=max(1, nbytes))
+            arena.align = ALIGNMENT
+            return arena
+        allocate = self._external(ir.FunctionType(BYTES, [_I64]), "NRT_Allocate")
+        self.allocated = builder.call(allocate, [ir.Constant(_I64, nbytes + ALIGNMENT)])
+        address = builder.ptrtoint(self.allocated, _I64)
+        with builder.if_then(builder.icmp_unsigned("==", address, ir.Constant(_I64, 0)), likely=False):
+            self.fail(MemoryError, f"no memory for {nbytes} bytes")
+        upwards = builder.add(address, ir.Constant(_I64, ALIGNMENT - 1))
+        return builder.inttoptr(builder.and_(upwards, ir.Constant(_I64, -ALIGNMENT)), BYTES)
+
+    def fail(self, kind: type, text: str) -> None:
+        """Write the raising of an error."""
+        self.context.call_conv.return_user_exc(self.builder, kind, (f"{self.native.name}: {text}",))
+
+    def _inputs(self) -> list[ir.Value]:
+        native = self.native
+        return [
+            self.addresses[leaf] if isinstance(leaf, int) else self._constant(position)
+            for position, leaf in enumerate(native.traced.leaves)
+        ]
+
+    def _outputs(self, inputs: list[ir.Value]) -> tuple[list[ir.Value], list[tuple[ir.Value, ir.Value, int]]]:
+        """Where each result is computed; and the outputs that are inputs, or asked for twice: to, from, bytes."""
+        schedule, program = self.native.schedule, self.native.traced.program
+        places: dict[int, ir.Value] = dict(enumerate(inputs))
+        copied = []
+        for place, storage, aval in zip(
+            self.addresses[self.leaves :], schedule.outputs, program.output_avals(), strict=True
+        ):
+            if storage in places:
+                copied.append((place, places[storage], aval.nbytes))
+            else:
+                places[storage] = place
+        return [places[len(inputs) + i] for i in range(len(schedule.results))], copied
+
+    def _copy(self, to: ir.Value, source: ir.Value, nbytes: int) -> None:
+        copy = self.module.declare_intrinsic("llvm.memcpy", [BYTES, BYTES, _I64])
+        self.builder.call(copy, [to, source, ir.Constant(_I64, nbytes), ir.Constant(ir.IntType(1), 0)])
+
+    def _constant(self, position: int) -> ir.Value:
+        """The address of a constant: within the code, or by symbol."""
+        native = self.native
+        array = native.constants[position]
+        kind = ir.ArrayType(ir.IntType(8), array.nbytes)
+        if array.nbytes > BAKED:
+            data = self.module.globals.get(native.symbol(position))
+            if data is None:
+                data = ir.GlobalVariable(self.module, kind, native.symbol(position))
+        else:
+            data = self._table(
+                f"{self.function.name}_c{position}", ir.Constant(kind, bytearray(array.tobytes()))
+            )
+            data.align = ALIGNMENT
+        return self.builder.bitcast(data, BYTES)
+
+    def _call(self, number: int, step: KernelStep, slots: ir.Value) -> None:
+        builder = self.builder
+        kernel = self._kernel(step)
+        operands, sizes = self._described(f"{self.function.name}_{number}", step, step.storages)
+        arguments = [slots, operands.bitcast(_I32.as_pointer()), sizes.bitcast(_I64.as_pointer())]
+        with for_range(builder, ir.Constant(_I64, step.tasks)) as task:
+            builder.call(kernel, [*arguments, task])
+
+    def _kernel(self, step: KernelStep) -> ir.Function:
+        kernel = self.module.globals.get(symbol_of(step.kernel.name))
+        if kernel is None:
+            kernel = ir.Function(self.module, KERNEL_TYPE, symbol_of(step.kernel.name))
+            kernel.linkage = "internal"
+            definition_of(step.kernel).write(kernel)
+        return kernel
+
+    def _described(
+        self, name: str, step: KernelStep, cells: Sequence[int]
+    ) -> tuple[ir.GlobalVariable, ir.GlobalVariable]:
+        """The tables of a step's operands and sizes; what a loop's body runs is a table again."""
+        tables = [self._body(f"{name}_{i}", body) for i, body in enumerate(step.bodies)]
+        before = [ir.Constant(_I64, len(tables))] if len(tables) > 1 else []
+        sizes = [*before, *tables, *[ir.Constant(_I64, _signed(value)) for value in step.sizes]]
+        return (
+            self._table(f"{name}_slots", _constants(_I32, [ir.Constant(_I32, cell) for cell in cells])),
+            self._table(f"{name}_sizes", _constants(_I64, sizes)),
+        )
+
+    def _body(self, name: str, body: Schedule) -> ir.Constant:
+        """The address of the table of a body. Its tasks are done by the thread itself, as the zero cells say."""
+        cells = self._table(f"{name}_cells", _constants(_I64, [ir.Constant(_I64, 0)] * Cell.FIRST_HELPER))
+        words = [ir.Constant(_I64, len(body.steps)), cells.ptrtoint(_I64)]
+        for number, step in enumerate(body.steps):
+            assert isinstance(step, KernelStep)
+            operands, sizes = self._described(f"{name}_{number}", step, step.storages)
+            words += [self._kernel(step).ptrtoint(_I64), operands.ptrtoint(_I64), sizes.ptrtoint(_I64)]
+            words += [ir.Constant(_I64, step.tasks), ir.Constant(_I64, 1)]
+        table: ir.Constant = self._table(f"{name}_table", _constants(_I64, words)).ptrtoint(_I64)
+        return table
+
+    def _substitute(self, step: NumpyStep) -> None:
+        """Call what stands in for an op without a native form."""
+        context, builder = self.context, self.builder
+        substitute = SUBSTITUTES[step.op.primitive]
+        operands = [self.flat(s, aval) for s, aval in zip(step.storages, step.avals, strict=True)]
+        if substitute.several is not None:
+            operands[substitute.several :] = [self._tuple(operands[substitute.several :])]
+        arguments = [*operands, self.flat(step.result, step.result_aval)]
+        for value in substitute.layout(step.avals, **dict(step.op.params)):
+            if isinstance(value, int):
+                arguments.append((types.intp, context.get_constant(types.intp, value)))
+            else:
+                arguments.append(
+                    self._tuple([(types.intp, context.get_constant(types.intp, n)) for n in value])
+                )
+        signature = types.none(*[ty for ty, _ in arguments])
+        context.compile_internal(builder, substitute.function, signature, [value for _, value in arguments])
+
+    def _tuple(self, parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+        ty = types.UniTuple(parts[0][0], len(parts))
+        return ty, self.context.make_tuple(self.builder, ty, [value for _, value in parts])
+
+    def flat(self, storage: int, aval: Aval) -> tuple[Any, Any]:
+        """Type and value of a storage as an array of one dimension."""
+        ty = types.Array(from_dtype(aval.dtype), 1, "C")
+        return ty, self.array(ty, Aval((aval.size,), aval.dtype), self.places[storage])
+
+    def array(self, ty: Any, aval: Aval, address: ir.Value) -> Any:
+        """An array of Numba's that owns nothing."""
+        context, builder = self.context, self.builder
+        array = context.make_array(ty)(context, builder)
+        strides = [aval.dtype.itemsize]
+        for extent in reversed(aval.shape[1:]):
+            strides.insert(0, strides[0] * extent)
+        arrayobj.populate_array(
+            array,
+            data=builder.bitcast(address, context.get_data_type(ty.dtype).as_pointer()),
+            shape=[context.get_constant(types.intp, n) for n in aval.shape],
+            strides=[context.get_constant(types.intp, n) for n in strides],
+            itemsize=context.get_constant(types.intp, aval.dtype.itemsize),
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    def _table(self, name: str, value: ir.Constant) -> ir.GlobalVariable:
+        table = ir.GlobalVariable(self.module, value.type, name)
+        table.linkage = "internal"
+        table.global_constant = True
+        table.initializer = value
+        return table
+
+    def _external(self, kind: ir.FunctionType, name: str) -> ir.Function:
+        known = self.module.globals.get(name)
+        return ir.Function(self.module, kind, name) if known is None else known
+
+
+class _ArrayCall:
+    """Writes the call of a user's function of whole arrays."""
+
+    def __init__(self, program: _Program, step: NumpyStep) -> None:
+        self.program = program
+        self.context = program.context
+        self.builder = program.builder
+        self.step = step
+        body = array_call(step.op.primitive)
+        assert body is not None
+        self.body = body
+
+    def write(self) -> None:
+        """The call, and the copy of its result to where it belongs."""
+        context, builder, step = self.context, self.builder, self.step
+        operands = [self._operand(s, aval) for s, aval in zip(step.storages, step.avals, strict=True)]
+        function = types.Dispatcher(self.body.dispatcher)
+        signature = function.get_call_type(context.typing_context, tuple([ty for ty, _ in operands]), {})
+        whole = context.get_function(function, signature)(builder, [value for _, value in operands])
+        ty, value = signature.return_type, whole
+        if self.body.item is not None:
+            ty, value = ty[self.body.item], builder.extract_value(value, self.body.item)
+        self._store(ty, value, step.result_aval, self.program.places[step.result])
+        context.nrt.decref(builder, signature.return_type, whole)
+
+    def _operand(self, storage: int, aval: Aval) -> tuple[Any, Any]:
+        """Type and value as Numba has them: a number, or an array that cannot be written to."""
+        context, builder = self.context, self.builder
+        dtype = from_dtype(aval.dtype)
+        address = self.program.places[storage]
+        if aval.shape == ():
+            place = builder.bitcast(address, context.get_data_type(dtype).as_pointer())
+            return dtype, context.data_model_manager[dtype].from_data(builder, builder.load(place))
+        ty = types.Array(dtype, aval.ndim, "C", readonly=True)
+        return ty, self.program.array(ty, aval, address)
+
+    def _store(self, ty: Any, value: Any, aval: Aval, address: ir.Value) -> None:
+        context, builder = self.context, self.builder
+        dtype = from_dtype(aval.dtype)
+        found = ty.dtype if isinstance(ty, types.Array) else types.unliteral(ty)
+        if found != dtype or (ty.ndim if isinstance(ty, types.Array) else 0) != aval.ndim:
+            raise errors.TypingError(f"numba_op({self.body.op.name}): the function returns {ty}, not {aval}")
+        if not isinstance(ty, types.Array):
+            place = builder.bitcast(address, context.get_data_type(dtype).as_pointer())
+            builder.store(
+                context.get_value_as_data(builder, dtype, context.cast(builder, value, ty, dtype)), place
+            )
+            return
+        extents = cgutils.unpack_tuple(builder, context.make_array(ty)(context, builder, value).shape)
+        for extent, wanted in zip(extents, aval.shape, strict=True):
+            other = builder.icmp_signed("!=", extent, ir.Constant(extent.type, wanted))
+            with cgutils.if_unlikely(builder, other):
+                self.program.fail(ValueError, f"{self.body.op.name} returned another shape than {aval.shape}")
+        target = types.Array(dtype, aval.ndim, "C")
+        signature = types.none(target, ty)
+        context.compile_internal(
+            builder, assign, signature, (self.program.array(target, aval, address), value)
+        )
+
+
+def assign(target, source):  # type: ignore[no-untyped-def]
+    """For Numba to compile: copy an array."""
+    target[...] = source
+
+
+def leaf_count(native: NativeFunction) -> int:
+    """Leaves of the arguments, used or not."""
+
+    def count(argument: Argument) -> int:
+        return 1 if isinstance(argument, Aval) else sum(map(count, argument))
+
+    return sum(map(count, native.traced.arguments))
+
+
+def _constants(kind: ir.Type, values: Sequence[ir.Constant]) -> ir.Constant:
+    return ir.Constant(ir.ArrayType(kind, len(values)), list(values))
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value

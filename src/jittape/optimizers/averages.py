@@ -1,0 +1,46 @@
+"""The exponential moving averages of Variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jittape.dtypes import float64
+from jittape.primitive import apply
+from jittape.primitives.arithmetic import add, multiply, subtract
+from jittape.primitives.broadcast import cast_to
+from jittape.primitives.compare import equal, where
+from jittape.primitives.division import mod
+from jittape.recording.variable import Variable
+
+__all__ = ["average"]
+
+
+def average(
+    variables: Sequence[Variable],
+    averages: Sequence[Variable],
+    iterations: Variable,
+    momentum: float,
+    frequency: int | None,
+) -> None:
+    """Take the new values of `variables` into their averages; at every `frequency` steps, these into the Variables."""
+    momentum_now, due = apply(_of_step, (iterations, momentum), (frequency or 0,))
+    for variable, mean in zip(variables, averages, strict=True):
+        mean.assign(apply(_averaged, (mean, variable, momentum_now)))
+        if frequency is not None:
+            variable.assign(apply(_overwritten, (due, mean, variable)))
+
+
+def _of_step(iterations: Any, momentum: Any, frequency: int) -> tuple[Any, Any]:
+    """How much of the averages stays, nothing in the first step; and whether they are to overwrite."""
+    momentum = where(equal(iterations, 0), 0.0, cast_to(momentum, float64))
+    return momentum, equal(mod(add(iterations, 1), frequency), 0) if frequency else None
+
+
+def _averaged(average: Any, w: Any, momentum: Any) -> Any:
+    rest = cast_to(subtract(1.0, momentum), average.dtype)
+    return add(multiply(cast_to(momentum, average.dtype), average), multiply(rest, cast_to(w, average.dtype)))
+
+
+def _overwritten(due: Any, average: Any, w: Any) -> Any:
+    return where(due, cast_to(average, w.dtype), w)

@@ -1,0 +1,106 @@
+"""Checks of what optimizers and schedules are made with: each names the class, the argument and what it was given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = [
+    "BELOW_ONE",
+    "FINITE",
+    "NOT_NEGATIVE",
+    "POSITIVE",
+    "UNIT",
+    "Interval",
+    "flag",
+    "number",
+    "optional_number",
+    "optional_whole_number",
+]
+
+
+class Interval(NamedTuple):
+    """Numbers that are allowed, and how to say so."""
+
+    text: str
+    holds: Callable[[float], bool]
+
+
+FINITE = Interval("finite", math.isfinite)
+NOT_NEGATIVE = Interval("at least 0 and finite", lambda x: 0.0 <= x < math.inf)
+POSITIVE = Interval("greater than 0 and finite", lambda x: 0.0 < x < math.inf)
+UNIT = Interval("between 0 and 1", lambda x: 0.0 <= x <= 1.0)
+BELOW_ONE = Interval("at least 0 and below 1", lambda x: 0.0 <= x < 1.0)
+
+
+def number(owner: str, name: str, value: Any, allowed: Interval) -> float:
+    """`value` as a float.
+
+    Parameters
+    ----------
+    owner : str
+        The class that is made.
+    name : str
+        The argument.
+    value : number
+        A Python or NumPy number, or a NumPy array without dimensions; a bool is none.
+    allowed : Interval
+
+    Raises
+    ------
+    TypeError
+        If it is no number.
+    ValueError
+        If it is not in `allowed`.
+    """
+    scalar = value.item() if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0 else value
+    if isinstance(scalar, bool) or not isinstance(scalar, (int, float)):
+        raise TypeError(f"{owner}: `{name}` must be a number, got {_shown(value)}")
+    if not allowed.holds(scalar):
+        raise ValueError(f"{owner}: `{name}` must be {allowed.text}, got {scalar!r}")
+    return float(scalar)
+
+
+def optional_number(owner: str, name: str, value: Any, allowed: Interval) -> float | None:
+    """As `number`; None stays None."""
+    return None if value is None else number(owner, name, value, allowed)
+
+
+def optional_whole_number(owner: str, name: str, value: Any) -> int | None:
+    """`value` as an int of at least 1; None stays None.
+
+    Raises
+    ------
+    TypeError
+        If it is no int.
+    ValueError
+        If it is below 1.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{owner}: `{name}` must be an int, got {_shown(value)}")
+    if value < 1:
+        raise ValueError(f"{owner}: `{name}` must be at least 1, got {value}")
+    return int(value)
+
+
+def flag(owner: str, name: str, value: Any) -> bool:
+    """`value` as a bool.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{owner}: `{name}` must be True or False, got {_shown(value)}")
+    return bool(value)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} of type {type(value).__name__}"

@@ -1,0 +1,122 @@
+"""What an optimizer is given: pairs of a gradient and a Variable. They are checked before anything changes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape.calls import stack_level
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.operators import Operators
+from jittape.recording.scattering import IndexedSlices
+from jittape.recording.variable import Variable
+
+__all__ = ["Pair", "checked_pairs", "checked_variables", "is_trained"]
+
+Pair = tuple[Any, Variable]
+
+_PAIRS = "apply_gradients takes pairs (gradient, jt.Variable), as zip(gradients, variables) makes them"
+
+
+def is_trained(variable: Variable) -> bool:
+    """Whether an optimizer can update `variable`."""
+    return variable.dtype.kind == "f"
+
+
+def checked_variables(variables: Any, caller: str) -> list[Variable]:
+    """`variables` as a list of distinct Variables of real numbers.
+
+    Raises
+    ------
+    TypeError
+        If it is something else, or one is complex or of ints.
+    ValueError
+        If one occurs twice.
+    """
+    found = (
+        [variables] if isinstance(variables, Variable) else _listed(variables, f"{caller} takes Variables")
+    )
+    for variable in found:
+        if not isinstance(variable, Variable):
+            raise TypeError(f"{caller} takes Variables, got {_described(variable)} among them")
+        _check_dtype(variable)
+    _check_distinct(found, "give each once")
+    return found
+
+
+def checked_pairs(grads_and_vars: Any) -> tuple[list[Pair], list[Variable]]:
+    """The pairs that have a gradient, each fit for its Variable; and all Variables that may have one later.
+
+    Raises
+    ------
+    TypeError
+        If a pair is none of gradient and Variable, or their dtypes do not fit.
+    ValueError
+        If there is no gradient at all, a Variable occurs twice, or a gradient has another shape than its Variable.
+    """
+    pairs: list[Pair] = []
+    for pair in _listed(grads_and_vars, _PAIRS):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"{_PAIRS}, got {_described(pair)} among them")
+        if not isinstance(pair[1], Variable):
+            raise TypeError(f"{_PAIRS}, got {_described(pair[1])} as the latter")
+        pairs.append((pair[0], pair[1]))
+    variables = [v for _, v in pairs]
+    _check_distinct(variables, "add up its gradients with jt.add_n")
+    kept = [(_fitting(g, v), v) for g, v in pairs if g is not None]
+    missing = [v.name for g, v in pairs if g is None]
+    if not kept:
+        raise ValueError(f"No gradients provided for any variable: {missing}")
+    if missing:
+        text = f"Gradients do not exist for variables {missing}; they are not updated"
+        warnings.warn(text, UserWarning, stacklevel=stack_level())
+    return kept, [v for v in variables if is_trained(v)]
+
+
+def _listed(values: Any, wanted: str) -> list[Any]:
+    if isinstance(values, (Operators, str, Mapping)) or not isinstance(values, Iterable):
+        raise TypeError(f"{wanted}, got {_described(values)}")
+    return list(values)
+
+
+def _described(value: Any) -> str:
+    return f"a sequence of {len(value)}" if isinstance(value, (tuple, list)) else type(value).__name__
+
+
+def _check_distinct(variables: Sequence[Variable], advice: str) -> None:
+    if len({id(v) for v in variables}) < len(variables):
+        name = next(v.name for i, v in enumerate(variables) if any(v is other for other in variables[:i]))
+        raise ValueError(f"{name!r} occurs more than once among the variables; {advice}")
+
+
+def _check_dtype(variable: Variable) -> None:
+    if not is_trained(variable):
+        advice = "; keep real and imaginary part in two Variables" if variable.dtype.kind == "c" else ""
+        raise TypeError(
+            f"{variable.name!r} is {variable.dtype.name}; an optimizer updates Variables of float16, float32 "
+            f"and float64{advice}"
+        )
+
+
+def _fitting(gradient: Any, variable: Variable) -> Any:
+    """`gradient`, if `variable` can be updated with it."""
+    _check_dtype(variable)
+    if isinstance(gradient, IndexedSlices):
+        raise TypeError(
+            f"the gradient for {variable.name!r} is IndexedSlices; give it as a tensor of all rows"
+        )
+    if not isinstance(gradient, Operators):
+        gradient = convert_to_tensor(gradient, dtype_hint=variable.dtype)
+    if gradient.shape != variable.shape:
+        raise ValueError(
+            f"the gradient for {variable.name!r} has shape {gradient.shape}, the variable {variable.shape}; "
+            "pair them as zip(gradients, variables)"
+        )
+    if not np.can_cast(gradient.dtype, variable.dtype, "same_kind"):
+        raise TypeError(
+            f"{variable.name!r} is {variable.dtype.name}, it cannot take a {gradient.dtype.name} gradient"
+        )
+    return gradient

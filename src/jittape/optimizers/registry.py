@@ -1,0 +1,108 @@
+"""Optimizers by name, and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jittape.optimizers.adadelta import Adadelta
+from jittape.optimizers.adagrad import Adagrad
+from jittape.optimizers.adam import Adam, AdamW
+from jittape.optimizers.adamax import Adamax
+from jittape.optimizers.base import Optimizer
+from jittape.optimizers.ftrl import Ftrl
+from jittape.optimizers.lion import Lion
+from jittape.optimizers.nadam import Nadam
+from jittape.optimizers.rmsprop import RMSprop
+from jittape.optimizers.sgd import SGD
+
+__all__ = ["deserialize", "get", "serialize"]
+
+_CLASSES: dict[str, type[Optimizer]] = {
+    cls.__name__: cls for cls in (Adadelta, Adagrad, Adam, AdamW, Adamax, Ftrl, Lion, Nadam, RMSprop, SGD)
+}
+
+
+def serialize(optimizer: Optimizer) -> dict[str, Any]:
+    """What an optimizer was made with, as a dict of plain values; without its state.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+
+    Returns
+    -------
+    dict
+        ``{"class_name": ..., "config": ...}``
+
+    Examples
+    --------
+    >>> stored = jt.optimizers.serialize(jt.optimizers.SGD(0.5, momentum=0.25))
+    >>> stored["class_name"], stored["config"]["momentum"]
+    ('SGD', 0.25)
+    """
+    return {"class_name": type(optimizer).__name__, "config": optimizer.get_config()}
+
+
+def deserialize(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Optimizer:
+    """An optimizer from what `serialize` gave.
+
+    Parameters
+    ----------
+    config : dict
+        The name of the class may be written in small letters.
+    custom_objects : dict, optional
+        Optimizers and schedules of your own, by the name of their class.
+
+    Raises
+    ------
+    ValueError
+        If there is no such class, or the dict is none of an optimizer.
+
+    Examples
+    --------
+    >>> stored = jt.optimizers.serialize(jt.optimizers.SGD(0.5, momentum=0.25))
+    >>> jt.optimizers.deserialize(stored).momentum
+    0.25
+    """
+    name = config.get("class_name")
+    if not isinstance(name, str):
+        raise ValueError(
+            f"an optimizer is stored as {{'class_name': ..., 'config': ...}}, got {dict(config)!r}"
+        )
+    classes = _CLASSES | dict(custom_objects or {})
+    found = next((cls for known, cls in classes.items() if known.lower() == name.lower()), None)
+    if found is None:
+        raise ValueError(f"there is no optimizer {name!r}; there are {', '.join(sorted(classes))}")
+    made: Optimizer = found.from_config(config.get("config", {}), custom_objects)
+    return made
+
+
+def get(identifier: Any) -> Optimizer | None:
+    """The optimizer that `identifier` means.
+
+    Parameters
+    ----------
+    identifier : str, dict, Optimizer or None
+        The name of a class, in any spelling; what `serialize` gave; or an optimizer, which is given back. None stays
+        None.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else, or there is no such optimizer.
+
+    Examples
+    --------
+    >>> type(jt.optimizers.get("adam")).__name__
+    'Adam'
+    """
+    if identifier is None or isinstance(identifier, Optimizer):
+        return identifier
+    if isinstance(identifier, str):
+        return deserialize({"class_name": identifier})
+    if isinstance(identifier, Mapping):
+        return deserialize(identifier)
+    raise ValueError(
+        f"Could not interpret optimizer identifier: {identifier!r}; give a name, a dict or an optimizer"
+    )

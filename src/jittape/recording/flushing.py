@@ -1,0 +1,159 @@
+"""What a trace does at a flush: find what is wanted, run it, hand out the values.
+
+`Flushing` is the base of `Trace`, which records.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import ref
+
+from jittape.primitive import active
+from jittape.recording.liveness import wanted_among
+from jittape.recording.tensor import FailedBuffer, Tensor
+from jittape.recording.trie import Key, Node, cut_program, path_to, trie
+from jittape.recording.variable import Variable
+from jittape.runtime.buffers import LARGE, Buffer
+from jittape.runtime.counters import counters
+from jittape.runtime.path import PathExecutable
+
+__all__ = ["Flushing"]
+
+_VARIANTS_PER_NODE = 16
+
+
+class Flushing:
+    """Runs what is pending. The attributes are those of `Trace`."""
+
+    node: Node
+    inputs: list[Any]
+    pending: list[Tensor]
+    materialized: list[ref[Tensor]]
+    assigned: dict[int, tuple[Variable, int]]
+    large: bool
+    holders: int
+    _flushing: Any
+
+    def _end(self) -> None:
+        raise NotImplementedError
+
+    def flush(self, wanted: Tensor | None = None) -> None:
+        """Compute every pending tensor that is still alive, `wanted` too, and the new values of assigned Variables.
+
+        Nothing is changed before all values are there. If an op fails, the values that do not depend on it are kept,
+        those that do raise the same error when looked at, Variables keep the value they had, and the error is raised.
+        After an interrupt (``KeyboardInterrupt``) all is pending as before.
+        """
+        with self._flushing:
+            pending, self.pending = self.pending, []
+            alive = wanted_among(pending)
+            if wanted is not None and wanted._buffer is None and not any(t is wanted for t in alive):
+                alive.append(wanted)  # recorded by its own thread at this very moment
+            needed = [t._slot for t in alive] if alive else []
+            if self.assigned:
+                needed += [slot for _, slot in self.assigned.values()]
+            if needed:
+                at_hand = self._at_hand() if self.materialized else []
+                counters.flushes += 1
+                try:
+                    self._commit(alive, self._run(tuple(needed), at_hand))
+                except Exception as error:
+                    self._salvage(alive, at_hand, error)
+                    self._end()
+                    raise
+                except BaseException:
+                    self.pending[:0] = pending  # an interrupt: all is still to be done
+                    raise
+            self._end()
+
+    def _at_hand(self) -> list[Tensor]:
+        """Computed results that need not be computed again, one for each slot.
+
+        A handle may have moved on: to another trace that it came into, or to the value that was written to a part of
+        it.
+        """
+        held = [t for r in self.materialized if (t := r()) is not None]
+        return list({t._slot: t for t in held if t._trace is self and t._buffer is not None}.values())
+
+    def _run(self, needed: tuple[int, ...], at_hand: list[Tensor]) -> list[Buffer]:
+        node = self.node
+        slots = tuple([t._slot for t in at_hand]) if at_hand else ()
+        key = (needed, slots, self._donated(needed) if self.large else ())
+        executable = node.executables.get(key)
+        if executable is None:
+            counters.paths_recorded += 1
+            executable = self._new_executable(key)
+        else:
+            counters.paths_found += 1
+        trie.clock = node.stamp = trie.clock + 1
+        counters.last = executable
+        return executable.run(self.inputs, [t._buffer for t in at_hand] if at_hand else [])
+
+    def _donated(self, needed: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+        """Old and new values of large Variables, as positions in the inputs and in `needed`; nobody needs the old then.
+
+        Unless the trace goes on, which may compute what depends on them once more.
+        """
+        recorder: Any = active.recorder
+        if self.holders or self is not recorder:
+            return ()
+        positions = {id(buffer): i for i, buffer in enumerate(self.inputs)}
+        first = len(needed) - len(self.assigned)
+        return tuple(
+            [
+                (positions[id(variable._buffer)], first + i)
+                for i, (variable, _) in enumerate(self.assigned.values())
+                if variable._buffer.nbytes >= LARGE and id(variable._buffer) in positions
+            ]
+        )
+
+    def _new_executable(self, key: Key) -> PathExecutable:
+        path = path_to(self.node)
+        program = cut_program(path, *key[:2])
+        picks = {slot: i for i, slot in enumerate(path.inputs)} | {
+            slot: -1 - i for i, slot in enumerate(key[1])
+        }
+        scalars = frozenset(
+            slot
+            for i, slot in enumerate(path.inputs)
+            if self.inputs[i].__class__ is not Buffer and slot not in key[1]
+        )
+        executable = PathExecutable(program, [picks[slot] for slot in program.inputs], scalars, key[2])
+        variants = self.node.executables
+        if len(variants) >= _VARIANTS_PER_NODE:
+            variants.pop(next(iter(variants)))
+        return variants.setdefault(key, executable)
+
+    def _commit(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
+        values = iter(buffers)
+        for tensor in alive:
+            tensor._buffer = next(values)
+        if self.assigned:
+            for variable, _ in self.assigned.values():
+                variable._buffer = next(values)  # as `_adopt` does, in half the time
+                variable._assigned_in = variable._trace = None
+                variable._slot = -1
+            self.assigned = {}
+        recorder: Any = active.recorder
+        if self.holders or self is not recorder:
+            self.materialized.extend([ref(t) for t in alive])
+
+    def _salvage(self, alive: list[Tensor], at_hand: list[Tensor], error: Exception) -> None:
+        """After a failed run: compute one by one what can be computed, let the rest raise `error` when looked at."""
+        failed = FailedBuffer(error)
+        for tensor in alive:
+            try:
+                (tensor._buffer,) = self._interpreted(tensor._slot, at_hand)
+            except Exception:
+                tensor._buffer = failed
+        for variable, slot in self.assigned.values():
+            try:
+                variable._adopt(self._interpreted(slot, at_hand)[0])
+            except Exception:
+                variable._forget_assignment()
+        self.assigned = {}
+        self.materialized.extend([ref(t) for t in alive if t._buffer is not failed])
+
+    def _interpreted(self, slot: int, at_hand: list[Tensor]) -> list[Buffer]:
+        executable = self._new_executable(((slot,), tuple([t._slot for t in at_hand]), ()))
+        return executable.interpret(self.inputs, [t._buffer for t in at_hand])

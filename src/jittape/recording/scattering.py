@@ -1,0 +1,137 @@
+"""How a Variable is read and assigned a few rows or elements at a time: its ``gather_`` and ``scatter_`` methods."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+from jittape.primitives import gather, scatter
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor
+
+__all__ = ["IndexedSlices", "Scattering"]
+
+
+class IndexedSlices(NamedTuple):
+    """Rows of a larger value: ``values[i]`` belongs at ``indices[i]`` along the first axis."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any = None
+
+
+class Scattering(Operators):
+    """The part of `Variable` that reads and assigns rows and elements by their indices."""
+
+    __slots__ = ()
+
+    def _assign_result(self, tensor: Tensor) -> Self:
+        raise NotImplementedError
+
+    # ---- rows --------------------------------------------------------------------------------------------------
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """The rows that `indices` name, as `jt.gather` gives them."""
+        return gather.gather(self, indices)
+
+    def scatter_add(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Self:
+        """Add ``sparse_delta.values`` to the rows that ``sparse_delta.indices`` name; repeated rows add up."""
+        return self._assign_result(scatter.scatter_add(self, *_rows(sparse_delta)))
+
+    def scatter_sub(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Self:
+        """Subtract ``sparse_delta.values`` from the rows that ``sparse_delta.indices`` name."""
+        return self._assign_result(scatter.scatter_sub(self, *_rows(sparse_delta)))
+
+    def scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Self:
+        """Replace the rows that ``sparse_delta.indices`` name; of several for one row, the last one wins."""
+        return self._assign_result(scatter.scatter_update(self, *_rows(sparse_delta)))
+
+    def batch_scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Self:
+        """Replace rows of each member of a batch: ``v[b, indices[b, i]] = values[b, i]``.
+
+        All dimensions of ``sparse_delta.indices`` but the last are dimensions of the batch, and the first of the
+        Variable and of ``sparse_delta.values`` as well.
+
+        Examples
+        --------
+        >>> import jittape as jt
+        >>> v = jt.Variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> v.batch_scatter_update(jt.IndexedSlices([[-1.0], [-2.0]], [[0], [2]])).numpy()
+        array([[-1.,  2.,  3.],
+               [ 4.,  5., -2.]], dtype=float32)
+        """
+        return self._assign_result(scatter.batch_scatter_update(self, *_rows(sparse_delta)))
+
+    def scatter_mul(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Self:
+        """Multiply the rows that ``sparse_delta.indices`` name by ``sparse_delta.values``."""
+        return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "mul"))
+
+    def scatter_div(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Self:
+        """Divide the rows that ``sparse_delta.indices`` name by ``sparse_delta.values``."""
+        return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "div"))
+
+    def scatter_max(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Self:
+        """Replace the rows that ``sparse_delta.indices`` name by the greater of them and ``sparse_delta.values``."""
+        return self._assign_result(scatter.scatter_extremum(self, *_rows(sparse_delta), "max"))
+
+    def scatter_min(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Self:
+        """Replace the rows that ``sparse_delta.indices`` name by the less of them and ``sparse_delta.values``."""
+        return self._assign_result(scatter.scatter_extremum(self, *_rows(sparse_delta), "min"))
+
+    # ---- elements ----------------------------------------------------------------------------------------------
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+        """The elements or slices at the coordinates in the last dimension of `indices`, as `jt.gather_nd` has it."""
+        return gather.gather_nd(self, indices)
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Self:
+        """Add `updates` at `indices`, as `jt.tensor_scatter_nd_add` does."""
+        return self._assign_result(scatter.tensor_scatter_nd_add(self, indices, updates))
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Self:
+        """Subtract `updates` at `indices`."""
+        return self._assign_result(scatter.tensor_scatter_nd_sub(self, indices, updates))
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Self:
+        """Put `updates` at `indices`."""
+        return self._assign_result(scatter.tensor_scatter_nd_update(self, indices, updates))
+
+    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Self:
+        """Put the greater of what is there and `updates` at `indices`.
+
+        Examples
+        --------
+        >>> import jittape as jt
+        >>> v = jt.Variable([1.0, 5.0, 3.0])
+        >>> v.scatter_nd_max([[0], [1]], [2.0, 4.0]).numpy()
+        array([2., 5., 3.], dtype=float32)
+        """
+        return self._assign_result(scatter.tensor_scatter_nd_max(self, indices, updates))
+
+    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Self:
+        """Put the less of what is there and `updates` at `indices`."""
+        return self._assign_result(scatter.tensor_scatter_nd_min(self, indices, updates))
+
+
+def _rows(delta: IndexedSlices) -> tuple[Any, Any]:
+    """The indices and the values of what a `scatter_` method is given."""
+    if not isinstance(delta, IndexedSlices):
+        raise TypeError(
+            f"sparse_delta is not IndexedSlices: {delta!r}; write jt.IndexedSlices(values, indices)"
+        )
+    return delta.indices, delta.values

@@ -1,0 +1,99 @@
+"""Where in the memory of Python's and NumPy's objects things stand, so that machine code can read them.
+
+The places are found out, not assumed: `object_layout` looks for known values in sample objects. Where it does not find
+them there is no layout, and what would use it goes a slower way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sysconfig
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.runtime.buffers import Buffer
+
+__all__ = ["FIT", "ObjectLayout", "object_layout", "place"]
+
+FIT = 0x101
+"""NumPy's flags C_CONTIGUOUS and ALIGNED."""
+
+
+class ObjectLayout(NamedTuple):
+    """Bytes from the beginning of an object; of `shape` to where its extents' address stands."""
+
+    references: int
+    type: int
+    tuple_length: int
+    items: int
+    float_value: int
+    data: int
+    ndim: int
+    shape: int
+    dtype: int
+    flags: int
+    buffer_array: int
+    buffer_exposed: int
+
+
+@cache
+def object_layout() -> ObjectLayout | None:
+    """The layout in this Python; None if things are not where they should be, or may change under the reader."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return None
+    array = np.zeros((3, 5, 7))
+    buffer = Buffer(array)
+    try:
+        layout = ObjectLayout(
+            references=_place_of_references(),
+            type=place(id(np.ndarray), array, 4),
+            tuple_length=place(5, (None,) * 5, 3),
+            items=place(id(array), (array, None), 6),
+            float_value=place(np.float64(1.25).view(np.int64).item(), 1.25, 3),
+            data=place(buffer.address, array, 6),
+            ndim=place(buffer.address, array, 6) + 8,
+            shape=place(buffer.address, array, 6) + 16,
+            dtype=place(id(array.dtype), array, 10),
+            flags=place(id(array.dtype), array, 10) + 8,
+            buffer_array=place(id(array), buffer, 8),
+            buffer_exposed=place(id(False), buffer, 8),
+        )
+    except ValueError:
+        return None
+    return layout if _fits(layout, array) else None
+
+
+def _fits(layout: ObjectLayout, array: np.ndarray[Any, Any]) -> bool:
+    """Whether what was not looked for is where it is expected to be."""
+    words = _words(array, 12)
+    shape = (ctypes.c_int64 * array.ndim).from_address(words[layout.shape // 8])
+    flags, transposed = (_words(a, 12)[layout.flags // 8] & FIT for a in (array, array.T))
+    return (
+        tuple(shape) == array.shape
+        and words[layout.ndim // 8] & 0xFFFFFFFF == array.ndim
+        and (flags, transposed) == (FIT, 0x100)
+    )
+
+
+def _place_of_references() -> int:
+    """The byte at which the count of references stands, of which the lower 32 bits are read."""
+    owner = [object()]
+    places = set(range(0, 16, 4))
+    for extra in range(3):
+        holders = owner * extra
+        words = (ctypes.c_int32 * 4).from_address(id(owner[0]))
+        places &= {4 * i for i in range(4) if words[i] == 1 + extra}
+        del holders
+    (found,) = places
+    return found
+
+
+def place(wanted: int, value: object, count: int) -> int:
+    """The byte at which `wanted` stands in the memory of `value`, among its first `count` words."""
+    return 8 * _words(value, count).index(wanted)
+
+
+def _words(value: object, count: int) -> list[int]:
+    return list((ctypes.c_int64 * count).from_address(id(value)))

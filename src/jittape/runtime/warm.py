@@ -1,0 +1,55 @@
+"""The warm way to run an executable on a trace's inputs: as little Python as can be.
+
+`CompiledExecutable.run` takes 2.3 µs for a small step, of which writing the slot table with `struct` is 1.1; here
+machine code writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jittape.runtime.buffers import Buffer, address_of
+from jittape.runtime.executable import KEPT, CompiledExecutable
+from jittape.runtime.runner import Feed, plan, runner
+
+__all__ = ["warm_run"]
+
+
+def warm_run(
+    compiled: CompiledExecutable, picks: Sequence[int], values: Sequence[Any]
+) -> Callable[[list[Any]], list[Buffer]] | None:
+    """A function of inputs that does ``compiled.run([inputs[i] for i in picks])``; None if the program is none for it.
+
+    Its inputs must be of the types of these `values`.
+    """
+    layout, tables, run = compiled.layout, compiled.tables, runner()
+    plain = layout.plain_outputs and layout.results and not compiled.schedule.in_place
+    if run is None or not plain or tables is None or len(tables) != 1 or min(picks, default=0) < 0:
+        return None
+    feeds: dict[Any, list[Feed]] = {Buffer: [], "f8": [], "f4": []}
+    for cell, pick in enumerate(picks):
+        dtype = layout.scalar_dtypes[cell]
+        kind = Buffer if dtype is None else dtype.str[1:]
+        if kind not in feeds or values[pick].__class__ is not (Buffer if dtype is None else float):
+            return None
+        feeds[kind].append((pick, cell))
+    planned = plan(tables[0], *feeds.values())
+    address = address_of(planned)
+    free, arena = compiled.free_workspaces, compiled.schedule.arena >= KEPT
+
+    def call(inputs: list[Any], planned: Any = planned) -> list[Buffer]:
+        try:
+            workspace = free.pop()
+        except IndexError:
+            workspace = compiled.workspace()
+        try:
+            results = workspace.begin(inputs, 0)
+            run(tuple(inputs), workspace.address, address)
+        finally:
+            if arena:
+                workspace.leave()
+            free.append(workspace)
+        return results
+
+    return call

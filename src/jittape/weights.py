@@ -1,0 +1,337 @@
+"""Weights in files: ``.npz``, which NumPy reads and writes too, and ``.safetensors``.
+
+A file holds arrays by name and nothing else: no code is in it, and none is run by reading it. `save` writes under a
+temporary name and renames; `load` looks at everything before it assigns anything. Of an ``.npz`` file each array is
+under the checksum of the archive.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from jittape.errors import WeightsError
+from jittape.program import Aval
+from jittape.recording.tensor import tensor_of
+from jittape.recording.variable import Variable
+
+__all__ = ["WeightsPath", "load", "save"]
+
+WeightsPath = str | os.PathLike[str]
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+_SHOWN = 8
+"""So many of the weights that do not fit are listed in an error."""
+
+
+class _Entry(NamedTuple):
+    """An array of a file: what it is, and how to read it."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    read: Callable[[], np.ndarray[Any, Any]]
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+def save(path: WeightsPath, owner: str, weights: Mapping[str, Variable]) -> None:
+    """Write the values of Variables.
+
+    Parameters
+    ----------
+    path : str or path
+        Ends in ``.npz`` or ``.safetensors``.
+    owner : str
+        Whose weights these are, for errors.
+    weights : mapping of str to Variable
+
+    Raises
+    ------
+    WeightsError
+        If the name of the file is another one, there are no weights, or the format has no such dtype.
+    OSError
+        If the file cannot be written. What stood there before is still there.
+    """
+    target = Path(path)
+    form = _format_of(target)
+    if not weights:
+        raise WeightsError(
+            f"{owner} has no weights to save in {target}: layers make their Variables at the first call, or when they "
+            "are given input_dim"
+        )
+    # A symbolic link stays one; what it points to is replaced.
+    arrays = {name: variable._computed().array for name, variable in weights.items()}
+    _publish(Path(os.path.realpath(target)), lambda file: form.pack(target, arrays, file))
+
+
+def load(path: WeightsPath, owner: str, weights: Mapping[str, Variable], remedy: str) -> None:
+    """Assign to Variables what `save` wrote; all of them or none.
+
+    Parameters
+    ----------
+    path, owner, weights
+        As for `save`. The names, shapes and dtypes must be those of the file.
+    remedy : str
+        What to do if they are not.
+
+    Raises
+    ------
+    WeightsError
+        If the file is damaged or of another kind, or holds other weights. Nothing has changed then.
+    OSError
+        If the file cannot be read.
+    """
+    source = Path(path)
+    form = _format_of(source)
+    if source.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "weights are in a file, but this is a folder", str(source))
+    with form.opened(source) as entries:
+        problems = list(_problems(owner, entries, weights))
+        if problems:
+            more = [f"... and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else []
+            lines = "\n  ".join([*problems[:_SHOWN], *more])
+            raise WeightsError(f"{source} does not fit {owner}, nothing was loaded:\n  {lines}\n{remedy}")
+        values = {name: tensor_of(np.array(entries[name].read(), order="C")) for name in weights}
+    for name, variable in weights.items():
+        variable.assign(values[name])
+
+
+def _problems(owner: str, entries: Mapping[str, _Entry], weights: Mapping[str, Variable]) -> Iterator[str]:
+    """What keeps a file from being loaded, one line for each weight."""
+    for name, variable in weights.items():
+        entry, wanted = entries.get(name), Aval(variable.shape, variable.dtype)
+        if entry is None:
+            yield f"{name!r} ({wanted}) is missing in the file"
+        elif entry.shape != wanted.shape:
+            yield f"{name!r} has shape {entry.shape} in the file, but {wanted.shape} in {owner}"
+        elif entry.dtype != wanted.dtype.name:
+            yield f"{name!r} is {entry.dtype} in the file, but {wanted.dtype.name} in {owner}"
+    for name, entry in entries.items():
+        if name not in weights:
+            yield f"{name!r} ({entry}) is in the file, but not in {owner}"
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+
+
+def _publish(target: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """Write a file under a temporary name beside it and rename it, which happens at once or not at all."""
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError):
+            raise OSError(error.errno, f"weights cannot be saved: {error.strerror}", str(target)) from error
+        raise
+
+
+# ---- npz -------------------------------------------------------------------------------------------------------------
+
+
+def _pack_npz(path: Path, arrays: Arrays, file: IO[bytes]) -> None:
+    """As `numpy.savez` does, for any names, and the same bytes for the same weights."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    ValueError,
+    KeyError,
+    OSError,
+    RuntimeError,
+    OverflowError,
+)
+"""What `zipfile` and NumPy raise for content that is not as it should be; a RuntimeError is for a password."""
+
+
+@contextlib.contextmanager
+def _opened_npz(path: Path) -> Iterator[dict[str, _Entry]]:
+    with open(path, "rb") as file:
+        start = file.read(6)
+        file.seek(0)
+        with _complaining(path, start):
+            archive = zipfile.ZipFile(file)
+        with archive:
+            entries: dict[str, _Entry] = {}
+            for info in archive.infolist():
+                with _complaining(path, start, info.filename):
+                    name = info.filename.removesuffix(".npy")
+                    if name == info.filename or name in entries:
+                        raise ValueError("it is no array, or there twice")
+                    entries[name] = _npz_entry(path, archive, info)
+            yield entries
+
+
+@contextlib.contextmanager
+def _complaining(path: Path, start: bytes, member: str = "") -> Iterator[None]:
+    """Say of any error that the file is to blame, and which part of it."""
+    try:
+        yield
+    except WeightsError:
+        raise
+    except _DAMAGED as error:
+        if start.startswith(b"PK"):
+            what = f"{path} is damaged or incomplete{f', at {member!r}' if member else ''} ({error})"
+        elif start.startswith(b"\x93NUMPY"):
+            what = f"{path} is a single array as numpy.save writes it, not an .npz file"
+        else:
+            what = f"{path} is not an .npz file: it {f'begins with {start!r}' if start else 'is empty'}"
+        raise WeightsError(
+            f"{what}; nothing was loaded. Save the weights anew, or take another copy"
+        ) from error
+
+
+def _npz_entry(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _Entry:
+    """An array of the archive by its header; the data is read, and its checksum checked, only if the header fits."""
+    with archive.open(info) as member:
+        shape, fortran, dtype = _npy_header(member)
+        start = member.tell()
+    if dtype.hasobject:
+        raise WeightsError(
+            f"{path} holds pickled Python objects, at {info.filename!r}: they could run any code and are never loaded. "
+            "Save arrays of numbers"
+        )
+
+    def read() -> np.ndarray[Any, Any]:
+        size = info.file_size - start
+        with _complaining(path, b"PK", info.filename), archive.open(info) as member:
+            if size != Aval(shape, dtype).nbytes:
+                raise ValueError(f"{size} bytes for {Aval(shape, dtype)}")
+            content = memoryview(member.read())[start:]  # to the end, where the checksum is looked at
+            flat = np.frombuffer(content, dtype)
+        return flat.reshape(shape, order="F" if fortran else "C").astype(dtype.newbyteorder("="), copy=False)
+
+    return _Entry(shape, dtype.newbyteorder("=").name, read)
+
+
+def _npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether it is in Fortran's order, and dtype."""
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    version = np.lib.format.read_magic(member)
+    if version not in readers:
+        raise ValueError(f"version {version} of NumPy's format is not for plain numbers")
+    try:
+        return readers[version](member)
+    except Exception as error:  # of Python's tokenizer and parser too
+        raise ValueError(f"its header cannot be read: {error}") from error
+
+
+# ---- safetensors -----------------------------------------------------------------------------------------------------
+
+_SAFETENSORS = {
+    "BOOL": "bool",
+    "C64": "complex64",
+    "F16": "float16",
+    "F32": "float32",
+    "F64": "float64",
+    "I8": "int8",
+    "I16": "int16",
+    "I32": "int32",
+    "I64": "int64",
+    "U8": "uint8",
+    "U16": "uint16",
+    "U32": "uint32",
+    "U64": "uint64",
+}
+
+
+def _safetensors(path: Path) -> Any:
+    try:
+        import safetensors.numpy
+    except ImportError:
+        raise ImportError(
+            f"{path} needs the package safetensors, which is not installed: pip install 'jittape[safetensors]', "
+            "or use an .npz file"
+        ) from None
+    return safetensors
+
+
+def _pack_safetensors(path: Path, arrays: Arrays, file: IO[bytes]) -> None:
+    package = _safetensors(path)
+    for name, array in arrays.items():
+        if array.dtype.name not in _SAFETENSORS.values():
+            raise WeightsError(
+                f"{path}: safetensors has no {array.dtype.name}, the dtype of {name!r}; use an .npz file"
+            )
+    file.write(package.numpy.save(dict(arrays)))
+
+
+@contextlib.contextmanager
+def _opened_safetensors(path: Path) -> Iterator[dict[str, _Entry]]:
+    package = _safetensors(path)
+    open(path, "rb").close()  # an error of the file system is Python's own
+
+    @contextlib.contextmanager
+    def complaining() -> Iterator[None]:
+        try:
+            yield
+        except package.SafetensorError as error:
+            raise WeightsError(
+                f"{path} is no .safetensors file, or is damaged or incomplete ({error}); nothing was loaded. Save the "
+                "weights anew, or take another copy"
+            ) from error
+
+    with complaining():
+        file = package.safe_open(os.fspath(path), framework="numpy")
+    with file:
+        entries: dict[str, _Entry] = {}
+        with complaining():
+            for name in file.keys():  # noqa: SIM118 - it is no dict
+                found = file.get_slice(name)
+                dtype = found.get_dtype()
+                read = _reader(file, name, complaining)
+                entries[name] = _Entry(tuple(found.get_shape()), _SAFETENSORS.get(dtype, dtype), read)
+        yield entries
+
+
+def _reader(
+    file: Any, name: str, complaining: Callable[[], contextlib.AbstractContextManager[None]]
+) -> Callable[[], np.ndarray[Any, Any]]:
+    def read() -> np.ndarray[Any, Any]:
+        with complaining():
+            array: np.ndarray[Any, Any] = file.get_tensor(name)
+        return array
+
+    return read
+
+
+# ---- which format ----------------------------------------------------------------------------------------------------
+
+
+class _Format(NamedTuple):
+    pack: Callable[[Path, Arrays, IO[bytes]], None]
+    opened: Callable[[Path], contextlib.AbstractContextManager[dict[str, _Entry]]]
+
+
+_FORMATS = {
+    ".npz": _Format(_pack_npz, _opened_npz),
+    ".safetensors": _Format(_pack_safetensors, _opened_safetensors),
+}
+
+
+def _format_of(path: Path) -> _Format:
+    """The format that the name of a file says."""
+    form = _FORMATS.get(path.suffix.lower())
+    if form is None:
+        raise WeightsError(f"a file of weights ends in {' or '.join(_FORMATS)}, got {str(path)!r}")
+    return form

@@ -1,0 +1,177 @@
+"""The rows of sorting, of matrices and of networks, for the table in `primitive_table.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jittape.primitives import arithmetic as ar
+from jittape.primitives import division as dv
+from jittape.primitives import matrices as ma
+from jittape.primitives import networks as ne
+from jittape.primitives import sorting as so
+from jittape.primitives import special as sp
+from jittape.primitives import statistics as st
+from primitive_table import INF, NAN, Array, Row, normal, signed
+
+# ---- order -----------------------------------------------------------------------------------------------------------
+
+TIED = np.array([[2.0, INF, NAN, 2.0], [-INF, 0.0, -0.0, 1.0]])
+
+
+def sorted_descending(x: Array) -> Array:
+    return np.flip(np.sort(x, axis=0), 0)
+
+
+ORDER = (
+    Row("sort", so.sort, normal((3, 5)), lambda x: np.sort(x), edges=((TIED,), (np.zeros((2, 0)),))),
+    Row("sort descending", lambda x: so.sort(x, 0, "DESCENDING"), normal((5, 3)), sorted_descending),
+    Row(
+        "argsort",
+        so.argsort,
+        normal((3, 5)),
+        lambda x: np.argsort(x, stable=True).astype(np.int32),
+        edges=((TIED,),),
+        wrt=(),
+    ),
+    Row(
+        "argsort descending",
+        lambda x: so.argsort(x, -1, "DESCENDING"),
+        normal((3, 5)),
+        lambda x: np.argsort(-x, stable=True).astype(np.int32),
+        edges=((np.array([[1.0, 2.0, 2.0, 1.0]]),),),
+        wrt=(),
+    ),
+    Row("top_k", lambda x: so.top_k(x, 2).values, normal((3, 5)), lambda x: -np.sort(-x)[:, :2]),
+    Row(
+        "searchsorted",
+        lambda a, b: so.searchsorted(a, b, "right"),
+        lambda rng: (
+            np.sort(rng.integers(0, 5, (2, 6)).astype(float)),
+            rng.integers(-1, 6, (2, 4)).astype(float),
+        ),
+        lambda a, b: np.stack([np.searchsorted(x, y, "right") for x, y in zip(a, b, strict=True)]).astype(
+            np.int32
+        ),
+        edges=((np.zeros((2, 0)), np.ones((2, 1))), (np.zeros((2, 1)), np.ones((2, 0)))),
+        wrt=(),
+    ),
+)
+
+
+# ---- matrices --------------------------------------------------------------------------------------------------------
+
+
+def diagonal(x: Array, k: int) -> Array:
+    return np.stack([np.diag(row, k) for row in x])
+
+
+def with_diagonal(x: Array, new: Array, k: int) -> Array:
+    result = x.copy()
+    for matrix, row in zip(result, new, strict=True):
+        rows = np.arange(len(row)) + max(-k, 0)
+        matrix[rows, rows + k] = row
+    return result
+
+
+MATRICES = (
+    *(
+        Row(f"diag {k}", lambda x, k=k: ma.diag(x, k=k), normal((2, 3)), lambda x, k=k: diagonal(x, k))
+        for k in (0, 2, -1)
+    ),
+    Row(
+        "diag with padding",
+        lambda x, p: ma.diag(x, padding_value=p),
+        normal((3,), ()),
+        lambda x, p: np.where(np.eye(3, dtype=bool), np.diag(x), p),
+    ),
+    *(
+        Row(
+            f"set_diag {k}",
+            lambda x, d, k=k: ma.set_diag(x, d, k=k),
+            normal((2, 4, 3), (2, count)),
+            lambda x, d, k=k: with_diagonal(x, d, k),
+        )
+        for k, count in ((0, 3), (1, 2), (-2, 2))
+    ),
+    Row("band_part", lambda x: ma.band_part(x, 1, 0), normal((4, 4)), lambda x: np.triu(np.tril(x), -1)),
+    Row("band_part upper", lambda x: ma.band_part(x, 0, -1), normal((2, 3, 4)), np.triu),
+    Row("cross", ma.cross, normal((2, 3), (3,)), np.cross),
+    Row(
+        "normalize",
+        lambda x: ma.normalize(x, axis=1)[0],
+        signed(0.3, 3.0, (2, 3)),
+        lambda x: x / np.linalg.norm(x, axis=1, keepdims=True),
+        rtol=1e-13,
+    ),
+)
+
+
+# ---- networks and others ---------------------------------------------------------------------------------------------
+
+
+def normalized(x: Array, mean: Array, variance: Array, offset: Array, scale: Array) -> Array:
+    return (x - mean) / np.sqrt(variance + x.dtype.type(0.25)) * scale + offset
+
+
+def full_poisson(targets: Array, x: Array) -> Array:
+    stirling = targets * np.log(targets) - targets + 0.5 * np.log(2 * np.pi * targets)
+    return np.asarray(np.exp(x) - x * targets + np.where(targets > 1, stirling, 0), x.dtype)
+
+
+NETWORKS = (
+    Row("bias_add", ne.bias_add, normal((2, 3, 4), (4,)), np.add),
+    Row(
+        "bias_add first",
+        lambda x, b: ne.bias_add(x, b, "NCHW"),
+        normal((2, 3, 4), (3,)),
+        lambda x, b: x + b[:, None],
+    ),
+    Row(
+        "batch_normalization",
+        lambda x, m, v, o, s: ne.batch_normalization(x, m, v, o, s, 0.25),
+        lambda rng: (*normal((4, 3), (3,))(rng), rng.uniform(0.3, 3.0, 3), *normal((3,), (3,))(rng)),
+        normalized,
+        rtol=1e-13,
+    ),
+    Row("crelu", ne.crelu, signed(0.3, 3.0, (2, 3)), lambda x: np.maximum(np.concatenate([x, -x], -1), 0)),
+    Row(
+        "log_poisson_loss",
+        lambda t, x: ne.log_poisson_loss(t, x, True),
+        lambda rng: (np.array([0.3, 0.7, 2.2, 5.1]), rng.standard_normal(4)),
+        full_poisson,
+        rtol=1e-13,
+    ),
+    Row(
+        "xdivy",
+        sp.xdivy,
+        signed(0.3, 3.0, (3,), (3,)),
+        np.true_divide,
+        edges=(),
+    ),
+    Row("reciprocal_no_nan", dv.reciprocal_no_nan, signed(0.3, 3.0, (3,)), lambda x: 1 / x),
+    Row(
+        "polyval",
+        lambda a, b, x: ar.polyval([a, b, 2.0], x),
+        normal((), (), (3,)),
+        lambda a, b, x: (a * x + b) * x + x.dtype.type(2),
+        rtol=1e-13,
+    ),
+    Row(
+        "count_nonzero",
+        lambda x: st.count_nonzero(x, 0),
+        normal((3, 2)),
+        lambda x: np.count_nonzero(x, 0),
+        wrt=(),
+    ),
+    Row(
+        "zero_fraction",
+        st.zero_fraction,
+        normal((3, 2)),
+        lambda x: np.mean(x == 0, dtype=np.float32),
+        edges=((np.array([0.0, -0.0, NAN, 1.0]),),),
+        dtypes=("float32",),
+        wrt=(),
+    ),
+)
+
+ROWS: tuple[Row, ...] = (*ORDER, *MATRICES, *NETWORKS)

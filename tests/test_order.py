@@ -1,0 +1,144 @@
+"""Sorting, matrices and the small functions beside them: what the table of primitives does not say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+
+def test_the_gradient_of_sorting_goes_where_each_element_came_from(mode):
+    x = jt.Variable([3.0, 1.0, 2.0])
+    for _ in range(3):
+        with jt.GradientTape(persistent=True) as tape:
+            y = jt.reduce_sum(jt.sort(x) * jt.constant([1.0, 2.0, 3.0]))
+            top = jt.reduce_sum(jt.math.top_k(x, 2).values ** 2)
+            order = jt.cast(jt.argsort(x), jt.float32)
+        assert tape.gradient(y, x).tolist() == [3.0, 1.0, 2.0]
+        assert tape.gradient(top, x).tolist() == [6.0, 0.0, 4.0]
+        with pytest.warns(jt.UnconnectedGradientWarning, match="places in an order are integers"):
+            assert tape.gradient(order, x) is None
+
+
+def test_equal_elements_keep_their_order(mode):
+    for _ in range(3):
+        assert jt.argsort([1, 2, 1, 2], direction="DESCENDING").tolist() == [1, 3, 0, 2]
+        values, indices = jt.math.top_k([[1.0, 5.0, 5.0, 2.0]], 3)
+        assert (values.tolist(), indices.tolist()) == ([[5.0, 5.0, 2.0]], [[1, 2, 3]])
+        assert jt.searchsorted([1.0, 2.0, 2.0], [2.0], side="right").tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("do", "error", "message"),
+    [
+        (
+            lambda: jt.sort([1.0], direction="UP"),
+            ValueError,
+            r"\[sort\] direction must be 'ASCENDING' or 'DESC",
+        ),
+        (lambda: jt.argsort([1j]), TypeError, r"\[argsort\] is not defined for complex128"),
+        (lambda: jt.math.top_k([1.0], 2), ValueError, r"\[top_k\] k=2 elements are more than"),
+        (
+            lambda: jt.searchsorted([1.0], [[1.0]]),
+            ValueError,
+            r"\[searchsorted\] sorted_sequence of shape \(1,\)",
+        ),
+        (
+            lambda: jt.linalg.cross([1.0, 2.0], [1.0, 2.0]),
+            ValueError,
+            r"\[cross\] the last dimension must be 3",
+        ),
+        (
+            lambda: jt.linalg.set_diag(jt.eye(2), [1.0]),
+            ValueError,
+            r"diagonal 0 of shape \(2, 2\) has the shape",
+        ),
+        (lambda: jt.nn.bias_add(jt.eye(2), [1.0]), ValueError, r"\[bias_add\] bias must be a vector"),
+        (
+            lambda: jt.nn.bias_add(jt.eye(2), [1.0, 2.0], "CN"),
+            ValueError,
+            r"\[bias_add\] data_format must be",
+        ),
+        (
+            lambda: jt.nn.dropout([1.0], 1.0),
+            ValueError,
+            r"\[dropout\] rate must be at least 0 and less than 1",
+        ),
+        (lambda: jt.nn.dropout([1], 0.5), TypeError, r"\[dropout\] x must have a floating dtype, got int32"),
+        (
+            lambda: jt.slice([1, 2], [1], [2]),
+            ValueError,
+            r"\[slice\] begin \(1,\) and size \(2,\) reach beyond",
+        ),
+        (lambda: jt.slice([1, 2], [1, 0], [1, 1]), ValueError, r"\[slice\] .* an entry for each dimension"),
+        (lambda: jt.sequence_mask([1.5]), TypeError, r"\[sequence_mask\] lengths must be integers"),
+        (lambda: jt.math.polyval([], 1.0), ValueError, r"\[polyval\] coeffs must be a list of at least one"),
+    ],
+)
+def test_mistakes(do, error, message):
+    with pytest.raises(error, match=message):
+        do()
+
+
+def test_division_that_may_meet_zero(mode):
+    x, y = jt.Variable([0.0, 1.0]), jt.Variable([0.0, 2.0])
+    for _ in range(3):
+        with jt.GradientTape(persistent=True) as tape:
+            quotient = jt.math.xdivy(x, y)
+            inverse = jt.math.reciprocal_no_nan(y)
+        assert quotient.tolist() == [0.0, 0.5]
+        assert inverse.tolist() == [0.0, 0.5]
+        assert [g.tolist() for g in tape.gradient(quotient, [x, y])] == [[0.0, 0.5], [0.0, -0.25]]
+        assert tape.gradient(inverse, y).tolist() == [0.0, -0.25]
+    assert jt.math.xdivy(0, 0).tolist() == 0.0
+
+
+def test_where_without_branches_gives_coordinates():
+    found = jt.where(jt.constant([[1.0, 0.0], [0.0, 2.0]]) > 0)
+    assert found.dtype == jt.int64
+    assert found.tolist() == [[0, 0], [1, 1]]
+
+
+def test_batch_normalization_without_offset_or_scale(mode):
+    x = np.float32([1.0, 3.0])
+    for _ in range(2):
+        assert jt.nn.batch_normalization(x, 2.0, 4.0, None, None, 0.0).tolist() == [-0.5, 0.5]
+        assert jt.nn.batch_normalization(x, 2.0, 4.0, 1.0, None, 0.0).tolist() == [0.5, 1.5]
+        assert jt.nn.batch_normalization(x, 2.0, 4.0, None, 2.0, 0.0).tolist() == [-1.0, 1.0]
+
+
+def test_embedding_lookup(mode):
+    table = jt.Variable([[3.0, 4.0], [0.3, 0.4]])
+    for _ in range(3):
+        with jt.GradientTape() as tape:
+            rows = jt.nn.embedding_lookup(table, [[0, 1], [1, 1]])
+            total = jt.reduce_sum(rows)
+        assert rows.shape == (2, 2, 2)
+        assert tape.gradient(total, table).tolist() == [[1.0, 1.0], [3.0, 3.0]]
+        clipped = jt.nn.embedding_lookup(table, [0, 1], max_norm=1.0)
+        np.testing.assert_allclose(clipped, [[0.6, 0.8], [0.3, 0.4]], rtol=1e-6)
+
+
+def test_dropout():
+    x = jt.Variable(np.ones((50, 40), np.float32))
+    with jt.GradientTape() as tape:
+        kept = jt.nn.dropout(x, 0.25, seed=1)
+    assert tape.gradient(kept, x).tolist() == kept.tolist()
+    assert 0.2 < float(jt.math.zero_fraction(kept)) < 0.3
+    assert set(kept.numpy().ravel().tolist()) == {0.0, np.float32(1 / 0.75)}
+    rows = jt.nn.dropout(x, 0.5, noise_shape=[50, 1]).numpy()
+    assert np.all(rows == rows[:, :1])
+    assert jt.nn.dropout(x, 0.0).tolist() == x.tolist()
+
+
+def test_dropout_draws_anew_at_each_call_of_a_function():
+    drop = jt.function(lambda x: jt.nn.dropout(x, 0.5))
+    x = jt.ones([1000])
+    assert drop(x).tolist() != drop(x).tolist()
+
+
+def test_what_is_a_tensor():
+    assert jt.is_tensor(jt.constant(1))
+    assert jt.is_tensor(jt.Variable(1.0))
+    assert not jt.is_tensor(np.ones(2))

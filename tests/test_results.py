@@ -1,0 +1,104 @@
+"""Memory for results is used again as soon as nobody holds it, and never before."""
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.program import Aval
+from jittape.runtime.buffers import LARGE
+from jittape.runtime.results import SETS, ResultMemory, busy, count_busy
+
+FLOAT = np.dtype(float)
+
+
+def memory(*shapes):
+    return ResultMemory([Aval(shape, FLOAT) for shape in shapes])
+
+
+@pytest.fixture(params=["machine code", "Python"])
+def count(request):
+    return busy() if request.param == "machine code" else count_busy
+
+
+def test_there_is_machine_code():
+    assert busy() is not count_busy
+
+
+def test_what_makes_a_buffer_busy(count):
+    buffers, _ = memory((2,), (), (3, 4)).take()
+    assert count(buffers, False) == 0
+    held = buffers[1]
+    assert count(buffers, False) == 1
+    also = buffers[1]
+    assert count(buffers, False) == 1
+    derived = buffers[0].array[1:]
+    assert count(buffers, False) == 2
+    del held, also, derived
+    assert count(buffers, False) == 0
+    buffers[2].view()
+    assert count(buffers, False) == 1
+
+
+def test_no_buffers_are_free(count):
+    assert count((), False) == 0
+
+
+@pytest.mark.parametrize("way", ["machine code", "Python"])
+def test_sets_come_back(way, monkeypatch):
+    if way == "Python":
+        monkeypatch.setattr("jittape.runtime.results._BUSY", None)
+        busy.cache_clear()
+    results = memory((4,), (5,))
+    first, packed = results.take()
+    assert list(np.frombuffer(packed, np.int64)) == [b.address for b in first]
+    assert results.take() == (first, packed)
+    held = list(first)
+    second, _ = results.take()
+    assert not set(second) & set(first)
+    del held
+    assert results.take()[0] is first
+    busy.cache_clear()
+
+
+def test_a_set_with_one_buffer_in_use_gets_another_for_it():
+    results = memory((4,), (5,), (6,))
+    first, _ = results.take()
+    held = first[1]
+    second, packed = results.take()
+    assert (second[0], second[2]) == (first[0], first[2])
+    assert second[1] is not held
+    assert list(np.frombuffer(packed, np.int64)) == [b.address for b in second]
+
+
+def test_not_more_than_so_many_are_kept():
+    results = memory((4,))
+    held = [results.take()[0][0] for _ in range(10)]
+    assert len({id(b) for b in held}) == 10
+    assert len(results._sets) == SETS
+
+
+def test_large_results_are_not_kept():
+    results = memory((4,), (LARGE,), ())
+    assert results.large == (1,)
+    assert [b.array.shape for b in results.take()[0]] == [(4,), ()]
+
+
+@pytest.mark.parametrize("way", [lambda f: f, jt.function], ids=["recorded", "function"])
+def test_results_keep_their_values_whoever_holds_them(way):
+    """Tensors, views, arrays derived from views, and nothing at all, in turn."""
+
+    @way
+    def program(x):
+        return x + 1.0, x * 2.0, jt.reduce_sum(x)
+
+    keep, expected = [], []
+    for i in range(40):
+        x = np.full(3, float(i))
+        plus, twice, total = program(jt.constant(x))
+        kinds = [plus, plus.numpy(), twice.numpy()[1:], float(total), None]
+        keep.append(kinds[i % 5])
+        expected.append([x + 1, x + 1, (x * 2)[1:], 3.0 * i, None][i % 5])
+        del plus, twice, total, kinds
+    for found, wanted in zip(keep, expected, strict=True):
+        if wanted is not None:
+            np.testing.assert_array_equal(found, wanted)

@@ -1,0 +1,131 @@
+"""From the second compiled run of a path on its inputs are written by machine code: `jittape.runtime.warm`."""
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.recording.trace import begin_step
+from jittape.runtime.counters import counters
+from jittape.runtime.objects import object_layout
+from jittape.runtime.path import PathExecutable
+
+NAN, INF = float("nan"), float("inf")
+
+
+def path() -> PathExecutable:
+    assert isinstance(counters.last, PathExecutable)
+    return counters.last
+
+
+def run(program, *values, times=4):
+    """The last result of several runs."""
+    for _ in range(times):
+        result = program(*values).numpy()
+    assert path().visits >= times
+    return result
+
+
+@pytest.fixture(autouse=True)
+def compiling(monkeypatch):
+    monkeypatch.setattr(jt.config, "_interpret", False)
+    begin_step()
+
+
+def test_there_is_a_layout_of_objects():
+    assert object_layout() is not None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("scalar", [0.1, -0.0, NAN, INF, 1e-45, 5e-324, 1e38, 1e39, -1e300])
+def test_floats_come_as_numpy_would_cast_them(dtype, scalar):
+    x = jt.constant(np.linspace(1, 2, 5).astype(dtype))
+    with np.errstate(over="ignore", under="ignore"):
+        expected = np.maximum(x.numpy(), np.array(scalar).astype(dtype)) - 3
+    result = run(lambda value: jt.maximum(x, value) - 3.0, scalar)
+    assert path()._warm is not None
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_every_run_has_its_own_values():
+    x = jt.constant(np.arange(4.0))
+    for i in range(8):
+        y = jt.constant(np.full(4, i))
+        result = (x * float(i) + y) * 0.5
+        np.testing.assert_array_equal(result.numpy(), (np.arange(4.0) * i + i) * 0.5)
+    assert path()._warm is not None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scalar"),
+    [("int32", 3), ("uint64", 2**63), ("float16", 0.1), ("bool", True), ("complex64", 1 + 2j)],
+)
+def test_other_scalars_go_the_longer_way(dtype, scalar):
+    x = jt.constant(np.ones(3, dtype))
+    program = jt.logical_and if dtype == "bool" else jt.add
+    result = run(lambda value: program(x, value), scalar)
+    assert path()._warm is None
+    np.testing.assert_array_equal(result, x.numpy() + np.asarray(scalar, dtype))
+
+
+def test_an_int_for_a_float_has_become_one():
+    x = jt.constant([1.0, 2.0])
+    for value in (3, 4, 3.0, 4.0):
+        np.testing.assert_array_equal(run(lambda value: x * value, value), [value, 2 * value])
+        assert path()._warm is not None
+
+
+def test_a_numpy_scalar_is_a_float():
+    x = jt.constant(np.ones(2))
+    np.testing.assert_array_equal(run(lambda value: x * value, np.float64(0.25)), [0.25, 0.25])
+    assert path()._warm is not None
+
+
+def test_values_that_are_held_stay():
+    x = jt.constant(np.ones(3))
+    results = [x * float(i) for i in range(10)]
+    kept = []
+    for i, result in enumerate(results):
+        kept.append(result.numpy())
+        np.testing.assert_array_equal(kept[i], np.full(3, i))
+    for i in range(10):
+        (x * float(i)).numpy()
+    np.testing.assert_array_equal(np.stack(kept), np.repeat(np.arange(10.0), 3).reshape(10, 3))
+
+
+def test_the_interpreter_can_still_be_asked_for(monkeypatch):
+    x = jt.constant(np.ones(3))
+
+    def program():
+        return jt.exp(x * 0.5)
+
+    run(program)
+    before = path()
+    monkeypatch.setattr(jt.config, "_interpret", True)
+    program().numpy()
+    assert path() is before
+    assert not before.ran_compiled
+
+
+def test_without_a_layout_all_go_the_longer_way(monkeypatch):
+    monkeypatch.setattr("jittape.runtime.warm.runner", lambda: None)
+    x = jt.constant(np.linspace(0, 1, 6))
+    np.testing.assert_allclose(run(lambda: jt.exp(x) * 0.5 - x), np.exp(x) * 0.5 - x, rtol=1e-15)
+    assert path()._warm is None
+
+
+def test_steps_with_variables_agree_with_numpy():
+    rng = np.random.default_rng(3)
+    data, target = rng.normal(size=(20, 4)), rng.normal(size=20)
+    w, b = jt.Variable(np.zeros(4)), jt.Variable(np.float64(0.0))
+    weights, bias = np.zeros(4), 0.0
+    for i in range(20):
+        rate = 0.1 / (1 + i)
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_mean(jt.square(jt.linalg.matvec(data, w) + b - target))
+        dw, db = tape.gradient(loss, [w, b])
+        w.assign_sub(rate * dw)
+        b.assign_sub(rate * db)
+        error = data @ weights + bias - target
+        weights, bias = weights - rate * 2 * data.T @ error / 20, bias - rate * 2 * error.mean()
+    np.testing.assert_allclose(w.numpy(), weights, rtol=1e-12)
+    np.testing.assert_allclose(b.numpy(), bias, rtol=1e-12)
