@@ -150,6 +150,12 @@ def test_a_tensor_that_leaks_says_where_from(traced):
 
     jt.fori_loop(0, 3, body, x())
     refuses(traced, jt.LeakedTensorError, r"the body of fori_loop is used outside", lambda: kept[0] + 1.0)
+    refuses(
+        traced,
+        jt.LeakedTensorError,
+        r"the body of fori_loop is used outside",
+        lambda: jt.map_fn(lambda e: e * kept[0], x()),
+    )
     with pytest.raises(jt.LeakedTensorError):
         kept[0].numpy()
 

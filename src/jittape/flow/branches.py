@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from jittape.calls import as_int
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
 from jittape.flow.recorded import INT64, branch, predicate
 from jittape.flow.structure import Structure, taken_apart
 from jittape.primitives.compare import logical_not, where
 from jittape.primitives.complexes import cast
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.operators import Operators
 
 __all__ = ["case", "cond", "switch_case"]
 
@@ -99,12 +101,12 @@ def switch_case(
 
 def _indexed(branch_fns: Any) -> list[tuple[int, Any]]:
     """The functions with their indices, in order of these."""
-    entries = list(branch_fns.items()) if isinstance(branch_fns, Mapping) else list(branch_fns)
-    if not entries:
-        raise ControlFlowError("[switch_case] branch_fns is empty: give at least one function")
+    entries: Any = branch_fns.items() if isinstance(branch_fns, Mapping) else branch_fns
+    entries = _listed("switch_case", "branch_fns", entries)
     if callable(entries[0]):
         return list(enumerate(entries))
-    pairs = sorted([(int(number), function) for number, function in entries], key=lambda pair: pair[0])
+    _check_pairs("switch_case", "branch_fns", entries)
+    pairs = sorted([(as_int("an index", n), function) for n, function in entries], key=lambda pair: pair[0])
     if len({number for number, _ in pairs}) < len(pairs):
         raise ControlFlowError("[switch_case] branch_fns has two functions for one index")
     return pairs
@@ -135,16 +137,33 @@ def case(
     >>> float(jt.case(pairs, default=lambda: x))
     9.0
     """
-    if not pred_fn_pairs:
-        raise ControlFlowError(
-            "[case] pred_fn_pairs is empty: give at least one pair of a predicate and a function"
-        )
+    pred_fn_pairs = _listed("case", "pred_fn_pairs", pred_fn_pairs)
+    _check_pairs("case", "pred_fn_pairs", pred_fn_pairs)
     functions = [function for _, function in pred_fn_pairs] + ([] if default is None else [default])
     _check_callables("case", functions)
     which: Any = len(functions) - 1
     for number, (pred, _) in reversed(list(enumerate(pred_fn_pairs))):
         which = where(predicate("case", pred, f"predicate {number}"), number, which)
     return _chosen("case", which, functions)
+
+
+def _listed(op: str, argument: str, entries: Any) -> list[Any]:
+    """`entries` as a list that is not empty."""
+    if isinstance(entries, (str, Operators)) or not isinstance(entries, Iterable):
+        raise TypeError(f"[{op}] {argument} must be a list, but is of type {type(entries).__name__!r}")
+    found = list(entries)
+    if not found:
+        raise ControlFlowError(f"[{op}] {argument} is empty: give at least one function")
+    return found
+
+
+def _check_pairs(op: str, argument: str, entries: Sequence[Any]) -> None:
+    for entry in entries:
+        if not isinstance(entry, (tuple, list)) or len(entry) != 2:
+            raise TypeError(
+                f"[{op}] {argument} must hold pairs, each with a function, but there is one of type "
+                f"{type(entry).__name__!r}"
+            )
 
 
 def _check_callables(op: str, functions: Sequence[Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import as_function, as_int
 from jittape.control.parts import WHILE
 from jittape.errors import ControlFlowError, DTypeError
 from jittape.flow.recorded import Loop, predicate, segment_length
@@ -74,6 +75,8 @@ def while_loop(
     >>> float(x), int(n)
     (0.625, 4)
     """
+    as_function("cond", cond)
+    as_function("body", body)
     if not isinstance(loop_vars, (list, tuple)):
         loop_vars = (loop_vars,)
     limit = _limit(maximum_iterations)
@@ -105,7 +108,7 @@ def while_loop(
 def _limit(maximum_iterations: Any) -> int | None:
     if maximum_iterations is None:
         return None
-    limit = operator.index(maximum_iterations)
+    limit = as_int("maximum_iterations", maximum_iterations)
     if limit < 0:
         raise ControlFlowError(
             f"[while_loop] maximum_iterations must not be negative, but is {limit}: give 0 or more, or None"
@@ -152,6 +155,7 @@ def fori_loop(
     >>> float(jt.fori_loop(0, 10, lambda i, x: x + jt.cast(i, jt.float32), 0.0))
     45.0
     """
+    as_function("body_fun", body_fun)
     leaves, structure = taken_apart(init_val)
     if not leaves:
         raise ControlFlowError("[fori_loop] init_val holds no tensor: give at least one")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jittape.calls import as_flag, as_function
 from jittape.control.body import body_of, inlined
 from jittape.control.ruled import ruled_op
 from jittape.control.stacked import stacked_body
@@ -128,6 +129,8 @@ def _along(
     checkpoint: Any,
     every: bool,
 ) -> Any:
+    as_function("fn", fn)
+    backwards = as_flag("reverse", backwards)
     stacks, elem_structure, trips = stacks_of(op, elems)
     head: list[Any] = []
     if initializer is None:
@@ -234,6 +237,7 @@ def vectorized_map(
     >>> outer.shape
     (5, 2, 2)
     """
+    as_function("fn", fn)
     stacks, elem_structure, n = stacks_of("vectorized_map", elems)
     outer = current_trace()
     trace = BodyTrace("vectorized_map", outer, fn, n)
@@ -270,6 +274,7 @@ def _side_by_side(*handles: Any) -> tuple[Any, ...]:
 
 
 def _mapped(op: str, fn: Callable[[Any], Any], elems: Any, signature: Any) -> Any:
+    as_function("fn", fn)
     stacks, elem_structure, trips = stacks_of(op, elems)
     found: list[Any] = []
 
