@@ -219,7 +219,7 @@ def test_everything_is_written_once_and_before_it_is_read(limit, monkeypatch):
         written = set(inputs)
         for step in plan.steps:
             if isinstance(step, NumpyStep):
-                reads, writes = step.storages, [step.result]
+                reads, writes = step.storages, step.results
             else:
                 names = [operand.name[0] for operand in step.kernel.operands]
                 reads = [s for s, name in zip(step.storages, names, strict=True) if name in "au"]

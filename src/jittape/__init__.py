@@ -41,6 +41,7 @@ from jittape.dtypes import uint32 as uint32
 from jittape.dtypes import uint64 as uint64
 from jittape.errors import CacheWarning as CacheWarning
 from jittape.errors import CompileError as CompileError
+from jittape.errors import ControlFlowError as ControlFlowError
 from jittape.errors import DTypeError as DTypeError
 from jittape.errors import FunctionWarning as FunctionWarning
 from jittape.errors import LeakedTensorError as LeakedTensorError
@@ -51,6 +52,16 @@ from jittape.errors import ShapeError as ShapeError
 from jittape.errors import TapeUsageWarning as TapeUsageWarning
 from jittape.errors import UnconnectedGradientWarning as UnconnectedGradientWarning
 from jittape.errors import WeightsError as WeightsError
+from jittape.flow import case as case
+from jittape.flow import cond as cond
+from jittape.flow import foldl as foldl
+from jittape.flow import foldr as foldr
+from jittape.flow import fori_loop as fori_loop
+from jittape.flow import map_fn as map_fn
+from jittape.flow import scan as scan
+from jittape.flow import switch_case as switch_case
+from jittape.flow import vectorized_map as vectorized_map
+from jittape.flow import while_loop as while_loop
 from jittape.functions import ConcreteFunction as ConcreteFunction
 from jittape.functions import Function as Function
 from jittape.functions import Signature as Signature

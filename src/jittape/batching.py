@@ -9,8 +9,8 @@ It is what a Jacobian needs: one reverse pass is recorded, and run on a stack of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from jittape.builder import Builder, Symbol
 from jittape.primitive import Batch, Map, recording_with
@@ -19,7 +19,7 @@ from jittape.primitives.stacks import alike
 from jittape.primitives.views import concat_op, sliced
 from jittape.program import Aval, Op
 
-__all__ = ["batched"]
+__all__ = ["Shared", "batched", "batched_values", "spread"]
 
 
 def batched(
@@ -52,26 +52,54 @@ def batched(
         For every output its values, of shape ``(n, *shape of the output)``.
     """
     n = stack.shape[0]
-    values = {over: stack}
+    values, shared = batched_values(builder, ops, avals, {over: stack}, outputs)
     with recording_with(builder):
-        for op in _between(ops, over, outputs):
+        return [values[s] if s in values else spread(shared.get(s, Symbol(s, avals[s])), n) for s in outputs]
+
+
+class Shared(NamedTuple):
+    """What a rule gives for a value that is the same for all rows, though an operand is not."""
+
+    symbol: Symbol
+
+
+def batched_values(
+    builder: Builder,
+    ops: Sequence[Op],
+    avals: Mapping[int, Aval],
+    stacks: Mapping[int, Symbol],
+    outputs: Sequence[int],
+) -> tuple[dict[int, Symbol], dict[int, Symbol]]:
+    """As `batched` for any number of stacks: the slots that have become stacks, and new ones that are none."""
+    n = next(iter(stacks.values())).shape[0]
+    values, shared = dict(stacks), dict[int, Symbol]()
+    with recording_with(builder):
+        for op in _between(ops, stacks, outputs):
             builder.source = op.source
             stacked = tuple([slot in values for slot in op.args])
-            operands = [values[slot] if slot in values else Symbol(slot, avals[slot]) for slot in op.args]
-            values[op.out] = _applied(op, n, stacked, operands)
-        return [values[s] if s in values else _spread(Symbol(s, avals[s]), n) for s in outputs]
+            operands = [
+                values[slot] if slot in values else shared.get(slot, Symbol(slot, avals[slot]))
+                for slot in op.args
+            ]
+            result = _applied(op, n, stacked, operands)
+            if isinstance(result, Shared):
+                shared[op.out] = result.symbol
+            else:
+                values[op.out] = result
+    return values, shared
 
 
-def _between(ops: Sequence[Op], over: int, outputs: Sequence[int]) -> list[Op]:
+def _between(ops: Sequence[Op], over: Iterable[int], outputs: Sequence[int]) -> list[Op]:
     """The ops that depend on `over` and that `outputs` depend on."""
-    dependent = {over}
+    given = set(over)
+    dependent = set(given)
     for op in ops:
         if any(slot in dependent for slot in op.args):
             dependent.add(op.out)
     needed = set(outputs)
     found: list[Op] = []
     for op in reversed(ops):
-        if op.out in needed and op.out in dependent and op.out != over:
+        if op.out in needed and op.out in dependent and op.out not in given:
             found.append(op)
             needed.update(op.args)
     return found[::-1]
@@ -81,8 +109,10 @@ def _applied(op: Op, n: int, stacked: tuple[bool, ...], operands: list[Symbol]) 
     """The values of `op` for all rows."""
     params = dict(op.params)
     rule = op.primitive.batch
+    if not any(stacked):  # what the op depends on has turned out to be shared
+        return Shared(op.primitive.bind(*operands, **params))
     if op.primitive.calls_back:  # its value is that of its first operand; the rest is for a gradient
-        return operands[0] if stacked[0] else _spread(operands[0], n)
+        return operands[0] if stacked[0] else spread(operands[0], n)
     if rule is None and isinstance(op.primitive.form, Map):
         rule = alike()
     if rule is not None and not isinstance(rule, Batch):
@@ -90,7 +120,7 @@ def _applied(op: Op, n: int, stacked: tuple[bool, ...], operands: list[Symbol]) 
     count = 0 if rule is None else len(operands) if rule.operands is None else rule.operands
     if rule is None or any(stacked[count:]):
         return _row_by_row(op, n, stacked, operands)
-    first = [x if s else _spread(x, n) for x, s in zip(operands[:count], stacked[:count], strict=True)]
+    first = [x if s else spread(x, n) for x, s in zip(operands[:count], stacked[:count], strict=True)]
     return op.primitive.bind(*first, *operands[count:], **rule.params(n, params))
 
 
@@ -107,5 +137,6 @@ def _row(x: Any, i: int) -> Any:
     return to_shape(sliced(x, 0, i, 1), x.shape[1:])
 
 
-def _spread(x: Any, n: int) -> Any:
+def spread(x: Any, n: int) -> Any:
+    """`x` as a stack of `n` equal rows."""
     return broadcast(x, (n, *x.shape))

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 from jittape.builder import Builder, Symbol
 from jittape.dtypes import is_differentiable
 from jittape.errors import NoGradientError, ProgramError
-from jittape.primitive import recording_with
+from jittape.primitive import Control, recording_with, runs_of
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import real_op
-from jittape.program import Aval, Op
+from jittape.program import Aval, Op, is_grown
 
 __all__ = ["Callback", "Path", "Reverse", "Seen", "TapeView", "seen"]
 
@@ -121,6 +121,10 @@ class Reverse:
         What has been accumulated for each slot so far.
     called : set of int
         Results of calls whose Python function has been asked.
+    runs : mapping of int to tuple of (Op, operand numbers)
+        The loops and branches: all results of one that matter, by the slot of the one that the walk comes to last.
+    stacked : dict of int to list of Symbol
+        The cotangents of what loops of unknown length have stacked; the gradient of the loop adds them up.
     """
 
     steps: tuple[tuple[Op, tuple[int, ...]], ...]
@@ -128,6 +132,8 @@ class Reverse:
     cotangents: dict[int, Symbol] = field(default_factory=dict)
     position: int = 0
     called: set[int] = field(default_factory=set)
+    runs: Mapping[int, tuple[Op, ...]] = field(default_factory=dict)
+    stacked: dict[int, list[Symbol]] = field(default_factory=dict)
 
     @classmethod
     def between(cls, path: Path, tracked: Seen, targets: Sequence[int], sources: Sequence[int]) -> Reverse:
@@ -145,10 +151,14 @@ class Reverse:
             if op.out in needed and op.out in along:
                 steps.append((op, along[op.out]))
                 needed.update([op.args[i] for i in along[op.out]])
-        return cls(tuple(steps), path.avals)
+        runs = {run[-1].out: run for run in runs_of([op for op, _ in steps]).values()}
+        return cls(tuple(steps), path.avals, runs=runs)
 
     def copy(self) -> Reverse:
-        return Reverse(self.steps, self.avals, dict(self.cotangents), self.position, set(self.called))
+        stacked = {slot: list(parts) for slot, parts in self.stacked.items()}
+        return Reverse(
+            self.steps, self.avals, dict(self.cotangents), self.position, set(self.called), self.runs, stacked
+        )
 
     def seed(self, builder: Builder, slot: int, cotangent: Symbol) -> None:
         """Add `cotangent` to that of `slot`: how the walk begins, for each target."""
@@ -159,6 +169,10 @@ class Reverse:
         while self.position < len(self.steps):
             op, along = self.steps[self.position]
             self.position += 1
+            if isinstance(op.primitive.form, Control):
+                if op.out in self.runs:
+                    self._run_control(builder, self.runs[op.out], along)
+                continue
             cotangent = self.cotangents.get(op.out)
             if cotangent is None:
                 continue
@@ -168,6 +182,28 @@ class Reverse:
                 continue
             self._run_op(builder, op, along, cotangent)
         return None
+
+    def _run_control(self, builder: Builder, run: tuple[Op, ...], along: tuple[int, ...]) -> None:
+        """A loop or a branch: one rule for all its results."""
+        op = run[0]
+        form, params = op.primitive.form, dict(op.params)
+        assert isinstance(form, Control)
+        del params["pick"]
+        cotangents: dict[Any, list[Symbol]] = {}
+        for one in run:
+            found = self.stacked.get(one.out, [])
+            if one.out in self.cotangents:
+                found = [*found, self.cotangents[one.out]]
+            if found:
+                cotangents.setdefault(dict(one.params)["pick"], []).extend(found)
+        if not cotangents:
+            return
+        builder.source = op.source
+        operands = [Symbol(slot, self.avals[slot]) for slot in op.args]
+        with recording_with(builder):
+            parts = form.vjp(cotangents, along, operands, **params)
+        for i, part in parts.items():
+            self._accumulate(builder, op.args[i], self._fitted(op, operands[i], part))
 
     def _callback(self, op: Op) -> Callback:
         """What the Python function needs. All results of the call are defined together, so no cotangent is to come."""
@@ -213,6 +249,9 @@ class Reverse:
         return fitted
 
     def _accumulate(self, builder: Builder, slot: int, cotangent: Symbol) -> None:
+        if is_grown(cotangent.aval):
+            self.stacked.setdefault(slot, []).append(cotangent)
+            return
         before = self.cotangents.get(slot)
         self.cotangents[slot] = cotangent if before is None else self.sum(builder, before, cotangent)
 

@@ -60,6 +60,13 @@ class CacheWarning(RuntimeWarning):
     """
 
 
+class ControlFlowError(ValueError):
+    """The body of a compiled loop or branch does what it cannot, or its arguments do not fit together.
+
+    The message names the operation, what was found and what to write instead.
+    """
+
+
 class FunctionWarning(UserWarning):
     """A `jt.function` works, but not as fast as it could: it is traced often, or cannot be compiled.
 

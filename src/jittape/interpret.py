@@ -9,9 +9,10 @@ import numpy as np
 
 from jittape.config import config
 from jittape.errors import NumericsError, ProgramError
-from jittape.program import Op, Program
+from jittape.primitive import Control, runs_of
+from jittape.program import Op, Program, is_grown
 
-__all__ = ["interpret", "not_finite", "run_op"]
+__all__ = ["interpret", "not_finite", "run_control", "run_op"]
 
 
 def interpret(program: Program, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
@@ -34,8 +35,14 @@ def interpret(program: Program, inputs: Sequence[Any]) -> list[np.ndarray[Any, A
             for slot, value in zip(program.inputs, inputs, strict=True)
         }
     last_use = _last_uses(program)
+    runs = runs_of(program.ops)
     for position, op in enumerate(program.ops):
-        values[op.out] = run_op(program, op, [values[slot] for slot in op.args])
+        run = runs.get(op.out)
+        if run is None:
+            values[op.out] = run_op(program, op, [values[slot] for slot in op.args])
+        elif op is run[0]:
+            results = run_control(program, run, [values[slot] for slot in op.args])
+            values.update(zip([other.out for other in run], results, strict=True))
         for slot in last_use.get(position, ()):
             del values[slot]
     return [values[slot] for slot in program.outputs]
@@ -59,6 +66,28 @@ def run_op(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any, Any
             f"{found}: result {aval} of op {op.primitive.name}, recorded at {op.source or 'an unknown line'}"
         )
     return result
+
+
+def run_control(program: Program, run: Sequence[Op], operands: list[Any]) -> list[np.ndarray[Any, Any]]:
+    """Evaluate a loop or a branch for all its results that the program asks for."""
+    form, params = run[0].primitive.form, dict(run[0].params)
+    assert isinstance(form, Control)
+    picks = [dict(op.params)["pick"] for op in run]
+    del params["pick"]
+    try:
+        with np.errstate(all="ignore"):
+            results = [np.asarray(result) for result in form.run(operands, picks, **params)]
+    except Exception as error:
+        error.add_note(f"in op {run[0].primitive.name}, recorded at {run[0].source or 'an unknown line'}")
+        raise
+    for op, result in zip(run, results, strict=True):
+        aval = program.avals[op.out]
+        shape = (result.shape[0], *aval.shape[1:]) if is_grown(aval) else aval.shape
+        if result.shape != shape or result.dtype != aval.dtype:
+            raise ProgramError(
+                f"{op.primitive.name} evaluated to {result.dtype}{list(result.shape)}, but its rule says {aval}"
+            )
+    return results
 
 
 def not_finite(array: np.ndarray[Any, Any]) -> str:

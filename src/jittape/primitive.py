@@ -13,7 +13,7 @@ repeated.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -26,6 +26,7 @@ __all__ = [
     "Alias",
     "Batch",
     "Call",
+    "Control",
     "Coordinate",
     "Form",
     "Handle",
@@ -41,6 +42,8 @@ __all__ = [
     "apply",
     "recording_with",
     "replace_recorder",
+    "run_key",
+    "runs_of",
     "set_default_recorder",
 ]
 
@@ -121,7 +124,44 @@ class Call:
     routine: str
 
 
-Form = Map | View | Place | Alias | Coordinate | Reduce | Call
+@dataclass(frozen=True)
+class Control:
+    """A loop or a branch, whose parameters hold programs of their own.
+
+    An op has one result, such a call may have many: the parameter `pick` says which of them an op is. Ops of one
+    program that differ in nothing else are one *run*, which is computed once (`runs_of`).
+
+    Attributes
+    ----------
+    kind : str
+        Which of the code generator's calling sequences it has: ``"loop"`` or ``"branch"``.
+    run : callable
+        ``run(operands, picks, **params) -> list of arrays``: the evaluation by NumPy, for all results asked for.
+    vjp : callable
+        ``vjp(cotangents, along, operands, **params) -> cotangents by operand number``; the cotangents that come in are
+        lists of parts to be added up, by pick.
+    """
+
+    kind: str
+    run: Callable[..., list[Any]]
+    vjp: Callable[..., Mapping[int, Any]]
+
+
+Form = Map | View | Place | Alias | Coordinate | Reduce | Call | Control
+
+
+def run_key(op: Op) -> tuple[Any, ...]:
+    """What the ops of one run have in common."""
+    return (op.primitive, op.args, tuple([pair for pair in op.params if pair[0] != "pick"]))
+
+
+def runs_of(ops: Iterable[Op]) -> dict[int, tuple[Op, ...]]:
+    """For every op of a `Control` primitive, by its slot, all ops of its run, in order."""
+    runs: dict[tuple[Any, ...], list[Op]] = {}
+    for op in ops:
+        if isinstance(op.primitive.form, Control):
+            runs.setdefault(run_key(op), []).append(op)
+    return {op.out: tuple(run) for run in runs.values() for op in run}
 
 
 class Batch(NamedTuple):

@@ -18,7 +18,19 @@ from jittape.errors import ProgramError
 if TYPE_CHECKING:
     from jittape.primitive import Primitive
 
-__all__ = ["ALIGNMENT", "Aval", "Op", "Program", "SourceLine", "check", "dead_code_removed", "listing"]
+__all__ = [
+    "ALIGNMENT",
+    "GROWN",
+    "Aval",
+    "Body",
+    "Op",
+    "Program",
+    "SourceLine",
+    "check",
+    "dead_code_removed",
+    "is_grown",
+    "listing",
+]
 
 ALIGNMENT = 64
 """Computed values begin at a multiple of it where they can: cache lines and vectors of every width do."""
@@ -43,7 +55,16 @@ class Aval(NamedTuple):
         return self.size * self.dtype.itemsize
 
     def __str__(self) -> str:
-        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+        return f"{self.dtype.name}[{','.join('?' if n == GROWN else str(n) for n in self.shape)}]"
+
+
+GROWN = -1
+"""The first extent of what a loop of unknown length has stacked. Only loops read such values."""
+
+
+def is_grown(aval: Aval) -> bool:
+    """Whether the first extent is known at run time only."""
+    return aval.shape[:1] == (GROWN,)
 
 
 class SourceLine(NamedTuple):
@@ -110,6 +131,24 @@ class Program:
 
     def __str__(self) -> str:
         return listing(self)
+
+
+class Body:
+    """A program as a parameter of an op: that of a loop or a branch. `control.body_of` makes them, one for each.
+
+    Attributes
+    ----------
+    program : Program
+        In its canonical form: its inputs are the slots from 0 on, and the results of its ops follow in order.
+    """
+
+    __slots__ = ("__weakref__", "program")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def __repr__(self) -> str:
+        return f"<body of {len(self.program.ops)} ops>"
 
 
 def dead_code_removed(program: Program, keep_inputs: bool = True) -> Program:
@@ -186,11 +225,22 @@ def listing(program: Program, note: Callable[[Op], str] | None = None) -> str:
     """The program as text, one op a line; `note` may add a remark to each."""
     head = ", ".join(f"%{slot}: {program.avals.get(slot, '?')}" for slot in program.inputs)
     lines = [f"program({head})"]
+    shown: set[Body] = set()
     for op in program.ops:
         remark = note(op) if note is not None else (f"  # {op.source}" if op.source else "")
         lines.append("  " + _op_text(program, op) + remark)
+        for body in _bodies_of(op):
+            if body not in shown:
+                shown.add(body)
+                lines += ["    " + line for line in listing(body.program, note).splitlines()]
     lines.append("  return " + ", ".join(f"%{slot}" for slot in program.outputs))
     return "\n".join(lines)
+
+
+def _bodies_of(op: Op) -> list[Body]:
+    """The bodies among the parameters of an op."""
+    values = [v for _, value in op.params for v in (value if isinstance(value, tuple) else (value,))]
+    return [value for value in values if isinstance(value, Body)]
 
 
 def _op_text(program: Program, op: Op) -> str:

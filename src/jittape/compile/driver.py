@@ -27,6 +27,7 @@ __all__ = [
     "object_argument",
     "return_integer",
     "run_table",
+    "walk_table",
 ]
 
 _I64 = ir.IntType(64)

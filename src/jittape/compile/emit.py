@@ -16,6 +16,10 @@ from jittape.compile.gemm import define_product
 from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.loops import define_loops
+from jittape.compile.plans import Release, Rounds
+from jittape.compile.rounds import define_branch, define_loop, define_release
+from jittape.compile.scalarcode import define_machine
+from jittape.compile.scalars import Machine
 from jittape.compile.tiny import define_tiny
 from jittape.errors import CompileError
 
@@ -37,6 +41,12 @@ def definition_of(kernel: Kernel) -> Definition:
         try:
             if isinstance(kernel, LoopKernel):
                 define_loops(kernel, function)
+            elif isinstance(kernel, Rounds):
+                (define_loop if kernel.kind == "loop" else define_branch)(function)
+            elif isinstance(kernel, Machine):
+                define_machine(kernel, function)
+            elif isinstance(kernel, Release):
+                define_release(function)
             else:
                 assert isinstance(kernel, Gemm)
                 (define_tiny if kernel.form == "tiny" else define_product)(kernel, function)

@@ -42,6 +42,8 @@ __all__ = [
     "Reduction",
     "Store",
     "Whole",
+    "label_of",
+    "params_text",
 ]
 
 Factor = int | str | tuple[str, ...]
@@ -333,7 +335,7 @@ def _reduction_lines(kernel: LoopKernel, level: int) -> list[str]:
         place, combine = _place(kernel, r.address), label_of(r.primitive)
         if level == kernel.depth:
             held = place if r.level == level else f"acc{number}"
-            lines.append(f"{margin}{held} = {combine}({held}, %{r.value}{_params_text(r.params)})")
+            lines.append(f"{margin}{held} = {combine}({held}, %{r.value}{params_text(r.params)})")
         elif level == r.level:
             value = f"{combine}({place}, acc{number})" if r.in_memory else f"acc{number}"
             lines.append(f"{margin}{place} = {value}")
@@ -350,7 +352,7 @@ def _instruction_text(kernel: LoopKernel, instruction: Instruction) -> str:
             return f"load {_place(kernel, address)}" + ("" if mask is None else f" where %{mask} else 0")
         case Compute(primitive, params, args, _):
             operands = [f"%{a}" for a in args]
-            return f"{label_of(primitive)} {', '.join(operands)}{_params_text(params, bool(args))}".rstrip()
+            return f"{label_of(primitive)} {', '.join(operands)}{params_text(params, bool(args))}".rstrip()
         case Constant(symbol, dtype):
             return f"{dtype.name}({symbol})"
         case Whole(linear, divisor, dtype):
@@ -363,7 +365,8 @@ def _instruction_text(kernel: LoopKernel, instruction: Instruction) -> str:
             return f"%{value} where %{mask} else 0"
 
 
-def _params_text(params: tuple[tuple[str, Any], ...], comma: bool = True) -> str:
+def params_text(params: tuple[tuple[str, Any], ...], comma: bool = True) -> str:
+    """Parameters of a primitive as they stand in a text."""
     text = ", ".join(f"{name}={_value_text(value)}" for name, value in params)
     return (", " if comma and text else "") + text
 

@@ -23,7 +23,7 @@ from jittape.compile.cost import cost_of_map
 from jittape.compile.indexing import Access, identity, space_of
 from jittape.compile.nest import operand_accesses
 from jittape.compile.operands import Product, product_of, wants_rows
-from jittape.primitive import Alias, Call, Coordinate, Map, Place, Reduce, View
+from jittape.primitive import Alias, Call, Control, Coordinate, Map, Place, Reduce, View
 from jittape.primitives.arithmetic import add_op
 from jittape.program import Op, Program
 
@@ -58,6 +58,7 @@ class Kind(Enum):
     ALIAS = "the operand's memory under another shape"
     CALL = "a library routine"
     ABSORBED = "a product that is added in place by the sum that it goes into"
+    CONTROL = "a loop or a branch"
     NUMPY = "a NumPy step"
 
 
@@ -118,6 +119,8 @@ class Partition:
     def _kind(self, op: Op) -> Kind:
         avals = [self.avals[s] for s in (*op.args, op.out)]
         form = op.primitive.form
+        if isinstance(form, Control):
+            return Kind.CONTROL
         if isinstance(form, Call):
             fits = all(a.dtype in BLAS and max(a.shape, default=0) < 2**31 for a in avals)
             return Kind.CALL if form.routine == "gemm" and fits else Kind.NUMPY
@@ -269,7 +272,7 @@ class Partition:
         for op in self.program.ops:
             slot, kind = op.out, self.kinds[op.out]
             elementwise = isinstance(op.primitive.form, Map)
-            if kind in (Kind.CALL, Kind.NUMPY):
+            if kind in (Kind.CALL, Kind.CONTROL, Kind.NUMPY):
                 at = max([self.finished(s) for s in self._memory_operands(op)], default=0)
             elif kind is Kind.ALIAS:
                 at = 0

@@ -17,6 +17,7 @@ from jittape.compile import diskcache, machine
 from jittape.compile.driver import DRIVER_TYPE, as_function, define_driver
 from jittape.compile.emit import Definition, definition_of, symbol_of, write_module
 from jittape.compile.kernel import Compute, Kernel, LoopKernel, label_of
+from jittape.compile.scalars import Machine
 from jittape.errors import CompileError
 from jittape.primitive import Map, Primitive, Reduce
 
@@ -148,6 +149,8 @@ def is_lasting(kernel: Kernel) -> bool:
 
     A primitive of the user's own goes by its name in the text, and its code may be another tomorrow.
     """
+    if isinstance(kernel, Machine):
+        return all(_is_our_own(code.primitive) for code in kernel.codes)
     if not isinstance(kernel, LoopKernel):
         return True
     used = [i.primitive for i in kernel.instructions if isinstance(i, Compute)]

@@ -16,8 +16,11 @@ from jittape.compile.kernel import Gemm, Kernel, LoopKernel, Operand
 from jittape.compile.nest import NestBuilder, RawAddress, RawLinear, RawLoad, RawNest, RawReduction
 from jittape.compile.operands import BatchLoop, form_of, pieces
 from jittape.compile.partition import Group, Kind, Partition
+from jittape.compile.plans import RECORD, Plan, Release, plan_of
+from jittape.compile.scalars import gathered
 from jittape.compile.split import split
-from jittape.program import ALIGNMENT, Aval, Op, Program
+from jittape.primitive import runs_of
+from jittape.program import ALIGNMENT, Aval, Op, Program, is_grown
 
 __all__ = ["KernelStep", "NumpyStep", "Schedule", "Step", "schedule"]
 
@@ -40,6 +43,8 @@ class KernelStep:
         Into so many calls the step is divided, which may run at the same time.
     work : int
         About how long a loop nest takes on one thread, in ns; 0 for what is not divided.
+    bodies : tuple of Schedule
+        Of a loop or a branch: what it runs. The addresses of their tables come before the sizes.
     """
 
     kernel: Kernel
@@ -48,26 +53,43 @@ class KernelStep:
     ops: tuple[Op, ...]
     tasks: int
     work: int
+    bodies: tuple[Schedule, ...] = ()
 
 
 @dataclass(frozen=True)
 class NumpyStep:
-    """One op evaluated by NumPy, on views of its operands' storages."""
+    """An op, or a run of `Control` ops, evaluated by NumPy, on views of its operands' storages."""
 
-    op: Op
+    ops: tuple[Op, ...]
     storages: tuple[int, ...]
     avals: tuple[Aval, ...]
-    result: int
-    result_aval: Aval
-
-    @property
-    def ops(self) -> tuple[Op, ...]:
-        return (self.op,)
+    results: tuple[int, ...]
+    result_avals: tuple[Aval, ...]
 
     @property
     def tasks(self) -> int:
         """It is not divided."""
         return 1
+
+    @property
+    def op(self) -> Op:
+        """The op, or one of the run."""
+        return self.ops[0]
+
+    @property
+    def result(self) -> int:
+        """The storage of the op's result."""
+        return self.results[0]
+
+    @property
+    def result_aval(self) -> Aval:
+        """Its shape and dtype."""
+        return self.result_avals[0]
+
+    @property
+    def bodies(self) -> tuple[Schedule, ...]:
+        """Those of a loop that NumPy runs are no schedules."""
+        return ()
 
     @property
     def kernel(self) -> None:
@@ -124,6 +146,7 @@ class _Draft:
     sizes: tuple[int, ...] = ()
     tasks: int = 1
     work: int = 0
+    bodies: tuple[Schedule, ...] = ()
 
 
 def schedule(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> Schedule:
@@ -131,7 +154,7 @@ def schedule(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> Sch
 
     `donated` are inputs and outputs (positions): the output may have the input's memory if that is of use.
     """
-    return _Scheduler(program).result(donated)
+    return _Scheduler(gathered(program)).result(donated)
 
 
 class _Scheduler:
@@ -142,11 +165,14 @@ class _Scheduler:
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
         self.spare: dict[str, Kernel] = {}
+        self.runs = runs_of(program.ops)
+        self.avals.update((slot, RECORD) for slot, aval in program.avals.items() if is_grown(aval))
 
     def result(self, donated: tuple[tuple[int, int], ...]) -> Schedule:
         holder, copies = self._holders()
         drafts = self._drafts(copies)
         drafts.sort(key=lambda d: (d.depth, d.position))
+        drafts = self._with_releases(drafts)
         in_place = self._in_place(drafts, holder, donated)
         return self._placed(drafts, holder, in_place)
 
@@ -186,10 +212,14 @@ class _Scheduler:
         groups: dict[Group, list[Op]] = {}
         drafts: list[_Draft] = []
         partition = self.partition
+        plans = self._plans()
         for op in self.program.ops:
             kind = partition.kinds[op.out]
             if kind is Kind.CALL:
                 drafts.append(self._gemm(op))
+            elif kind is Kind.CONTROL:
+                if self.runs[op.out][0] is op:
+                    drafts.append(self._control(self.runs[op.out], plans[op.out]))
             elif kind is Kind.NUMPY:
                 depth, position = partition.depth[op.out], self.position[op.out]
                 drafts.append(_Draft(depth, position, (op,), (*op.args, op.out), None))
@@ -252,6 +282,45 @@ class _Scheduler:
         self.next_slot += 1
         self.avals[slot] = aval
         return slot
+
+    def _plans(self) -> dict[int, Plan | None]:
+        """How each loop and branch runs, by its first slot.
+
+        What one has stacked that is not compiled, no compiled one can read; then all of these are not compiled.
+        """
+        runs = {run[0].out: run for run in self.runs.values()}
+        plans = {slot: plan_of(run, schedule) for slot, run in runs.items()}
+        grown = [
+            slot
+            for slot, run in runs.items()
+            if any(is_grown(self.program.avals[s]) for s in (*run[0].args, *[op.out for op in run]))
+        ]
+        if any(plans[slot] is None for slot in grown):
+            plans.update(dict.fromkeys(grown))
+        return plans
+
+    def _control(self, run: tuple[Op, ...], plan: Plan | None) -> _Draft:
+        """A loop or a branch with all its results."""
+        first = run[0].out
+        depth, position = self.partition.depth[first], self.position[first]
+        operands = (*run[0].args, *[op.out for op in run])
+        if plan is None:
+            return _Draft(depth, position, run, operands, None)
+        operands += tuple([self._temporary(aval) for aval in plan.temporaries])
+        return _Draft(depth, position, run, operands, plan.kernel, plan.words, bodies=plan.bodies)
+
+    def _with_releases(self, drafts: list[_Draft]) -> list[_Draft]:
+        """The steps, and after the last use of a grown stack one that gives its memory back."""
+        last: dict[int, int] = {}
+        for i, draft in enumerate(drafts):
+            if draft.bodies:
+                last.update((slot, i) for slot in draft.operands if self.avals[slot] is RECORD)
+        found: list[_Draft] = []
+        for i, draft in enumerate(drafts):
+            found.append(draft)
+            for slot in [slot for slot, at in last.items() if at == i]:
+                found.append(_Draft(draft.depth, draft.position, draft.ops, (slot,), Release(())))
+        return found
 
     def _gemm(self, op: Op) -> _Draft:
         product = self.partition.products[op.out]
@@ -361,9 +430,12 @@ class _Scheduler:
 
     def _step(self, draft: _Draft, storages: list[int]) -> Step:
         if draft.kernel is not None:
-            return KernelStep(draft.kernel, tuple(storages), draft.sizes, draft.ops, draft.tasks, draft.work)
-        avals = [self.avals[s] for s in draft.operands]
-        return NumpyStep(draft.ops[0], tuple(storages[:-1]), tuple(avals[:-1]), storages[-1], avals[-1])
+            return KernelStep(
+                draft.kernel, tuple(storages), draft.sizes, draft.ops, draft.tasks, draft.work, draft.bodies
+            )
+        avals = tuple([self.program.avals[s] for s in draft.operands])
+        n = len(draft.operands) - len(draft.ops)
+        return NumpyStep(draft.ops, tuple(storages[:n]), avals[:n], tuple(storages[n:]), avals[n:])
 
 
 class _Arena:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from jittape.primitive import Call, Map, Reduce
 from jittape.program import Op, Program
 from jittape.runtime.counters import counters
 from jittape.runtime.path import PathExecutable
+
+if TYPE_CHECKING:
+    from jittape.compile.schedule import KernelStep, NumpyStep
 
 __all__ = ["Explanation", "StepExplanation", "explain"]
 
@@ -24,7 +28,7 @@ class StepExplanation:
     Attributes
     ----------
     title : str
-        The kernel's name, or the op that NumPy evaluates.
+        The kernel's name, the op that NumPy evaluates, or that it is a loop or a branch.
     found : bool or None
         Whether the kernel had been compiled before; None for a NumPy step.
     loops : int
@@ -34,9 +38,9 @@ class StepExplanation:
     bytes_read, bytes_written : int
         Sizes of the arrays that go in and come out.
     operations : int
-        Arithmetic operations on elements.
+        Arithmetic operations on elements; those of a loop's body once.
     listing : str
-        The kernel's loops; empty for a NumPy step.
+        The kernel's loops, all kernels of a loop's body; empty for a NumPy step.
     tasks : int
         Into so many parts that threads may share the outermost loop is divided.
     """
@@ -145,20 +149,36 @@ def _explained(executable: PathExecutable) -> Explanation:
         kernel = step.kernel
         read, written = _traffic(program, step.ops)
         name = f"NumPy step {step.ops[0].primitive.name}" if kernel is None else f"kernel {kernel.name}"
+        inner = _inner_steps(step)
+        kernels = [one.kernel for _, one in inner if not one.bodies] or ([] if kernel is None else [kernel])
+        operations = [_operations(program, op) for op in step.ops]
+        operations += [_operations(body, op) for body, one in inner if not one.bodies for op in one.ops]
         steps.append(
             StepExplanation(
-                title=name,
-                found=None if kernel is None else found[kernel.name],
-                loops=0 if kernel is None else kernel.loops,
-                ops=step.ops,
+                title=step.ops[0].primitive.name if inner else name,
+                found=None if kernel is None else all(found[kernel.name] for kernel in kernels),
+                loops=sum(kernel.loops for kernel in kernels),
+                ops=(*step.ops, *[op for _, one in inner if not one.bodies for op in one.ops]),
                 bytes_read=read,
                 bytes_written=written,
-                operations=sum(_operations(program, op) for op in step.ops),
-                listing="" if kernel is None else kernel.listing,
+                operations=sum(operations),
+                listing="\n\n".join(kernel.listing for kernel in kernels),
                 tasks=step.tasks,
             )
         )
     return Explanation(True, executable.visits, program, tuple(steps))
+
+
+def _inner_steps(step: KernelStep | NumpyStep) -> list[tuple[Program, KernelStep]]:
+    """The steps of the bodies of a loop or a branch, and of the bodies of these, each with its program."""
+    found: list[Any] = []
+    waiting = list(step.bodies)
+    while waiting:
+        body = waiting.pop(0)
+        for one in body.steps:
+            found.append((body.program, one))
+            waiting += one.bodies
+    return found
 
 
 def _traffic(program: Program, ops: Sequence[Op]) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import threading
 import uuid
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from jittape.numba_bridge.substitutes import SUBSTITUTES
 from jittape.numba_bridge.traced import Argument, Traced
 from jittape.program import Aval, Op
 from jittape.version import __version__
+
+if TYPE_CHECKING:
+    from jittape.compile.schedule import KernelStep, NumpyStep, Schedule
 
 __all__ = ["BAKED", "NativeFunction", "Stale", "found", "unique"]
 
@@ -169,7 +172,7 @@ def _identity(function: NativeFunction) -> Iterator[str]:
     yield repr([str(aval) for aval in (*traced.program.input_avals(), *schedule.results)])
     yield repr([_shown(argument) for argument in traced.arguments])
     yield repr([leaf if isinstance(leaf, int) else _content(leaf) for leaf in traced.leaves])
-    for step in schedule.steps:
+    for step in _all_steps(schedule):
         text = step.ops[0].primitive.name if step.kernel is None else step.kernel.text
         yield repr((text, step.storages, () if step.kernel is None else step.sizes, step.tasks))
         if step.kernel is None:
@@ -177,6 +180,12 @@ def _identity(function: NativeFunction) -> Iterator[str]:
         lasting = step.op.primitive in SUBSTITUTES if step.kernel is None else is_lasting(step.kernel)
         if not lasting:
             yield uuid.uuid4().hex  # the text may mean something else in another process
+
+
+def _all_steps(schedule: Schedule) -> list[KernelStep | NumpyStep]:
+    """The steps, and those of the bodies of loops and branches."""
+    inner = [one for step in schedule.steps for body in step.bodies for one in _all_steps(body)]
+    return [*schedule.steps, *inner]
 
 
 def _content(array: np.ndarray[Any, Any]) -> str:

@@ -6,6 +6,7 @@ everything is internal to the module, LLVM may compile the kernels for these ver
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -13,9 +14,10 @@ from numba.core import cgutils, errors, types
 from numba.np import arrayobj
 from numba.np.numpy_support import from_dtype
 
+from jittape.compile.crew import Cell
 from jittape.compile.emit import definition_of, symbol_of
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range
-from jittape.compile.schedule import KernelStep, NumpyStep
+from jittape.compile.schedule import KernelStep, NumpyStep, Schedule
 from jittape.numba_bridge.native import BAKED, NativeFunction
 from jittape.numba_bridge.operation import array_call
 from jittape.numba_bridge.substitutes import SUBSTITUTES
@@ -147,18 +149,43 @@ class _Program:
 
     def _call(self, number: int, step: KernelStep, slots: ir.Value) -> None:
         builder = self.builder
+        kernel = self._kernel(step)
+        operands, sizes = self._described(f"{self.function.name}_{number}", step, step.storages)
+        arguments = [slots, operands.bitcast(_I32.as_pointer()), sizes.bitcast(_I64.as_pointer())]
+        with for_range(builder, ir.Constant(_I64, step.tasks)) as task:
+            builder.call(kernel, [*arguments, task])
+
+    def _kernel(self, step: KernelStep) -> ir.Function:
         kernel = self.module.globals.get(symbol_of(step.kernel.name))
         if kernel is None:
             kernel = ir.Function(self.module, KERNEL_TYPE, symbol_of(step.kernel.name))
             kernel.linkage = "internal"
             definition_of(step.kernel).write(kernel)
-        arguments: list[Any] = [slots]
-        for label, kind, values in (("slots", _I32, step.storages), ("sizes", _I64, step.sizes)):
-            constants = ir.Constant(ir.ArrayType(kind, len(values)), [_signed(value) for value in values])
-            table = self._table(f"{self.function.name}_{label}{number}", constants)
-            arguments.append(builder.bitcast(table, kind.as_pointer()))
-        with for_range(builder, ir.Constant(_I64, step.tasks)) as task:
-            builder.call(kernel, [*arguments, task])
+        return kernel
+
+    def _described(
+        self, name: str, step: KernelStep, cells: Sequence[int]
+    ) -> tuple[ir.GlobalVariable, ir.GlobalVariable]:
+        """The tables of a step's operands and sizes; what a loop's body runs is a table again."""
+        tables = [self._body(f"{name}_{i}", body) for i, body in enumerate(step.bodies)]
+        before = [ir.Constant(_I64, len(tables))] if len(tables) > 1 else []
+        sizes = [*before, *tables, *[ir.Constant(_I64, _signed(value)) for value in step.sizes]]
+        return (
+            self._table(f"{name}_slots", _constants(_I32, [ir.Constant(_I32, cell) for cell in cells])),
+            self._table(f"{name}_sizes", _constants(_I64, sizes)),
+        )
+
+    def _body(self, name: str, body: Schedule) -> ir.Constant:
+        """The address of the table of a body. Its tasks are done by the thread itself, as the zero cells say."""
+        cells = self._table(f"{name}_cells", _constants(_I64, [ir.Constant(_I64, 0)] * Cell.FIRST_HELPER))
+        words = [ir.Constant(_I64, len(body.steps)), cells.ptrtoint(_I64)]
+        for number, step in enumerate(body.steps):
+            assert isinstance(step, KernelStep)
+            operands, sizes = self._described(f"{name}_{number}", step, step.storages)
+            words += [self._kernel(step).ptrtoint(_I64), operands.ptrtoint(_I64), sizes.ptrtoint(_I64)]
+            words += [ir.Constant(_I64, step.tasks), ir.Constant(_I64, 1)]
+        table: ir.Constant = self._table(f"{name}_table", _constants(_I64, words)).ptrtoint(_I64)
+        return table
 
     def _substitute(self, step: NumpyStep) -> None:
         """Call what stands in for an op without a native form."""
@@ -288,6 +315,10 @@ def leaf_count(native: NativeFunction) -> int:
         return 1 if isinstance(argument, Aval) else sum(map(count, argument))
 
     return sum(map(count, native.traced.arguments))
+
+
+def _constants(kind: ir.Type, values: Sequence[ir.Constant]) -> ir.Constant:
+    return ir.Constant(ir.ArrayType(kind, len(values)), list(values))
 
 
 def _signed(value: int) -> int:

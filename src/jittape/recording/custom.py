@@ -7,9 +7,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jittape.builder import WeakScalar
+from jittape.control.body import body_of
+from jittape.control.ruled import ruled_op
 from jittape.dtypes import is_differentiable
 from jittape.primitive import apply
 from jittape.primitives.custom import custom_gradient_op
+from jittape.recording.bodies import BodyTrace
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
@@ -105,9 +109,48 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
             "@tf.custom_gradient grad_fn must accept keyword argument 'variables', "
             f"since function uses variables: {names}"
         )
+    gradients = functools.partial(_gradients, grad_fn, tensors, variables)
+    if isinstance(trace, BodyTrace):
+        return rebuild(_ruled(trace, f, results, [*tensors, *variables], gradients))
     made = apply(_custom, (*results, *tensors, *variables), (len(results),))
-    trace.callbacks[made[0]._slot] = functools.partial(_gradients, grad_fn, tensors, variables)
+    trace.callbacks[made[0]._slot] = gradients
     return rebuild(list(made))
+
+
+def _ruled(
+    outer: BodyTrace,
+    f: Callable[..., Any],
+    results: list[Tensor],
+    inputs: list[Any],
+    gradients: Callable[..., list[Tensor | None]],
+) -> list[Any]:
+    """In the body of a loop the gradient function is run at once, and becomes a program that belongs to the results."""
+    trace = BodyTrace("custom_gradient", outer, f, None)
+    to: list[int] = []
+
+    def function(upstream: list[Tensor]) -> list[Tensor]:
+        found = gradients(*upstream)
+        to.extend([i for i, gradient in enumerate(found) if gradient is not None])
+        return [gradient for gradient in found if gradient is not None]
+
+    try:
+        made, _ = trace.record(function, [r.aval for r in results], list)
+        recorded = trace.finished(made, len(results))
+    finally:
+        trace.close()
+    static = (body_of(recorded.program), len(results), tuple(to))
+    return list(outer.apply(_with_rule, (*results, *inputs, *recorded.captured), static))
+
+
+def _with_rule(*handles: Any) -> tuple[Any, ...]:
+    *operands, rule, count, to = handles
+    last = len(operands) - len(rule.program.inputs) + count
+    settled = [o.default() if isinstance(o, WeakScalar) else o for o in operands[:last]]
+    captured = zip(operands[last:], rule.program.inputs[count:], strict=True)
+    settled += [
+        o.resolve(rule.program.avals[slot].dtype) if isinstance(o, WeakScalar) else o for o, slot in captured
+    ]
+    return tuple([ruled_op.bind(*settled, rule=rule, count=count, to=to, pick=i) for i in range(count)])
 
 
 def _custom(*operands_and_count: Any) -> tuple[Any, ...]:

@@ -23,10 +23,11 @@ from jittape.dtypes import as_dtype
 from jittape.hostnumber import HostNumber, derived
 from jittape.primitive import Primitive, active, active_recorder, set_default_recorder
 from jittape.primitives.broadcast import cast_op
+from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.flushing import Flushing
 from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
-from jittape.recording.tensor import FailedBuffer, Tensor
+from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import Node, trie
 from jittape.recording.variable import Variable, read_variable_op
 from jittape.runtime.buffers import LARGE, Buffer
@@ -94,6 +95,11 @@ class Trace(Flushing):
         self.limit = config._max_pending_ops
         self.spans: list[ref[Any]] = []
         self._flushing = threading.RLock() if lock is None else lock
+
+    @property
+    def outermost(self) -> Trace:
+        """The trace that this one is in the end recorded into: itself, unless it is that of a loop's body."""
+        return self
 
     # ---- recording ---------------------------------------------------------------------------------------------------
 
@@ -325,6 +331,10 @@ class Trace(Flushing):
     def forget_assignment(self, variable: Variable) -> None:
         """`variable` has got another value meanwhile."""
         self.assigned.pop(id(variable), None)
+
+    def draw(self, draw: Callable[[], np.ndarray[Any, Any]], aval: Aval) -> Tensor:
+        """A tensor of what `draw` gives now."""
+        return tensor_of(draw())
 
     def adopt(self, tensor: Tensor) -> None:
         """Compute `tensor`, a handle that has got a pending slot of this trace, at the next flush."""

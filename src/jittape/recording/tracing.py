@@ -19,13 +19,12 @@ import numpy as np
 from jittape.errors import LeakedTensorError
 from jittape.hostnumber import HostNumber
 from jittape.interpret import interpret
-from jittape.primitive import active_recorder
 from jittape.program import Aval, Program, SourceLine
 from jittape.recording.growth import grow, marker_for
 from jittape.recording.numpy_protocol import array_ufunc
 from jittape.recording.source import call_of_user, user_line
-from jittape.recording.tensor import Tensor, tensor_of
-from jittape.recording.trace import Trace
+from jittape.recording.tensor import Tensor
+from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer, owned
@@ -308,13 +307,12 @@ def _line_of(node: Node | None, slot: int) -> SourceLine | None:
 
 def drawn(draw: Draw, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
     """A tensor of what `draw` gives: now, and in a traced function at every call."""
-    recorder = active_recorder()
-    return recorder.draw(draw, Aval(shape, dtype)) if isinstance(recorder, Tracing) else tensor_of(draw())
+    return current_trace().draw(draw, Aval(shape, dtype))
 
 
 def read_each_call(read: Callable[[], Any], text: str) -> Any:
     """What `read` gives; in a traced function a float that is read anew at every call."""
-    recorder = active_recorder()
+    recorder = current_trace().outermost
     now = read()
     if isinstance(recorder, Tracing) and type(now) is float:
         return HostNumber(recorder, now, text, compute=read)

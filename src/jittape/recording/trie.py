@@ -50,12 +50,15 @@ class Node:
         Where a gradient waits for a Python function: for which op, and the walk to go on with.
     executables : dict
         What runs when the trace is flushed here, by `Key`.
+    bodies : dict or None
+        For the path of a loop's body: the programs that end here, by what they result in.
     notes : dict or None
         For a gradient that is None: the sentences that say why.
     """
 
     __slots__ = (
         "aval",
+        "bodies",
         "callback",
         "children",
         "executables",
@@ -94,6 +97,7 @@ class Node:
         self.source: SourceLine | None = None
         self.stamp = 0
         self.notes: dict[Any, str] | None = None
+        self.bodies: dict[Any, Any] | None = None
         self.callback: Callback | None = None
         self.reverse: tuple[Reverse, tuple[tuple[int, ...], ...]] | None = None
 

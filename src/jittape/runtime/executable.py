@@ -21,8 +21,9 @@ from jittape.compile.kernel import Kernel
 from jittape.compile.registry import Origin, registry
 from jittape.compile.schedule import KernelStep, NumpyStep, Schedule, schedule
 from jittape.compile.tasks import HEAVY
-from jittape.interpret import run_op
-from jittape.program import ALIGNMENT, Aval, Program
+from jittape.interpret import run_control, run_op
+from jittape.primitive import Control
+from jittape.program import ALIGNMENT, Aval, Program, is_grown
 from jittape.runtime.buffers import Buffer, address_of, allocate
 from jittape.runtime.results import ResultMemory
 from jittape.runtime.threads import cells_address
@@ -94,12 +95,15 @@ class CompiledExecutable:
         self.program = program
         self.schedule: Schedule = schedule(program, donated)
         self.scalar_inputs = scalar_inputs
-        kernels = {s.kernel.name: s.kernel for s in self.schedule.steps if isinstance(s, KernelStep)}
-        addresses, origins = registry.addresses([*kernels.values(), *self.schedule.spare])
+        schedules = _with_bodies(self.schedule)
+        steps = [step for one in schedules for step in one.steps if isinstance(step, KernelStep)]
+        kernels = {step.kernel.name: step.kernel for step in steps}
+        spare = [kernel for one in schedules for kernel in one.spare]
+        addresses, origins = registry.addresses([*kernels.values(), *spare])
         self.kernels = tuple([UsedKernel(k, origins[k.name]) for k in kernels.values()])
         self._layout = Layout(program, scalar_inputs, self.schedule)
         known = dict(zip(kernels, addresses, strict=False))
-        self._segments = _segments(self.schedule, self._layout, known)
+        self._segments = _segments(self.schedule, self._layout.cell_of, known)
         self._drive = registry.driver()
         self.free_workspaces: list[Workspace] = []
 
@@ -231,6 +235,7 @@ class Workspace:
         self._results = ResultMemory(layout.results)
         self._first, self._last = CELL * layout.count, CELL * (layout.count + len(layout.results))
         self._boxed: list[Input] = []
+        self._grown: dict[int, np.ndarray[Any, Any]] = {}
         self._in_place = {result: (i, read) for i, result, read in schedule.in_place}
 
     def fill(self, inputs: list[Input], held: int) -> list[Buffer]:
@@ -286,20 +291,30 @@ class Workspace:
 
     def leave(self) -> None:
         """The run is over."""
+        self._grown.clear()
         if not self.keeps_arena:
             self._arena = None
 
     def evaluate(self, step: NumpyStep, inputs: list[Input], results: list[Buffer]) -> None:
         """Run a NumPy step."""
         arrays = [self._array(s, a, inputs, results) for s, a in zip(step.storages, step.avals, strict=True)]
-        value = run_op(self._program, step.op, arrays)
-        np.copyto(self._array(step.result, step.result_aval, inputs, results), value)
+        if isinstance(step.ops[0].primitive.form, Control):
+            values = run_control(self._program, step.ops, arrays)
+        else:
+            values = [run_op(self._program, step.ops[0], arrays)]
+        for storage, aval, value in zip(step.results, step.result_avals, values, strict=True):
+            if is_grown(aval):
+                self._grown[storage] = value
+            else:
+                np.copyto(self._array(storage, aval, inputs, results), value)
 
     def _array(
         self, storage: int, aval: Aval, inputs: list[Input], results: list[Buffer]
     ) -> np.ndarray[Any, Any]:
         """The memory of a storage as an array."""
         layout = self._layout
+        if is_grown(aval):
+            return self._grown[storage]
         if storage < layout.count:
             value = inputs[storage]
             if not isinstance(value, Buffer):
@@ -336,7 +351,19 @@ class _Calls:
     memory: tuple[np.ndarray[Any, Any], ...]
 
 
-def _segments(schedule: Schedule, layout: Layout, addresses: dict[str, int]) -> list[_Calls | NumpyStep]:
+def _with_bodies(schedule: Schedule) -> list[Schedule]:
+    """The schedule and those of the bodies of its loops and branches."""
+    found, waiting = [], [schedule]
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        waiting += [body for step in one.steps if isinstance(step, KernelStep) for body in step.bodies]
+    return found
+
+
+def _segments(
+    schedule: Schedule, cell_of: Sequence[int], addresses: dict[str, int]
+) -> list[_Calls | NumpyStep]:
     """The steps with runs of kernels joined to tables."""
     segments: list[_Calls | NumpyStep] = []
     run: list[KernelStep] = []
@@ -345,26 +372,41 @@ def _segments(schedule: Schedule, layout: Layout, addresses: dict[str, int]) -> 
             run.append(step)
             continue
         if run:
-            segments.append(_calls(run, layout, addresses))
+            segments.append(_calls(run, cell_of, addresses))
             run = []
         segments.append(step)
     if run:
-        segments.append(_calls(run, layout, addresses))
+        segments.append(_calls(run, cell_of, addresses))
     return segments
 
 
-def _calls(steps: list[KernelStep], layout: Layout, addresses: dict[str, int]) -> _Calls:
-    slots = np.array([layout.cell_of[s] for step in steps for s in step.storages], np.int32)
-    sizes = np.array([n % 2**64 for step in steps for n in step.sizes] or [0], np.uint64)
+def _calls(steps: list[KernelStep], cell_of: Sequence[int], addresses: dict[str, int]) -> _Calls:
+    slots = np.array([cell_of[s] for step in steps for s in step.storages], np.int32)
+    bodies = [[_body_calls(body, addresses) for body in step.bodies] for step in steps]
+    words = [_table_words(own) + list(step.sizes) for own, step in zip(bodies, steps, strict=True)]
+    sizes = np.array([n % 2**64 for own in words for n in own] or [0], np.uint64)
     threads = [min(step.tasks, max(1, step.work // SHARE)) for step in steps]
-    table = [len(steps), cells_address(max(threads))]
+    table = [len(steps), cells_address(max(threads, default=1))]
     slot, size = address_of(slots), address_of(sizes)
-    for step, worth in zip(steps, threads, strict=True):
+    for step, own, worth in zip(steps, words, threads, strict=True):
         table += [addresses[step.kernel.name], slot, size, step.tasks, worth]
         slot += 4 * len(step.storages)
-        size += 8 * len(step.sizes)
+        size += 8 * len(own)
     calls = np.array(table, np.int64)
-    return _Calls(address_of(calls), (calls, slots, sizes))
+    kept = [array for own in bodies for body in own for array in body.memory]
+    return _Calls(address_of(calls), (calls, slots, sizes, *kept))
+
+
+def _body_calls(body: Schedule, addresses: dict[str, int]) -> _Calls:
+    """The table of a body, in whose frame every storage has the cell of its own number."""
+    cells = range(len(body.program.inputs) + len(body.results) + len(body.offsets))
+    return _calls([step for step in body.steps if isinstance(step, KernelStep)], cells, addresses)
+
+
+def _table_words(bodies: list[_Calls]) -> list[int]:
+    """What comes before the words of a plan: the tables' addresses, and how many if there may be several."""
+    found = [body.address for body in bodies]
+    return found if len(found) < 2 else [len(found), *found]
 
 
 def _aligned(nbytes: int) -> np.ndarray[Any, Any]:

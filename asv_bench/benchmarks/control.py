@@ -1,0 +1,151 @@
+"""Loops: the gradient of a heat equation, what an iteration costs, and a long recording without a loop."""
+
+import numpy as np
+
+import jittape as jt
+
+CELLS, STEPS = 200, 1_000
+
+
+class Heat:
+    """An explicit step, repeated; the ends are kept at zero."""
+
+    def setup(self) -> None:
+        def step(i, u):
+            wide = jt.pad(u, [[1, 1]])
+            return u + 0.25 * (wide[2:] - 2.0 * u + wide[:-2])
+
+        def loss(u, target):
+            return jt.reduce_sum(jt.square(jt.fori_loop(0, STEPS, step, u) - target))
+
+        @jt.function
+        def value_and_gradient(u, target):
+            with jt.GradientTape() as tape:
+                tape.watch(u)
+                value = loss(u, target)
+            return value, tape.gradient(value, u)
+
+        def recorded(u, target):
+            with jt.GradientTape() as tape:
+                tape.watch(u)
+                value = loss(u, target)
+            return tape.gradient(value, u).numpy()
+
+        self.value = jt.function(loss)
+        self.value_and_gradient, self.recorded = value_and_gradient, recorded
+        rng = np.random.default_rng(0)
+        self.u, self.target = rng.normal(size=CELLS), rng.normal(size=CELLS)
+        self.tensors = jt.constant(self.u), jt.constant(self.target)
+        for _ in range(3):
+            self.time_value()
+            self.time_value_and_gradient()
+            self.time_recorded()
+
+    def time_value(self) -> None:
+        self.value(self.u, self.target)
+
+    def time_value_and_gradient(self) -> None:
+        self.value_and_gradient(self.u, self.target)
+
+    def time_recorded(self) -> None:
+        self.recorded(*self.tensors)
+
+
+class Iteration:
+    """A thousand iterations with next to nothing in them."""
+
+    params = (1, 200)
+    param_names = ("n",)
+
+    def setup(self, n: int) -> None:
+        self.function = jt.function(lambda x: jt.fori_loop(0, 1_000, lambda i, x: x + 0.25 * x, x))
+        self.until = jt.function(
+            lambda x: jt.while_loop(lambda x, n: n < 1_000, lambda x, n: (x + 0.25 * x, n + 1), (x, 0))[0]
+        )
+        self.x = np.zeros(n)
+        for _ in range(3):
+            self.time_fori_loop(n)
+            self.time_while_loop(n)
+
+    def time_fori_loop(self, n: int) -> None:
+        self.function(self.x)
+
+    def time_while_loop(self, n: int) -> None:
+        self.until(self.x)
+
+
+class Checkpoints:
+    """The gradient of a million steps, with and without."""
+
+    params = (None, 1_000, "sqrt")
+    param_names = ("checkpoint",)
+
+    def setup(self, checkpoint: object) -> None:
+        @jt.function
+        def gradient(x):
+            with jt.GradientTape() as tape:
+                tape.watch(x)
+                y = jt.fori_loop(
+                    0, 1_000_000, lambda i, s: s + 1e-6 * jt.sin(s * x), x, checkpoint=checkpoint
+                )
+            return tape.gradient(y, x)
+
+        self.gradient = gradient
+        self.x = np.full(8, 0.5)
+        for _ in range(2):
+            self.time_gradient(checkpoint)
+
+    def time_gradient(self, checkpoint: object) -> None:
+        self.gradient(self.x)
+
+
+class LongRecording:
+    """10,000 operations on single numbers in one step, forward and backward: 200 calls of what is compiled.
+
+    The numbers are a random graph of sums, products, tanh and log-sum-exp of two.
+    """
+
+    operations, calls = 10_000, 200
+    timeout = 300
+
+    def setup(self) -> None:
+        rng = np.random.default_rng(0)
+        self.leaves = rng.normal(size=10)
+        values, graph = list(self.leaves), []
+        for i in range(self.operations):
+            kind, (a, b) = int(rng.integers(4)), rng.integers(max(0, i - 30), i + 10, 2)
+            x, y = values[a], values[b]
+            results = [x + y, x * y, np.tanh(x), np.log(np.exp(x) + np.exp(y))]
+            kind = kind if abs(results[kind]) < 5 else 2
+            values.append(results[kind])
+            graph.append((kind, int(a), int(b)))
+
+        @jt.function
+        def step(x):
+            with jt.GradientTape() as tape:
+                tape.watch(x)
+                y = computed(graph, [x[i] for i in range(10)])
+            return y, tape.gradient(y, x)
+
+        self.step = step
+        for _ in range(3):
+            self.step(self.leaves)
+
+    def time_calls(self) -> None:
+        for _ in range(self.calls):
+            self.step(self.leaves)
+
+
+def computed(graph, values):
+    """The last number of a graph."""
+    for kind, a, b in graph:
+        x, y = values[a], values[b]
+        if kind == 0:
+            values.append(x + y)
+        elif kind == 1:
+            values.append(x * y)
+        elif kind == 2:
+            values.append(jt.tanh(x))
+        else:
+            values.append(jt.math.log(jt.exp(x) + jt.exp(y)))
+    return values[-1]

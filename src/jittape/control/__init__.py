@@ -1,0 +1,1 @@
+"""Loops and branches: ops whose parameters hold programs of their own."""

@@ -1,0 +1,87 @@
+"""`branch_op`: one of several programs runs, which one a number says.
+
+An op is one result of a branch, by its position in the parameter `pick`. All bodies take the same inputs, the operands
+after the first, and give results of the same shapes and dtypes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jittape.builder import Symbol
+from jittape.control.body import active_slots, pulled_back, total
+from jittape.control.stacked import stacked_branch
+from jittape.errors import ProgramError
+from jittape.interpret import interpret
+from jittape.primitive import Control, Primitive
+from jittape.program import Aval, Body
+
+__all__ = ["branch_op"]
+
+
+def _result(which: Aval, *operands: Aval, bodies: tuple[Body, ...], pick: int) -> Aval:
+    for body in bodies:
+        if (
+            body.program.input_avals() != operands
+            or body.program.output_avals() != bodies[0].program.output_avals()
+        ):
+            raise ProgramError(
+                f"{body.program} does not take {', '.join(map(str, operands))}, or gives something else"
+            )
+    return bodies[0].program.output_avals()[pick]
+
+
+def _run(operands: Sequence[Any], picks: Sequence[int], *, bodies: tuple[Body, ...]) -> list[Any]:
+    results = interpret(bodies[_taken(int(operands[0]), len(bodies))].program, operands[1:])
+    return [results[pick] for pick in picks]
+
+
+def _taken(which: int, count: int) -> int:
+    """The last is taken for what is out of range."""
+    return which if 0 <= which < count else count - 1
+
+
+def _vjp(
+    cotangents: Mapping[int, Sequence[Symbol]],
+    along: Sequence[int],
+    operands: Sequence[Symbol],
+    *,
+    bodies: tuple[Body, ...],
+) -> dict[int, Symbol]:
+    """The gradient of a branch is a branch: each body computes again what its reverse pass needs."""
+    inputs = [i - 1 for i in along]
+    picks = [
+        p for p in cotangents if any(b.program.outputs[p] in active_slots(b.program, inputs) for b in bodies)
+    ]
+    pullbacks = [
+        pulled_back(body.program, [body.program.outputs[p] for p in picks], inputs) for body in bodies
+    ]
+    reached = [i for i in inputs if any(i in pullback.gradients for pullback in pullbacks)]
+    reverse = []
+    for pullback in pullbacks:
+        avals = pullback.program.avals
+        outputs = [pullback.gradients.get(i) or pullback.zeros(avals[i]) for i in reached]
+        given = [*pullback.program.inputs, *[symbol.slot for symbol in pullback.cotangents]]
+        reverse.append(pullback.body(given, outputs))
+    incoming: list[Any] = [total(cotangents[p]) for p in picks]
+    return {
+        i + 1: branch_op.bind(*operands, *incoming, bodies=tuple(reverse), pick=position)
+        for position, i in enumerate(reached)
+    }
+
+
+def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, **params: Any) -> Any:
+    return stacked_branch(branch_op, n, stacked, operands, **params)
+
+
+branch_op: Primitive = Primitive(
+    "branch",
+    result=_result,
+    evaluate=lambda *operands, pick, **params: _run(operands, [pick], **params)[0],
+    vjp=lambda *_, **__: None,
+    form=Control("branch", _run, _vjp),
+    batch=_batch,
+)
+"""One result of a branch. The first operand, an int64, is the number of the body in `bodies`; the last one is taken
+where there is none."""

@@ -1,0 +1,55 @@
+"""`ruled_op`: values whose gradient is a program of its own, as a custom gradient within a loop's body is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jittape.batching import Shared
+from jittape.builder import Symbol
+from jittape.control.body import inlined, total, zeros
+from jittape.primitive import Control, Primitive
+from jittape.program import Aval, Body
+
+__all__ = ["ruled_op"]
+
+
+def _run(operands: Sequence[Any], picks: Sequence[int], **params: Any) -> list[Any]:
+    return [operands[pick] for pick in picks]
+
+
+def _vjp(
+    cotangents: Mapping[int, Sequence[Symbol]],
+    along: Sequence[int],
+    operands: Sequence[Symbol],
+    *,
+    rule: Body,
+    count: int,
+    to: tuple[int, ...],
+) -> dict[int, Symbol]:
+    upstream = [total(cotangents.get(i, ())) or zeros(operands[i].aval) for i in range(count)]
+    captured = operands[len(operands) - (len(rule.program.inputs) - count) :]
+    given = zip(to, inlined(rule, (*upstream, *captured)), strict=True)
+    return {count + i: gradient for i, gradient in given if count + i in along}
+
+
+def _result(*operands: Aval, rule: Body, count: int, to: tuple[int, ...], pick: int) -> Aval:
+    return operands[pick]
+
+
+def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, pick: int, **params: Any) -> Any:
+    """The value itself: a gradient has been taken before a program is run on stacks."""
+    return operands[pick] if stacked[pick] else Shared(operands[pick])
+
+
+ruled_op = Primitive(
+    "ruled",
+    result=_result,
+    evaluate=lambda *operands, pick, **params: operands[pick],
+    vjp=lambda *_, **__: None,
+    form=Control("ruled", _run, _vjp),
+    batch=_batch,
+    simplified=lambda op, producers: op.args[dict(op.params)["pick"]],
+)
+"""The first `count` operands, each with the gradient that the body `rule` computes: from their cotangents, and from the
+last operands. It gives the gradients of those of the operands after the first that the positions `to` say."""

@@ -1,0 +1,207 @@
+"""Loops and branches on stacks of operands: their bodies take stacks, and one loop runs for all rows.
+
+A stack has one more dimension, the first. The stacks that a loop goes along have it second in here, so that what
+belongs to one iteration stays together; a grown one has it second everywhere, as only loops read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jittape.batching import Shared, batched_values, spread
+from jittape.builder import Builder, Symbol, literal
+from jittape.control.body import body_of, inlined, numbered
+from jittape.control.parts import COUNT, WHILE, Parts, Pick
+from jittape.errors import NoGradientError
+from jittape.primitive import Primitive, recording_with
+from jittape.primitives.broadcast import broadcast, to_shape
+from jittape.primitives.compare import equal_op, logical_and_op, where_op
+from jittape.primitives.reduce import any_op
+from jittape.primitives.views import permuted
+from jittape.program import Body, Program, is_grown
+
+__all__ = ["stacked_body", "stacked_branch", "stacked_loop"]
+
+
+class _Stacked:
+    """A body that takes stacks at some of its inputs.
+
+    Attributes
+    ----------
+    values, shared : mappings of int to Symbol
+        The slots that are stacks now, and those that are others but no stacks.
+    """
+
+    def __init__(self, program: Program, n: int, slots: Sequence[int]) -> None:
+        self.program = program
+        self.n = n
+        self.builder = Builder(max(program.avals, default=-1) + 1)
+        self.given = {}
+        for slot in slots:
+            aval = program.avals[slot]
+            self.given[slot] = self.builder.new_slot(aval._replace(shape=(n, *aval.shape)))
+        made = [op.out for op in program.ops]
+        self.values, self.shared = batched_values(self.builder, program.ops, program.avals, self.given, made)
+
+    def symbol(self, slot: int, stacked: bool) -> Symbol:
+        """The new value of a slot, as a stack if that is asked for."""
+        if slot in self.values:
+            return self.values[slot]
+        value = self.shared.get(slot, Symbol(slot, self.program.avals[slot]))
+        with recording_with(self.builder):
+            return spread(value, self.n) if stacked else value
+
+    def program_of(self, outputs: Sequence[Symbol]) -> Program:
+        """What computes `outputs`, from inputs in their old order."""
+        inputs = [self.given[slot].slot if slot in self.given else slot for slot in self.program.inputs]
+        ops = (*self.program.ops, *self.builder.ops)
+        avals = {**self.program.avals, **self.builder.avals}
+        return Program(tuple(inputs), ops, tuple([symbol.slot for symbol in outputs]), avals)
+
+
+def stacked_body(body: Body, n: int, slots: Sequence[int]) -> Body:
+    """A body that takes stacks of `n` at the inputs `slots` and gives stacks."""
+    new = _Stacked(body.program, n, slots)
+    return body_of(new.program_of([new.symbol(slot, True) for slot in body.program.outputs]))
+
+
+def stacked_loop(
+    loop: Primitive,
+    n: int,
+    stacked: tuple[bool, ...],
+    operands: Sequence[Any],
+    *,
+    body: Body,
+    fixed: int,
+    carries: int,
+    trips: int,
+    pick: Pick,
+    **params: Any,
+) -> Any:
+    """The batch rule of `loop`."""
+    flags = Parts.of_operands(stacked, trips, fixed, carries)
+    given = Parts.of_operands(operands, trips, fixed, carries)
+    inputs = Parts.of_body(body, fixed, carries)
+    params |= {"fixed": fixed, "trips": trips, "carries": carries}
+    if trips == WHILE:
+        found = _stacked_while(loop, n, flags, given, inputs, body, pick, params)
+        if found is not None:
+            return found
+    elif any(flags.head):
+        raise NoGradientError(
+            "[vectorized_map] a derivative within it goes through a loop that ends at another time for each element"
+        )
+    chosen = [
+        s for s, f in zip((*inputs.fixed, *inputs.stacks), (*flags.fixed, *flags.stacks), strict=True) if f
+    ]
+    state = {s for s, f in zip(inputs.carries, flags.carries, strict=True) if f}
+    new, state = _settled(body.program, n, chosen, inputs.carries, state)
+    outputs = [
+        new.symbol(slot, before in state)
+        for slot, before in zip(body.program.outputs, inputs.carries, strict=False)
+    ]
+    outputs += [new.symbol(slot, False) for slot in body.program.outputs[carries:]]
+    kind, number = pick
+    asked = new.symbol(number, False) if kind == "stack" else None
+    new_body, slots = numbered(new.program_of(outputs))
+    if asked is not None and asked.slot not in slots:
+        new_body, slots = numbered(new.program_of([*outputs, asked]))
+    begin = [
+        x if f else spread(x, n) if slot in state else x
+        for x, f, slot in zip(given.carries, flags.carries, inputs.carries, strict=True)
+    ]
+    rows = [_rows_first(x) if f else x for x, f in zip(given.stacks, flags.stacks, strict=True)]
+    new_pick = pick if asked is None else (kind, slots[asked.slot])
+    result = loop.bind(*given.head, *given.fixed, *begin, *rows, body=new_body, pick=new_pick, **params)
+    if kind == "carry":
+        return result if inputs.carries[number] in state else Shared(result)
+    if kind == "count" or number not in new.values:
+        return Shared(result)
+    return _rows_first(result)
+
+
+def _settled(
+    program: Program, n: int, chosen: list[int], carries: Sequence[int], state: set[int]
+) -> tuple[_Stacked, set[int]]:
+    """The body with stacks at `chosen`, and at the carries that become stacks."""
+    while True:
+        new = _Stacked(program, n, [*chosen, *sorted(state)])
+        more = {slot for slot, out in zip(carries, program.outputs, strict=False) if out in new.values}
+        if more <= state:
+            return new, state
+        state = state | more
+
+
+def _rows_first(x: Symbol) -> Any:
+    """A stack of stacks with its first two dimensions exchanged; a grown one as it is."""
+    return x if is_grown(x.aval) else permuted(x, (1, 0, *range(2, x.aval.ndim)))
+
+
+def _stacked_while(
+    loop: Primitive,
+    n: int,
+    flags: Parts,
+    given: Parts,
+    inputs: Parts,
+    body: Body,
+    pick: Pick,
+    params: dict[str, Any],
+) -> Any:
+    """A loop that ends at another time for each row: it runs as long as any goes on, and the others stay.
+
+    None if all rows end together.
+    """
+    program, count = body.program, len(inputs.carries)
+    chosen = [s for s, f in zip(inputs.fixed, flags.fixed, strict=True) if f]
+    state = {s for s, f in zip(inputs.carries, flags.carries, strict=True) if f}
+    new, _ = _settled(program, n, chosen, inputs.carries, state)
+    if not any(flags.head) and program.outputs[count] not in new.values:
+        return None
+    if pick[0] != "carry" or pick == COUNT:
+        raise NoGradientError(
+            "[vectorized_map] a derivative within it goes through a loop that ends at another time for each element"
+        )
+    new = _Stacked(program, n, [*chosen, *inputs.carries])
+    going = new.builder.new_slot(given.head[0].aval._replace(shape=(n,)))
+    after = [new.symbol(slot, True) for slot in program.outputs[: count + 1]]
+    with recording_with(new.builder):
+        kept = [
+            where_op.bind(
+                broadcast(to_shape(going, (n, *(1,) * (x.aval.ndim - 1))), x.shape), x, new.given[slot]
+            )
+            for x, slot in zip(after, inputs.carries, strict=False)
+        ]
+        still = logical_and_op.bind(going, after[count])
+        more = any_op.bind(still, axes=(0,))
+    made = new.program_of([*kept, still, more])
+    first = 1 + len(inputs.fixed) + count
+    new_body = body_of(Program((*made.inputs[:first], going.slot), made.ops, made.outputs, made.avals))
+    begin = [x if f else spread(x, n) for x, f in zip(given.carries, flags.carries, strict=True)]
+    head = given.head[0] if flags.head[0] else spread(given.head[0], n)
+    params = {**params, "carries": count + 1}
+    return loop.bind(
+        any_op.bind(head, axes=(0,)), *given.fixed, *begin, head, body=new_body, pick=pick, **params
+    )
+
+
+def stacked_branch(
+    branch: Primitive,
+    n: int,
+    stacked: tuple[bool, ...],
+    operands: Sequence[Any],
+    bodies: tuple[Body, ...],
+    pick: int,
+) -> Any:
+    """The batch rule of `branch`: where each row takes a branch of its own, all run."""
+    which, *rest = operands
+    slots = [i for i, flag in enumerate(stacked[1:]) if flag]
+    new_bodies = [stacked_body(body, n, slots) for body in bodies]
+    if not stacked[0]:
+        return branch.bind(which, *rest, bodies=tuple(new_bodies), pick=pick)
+    result = inlined(new_bodies[-1], rest)[pick]
+    for number, body in enumerate(new_bodies[:-1]):
+        taken = equal_op.bind(which, broadcast(literal(number, which.dtype), which.shape))
+        condition = broadcast(to_shape(taken, (n, *(1,) * (result.aval.ndim - 1))), result.shape)
+        result = where_op.bind(condition, inlined(body, rest)[pick], result)
+    return result

@@ -1,0 +1,16 @@
+"""Control flow: `while_loop`, `fori_loop`, `scan`, `map_fn`, `foldl`, `foldr`, `cond`, `case`, `switch_case`.
+
+The bodies are Python functions; each is run once, with stand-ins, and becomes a program of its own that compiled code
+runs in a loop.
+"""
+
+from jittape.flow.branches import case as case
+from jittape.flow.branches import cond as cond
+from jittape.flow.branches import switch_case as switch_case
+from jittape.flow.loops import fori_loop as fori_loop
+from jittape.flow.loops import while_loop as while_loop
+from jittape.flow.scans import foldl as foldl
+from jittape.flow.scans import foldr as foldr
+from jittape.flow.scans import map_fn as map_fn
+from jittape.flow.scans import scan as scan
+from jittape.flow.scans import vectorized_map as vectorized_map

@@ -1,0 +1,191 @@
+"""`cond`, `case` and `switch_case`: only the branch that is taken runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from jittape.calls import as_int
+from jittape.errors import ControlFlowError, DTypeError, ShapeError
+from jittape.flow.recorded import INT64, branch, predicate
+from jittape.flow.structure import Structure, taken_apart
+from jittape.primitives.compare import logical_not, where
+from jittape.primitives.complexes import cast
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.operators import Operators
+
+__all__ = ["case", "cond", "switch_case"]
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    name: str | None = None,
+) -> Any:
+    """What `true_fn` returns if `pred` is true, else what `false_fn` returns.
+
+    Parameters
+    ----------
+    pred : bool scalar
+    true_fn, false_fn : callable
+        Without arguments; both return the same structure, shapes and dtypes. Only one of them runs.
+    name : str, optional
+        Accepted for TensorFlow's sake.
+
+    Returns
+    -------
+    tensor or nested structure
+
+    Raises
+    ------
+    ValueError
+        If `pred` is no scalar, or the functions return different structures or shapes.
+    TypeError
+        If `pred` is no bool, a function is missing, or the functions return different dtypes.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> x = jt.constant(4.0)
+    >>> float(jt.cond(x > 0, lambda: jt.sqrt(x), lambda: -x))
+    2.0
+    """
+    _check_callables("cond", (true_fn, false_fn))
+    assert true_fn is not None
+    assert false_fn is not None
+    which = cast(logical_not(predicate("cond", pred, "pred")), INT64)
+    return _chosen("cond", which, (true_fn, false_fn))
+
+
+def switch_case(
+    branch_index: Any,
+    branch_fns: Any,
+    default: Callable[[], Any] | None = None,
+    name: str | None = None,
+) -> Any:
+    """What the function number `branch_index` returns.
+
+    Parameters
+    ----------
+    branch_index : integer scalar
+    branch_fns : sequence of callables, mapping of int to callable, or sequence of pairs of int and callable
+        Without arguments; all return the same structure, shapes and dtypes.
+    default : callable, optional
+        Called for an index that there is no function for; without it the last function is (of the greatest index).
+    name : str, optional
+        Accepted for TensorFlow's sake.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> i = jt.constant(1)
+    >>> float(jt.switch_case(i, [lambda: jt.constant(10.0), lambda: jt.constant(20.0)]))
+    20.0
+    """
+    pairs = _indexed(branch_fns)
+    functions = [function for _, function in pairs] + ([] if default is None else [default])
+    _check_callables("switch_case", functions)
+    index = convert_to_tensor(branch_index)
+    if index.shape != ():
+        raise ShapeError(f"[switch_case] branch_index must be a scalar, but has shape {index.shape}")
+    if index.dtype.kind not in "iu":
+        raise DTypeError(
+            f"[switch_case] branch_index must be an integer, but is {index.dtype.name}: use jt.cast(x, jt.int32)"
+        )
+    which: Any = len(functions) - 1
+    for position, (number, _) in enumerate(pairs):
+        which = where(index == number, position, which)
+    return _chosen("switch_case", which, functions)
+
+
+def _indexed(branch_fns: Any) -> list[tuple[int, Any]]:
+    """The functions with their indices, in order of these."""
+    entries: Any = branch_fns.items() if isinstance(branch_fns, Mapping) else branch_fns
+    entries = _listed("switch_case", "branch_fns", entries)
+    if callable(entries[0]):
+        return list(enumerate(entries))
+    _check_pairs("switch_case", "branch_fns", entries)
+    pairs = sorted([(as_int("an index", n), function) for n, function in entries], key=lambda pair: pair[0])
+    if len({number for number, _ in pairs}) < len(pairs):
+        raise ControlFlowError("[switch_case] branch_fns has two functions for one index")
+    return pairs
+
+
+def case(
+    pred_fn_pairs: Sequence[tuple[Any, Callable[[], Any]]],
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
+    """What the function of the first true predicate returns.
+
+    Parameters
+    ----------
+    pred_fn_pairs : sequence of pairs of a bool scalar and a callable
+    default : callable, optional
+        Called if no predicate is true; without it the last function is.
+    exclusive, strict, name
+        Accepted for TensorFlow's sake and ignored.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> x = jt.constant(3.0)
+    >>> pairs = [(x < 0, lambda: -x), (x > 2, lambda: x * x)]
+    >>> float(jt.case(pairs, default=lambda: x))
+    9.0
+    """
+    pred_fn_pairs = _listed("case", "pred_fn_pairs", pred_fn_pairs)
+    _check_pairs("case", "pred_fn_pairs", pred_fn_pairs)
+    functions = [function for _, function in pred_fn_pairs] + ([] if default is None else [default])
+    _check_callables("case", functions)
+    which: Any = len(functions) - 1
+    for number, (pred, _) in reversed(list(enumerate(pred_fn_pairs))):
+        which = where(predicate("case", pred, f"predicate {number}"), number, which)
+    return _chosen("case", which, functions)
+
+
+def _listed(op: str, argument: str, entries: Any) -> list[Any]:
+    """`entries` as a list that is not empty."""
+    if isinstance(entries, (str, Operators)) or not isinstance(entries, Iterable):
+        raise TypeError(f"[{op}] {argument} must be a list, but is of type {type(entries).__name__!r}")
+    found = list(entries)
+    if not found:
+        raise ControlFlowError(f"[{op}] {argument} is empty: give at least one function")
+    return found
+
+
+def _check_pairs(op: str, argument: str, entries: Sequence[Any]) -> None:
+    for entry in entries:
+        if not isinstance(entry, (tuple, list)) or len(entry) != 2:
+            raise TypeError(
+                f"[{op}] {argument} must hold pairs, each with a function, but there is one of type "
+                f"{type(entry).__name__!r}"
+            )
+
+
+def _check_callables(op: str, functions: Sequence[Any]) -> None:
+    for function in functions:
+        if not callable(function):
+            raise TypeError(
+                f"[{op}] a branch must be a function without arguments, but is {function!r}: write `lambda: ...`"
+            )
+
+
+def _chosen(op: str, which: Any, functions: Sequence[Callable[[], Any]]) -> Any:
+    structures: list[Structure] = []
+
+    def flatten(result: Any) -> list[Any]:
+        leaves, structure = taken_apart(result)
+        structures.append(structure)
+        if structure.tree != structures[0].tree:
+            raise ControlFlowError(
+                f"[{op}] the branches must return the same structure: branch 0 returns {structures[0].tree}, branch "
+                f"{len(structures) - 1} returns {structure.tree}"
+            )
+        return leaves
+
+    made, _ = branch(op, convert_to_tensor(which), functions, flatten)
+    return structures[0].rebuilt(made)

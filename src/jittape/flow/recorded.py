@@ -1,0 +1,356 @@
+"""From Python functions to loops and branches: what all of `jittape.flow` records through.
+
+`loop` and `branch` take lists of tensors; the nested structures of the user are taken apart before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jittape.builder import WeakScalar
+from jittape.control.body import body_of
+from jittape.control.branch import branch_op
+from jittape.control.loop import loop_op
+from jittape.control.parts import WHILE, carry, stack
+from jittape.errors import ControlFlowError, DTypeError, ShapeError
+from jittape.primitives.compare import logical_and
+from jittape.primitives.complexes import cast
+from jittape.primitives.joining import concat
+from jittape.primitives.shape import reshape
+from jittape.program import Aval, Body, Program
+from jittape.recording.bodies import BodyTrace, Recorded
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.tensor import Tensor
+from jittape.recording.trace import current_trace
+
+__all__ = ["INT64", "Loop", "branch", "predicate", "segment_length", "settled_for"]
+
+INT64 = np.dtype(np.int64)
+_NUMBER = Aval((), INT64)
+
+Step = Callable[[Any, list[Any], list[Any]], tuple[list[Any], list[Any]]]
+"""``step(number, carries, rows) -> (new carries, what is stacked)``."""
+
+
+class _WiderError(DTypeError):
+    """A carry has a wider dtype after an iteration; no error where it begins as a Python number."""
+
+    def __init__(self, message: str, number: int, dtype: np.dtype[Any]) -> None:
+        super().__init__(message)
+        self.number = number
+        self.dtype = dtype
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop to be recorded.
+
+    Attributes
+    ----------
+    op : str
+        As the user calls it.
+    function : callable
+        The user's, which `step` calls.
+    step : Step
+    names : tuple of str
+        What to call the carries in errors.
+    going : callable or None
+        For a loop of unknown length: the predicate of the carries.
+    weak : mapping of int to number
+        The carries that begin as Python numbers: they take the dtype that the body gives them.
+    """
+
+    op: str
+    function: Callable[..., Any]
+    step: Step
+    names: tuple[str, ...]
+    going: Callable[[list[Any]], Any] | None = None
+    weak: Mapping[int, Any] = field(default_factory=dict)
+
+    def run(
+        self,
+        carried: list[Any],
+        stacks: list[Any],
+        trips: int,
+        backwards: bool = False,
+        limit: int | None = None,
+        again: bool = False,
+    ) -> tuple[list[Any], list[Any]]:
+        """Record the loop; the last carries, and what the step gives in all iterations, stacked."""
+        return self._widened(carried, lambda state: self._run(state, stacks, trips, backwards, limit, again))
+
+    def _widened(
+        self, carried: list[Any], run: Callable[[list[Any]], tuple[list[Any], list[Any]]]
+    ) -> tuple[list[Any], list[Any]]:
+        """`run`, again if a carry that began as a number needs a wider dtype."""
+        for _ in self.weak:
+            try:
+                return run(carried)
+            except _WiderError as error:
+                if error.number not in self.weak:
+                    raise
+                carried = list(carried)
+                carried[error.number] = convert_to_tensor(self.weak[error.number], error.dtype)
+        return run(carried)
+
+    def _run(
+        self,
+        carried: list[Any],
+        stacks: list[Any],
+        trips: int,
+        backwards: bool,
+        limit: int | None,
+        again: bool,
+    ) -> tuple[list[Any], list[Any]]:
+        outer = current_trace()
+        trace = BodyTrace(self.op, outer, self.function, trips if trips >= 0 else None)
+        rows = [Aval(t.shape[1:], t.dtype) for t in stacks]
+        avals = [_NUMBER, *[t.aval for t in carried], *rows]
+        n = len(carried)
+
+        def function(given: list[Tensor]) -> list[Any]:
+            after, out = self.step(given[0], given[1 : 1 + n], given[1 + n :])
+            after = [self._fitting(i, *pair) for i, pair in enumerate(zip(carried, after, strict=True))]
+            return [*after, *([] if self.going is None else [self.going(after)]), *out]
+
+        try:
+            tensors, _ = trace.record(function, avals, list)
+            recorded = trace.finished(tensors, len(avals))
+        finally:
+            trace.close()
+        body = recorded.bodies.get(n)
+        if body is None:
+            body = recorded.bodies[n] = _loop_body(recorded, n)
+        first = n + (self.going is not None)
+        picks = [carry(i) for i in range(n)] + [stack(slot) for slot in body.program.outputs[first:]]
+        head = [] if self.going is None else [self.going(carried)]
+        operands = [*head, *recorded.captured, *carried, *stacks, *recorded.rows]
+        static = (body, len(recorded.captured), n, trips, limit, backwards, again, tuple(picks))
+        made = outer.apply(_loop, tuple(operands), static)
+        return list(made[:n]), list(made[n:])
+
+    def _fitting(self, number: int, before: Any, after: Any) -> Tensor:
+        """What the body gives for a carry, if it is of the shape and dtype that the carry has."""
+        op, name = self.op, self.names[number]
+        tensor = convert_to_tensor(after, dtype_hint=before.dtype)
+        if tensor.shape != before.shape:
+            raise ShapeError(
+                f"[{op}] {name} has shape {before.shape} when the loop begins and {tensor.shape} after an iteration: "
+                "it must stay the same; begin with the final shape, or give what grows as a result of each iteration"
+            )
+        if tensor.dtype == before.dtype:
+            return tensor
+        message = (
+            f"[{op}] {name} is {before.dtype.name} when the loop begins and {tensor.dtype.name} after an iteration: "
+            f"begin with a {tensor.dtype.name}, or use jt.cast(..., {before.dtype.name!r}) in the body"
+        )
+        if np.result_type(before.dtype, tensor.dtype) == tensor.dtype:
+            raise _WiderError(message, number, tensor.dtype)
+        raise DTypeError(message)
+
+    def run_in_segments(
+        self, carried: list[Any], stacks: list[Any], trips: int, backwards: bool, length: int
+    ) -> tuple[list[Any], list[Any]]:
+        """As `run`, as a loop of loops of `length` iterations, which a gradient runs again."""
+        return self._widened(
+            carried, lambda state: self._run_in_segments(state, stacks, trips, backwards, length)
+        )
+
+    def _run_in_segments(
+        self, carried: list[Any], stacks: list[Any], trips: int, backwards: bool, length: int
+    ) -> tuple[list[Any], list[Any]]:
+        segments, rest = divmod(trips, length)
+        low, high = (rest, trips) if backwards else (0, segments * length)
+
+        def segment(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
+            first = number * length + low
+            inner = self._shifted(lambda k: k + first)
+            return inner.run(state, rows, length, backwards, again=True)
+
+        parts = [reshape(t[low:high], (segments, length, *t.shape[1:])) for t in stacks]
+        outer = Loop(self.op, self.function, segment, self.names)
+        carried, out = outer.run(carried, parts, segments, backwards)
+        out = [reshape(y, (segments * length, *y.shape[2:])) for y in out]
+        if not rest:
+            return carried, out
+        begin = 0 if backwards else high
+        tail = self._shifted(lambda k: k + begin)
+        carried, more = tail.run(carried, [t[begin : begin + rest] for t in stacks], rest, backwards)
+        pairs = zip(more, out, strict=True) if backwards else zip(out, more, strict=True)
+        return carried, [concat(list(pair), 0) for pair in pairs]
+
+    def _shifted(self, shift: Callable[[Any], Any]) -> Loop:
+        return Loop(
+            self.op, self.function, lambda k, state, rows: self.step(shift(k), state, rows), self.names
+        )
+
+    def run_while_in_segments(
+        self, carried: list[Any], limit: int | None, length: int
+    ) -> tuple[list[Any], list[Any]]:
+        """A loop of unknown length as a loop of loops of up to `length` iterations, which a gradient runs again."""
+        return self._widened(carried, lambda state: self._run_while_in_segments(state, limit, length))
+
+    def _run_while_in_segments(
+        self, carried: list[Any], limit: int | None, length: int
+    ) -> tuple[list[Any], list[Any]]:
+        assert self.going is not None
+        going = self.going
+        if limit is not None:
+            carried = [*carried, convert_to_tensor(0, INT64)]
+
+        def goes_on(state: list[Any]) -> Any:
+            return going(state) if limit is None else logical_and(going(state[:-1]), state[-1] < limit)
+
+        def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
+            after, out = self.step(number, state[: len(self.names)], rows)
+            return [*after, *[count + 1 for count in state[len(self.names) :]]], out
+
+        names = (*self.names, *(["the count"] if limit is not None else []))
+        inner = Loop(self.op, self.function, step, names, goes_on)
+
+        def segment(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
+            return inner.run(state, rows, WHILE, limit=length, again=True)
+
+        outer = Loop(self.op, self.function, segment, names, goes_on)
+        after, out = outer.run(carried, [], WHILE)
+        return after[: len(self.names)], out
+
+
+def _loop_body(recorded: Recorded, carries: int) -> Body:
+    """The body with its inputs in the order that `loop_op` has them in."""
+    program = recorded.program
+    n_rows, n_captured = len(recorded.rows), len(recorded.captured)
+    given = len(program.inputs) - n_rows - n_captured
+    captured = program.inputs[given + n_rows :]
+    state, rows = program.inputs[1 : 1 + carries], program.inputs[1 + carries : given + n_rows]
+    inputs = (program.inputs[0], *captured, *state, *rows)
+    return body_of(Program(inputs, program.ops, program.outputs, program.avals))
+
+
+def _loop(*handles: Any) -> tuple[Any, ...]:
+    *operands, body, fixed, carries, trips, limit, backwards, again, picks = handles
+    head = int(trips < 0)
+    slots = [None] * head + list(body.program.inputs[1:])
+    operands = [settled_for(o, body, slot) for o, slot in zip(operands, slots, strict=True)]
+    params = {
+        "body": body, "fixed": fixed, "carries": carries, "trips": trips, "limit": limit,
+        "backwards": backwards, "again": again,
+    }  # fmt: skip
+    return tuple([loop_op.bind(*operands, **params, pick=pick) for pick in picks])
+
+
+def settled_for(operand: Any, body: Body, slot: int | None) -> Any:
+    """An operand with the dtype that the body takes it in."""
+    if isinstance(operand, WeakScalar):
+        return operand.default() if slot is None else operand.resolve(body.program.avals[slot].dtype)
+    return operand
+
+
+def predicate(op: str, value: Any, what: str = "cond") -> Tensor:
+    """A condition as a tensor, if it is one bool."""
+    tensor = convert_to_tensor(value)
+    if tensor.shape != ():
+        raise ShapeError(
+            f"[{op}] {what} must be a scalar, but has shape {tensor.shape}: use jt.reduce_all or jt.reduce_any, or "
+            "jt.where for a choice by element"
+        )
+    if tensor.dtype != np.bool_:
+        raise DTypeError(
+            f"[{op}] {what} must be a bool, but is {tensor.dtype.name}: compare it with something, as in `x != 0`"
+        )
+    return tensor
+
+
+def branch(
+    op: str, which: Tensor, functions: Sequence[Callable[[], Any]], flatten: Callable[[Any], list[Any]]
+) -> tuple[list[Any], Any]:
+    """Record a choice between functions; the results' leaves, and what the first function returned."""
+    outer = current_trace()
+    recorded: list[Recorded] = []
+    returned: list[Any] = []
+    for function in functions:
+        trace = BodyTrace(op, outer, function, None)
+        try:
+            tensors, result = trace.record(lambda _, f=function: f(), [], flatten)  # type: ignore[misc]
+            recorded.append(trace.finished(tensors, 0))
+        finally:
+            trace.close()
+        returned.append(result)
+    _check_alike(op, recorded)
+    captured = [value for one in recorded for value in one.captured]
+    bodies = tuple([body_of(program) for program in _with_all_inputs(recorded)])
+    operands = (cast(which, INT64), *captured)
+    made = outer.apply(_branch, operands, (bodies,)) if recorded[0].result else ()
+    return list(made), returned[0]
+
+
+def _check_alike(op: str, recorded: Sequence[Recorded]) -> None:
+    first = recorded[0].result
+    for number, one in enumerate(recorded[1:], 1):
+        if len(one.result) != len(first):
+            raise ControlFlowError(
+                f"[{op}] the branches must return the same structure: branch 0 returns {len(first)} tensors, branch "
+                f"{number} returns {len(one.result)}"
+            )
+        for a, b in zip(first, one.result, strict=True):
+            if a.shape != b.shape:
+                raise ShapeError(
+                    f"[{op}] the branches must return the same shapes: branch 0 returns {a.shape}, branch {number} "
+                    f"returns {b.shape}"
+                )
+            if a.dtype != b.dtype:
+                raise DTypeError(
+                    f"[{op}] the branches must return the same dtypes: branch 0 returns {a.dtype.name}, branch "
+                    f"{number} returns {b.dtype.name}; use jt.cast in one of them"
+                )
+
+
+def _with_all_inputs(recorded: Sequence[Recorded]) -> list[Program]:
+    """The programs, each with the captured values of all as inputs."""
+    programs = []
+    for one in recorded:
+        avals = dict(one.program.avals)
+        free = max(avals, default=-1) + 1
+        inputs: list[int] = []
+        for other in recorded:
+            if other is one:
+                inputs += one.program.inputs
+                continue
+            for slot in other.program.inputs:
+                avals[free] = other.program.avals[slot]
+                inputs.append(free)
+                free += 1
+        programs.append(Program(tuple(inputs), one.program.ops, one.program.outputs, avals))
+    return programs
+
+
+def _branch(*handles: Any) -> tuple[Any, ...]:
+    which, *operands, bodies = handles
+    operands = [
+        settled_for(o, bodies[0], slot) for o, slot in zip(operands, bodies[0].program.inputs, strict=True)
+    ]
+    count = len(bodies[0].program.outputs)
+    return tuple([branch_op.bind(which, *operands, bodies=bodies, pick=i) for i in range(count)])
+
+
+def segment_length(op: str, checkpoint: Any, trips: int | None) -> int | None:
+    """The iterations of a segment, None for a loop that is not checkpointed."""
+    if checkpoint is None:
+        return None
+    if checkpoint == "sqrt":
+        if trips is None:
+            raise ControlFlowError(
+                f"[{op}] checkpoint='sqrt' needs to know how many iterations there are at most: give "
+                "maximum_iterations, or a number of iterations as checkpoint"
+            )
+        return max(1, math.isqrt(max(0, trips - 1)) + 1)
+    if isinstance(checkpoint, bool) or not isinstance(checkpoint, int) or checkpoint < 1:
+        raise ControlFlowError(
+            f"[{op}] checkpoint must be 'sqrt' or a positive number of iterations, but is {checkpoint!r}"
+        )
+    return checkpoint
