@@ -65,14 +65,15 @@ def test_zero_dimensional_values_need_no_loop():
     [((0,), 2), ((1,), 3), ((2,), 2), ((0, 1), 2), ((0, 2), 3), ((1, 2), 2), ((0, 1, 2), 1)],
 )
 def test_loops_merge_as_far_as_a_reduction_allows(axes, loops):
-    assert kernel_of(lambda x: sum_op.bind(x, axes=axes), (3, 4, 5)).loops == loops
+    assert kernel_of(lambda x: sum_op.bind(x, axes=axes), (6, 7, 8)).loops == loops
 
 
 @pytest.mark.parametrize(
     ("function", "first", "second"),
     [
         (lambda x: exp(x), [(4,)], [(1000, 3)]),
-        (lambda x: sum_op.bind(x, axes=(0,)), [(4, 6)], [(33, 2)]),
+        (lambda x: sum_op.bind(x, axes=(0,)), [(5, 6)], [(33, 7)]),
+        (lambda x: sum_op.bind(x, axes=(0,)), [(5, 3)], [(33, 3)]),
         (lambda x: transpose_op.bind(x, perm=(1, 0)), [(4, 6)], [(9, 9)]),
         (lambda x: flipped(x, 1), [(4, 6)], [(7, 20)]),
         (lambda x, y: add(x, y), [(4, 6), (6,)], [(9, 9), (9,)]),
@@ -83,6 +84,16 @@ def test_loops_merge_as_far_as_a_reduction_allows(axes, loops):
 def test_another_shape_is_the_same_kernel(function, first, second):
     names = [[kernel.name for kernel in kernels_of(function, *shapes)] for shapes in (first, second)]
     assert names[0] == names[1]
+
+
+def test_few_elements_are_written_out():
+    text = kernel_of(lambda x: sum_op.bind(x, axes=(1,)), (50, 3)).text
+    assert text.count("for ") == 1
+    assert "load a0[i0*3 + 2]" in text
+    text = kernel_of(lambda x: sum_op.bind(x, axes=(0,)), (50, 3)).text
+    assert text.count("for ") == 1
+    assert "r0[2] = acc2" in text
+    assert kernel_of(lambda x: sum_op.bind(x, axes=(0,)), (50, 5)).loops == 2
 
 
 def test_what_differs_in_structure_differs_in_name():

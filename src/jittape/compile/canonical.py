@@ -7,7 +7,6 @@ one loop. Then every integer that depends on a shape gets a symbol, in the order
 from __future__ import annotations
 
 from functools import lru_cache
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +37,8 @@ __all__ = ["Placed", "canonical"]
 class Placed(NamedTuple):
     """A kernel with the slots that are its operands and the integers that are its symbols.
 
-    `partials` are the reductions, each with its operand, of whose results every task has one if there are several.
+    `partials` are the operands of which every task has one of its own if there are several, with the reductions that
+    write to them.
     """
 
     kernel: LoopKernel
@@ -46,7 +46,7 @@ class Placed(NamedTuple):
     sizes: tuple[int, ...]
     tasks: int
     work: int
-    partials: tuple[tuple[int, RawReduction], ...]
+    partials: tuple[tuple[int, list[RawReduction]], ...]
 
 
 STRUCTURAL = frozenset((0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5))
@@ -117,6 +117,7 @@ class _Canonicalizer:
         self.operands: list[Operand] = []
         self.slots: dict[int, int] = {}
         self.levels: list[int] = []
+        self.partials: dict[int, str] = {}
         self.counts = dict.fromkeys("sodarcpt", 0)
 
     def result(self) -> Placed:
@@ -138,9 +139,11 @@ class _Canonicalizer:
         count = 1
         if self.depth:
             count, self.sizes[-1] = divided(kernel, self.nest.extents, work)
-        raw = zip(reductions, self.nest.reductions, strict=True)
-        partials = tuple([(r.address.operand, n) for r, n in raw if r.partial])
-        return Placed(kernel, tuple(self.slots), tuple(self.sizes), count, work, partials)
+        partials: dict[int, list[RawReduction]] = {}
+        for r, raw in zip(reductions, self.nest.reductions, strict=True):
+            if r.partial:
+                partials.setdefault(r.address.operand, []).append(raw)
+        return Placed(kernel, tuple(self.slots), tuple(self.sizes), count, work, tuple(partials.items()))
 
     def _symbol(self, kind: str, size: int) -> str:
         name = f"{kind}{self.counts[kind]}"
@@ -188,7 +191,8 @@ class _Canonicalizer:
         address = self._address(r.address, "r", r.dtype)
         partial = None
         if 0 in r.axes:
-            partial = self._symbol("p", prod([self.nest.extents[axis] for axis in kept]))
+            partial = self.partials.get(address.operand) or self._symbol("p", r.size)
+            self.partials[address.operand] = partial
         return Reduction(r.op.primitive, params, address, r.value, r.axes, level, in_memory, r.dtype, partial)
 
     def _dtype(self, value: int) -> np.dtype[Any]:
@@ -218,7 +222,7 @@ class _Canonicalizer:
 
     def _packed(self, linear: RawLinear) -> Linear | None:
         """The address as a walk through contiguous memory, if it is one: its strides are products of extents."""
-        if linear.offset:
+        if linear.offset or linear.fixed:
             return None
         stride = 1
         symbols: list[str] = []
@@ -236,4 +240,5 @@ class _Canonicalizer:
         for variable, factor, structural in linear.terms:
             name = variable if isinstance(variable, str) else f"i{variable}"
             terms.append((name, factor if structural else self._symbol("s", factor)))
-        return Linear(tuple(terms), self._symbol("o", linear.offset) if linear.offset else None)
+        offset = self._symbol("o", linear.offset) if linear.offset else None
+        return Linear(tuple(terms), offset, linear.fixed)

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from jittape.compile.value import IRMath, IRValue, llvm_type
-from jittape.primitive import Map, Primitive
+from jittape.primitive import Map, Primitive, Reduce
 
-__all__ = ["cost_of_map"]
+__all__ = ["computed", "cost_of_map"]
 
 _WEIGHTS = {"call": 8, "fdiv": 4, "frem": 30, "sdiv": 10, "udiv": 10}
+
+
+def computed(
+    m: IRMath, primitive: Primitive, params: tuple[tuple[str, Any], ...], operands: Sequence[IRValue]
+) -> IRValue:
+    """The scalar expression of a map, or what a reduction makes of few elements."""
+    form = primitive.form
+    if isinstance(form, Map):
+        mapped: IRValue = form.expression(m, *operands, **dict(params))
+        return mapped
+    assert isinstance(form, Reduce), primitive
+    return reduce(lambda a, b: form.combine(m, a, b), operands)
 
 
 @lru_cache(maxsize=4096)
@@ -28,6 +41,5 @@ def cost_of_map(
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), "cost")
     builder = ir.IRBuilder(function.append_basic_block())
     operands = [IRValue(builder, a, d) for a, d in zip(function.args, dtypes, strict=True)]
-    assert isinstance(primitive.form, Map)
-    primitive.form.expression(IRMath(builder), *operands, **dict(params))
+    computed(IRMath(builder), primitive, params, operands)
     return sum(_WEIGHTS.get(i.opname, 1) for block in function.blocks for i in block.instructions)

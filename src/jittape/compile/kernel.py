@@ -49,15 +49,21 @@ Factor = int | str | tuple[str, ...]
 
 
 class Linear(NamedTuple):
-    """An integer ``sum of variable * factor + offset``; a variable is ``"i0"`` (loop) or ``"%3"`` (instruction)."""
+    """An integer ``sum of variable * factor + offset``; a variable is ``"i0"`` (loop) or ``"%3"`` (instruction).
+
+    Of the offset, `fixed` is a known number.
+    """
 
     terms: tuple[tuple[str, Factor], ...]
     offset: str | None = None
+    fixed: int = 0
 
     def __str__(self) -> str:
         parts = [v if f == 1 else f"{v}*{_factor_text(f)}" for v, f in self.terms]
         if self.offset is not None:
             parts.append(self.offset)
+        if self.fixed:
+            parts.append(str(self.fixed))
         return " + ".join(parts) or "0"
 
 

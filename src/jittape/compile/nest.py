@@ -14,14 +14,17 @@ import numpy as np
 
 from jittape.compile.indexing import (
     EVERYWHERE,
+    UNROLLED,
     Access,
     Condition,
     Position,
     Quotient,
     affine_of_alias,
     identity,
+    lanes,
     placed,
     space_of,
+    unrolled,
     viewed,
 )
 from jittape.compile.kernel import Compute, Masked
@@ -49,11 +52,13 @@ INT64 = np.dtype(np.int64)
 class RawLinear(NamedTuple):
     """``sum of variable * factor + offset``; a variable is a loop axis or ``"%3"``.
 
-    A factor is marked structural (third entry) if it does not come from an extent.
+    A factor is marked structural (third entry) if it does not come from an extent; `fixed` is the part of the sum
+    that does not.
     """
 
     terms: tuple[tuple[int | str, int, bool], ...]
     offset: int
+    fixed: int = 0
 
 
 class RawAddress(NamedTuple):
@@ -99,13 +104,14 @@ class RawStore(NamedTuple):
 
 
 class RawReduction(NamedTuple):
-    """Combines a value over some loops."""
+    """Combines a value over some loops; `size` is the number of elements of the operand that it writes to."""
 
     op: Op
     address: RawAddress
     value: int
     axes: tuple[int, ...]
     dtype: np.dtype[Any]
+    size: int
 
 
 @dataclass
@@ -122,7 +128,7 @@ class RawNest:
 
         def linear(x: RawLinear) -> RawLinear:
             terms = [(v if isinstance(v, str) else renamed.get(v), f, s) for v, f, s in x.terms]
-            return RawLinear(tuple([(v, f, s) for v, f, s in terms if v is not None]), x.offset)
+            return x._replace(terms=tuple([(v, f, s) for v, f, s in terms if v is not None]))
 
         def address(x: RawAddress) -> RawAddress:
             return RawAddress(x.slot, linear(x.linear))
@@ -154,6 +160,8 @@ def operand_accesses(
     operand, result = avals[op.args[0]], avals[op.out]
     if isinstance(form, Alias):
         return ((op.args[0], affine_of_alias(access, result.shape, operand.shape)),)
+    if isinstance(form, Reduce):
+        return tuple([(op.args[0], inner) for inner in unrolled(access, operand.shape, params["axes"])])
     extra = tuple([(slot, EVERYWHERE) for slot in op.args[1:]])
     if isinstance(form, View):
         inner = viewed(access, form.index(operand, result, **params), operand.shape, op.args)
@@ -176,13 +184,16 @@ class NestBuilder:
         The op that defines a slot.
     stored : container of int
         Slots that stand in memory.
+    reduced : container of int
+        Slots that a loop accumulates.
     """
 
-    def __init__(self, space: tuple[int, ...], avals: Any, op_of: Any, stored: Any) -> None:
+    def __init__(self, space: tuple[int, ...], avals: Any, op_of: Any, stored: Any, reduced: Any) -> None:
         self.nest = RawNest(space)
         self.avals = avals
         self.op_of = op_of
         self.stored = stored
+        self.reduced = reduced
         self.roots: set[int] = set()
         self.covered: dict[int, Op] = {}
         self._ids: dict[Key, int] = {}
@@ -193,7 +204,7 @@ class NestBuilder:
         self.roots = {op.out for op in ops}
         for op in ops:
             self.covered[op.out] = op
-            if isinstance(op.primitive.form, Reduce):
+            if op.out in self.reduced:
                 self._add_reduction(op)
             else:
                 access = identity(self.avals[op.out].shape)
@@ -211,18 +222,25 @@ class NestBuilder:
 
     def _add_reduction(self, op: Op) -> None:
         shape, axes = self.avals[op.args[0]].shape, dict(op.params)["axes"]
-        access = identity(shape)
-        value = self._value((op.args[0], access))
-        kept = [p for axis, p in enumerate(access.positions) if axis not in axes]
-        address = self._address(op.out, Access(tuple(kept)))
-        reduced = [
-            p.variable for axis, p in enumerate(access.positions) if axis in axes and p.variable is not None
-        ]
-        if reduced:
-            dtype = self.avals[op.out].dtype
-            self.nest.reductions.append(RawReduction(op, address, value, tuple(reduced), dtype))
-        else:
-            self.nest.stores.append(RawStore(address, value))
+        dtype, size = self.avals[op.out].dtype, self.avals[op.out].size
+        reductions: dict[RawLinear, RawReduction] = {}
+        for access in lanes(shape):
+            value = self._value((op.args[0], access))
+            kept = [p for axis, p in enumerate(access.positions) if axis not in axes]
+            address = self._address(op.out, Access(tuple(kept)))
+            known = reductions.get(address.linear)
+            if known is not None:
+                combined = Compute(op.primitive, _combining(op), (known.value, value), dtype)
+                reductions[address.linear] = known._replace(value=self._instruction(combined))
+                continue
+            loops = [p.variable for axis, p in enumerate(access.positions) if axis in axes]
+            reduced = tuple([variable for variable in loops if variable is not None])
+            reductions[address.linear] = RawReduction(op, address, value, reduced, dtype, size)
+        for reduction in reductions.values():
+            if reduction.axes:
+                self.nest.reductions.append(reduction)
+            else:
+                self.nest.stores.append(RawStore(reduction.address, reduction.value))
 
     # ---- inlining: a walk with a stack of its own, since chains are as long as the user's loop ------------------
 
@@ -285,6 +303,9 @@ class NestBuilder:
         op = self.op_of[slot]
         self.covered[slot] = op
         match op.primitive.form:
+            case Reduce():
+                combined = Compute(op.primitive, _combining(op), tuple(operands), self.avals[slot].dtype)
+                return self._instruction(combined)
             case Map():
                 return self._instruction(
                     Compute(op.primitive, op.params, tuple(operands), self.avals[slot].dtype)
@@ -324,13 +345,16 @@ class NestBuilder:
 
     def _linear_of(self, access: Access, shape: tuple[int, ...]) -> RawLinear:
         parts: list[tuple[Position, int, bool]] = []
-        stride, innermost = 1, True
+        stride, structural, fixed = 1, True, 0
         for position, extent in zip(reversed(access.positions), reversed(shape), strict=True):
-            if extent != 1:
-                parts.append((position, stride, innermost))
-                innermost = False
+            written_out = structural and stride * extent <= UNROLLED and position.constant()
+            if written_out:
+                fixed += position.offset * stride
+            elif extent != 1:
+                parts.append((position, stride, structural))
+                structural = False
             stride *= extent
-        return self._linear(parts[::-1])
+        return self._linear(parts[::-1])._replace(fixed=fixed)
 
     def _linear(self, parts: list[tuple[Position, int, bool]]) -> RawLinear:
         """The sum of ``position * stride``."""
@@ -352,6 +376,11 @@ class NestBuilder:
             for slot, factor in position.dynamic:
                 add(f"%{self._ids[self._normal((slot, EVERYWHERE))]}", factor * stride, structural)
         return RawLinear(tuple([(v, f, s) for v, (f, s) in factors.items() if f]), offset)
+
+
+def _combining(op: Op) -> tuple[tuple[str, Any], ...]:
+    """The parameters of a reduction that its combining expression may want."""
+    return tuple([(name, value) for name, value in op.params if name != "axes"])
 
 
 def _dynamic_keys(positions: tuple[Position, ...], conditions: tuple[Condition, ...]) -> list[Key]:

@@ -13,7 +13,7 @@ from jittape.compile.blas import blas
 from jittape.compile.canonical import Placed, canonical
 from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel, Operand
-from jittape.compile.nest import NestBuilder, RawAddress, RawLinear, RawLoad, RawNest, RawReduction
+from jittape.compile.nest import NestBuilder, RawAddress, RawLoad, RawNest, RawReduction
 from jittape.compile.operands import BatchLoop, form_of, pieces
 from jittape.compile.partition import Group, Kind, Partition
 from jittape.compile.split import split
@@ -207,7 +207,9 @@ class _Scheduler:
         return drafts
 
     def _builder(self, space: tuple[int, ...]) -> NestBuilder:
-        return NestBuilder(space, self.program.avals, self.partition.op_of, self.partition.stored)
+        partition = self.partition
+        reduced = {slot for slot, kind in partition.kinds.items() if kind is Kind.REDUCE}
+        return NestBuilder(space, self.program.avals, partition.op_of, partition.stored, reduced)
 
     def _kernels(self, builder: NestBuilder, depth: int) -> list[_Draft]:
         ops = tuple([builder.covered[s] for s in sorted(builder.covered, key=self.position.__getitem__)])
@@ -222,11 +224,12 @@ class _Scheduler:
         placed: Placed = canonical(nest)
         slots = list(placed.slots)
         combining: list[_Draft] = []
-        for operand, reduction in placed.partials:
-            slot, combination = self._combination(reduction, placed.tasks)
+        extents = placed.sizes[: placed.kernel.depth]
+        for operand, reductions in placed.partials:
+            slot, combination = self._combination(reductions, extents, placed.tasks)
             if placed.tasks > 1:
                 slots[operand] = slot
-                combining += self._divided(combination, (reduction.op,), depth, position)
+                combining += self._divided(combination, (reductions[0].op,), depth, position)
             else:
                 kernel = canonical(combination).kernel
                 self.spare[kernel.name] = kernel
@@ -236,15 +239,22 @@ class _Scheduler:
             *combining,
         ]
 
-    def _combination(self, r: RawReduction, tasks: int) -> tuple[int, RawNest]:
-        """A slot for the results of all tasks, and the nest that combines them."""
-        aval = self.avals[r.address.slot]
-        partial = self._temporary(Aval((tasks, *aval.shape), r.dtype))
-        places = ((1, 1, True),) if aval.size > 1 else ()
-        load = RawLoad(RawAddress(partial, RawLinear(((0, aval.size, False), *places), 0)), None, r.dtype)
-        nest = RawNest((tasks, aval.size) if places else (tasks,), [load])
-        address = RawAddress(r.address.slot, RawLinear(places, 0))
-        nest.reductions.append(r._replace(address=address, value=0, axes=(0,)))
+    def _combination(
+        self, reductions: list[RawReduction], extents: tuple[int, ...], tasks: int
+    ) -> tuple[int, RawNest]:
+        """A slot for what all tasks have of one result, and the nest that combines it."""
+        first = reductions[0]
+        partial = self._temporary(Aval((tasks, first.size), first.dtype))
+        kept = [axis for axis in range(len(extents)) if axis not in first.axes]
+        nest = RawNest((tasks, *[extents[axis] for axis in kept]))
+        for r in reductions:
+            terms = tuple([(kept.index(v) + 1, f, s) for v, f, s in r.address.linear.terms])
+            linear = r.address.linear._replace(terms=terms)
+            everyone = linear._replace(terms=((0, r.size, False), *terms))
+            value = len(nest.instructions)
+            nest.instructions.append(RawLoad(RawAddress(partial, everyone), None, r.dtype))
+            address = RawAddress(r.address.slot, linear)
+            nest.reductions.append(r._replace(address=address, value=value, axes=(0,)))
         return partial, nest
 
     def _temporary(self, aval: Aval) -> int:
@@ -306,8 +316,13 @@ class _Scheduler:
             owners = [[holder.get(s, s) for s in d.operands] for d in drafts]
             if owner in accumulated:
                 continue
-            writer = next(i for i, slots in enumerate(owners) if owner in slots)
-            if any(x in slots for slots in owners[writer + 1 :]) or owners[writer].count(x) > 1:
+            writers = [i for i, d in enumerate(drafts) if owner in _written(d, owners[i])]
+            writer = writers[0]
+            if (
+                len(writers) > 1
+                or any(x in slots for slots in owners[writer + 1 :])
+                or owners[writer].count(x) > 1
+            ):
                 continue
             draft = drafts[writer]
             if x in owners[writer]:
@@ -364,6 +379,12 @@ class _Scheduler:
             return KernelStep(draft.kernel, tuple(storages), draft.sizes, draft.ops, draft.tasks, draft.work)
         avals = [self.avals[s] for s in draft.operands]
         return NumpyStep(draft.ops[0], tuple(storages[:-1]), tuple(avals[:-1]), storages[-1], avals[-1])
+
+
+def _written(draft: _Draft, owners: list[int]) -> list[int]:
+    """What of a step's operands it writes."""
+    assert draft.kernel is not None
+    return [s for s, operand in zip(owners, draft.kernel.operands, strict=True) if operand.name[0] != "a"]
 
 
 class _Arena:

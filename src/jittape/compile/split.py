@@ -244,7 +244,7 @@ class _Piece:
         terms = [
             (f"%{self._value(int(v[1:]))}" if isinstance(v, str) else v, f, s) for v, f, s in linear.terms
         ]
-        return RawLinear(tuple(terms), linear.offset)
+        return linear._replace(terms=tuple(terms))
 
 
 def _linear_of(instruction: RawInstruction) -> RawLinear | None:
