@@ -7,6 +7,7 @@ integers for this shape.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from jittape.compile.indexing import (
 )
 from jittape.compile.kernel import Compute, Masked
 from jittape.primitive import Alias, Coordinate, Map, Place, Reduce, View
+from jittape.primitives.broadcast import sum_op
 from jittape.program import Aval, Op
 
 __all__ = [
@@ -242,6 +244,41 @@ class NestBuilder:
             else:
                 self.nest.stores.append(RawStore(reduction.address, reduction.value))
 
+    def can_host(self, other: NestBuilder) -> bool:
+        """Whether the loops of `other`, which are a little shorter, can run along here: sums of what is read here too."""
+        pairs = list(zip(self.nest.extents, other.nest.extents, strict=False))
+        near = all(n <= m <= n + max(2, n // 8) for m, n in pairs)
+        if len(self.nest.extents) != len(other.nest.extents) or not near or other.nest.stores:
+            return False
+        sums = all(r.op.primitive is sum_op for r in other.nest.reductions)
+        return sums and not self._read().isdisjoint(other._read())
+
+    def _read(self) -> set[int]:
+        """The slots of arrays that the nest reads."""
+        loads = [i.address for i in self.nest.instructions if isinstance(i, RawLoad)]
+        return {address.slot for address in loads if address.linear.terms}
+
+    def host(self, other: NestBuilder) -> None:
+        """Take over all that `other` computes: zero is added beyond its loops."""
+        self.covered.update(other.covered)
+        mask = None
+        for axis, (extent, shorter) in enumerate(zip(self.nest.extents, other.nest.extents, strict=True)):
+            if extent != shorter:
+                linear = RawLinear(((axis, 1, True),), 0)
+                mask = self._instruction(RawInside(linear, 1, shorter, mask))
+        here: list[int] = []
+        for instruction in other.nest.instructions:
+            moved = renumbered(instruction, here)
+            if isinstance(moved, RawInside) and moved.also is None:
+                moved = moved._replace(also=mask)
+            if isinstance(moved, RawLoad) and moved.mask is None and moved.address.linear.terms:
+                moved = moved._replace(mask=mask)
+            here.append(self._instruction(moved))
+        for r in other.nest.reductions:
+            value = here[r.value] if mask is None else self._instruction(Masked(mask, here[r.value]))
+            address = r.address._replace(linear=_renumbered(r.address.linear, here))
+            self.nest.reductions.append(r._replace(address=address, value=value))
+
     # ---- inlining: a walk with a stack of its own, since chains are as long as the user's loop ------------------
 
     def _value(self, root: Key) -> int:
@@ -376,6 +413,28 @@ class NestBuilder:
             for slot, factor in position.dynamic:
                 add(f"%{self._ids[self._normal((slot, EVERYWHERE))]}", factor * stride, structural)
         return RawLinear(tuple([(v, f, s) for v, (f, s) in factors.items() if f]), offset)
+
+
+def renumbered(instruction: RawInstruction, here: Sequence[int]) -> RawInstruction:
+    """An instruction of another nest; `here` are the numbers of that nest's instructions."""
+    match instruction:
+        case Compute(args=args):
+            return instruction._replace(args=tuple([here[a] for a in args]))
+        case Masked(mask, value):
+            return Masked(here[mask], here[value])
+        case RawLoad(address, mask, _):
+            address = address._replace(linear=_renumbered(address.linear, here))
+            return instruction._replace(address=address, mask=None if mask is None else here[mask])
+        case RawWhole(linear, _, _):
+            return instruction._replace(linear=_renumbered(linear, here))
+        case RawInside(linear, _, _, also):
+            linear = _renumbered(linear, here)
+            return instruction._replace(linear=linear, also=None if also is None else here[also])
+
+
+def _renumbered(linear: RawLinear, here: Sequence[int]) -> RawLinear:
+    terms = [(f"%{here[int(v[1:])]}" if isinstance(v, str) else v, f, s) for v, f, s in linear.terms]
+    return linear._replace(terms=tuple(terms))
 
 
 def _combining(op: Op) -> tuple[tuple[str, Any], ...]:

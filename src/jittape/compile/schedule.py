@@ -195,10 +195,14 @@ class _Scheduler:
                 drafts.append(_Draft(depth, position, (op,), (*op.args, op.out), None))
             elif kind is Kind.REDUCE or (kind is Kind.INLINE and op.out in partition.stored):
                 groups.setdefault(partition.group(op.out), []).append(op)
+        builders: dict[int, list[NestBuilder]] = {}
         for (space, depth), roots in groups.items():
             builder = self._builder(space)
             builder.add_roots(roots)
-            drafts += self._kernels(builder, depth)
+            builders.setdefault(depth, []).append(builder)
+        for depth, level in builders.items():
+            for builder in _hosted(level):
+                drafts += self._kernels(builder, depth)
         for op in copies:
             aval = self.avals[op.out]
             builder = self._builder(space_of((aval.nbytes // min(8, aval.dtype.itemsize),)))
@@ -379,6 +383,18 @@ class _Scheduler:
             return KernelStep(draft.kernel, tuple(storages), draft.sizes, draft.ops, draft.tasks, draft.work)
         avals = [self.avals[s] for s in draft.operands]
         return NumpyStep(draft.ops[0], tuple(storages[:-1]), tuple(avals[:-1]), storages[-1], avals[-1])
+
+
+def _hosted(builders: list[NestBuilder]) -> list[NestBuilder]:
+    """Nests that can run at the same time, fewer of them where one can take over another."""
+    kept: list[NestBuilder] = []
+    for builder in sorted(builders, key=lambda b: b.nest.extents, reverse=True):
+        host = next((b for b in kept if b.can_host(builder)), None)
+        if host is None:
+            kept.append(builder)
+        else:
+            host.host(builder)
+    return kept
 
 
 def _written(draft: _Draft, owners: list[int]) -> list[int]:
