@@ -245,7 +245,7 @@ class NestBuilder:
                 self.nest.stores.append(RawStore(reduction.address, reduction.value))
 
     def can_host(self, other: NestBuilder) -> bool:
-        """Whether the loops of `other`, which are a little shorter, can run along here: sums of what is read here too."""
+        """Whether the loops of `other`, which are a little shorter, can run along: sums of what is read here too."""
         pairs = list(zip(self.nest.extents, other.nest.extents, strict=False))
         near = all(n <= m <= n + max(2, n // 8) for m, n in pairs)
         if len(self.nest.extents) != len(other.nest.extents) or not near or other.nest.stores:
