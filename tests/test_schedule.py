@@ -18,7 +18,7 @@ from jittape.primitives.trigonometric import sin
 from jittape.primitives.views import Region, slice_op, transpose_op
 from jittape.program import Program
 from jittape.simplify import simplify
-from programs import gradient_program, program_of
+from programs import compiled, gradient_program, program_of
 from random_programs import random_program
 
 N = np.ones(1000, np.float32)
@@ -110,6 +110,22 @@ def test_a_value_used_in_two_halves_is_not_stored():
 
     (step,) = steps_of(halves, N)
     assert step.kernel.text.count("exp ") == 2
+
+
+def test_sums_over_the_steps_of_a_loop_are_accumulated_once():
+    def unrolled(x, scale):
+        level = x
+        for _ in range(20):
+            level = multiply(level, exp(multiply(broadcast_to_op.bind(scale, shape=x.shape), x)))
+        return total(level)
+
+    program = with_gradient(unrolled, N.astype(float), np.float64(0.1))
+    sums = sum([len(s.kernel.reductions) for s in schedule(program).steps if s.kernel.reductions])
+    assert sums == 2
+    x, scale = np.linspace(0.1, 0.2, 1000), np.float64(0.1)
+    value, _, by_scale = compiled(program, [x, scale, np.float64(1)])
+    np.testing.assert_allclose(value, np.sum(x * np.exp(20 * scale * x)))
+    np.testing.assert_allclose(by_scale, np.sum(20 * x * x * np.exp(20 * scale * x)))
 
 
 def test_two_sums_of_which_one_needs_the_other_are_two_nests():

@@ -211,7 +211,10 @@ class _Nest:
         instruction, builder = self.kernel.instructions[number], self.builder
         assert isinstance(instruction, Inside)
         terms = tuple([t for t in instruction.linear.terms if t[0] != f"i{self.kernel.depth - 1}"])
-        rest, extent = self._linear(instruction.linear._replace(terms=terms)), self.integers[instruction.extent]
+        rest, extent = (
+            self._linear(instruction.linear._replace(terms=terms)),
+            self.integers[instruction.extent],
+        )
         if sign > 0:
             return builder.neg(rest), builder.sub(extent, rest, flags=NO_WRAP)
         after = builder.add(rest, _integer(1), flags=NO_WRAP)

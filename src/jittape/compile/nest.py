@@ -45,6 +45,8 @@ __all__ = [
     "RawStore",
     "RawWhole",
     "operand_accesses",
+    "renumbered",
+    "renumbered_linear",
 ]
 
 Key = tuple[int, Access]
@@ -118,10 +120,14 @@ class RawReduction(NamedTuple):
 
 @dataclass
 class RawNest:
-    """A loop nest of one program: slots for operands, numbers for strides."""
+    """A loop nest of one program: slots for operands, numbers for strides.
+
+    `births` are the positions in the program of the ops that the instructions come from.
+    """
 
     extents: tuple[int, ...]
     instructions: list[RawInstruction] = field(default_factory=list)
+    births: list[int] = field(default_factory=list)
     stores: list[RawStore] = field(default_factory=list)
     reductions: list[RawReduction] = field(default_factory=list)
 
@@ -135,7 +141,7 @@ class RawNest:
         def address(x: RawAddress) -> RawAddress:
             return RawAddress(x.slot, linear(x.linear))
 
-        result = RawNest(extents)
+        result = RawNest(extents, births=self.births)
         for instruction in self.instructions:
             if isinstance(instruction, RawLoad):
                 instruction = instruction._replace(address=address(instruction.address))
@@ -188,14 +194,20 @@ class NestBuilder:
         Slots that stand in memory.
     reduced : container of int
         Slots that a loop accumulates.
+    position : mapping
+        Where in the program the op stands that defines a slot.
     """
 
-    def __init__(self, space: tuple[int, ...], avals: Any, op_of: Any, stored: Any, reduced: Any) -> None:
+    def __init__(
+        self, space: tuple[int, ...], avals: Any, op_of: Any, stored: Any, reduced: Any, position: Any
+    ) -> None:
         self.nest = RawNest(space)
         self.avals = avals
         self.op_of = op_of
         self.stored = stored
         self.reduced = reduced
+        self.position = position
+        self.birth = 0
         self.roots: set[int] = set()
         self.covered: dict[int, Op] = {}
         self._ids: dict[Key, int] = {}
@@ -267,7 +279,7 @@ class NestBuilder:
                 linear = RawLinear(((axis, 1, True),), 0)
                 mask = self._instruction(RawInside(linear, 1, shorter, mask))
         here: list[int] = []
-        for instruction in other.nest.instructions:
+        for instruction, self.birth in zip(other.nest.instructions, other.nest.births, strict=True):
             moved = renumbered(instruction, here)
             if isinstance(moved, RawInside) and moved.also is None:
                 moved = moved._replace(also=mask)
@@ -276,7 +288,7 @@ class NestBuilder:
             here.append(self._instruction(moved))
         for r in other.nest.reductions:
             value = here[r.value] if mask is None else self._instruction(Masked(mask, here[r.value]))
-            address = r.address._replace(linear=_renumbered(r.address.linear, here))
+            address = r.address._replace(linear=renumbered_linear(r.address.linear, here))
             self.nest.reductions.append(r._replace(address=address, value=value))
 
     # ---- inlining: a walk with a stack of its own, since chains are as long as the user's loop ------------------
@@ -333,6 +345,7 @@ class NestBuilder:
 
     def _make(self, key: Key, operands: list[int]) -> int:
         slot, access = key
+        self.birth = self.position.get(slot, 0)
         if self._is_load(key):
             # A value of one element can be read where the mask is false, too.
             mask = self._mask(access.conditions) if self.avals[slot].size != 1 else None
@@ -367,6 +380,8 @@ class NestBuilder:
         if known is None:
             known = self._known[instruction] = len(self.nest.instructions)
             self.nest.instructions.append(instruction)
+            self.nest.births.append(self.birth)
+        self.nest.births[known] = min(self.nest.births[known], self.birth)
         return known
 
     # ---- addresses -----------------------------------------------------------------------------------------------
@@ -423,16 +438,17 @@ def renumbered(instruction: RawInstruction, here: Sequence[int]) -> RawInstructi
         case Masked(mask, value):
             return Masked(here[mask], here[value])
         case RawLoad(address, mask, _):
-            address = address._replace(linear=_renumbered(address.linear, here))
+            address = address._replace(linear=renumbered_linear(address.linear, here))
             return instruction._replace(address=address, mask=None if mask is None else here[mask])
         case RawWhole(linear, _, _):
-            return instruction._replace(linear=_renumbered(linear, here))
+            return instruction._replace(linear=renumbered_linear(linear, here))
         case RawInside(linear, _, _, also):
-            linear = _renumbered(linear, here)
+            linear = renumbered_linear(linear, here)
             return instruction._replace(linear=linear, also=None if also is None else here[also])
 
 
-def _renumbered(linear: RawLinear, here: Sequence[int]) -> RawLinear:
+def renumbered_linear(linear: RawLinear, here: Sequence[int]) -> RawLinear:
+    """The same for an address."""
     terms = [(f"%{here[int(v[1:])]}" if isinstance(v, str) else v, f, s) for v, f, s in linear.terms]
     return linear._replace(terms=tuple(terms))
 

@@ -17,6 +17,7 @@ from jittape.compile.nest import NestBuilder, RawAddress, RawLoad, RawNest, RawR
 from jittape.compile.operands import BatchLoop, form_of, pieces
 from jittape.compile.partition import Group, Kind, Partition
 from jittape.compile.split import split
+from jittape.compile.sums import joined_sums
 from jittape.program import ALIGNMENT, Aval, Op, Program
 
 __all__ = ["KernelStep", "NumpyStep", "Schedule", "Step", "schedule"]
@@ -136,8 +137,11 @@ def schedule(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> Sch
 
 class _Scheduler:
     def __init__(self, program: Program) -> None:
-        self.program = program
         self.partition = Partition(program)
+        joined = joined_sums(program, self.partition)
+        if joined is not program:
+            program, self.partition = joined, Partition(joined)
+        self.program = program
         self.position = {op.out: i for i, op in enumerate(program.ops)}
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
@@ -213,7 +217,9 @@ class _Scheduler:
     def _builder(self, space: tuple[int, ...]) -> NestBuilder:
         partition = self.partition
         reduced = {slot for slot, kind in partition.kinds.items() if kind is Kind.REDUCE}
-        return NestBuilder(space, self.program.avals, partition.op_of, partition.stored, reduced)
+        return NestBuilder(
+            space, self.program.avals, partition.op_of, partition.stored, reduced, self.position
+        )
 
     def _kernels(self, builder: NestBuilder, depth: int) -> list[_Draft]:
         ops = tuple([builder.covered[s] for s in sorted(builder.covered, key=self.position.__getitem__)])

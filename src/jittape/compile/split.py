@@ -25,6 +25,8 @@ from jittape.compile.nest import (
     RawReduction,
     RawStore,
     RawWhole,
+    renumbered,
+    renumbered_linear,
 )
 from jittape.program import Aval
 
@@ -38,10 +40,37 @@ BOOL = np.dtype(np.bool_)
 
 def split(nest: RawNest, temporary: Callable[[Aval], int]) -> list[RawNest]:
     """`nest` as a list of nests to be run in order; `temporary` makes a slot for a value between them."""
-    costs = [_cost(nest, i) for i in nest.instructions]
-    if sum(costs) <= LIMIT:
+    if sum([_cost(nest, i) for i in nest.instructions]) <= LIMIT:
         return [nest]
-    return _Splitter(nest, costs, temporary).result()
+    nest = _in_program_order(nest)
+    return _Splitter(nest, [_cost(nest, i) for i in nest.instructions], temporary).result()
+
+
+def _in_program_order(nest: RawNest) -> RawNest:
+    """The nest with its instructions in the order of the program, which is that of an unrolled loop's iterations.
+
+    What is free comes before its first use.
+    """
+    last = max(nest.births) + 1
+    places = [last if _is_free(i) else birth for i, birth in zip(nest.instructions, nest.births, strict=True)]
+    for number in range(len(places) - 1, -1, -1):
+        for operand in _operands(nest.instructions[number]):
+            if _is_free(nest.instructions[operand]):
+                places[operand] = min(places[operand], places[number])
+    order = sorted(range(len(places)), key=lambda number: (places[number], number))
+    here = [0] * len(order)
+    for number, before in enumerate(order):
+        here[before] = number
+    result = RawNest(nest.extents)
+    result.instructions = [renumbered(nest.instructions[before], here) for before in order]
+    result.stores = [
+        RawStore(RawAddress(s.address.slot, renumbered_linear(s.address.linear, here)), here[s.value])
+        for s in nest.stores
+    ]
+    for r in nest.reductions:
+        address = r.address._replace(linear=renumbered_linear(r.address.linear, here))
+        result.reductions.append(r._replace(address=address, value=here[r.value]))
+    return result
 
 
 def _cost(nest: RawNest, instruction: RawInstruction) -> int:

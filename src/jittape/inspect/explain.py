@@ -138,7 +138,7 @@ def _explained(executable: PathExecutable) -> Explanation:
     compiled = executable.compiled
     if not executable.ran_compiled:
         return Explanation(False, executable.visits, executable.program, ())
-    program: Program = compiled.program
+    program: Program = compiled.schedule.program
     found = {kernel.name: kernel.found for kernel in compiled.kernels}
     steps = []
     for step in compiled.steps:

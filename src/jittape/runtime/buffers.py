@@ -25,7 +25,18 @@ import numpy as np
 from jittape.config import config
 from jittape.program import ALIGNMENT, Aval
 
-__all__ = ["LARGE", "Buffer", "Memory", "Pool", "PoolStats", "address_of", "allocate", "copied", "owned", "pool"]
+__all__ = [
+    "LARGE",
+    "Buffer",
+    "Memory",
+    "Pool",
+    "PoolStats",
+    "address_of",
+    "allocate",
+    "copied",
+    "owned",
+    "pool",
+]
 
 
 def _asked(array: np.ndarray[Any, Any]) -> int:
