@@ -31,7 +31,7 @@ from jittape.compile.nest import RawAddress, RawInside, RawLinear, RawLoad, RawN
 from jittape.compile.tasks import divided, work_of
 from jittape.primitive import Primitive
 
-__all__ = ["Placed", "canonical"]
+__all__ = ["Placed", "Rows", "canonical"]
 
 
 class Placed(NamedTuple):
@@ -52,9 +52,16 @@ class Placed(NamedTuple):
 STRUCTURAL = frozenset((0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5))
 
 
-def canonical(nest: RawNest) -> Placed:
+class Rows(NamedTuple):
+    """How the outermost loop is divided where that is not for the nest to say: the rows of all and of a block."""
+
+    number: int
+    block: int
+
+
+def canonical(nest: RawNest, rows: Rows | None = None) -> Placed:
     """The kernel of `nest`; equal structure gives equal text."""
-    return _Canonicalizer(_merged(nest)).result()
+    return _Canonicalizer(_merged(nest)).result(rows)
 
 
 # ---- merging loops -------------------------------------------------------------------------------------------------
@@ -120,7 +127,7 @@ class _Canonicalizer:
         self.partials: dict[int, str] = {}
         self.counts = dict.fromkeys("sodarcpt", 0)
 
-    def result(self) -> Placed:
+    def result(self, rows: Rows | None) -> Placed:
         instructions = tuple([self._instruction(i) for i in self.nest.instructions])
         stores = tuple([self._store(s.address, s.value) for s in self.nest.stores])
         reductions = tuple([self._reduction(r) for r in self.nest.reductions])
@@ -137,7 +144,10 @@ class _Canonicalizer:
         )
         work = work_of(kernel, self.nest.extents)
         count = 1
-        if self.depth:
+        if rows is not None:
+            count = -(-rows.number // rows.block)
+            self.sizes[-1] = rows.block * (self.nest.extents[0] // rows.number)
+        elif self.depth:
             count, self.sizes[-1] = divided(kernel, self.nest.extents, work)
         partials: dict[int, list[RawReduction]] = {}
         for r, raw in zip(reductions, self.nest.reductions, strict=True):

@@ -279,9 +279,10 @@ class Gemm(Kernel):
         *("b0", "b1", "m", "n", "k"),
         *("lx", "ox", "x0", "x1", "ly", "oy", "y0", "y1"),
         *("pm", "pn", "pk"),
+        *("t0", "t1", "tm", "tk"),
     )
     """Extents of the loops over the stack and of a product; leading dimension, offset and stack strides of both
-    operands; extents of a piece."""
+    operands; extents of a piece; extents of a task, of which one at most is less than the whole."""
 
     @property
     def accumulates(self) -> bool:

@@ -19,6 +19,7 @@ from jittape.compile.driver import DRIVER_TYPE, as_function, define_driver
 from jittape.compile.emit import Definition, definition_of, symbol_of, write_module
 from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.kernel import Compute, Kernel, LoopKernel, label_of
+from jittape.compile.stripper import define_strip
 from jittape.errors import CompileError
 from jittape.primitive import Map, Primitive, Reduce
 
@@ -27,10 +28,11 @@ __all__ = ["Origin", "Registry", "RegistryStats", "registry"]
 BATCH = 64
 """Functions in one module at most: who needs one of them from disk loads all, 0.07 ms each."""
 
-_DRIVER, _HELPER = "driver", "helper"
+_DRIVER, _HELPER, _STRIP = "driver", "helper", "strip"
 _OWN = {
     _DRIVER: Definition(_DRIVER, DRIVER_TYPE, define_driver),
     _HELPER: Definition(_HELPER, KERNEL_TYPE, define_helper),
+    _STRIP: Definition(_STRIP, KERNEL_TYPE, define_strip),
 }
 """Functions that are no kernels."""
 
@@ -87,6 +89,12 @@ class Registry:
         with self._lock:
             self._require({}, _HELPER)
             return self._addresses[_HELPER]
+
+    def strip(self) -> int:
+        """The address of what runs strips: see `stripper.py`."""
+        with self._lock:
+            self._require({}, _STRIP)
+            return self._addresses[_STRIP]
 
     def stats(self) -> RegistryStats:
         """How much was compiled, found and loaded, and the time that it took."""

@@ -7,17 +7,20 @@ share one arena by the time in which they live.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from jittape.compile.blas import blas
-from jittape.compile.canonical import Placed, canonical
+from jittape.compile.canonical import Placed, Rows, canonical
 from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel, Operand
-from jittape.compile.nest import NestBuilder, RawAddress, RawLoad, RawNest, RawReduction
+from jittape.compile.nest import NestBuilder, RawAddress, RawLinear, RawLoad, RawNest, RawReduction
 from jittape.compile.operands import BatchLoop, form_of, pieces
 from jittape.compile.partition import Group, Kind, Partition
 from jittape.compile.split import split
+from jittape.compile.strips import Cut, Strip, StripFinder, groups_of
+from jittape.compile.strips import Step as _Step
 from jittape.compile.sums import joined_sums
+from jittape.primitives.broadcast import sum_op
 from jittape.program import ALIGNMENT, Aval, Op, Program
 
 __all__ = ["KernelStep", "NumpyStep", "Schedule", "Step", "schedule"]
@@ -41,6 +44,8 @@ class KernelStep:
         Into so many calls the step is divided, which may run at the same time.
     work : int
         About how long a loop nest takes on one thread, in ns; 0 for what is not divided.
+    strip : Strip or None
+        Neighbors with the same strip are done block by block; the tasks are the blocks then.
     """
 
     kernel: Kernel
@@ -49,6 +54,7 @@ class KernelStep:
     ops: tuple[Op, ...]
     tasks: int
     work: int
+    strip: Strip | None = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +131,18 @@ class _Draft:
     sizes: tuple[int, ...] = ()
     tasks: int = 1
     work: int = 0
+    nest: RawNest | None = None
+    combining: list[_Draft] = field(default_factory=list)
+    strip: _Strip | None = None
+
+
+@dataclass(eq=False)
+class _Strip:
+    """Drafts that are done block by block; `moved` are slots only needed there, with the bytes of a block."""
+
+    blocks: int
+    moved: dict[int, int]
+    work: int
 
 
 def schedule(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> Schedule:
@@ -151,6 +169,7 @@ class _Scheduler:
         holder, copies = self._holders()
         drafts = self._drafts(copies)
         drafts.sort(key=lambda d: (d.depth, d.position))
+        drafts = self._in_strips(drafts, holder)
         in_place = self._in_place(drafts, holder, donated)
         return self._placed(drafts, holder, in_place)
 
@@ -229,9 +248,11 @@ class _Scheduler:
             drafts += self._divided(nest, ops, depth, position)
         return drafts
 
-    def _divided(self, nest: RawNest, ops: tuple[Op, ...], depth: int, position: int) -> list[_Draft]:
+    def _divided(
+        self, nest: RawNest, ops: tuple[Op, ...], depth: int, position: int, rows: Rows | None = None
+    ) -> list[_Draft]:
         """The kernel of a nest, and those that combine what its tasks have for themselves."""
-        placed: Placed = canonical(nest)
+        placed: Placed = canonical(nest, rows)
         slots = list(placed.slots)
         combining: list[_Draft] = []
         extents = placed.sizes[: placed.kernel.depth]
@@ -244,10 +265,9 @@ class _Scheduler:
                 kernel = canonical(combination).kernel
                 self.spare[kernel.name] = kernel
         kernel, sizes = placed.kernel, placed.sizes
-        return [
-            _Draft(depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work),
-            *combining,
-        ]
+        draft = _Draft(depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work, nest)
+        draft.combining = combining
+        return [draft, *combining]
 
     def _combination(
         self, reductions: list[RawReduction], extents: tuple[int, ...], tasks: int
@@ -296,10 +316,65 @@ class _Scheduler:
             *(x.leading, x.offset, outer.x_stride, inner.x_stride),
             *(y.leading, y.offset, outer.y_stride, inner.y_stride),
             *cut,
+            *(outer.extent, inner.extent, m, product.inner),
         )
         depth, position = self.partition.depth[op.out], self.position[op.out]
         ops = (added[0], op) if added else (op,)
         return _Draft(depth, position, ops, (x.slot, y.slot, op.out), kernel, sizes)
+
+    # ---- strips --------------------------------------------------------------------------------------------------
+
+    def _in_strips(self, drafts: list[_Draft], holder: dict[int, int]) -> list[_Draft]:
+        """The drafts, those that work through the same rows next to each other, cut into blocks."""
+        outside = {*self.program.inputs, *[holder.get(s, s) for s in self.program.outputs]}
+        others = {id(other) for d in drafts for other in d.combining}
+        nests = [None if id(d) in others else d.nest for d in drafts]
+        steps = [_Step(d.kernel, d.sizes, d.operands, n) for d, n in zip(drafts, nests, strict=True)]
+        finder = StripFinder(steps, self.avals, holder, outside)
+        result: list[_Draft] = []
+        taken: set[int] = set()
+        for i, draft in enumerate(drafts):
+            if i in taken:
+                continue
+            found = finder.strip_from(i, taken)
+            if found is None:
+                result.append(draft)
+                continue
+            rows = Rows(found.rows, found.block)
+            strip = _Strip(found.blocks, found.moved, 0)
+            combining: list[_Draft] = []
+            for j, cut in found.members:
+                main, *others = self._cut(drafts[j], cut, rows)
+                main.strip = strip
+                strip.work += main.work
+                result.append(main)
+                combining += others
+                old = {id(d) for d in drafts[j].combining}
+                taken.update([j, *[k for k, d in enumerate(drafts) if id(d) in old]])
+            result += combining
+        return result
+
+    def _cut(self, draft: _Draft, cut: Cut, rows: Rows) -> list[_Draft]:
+        """A draft that does a block of rows as a task, and what combines the results of all blocks."""
+        if draft.nest is not None:
+            return self._divided(draft.nest, draft.ops, draft.depth, draft.position, rows)
+        blocks = -(-rows.number // rows.block)
+        kernel, slots = draft.kernel, list(draft.operands)
+        assert isinstance(kernel, Gemm)
+        extents = dict(zip(kernel.SYMBOLS, draft.sizes, strict=True))
+        extents["t" + cut.axis[-1]] = rows.block
+        work = extents["b0"] * extents["b1"] * extents["m"] * extents["n"] * extents["k"] // 4
+        combining: list[_Draft] = []
+        if cut.partial:
+            aval = self.avals[slots[2]]
+            op = Op(sum_op, (slots[2],), (("axes", (0,)),), slots[2])
+            linear = RawLinear(((0, 1, True),), 0)
+            r = RawReduction(op, RawAddress(slots[2], linear), 0, (), aval.dtype, aval.size)
+            slots[2], nest = self._combination([r], (aval.size,), blocks)
+            combining = self._divided(nest, draft.ops, draft.depth, draft.position)
+        sizes = tuple(extents.values())
+        main = replace(draft, operands=tuple(slots), sizes=sizes, tasks=blocks, work=work)
+        return [main, *combining]
 
     # ---- memory --------------------------------------------------------------------------------------------------
 
@@ -362,19 +437,16 @@ class _Scheduler:
                 storage[owner] = len(program.inputs) + len(results)
                 results.append(self.avals[slot])
         first = len(program.inputs) + len(results)
-        last_use = {holder.get(s, s): i for i, draft in enumerate(drafts) for s in draft.operands}
-        arena = _Arena()
-        offsets: list[int] = []
-        for i, draft in enumerate(drafts):
-            owners = [holder.get(s, s) for s in draft.operands]
-            for owner in owners:
-                if owner not in storage:
-                    storage[owner] = first + len(offsets)
-                    offsets.append(arena.take(owner, self.avals[owner].nbytes))
-            for owner in dict.fromkeys(owners):
-                if storage[owner] >= first and last_use[owner] == i:
-                    arena.give_back(owner)
-        steps = tuple([self._step(d, [storage[holder.get(s, s)] for s in d.operands]) for d in drafts])
+        placer = _Placer(self.avals, storage, first)
+        owners = [[holder.get(s, s) for s in draft.operands] for draft in drafts]
+        strips = placer.place(drafts, owners)
+        offsets, arena = placer.offsets, placer.arena
+        steps = tuple(
+            [
+                self._step(d, [storage[s] for s in own], strips.get(id(d.strip)))
+                for d, own in zip(drafts, owners, strict=True)
+            ]
+        )
         outputs = tuple([storage[holder.get(s, s)] for s in program.outputs])
         places = [
             (storage[x], storage[owner] - len(program.inputs), read) for x, (owner, read) in in_place.items()
@@ -384,9 +456,11 @@ class _Scheduler:
             program, steps, outputs, tuple(results), tuple(offsets), arena.size, tuple(places), spare
         )
 
-    def _step(self, draft: _Draft, storages: list[int]) -> Step:
+    def _step(self, draft: _Draft, storages: list[int], strip: Strip | None) -> Step:
         if draft.kernel is not None:
-            return KernelStep(draft.kernel, tuple(storages), draft.sizes, draft.ops, draft.tasks, draft.work)
+            return KernelStep(
+                draft.kernel, tuple(storages), draft.sizes, draft.ops, draft.tasks, draft.work, strip
+            )
         avals = [self.avals[s] for s in draft.operands]
         return NumpyStep(draft.ops[0], tuple(storages[:-1]), tuple(avals[:-1]), storages[-1], avals[-1])
 
@@ -407,6 +481,63 @@ def _written(draft: _Draft, owners: list[int]) -> list[int]:
     """What of a step's operands it writes."""
     assert draft.kernel is not None
     return [s for s, operand in zip(owners, draft.kernel.operands, strict=True) if operand.name[0] != "a"]
+
+
+class _Placer:
+    """Gives temporaries their storages and their places in the arena, by the time in which they live."""
+
+    def __init__(self, avals: dict[int, Aval], storage: dict[int, int], first: int) -> None:
+        self.avals = avals
+        self.storage = storage
+        self.first = first
+        self.offsets: list[int] = []
+        self.arena = _Arena()
+
+    def place(self, drafts: list[_Draft], owners: list[list[int]]) -> dict[int, Strip]:
+        """Place what all drafts touch; returns the strips by the identity of what they come from."""
+        last_use = {slot: i for i, own in enumerate(owners) for slot in own}
+        strips: dict[int, Strip] = {}
+        at = 0
+        while at < len(drafts):
+            strip, end = drafts[at].strip, at + 1
+            while strip is not None and end < len(drafts) and drafts[end].strip is strip:
+                end += 1
+            moved = strip.moved if strip is not None else {}
+            touched = dict.fromkeys([slot for own in owners[at:end] for slot in own])
+            for slot in touched:
+                if slot not in self.storage and slot not in moved:
+                    self._add(slot, self.arena.take(slot, self.avals[slot].nbytes))
+            if strip is not None:
+                strips[id(strip)] = self._strip(strip, owners[at:end])
+            for slot in touched:
+                if slot not in moved and self.storage[slot] >= self.first and last_use[slot] < end:
+                    self.arena.give_back(slot)
+            at = end
+        return strips
+
+    def _add(self, slot: int, offset: int) -> None:
+        self.storage[slot] = self.first + len(self.offsets)
+        self.offsets.append(offset)
+
+    def _strip(self, strip: _Strip, owners: list[list[int]]) -> Strip:
+        """Place what is only needed within a strip: every group has memory for one block of it."""
+        groups = groups_of(strip.blocks)
+        last_use = {slot: i for i, own in enumerate(owners) for slot in own}
+        own = _Arena()
+        places: dict[int, int] = {}
+        for i, slots in enumerate(owners):
+            for slot in dict.fromkeys(slots):
+                if slot in strip.moved and slot not in places:
+                    places[slot] = own.take(slot, strip.moved[slot])
+            for slot in dict.fromkeys(slots):
+                if slot in strip.moved and last_use[slot] == i:
+                    own.give_back(slot)
+        start = self.arena.take(-1, groups * own.size)
+        self.arena.give_back(-1)
+        for slot, place in places.items():
+            self._add(slot, start + place)
+        moved = tuple([(self.storage[slot], nbytes) for slot, nbytes in strip.moved.items()])
+        return Strip(strip.blocks, groups, own.size, moved, strip.work)
 
 
 class _Arena:

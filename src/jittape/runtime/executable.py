@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from sys import getrefcount
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 from jittape.compile.kernel import Kernel
 from jittape.compile.registry import Origin, registry
 from jittape.compile.schedule import KernelStep, NumpyStep, Schedule, schedule
+from jittape.compile.strips import Strip
 from jittape.compile.tasks import HEAVY
 from jittape.interpret import run_op
 from jittape.program import ALIGNMENT, Aval, Program
@@ -378,14 +380,38 @@ def _calls(steps: list[KernelStep], layout: Layout, addresses: dict[str, int]) -
     slots = np.array([layout.cell_of[s] for step in steps for s in step.storages], np.int32)
     sizes = np.array([n % 2**64 for step in steps for n in step.sizes] or [0], np.uint64)
     threads = [min(step.tasks, max(1, step.work // SHARE)) for step in steps]
-    table = [len(steps), cells_address(max(threads))]
+    most = [min(s.strip.groups, s.strip.work // SHARE) for s in steps if s.strip is not None]
+    table = [0, cells_address(max([*threads, *most]))]
     slot, size = address_of(slots), address_of(sizes)
+    memory = [slots, sizes]
+    rows: list[list[int]] = []
     for step, worth in zip(steps, threads, strict=True):
-        table += [addresses[step.kernel.name], slot, size, step.tasks, worth]
+        rows.append([addresses[step.kernel.name], slot, size, step.tasks, worth])
         slot += 4 * len(step.storages)
         size += 8 * len(step.sizes)
+    for strip, group in groupby(range(len(steps)), lambda i: steps[i].strip):
+        own = [rows[i] for i in group]
+        if strip is not None:
+            words = _strip_table(strip, layout, own)
+            memory.append(words)
+            worth = min(strip.groups, max(1, strip.work // SHARE))
+            own = [[registry.strip(), 0, address_of(words), strip.groups, worth]]
+        for row in own:
+            table += row
+    table[0] = (len(table) - len(table[:2])) // len(rows[0])
     calls = np.array(table, np.int64)
-    return _Calls(address_of(calls), (calls, slots, sizes))
+    return _Calls(address_of(calls), (calls, *memory))
+
+
+def _strip_table(strip: Strip, layout: Layout, rows: list[list[int]]) -> np.ndarray[Any, Any]:
+    """What `stripper` reads: see there."""
+    share = -(-strip.blocks // strip.groups)
+    words = [layout.cells, strip.blocks, share, strip.region, len(strip.moved), len(rows)]
+    for storage, nbytes in strip.moved:
+        words += [layout.cell_of[storage], nbytes]
+    for row in rows:
+        words += row[:3]
+    return np.array(words, np.int64)
 
 
 def _aligned(nbytes: int) -> np.ndarray[Any, Any]:
