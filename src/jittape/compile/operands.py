@@ -212,8 +212,8 @@ def wants_rows(products: Sequence[Product]) -> bool:
     fits = all(
         [p.rows * p.columns * p.inner <= SMALL and max(p.rows, p.columns, p.inner) > TINY for p in products]
     )
-    alone = all([_slow(p) and p.batch[0].extent * p.batch[1].extent == 1 for p in products])
-    return fits and alone and first.columns > 1 and sum([p.rows for p in products]) >= first.inner
+    slow = all([_slow(p) for p in products])
+    return fits and slow and first.columns > 1 and sum([p.rows for p in products]) >= first.inner
 
 
 def form_of(product: Product, dtype: np.dtype[Any]) -> str:

@@ -19,7 +19,7 @@ from jittape.compile.partition import Group, Kind, Partition
 from jittape.compile.split import split
 from jittape.compile.strips import Cut, Strip, StripFinder, groups_of
 from jittape.compile.strips import Step as _Step
-from jittape.compile.sums import joined_sums
+from jittape.compile.sums import joined_sums, summed_first
 from jittape.primitives.broadcast import sum_op
 from jittape.program import ALIGNMENT, Aval, Op, Program
 
@@ -155,6 +155,7 @@ def schedule(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> Sch
 
 class _Scheduler:
     def __init__(self, program: Program) -> None:
+        program = summed_first(program)
         self.partition = Partition(program)
         joined = joined_sums(program, self.partition)
         if joined is not program:
