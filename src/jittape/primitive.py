@@ -29,7 +29,9 @@ __all__ = [
     "Form",
     "Handle",
     "Index",
+    "Join",
     "Map",
+    "Overlay",
     "Place",
     "Primitive",
     "Recorder",
@@ -89,6 +91,28 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Overlay:
+    """The second operand is laid over the first.
+
+    ``index(second operand's aval, result aval, **params)`` gives one `Index` for every dimension of the result, in
+    terms of the second operand's coordinates, as for `Place`. Further operands are integer scalars, numbered from 2.
+    """
+
+    index: Callable[..., tuple[Index, ...]]
+
+
+@dataclass(frozen=True)
+class Join:
+    """Every operand is a part of the result, and every element of the result is in one of them.
+
+    ``index(operand number, operand avals, result aval, **params)`` gives one `Index` for every dimension of the result,
+    in terms of that operand's coordinates.
+    """
+
+    index: Callable[..., tuple[Index, ...]]
+
+
+@dataclass(frozen=True)
 class Alias:
     """The result has the very bytes of the operand in the same (C) order, under another shape."""
 
@@ -117,7 +141,7 @@ class Call:
     routine: str
 
 
-Form = Map | View | Place | Alias | Coordinate | Reduce | Call
+Form = Map | View | Place | Overlay | Join | Alias | Coordinate | Reduce | Call
 
 
 class Handle(Protocol):

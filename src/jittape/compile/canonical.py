@@ -122,7 +122,7 @@ class _Canonicalizer:
         self.symbols = [f"n{axis}" for axis in range(self.depth)]
         self.sizes = list(nest.extents)
         self.operands: list[Operand] = []
-        self.slots: dict[int, int] = {}
+        self.slots: dict[tuple[int, int], int] = {}
         self.levels: list[int] = []
         self.partials: dict[int, str] = {}
         self.counts = dict.fromkeys("sodarcpt", 0)
@@ -153,7 +153,8 @@ class _Canonicalizer:
         for r, raw in zip(reductions, self.nest.reductions, strict=True):
             if r.partial:
                 partials.setdefault(r.address.operand, []).append(raw)
-        return Placed(kernel, tuple(self.slots), tuple(self.sizes), count, work, tuple(partials.items()))
+        slots = tuple([slot for slot, _ in self.slots])
+        return Placed(kernel, slots, tuple(self.sizes), count, work, tuple(partials.items()))
 
     def _symbol(self, kind: str, size: int) -> str:
         name = f"{kind}{self.counts[kind]}"
@@ -220,9 +221,9 @@ class _Canonicalizer:
         return 0 if value is None else self.levels[value]
 
     def _address(self, raw: RawAddress, kind: str, dtype: np.dtype[Any]) -> Address:
-        operand = self.slots.get(raw.slot)
+        operand = self.slots.get((raw.slot, raw.part))
         if operand is None:
-            operand = self.slots[raw.slot] = len(self.slots)
+            operand = self.slots[raw.slot, raw.part] = len(self.slots)
             self.operands.append(Operand(f"{kind}{self.counts[kind]}", dtype))
             self.counts[kind] += 1
         packed = self._packed(raw.linear)

@@ -29,8 +29,9 @@ from jittape.compile.indexing import (
     viewed,
 )
 from jittape.compile.kernel import Compute, Masked
-from jittape.primitive import Alias, Coordinate, Map, Place, Reduce, View
+from jittape.primitive import Alias, Coordinate, Join, Map, Overlay, Place, Reduce, View
 from jittape.primitives.broadcast import sum_op
+from jittape.primitives.compare import where_op
 from jittape.program import Aval, Op
 
 __all__ = [
@@ -46,7 +47,7 @@ __all__ = [
     "RawWhole",
     "operand_accesses",
     "renumbered",
-    "renumbered_linear",
+    "renumbered_address",
 ]
 
 Key = tuple[int, Access]
@@ -66,10 +67,11 @@ class RawLinear(NamedTuple):
 
 
 class RawAddress(NamedTuple):
-    """An element of the memory of a slot."""
+    """An element of the memory of a slot; different `part` numbers never meet."""
 
     slot: int
     linear: RawLinear
+    part: int = 0
 
 
 class RawLoad(NamedTuple):
@@ -139,7 +141,7 @@ class RawNest:
             return x._replace(terms=tuple([(v, f, s) for v, f, s in terms if v is not None]))
 
         def address(x: RawAddress) -> RawAddress:
-            return RawAddress(x.slot, linear(x.linear))
+            return x._replace(linear=linear(x.linear))
 
         result = RawNest(extents, births=self.births)
         for instruction in self.instructions:
@@ -165,7 +167,13 @@ def operand_accesses(
         return tuple([(slot, access) for slot in op.args])
     if isinstance(form, Coordinate):
         return ()
-    operand, result = avals[op.args[0]], avals[op.out]
+    result = avals[op.out]
+    if isinstance(form, Overlay):
+        index = form.index(avals[op.args[1]], result, **params)
+        over = placed(access, index, avals[op.args[1]].shape, op.args, extents)
+        starts = [(slot, EVERYWHERE) for slot in op.args[2:]]
+        return ((op.args[0], access), (op.args[1], over), *starts)
+    operand = avals[op.args[0]]
     if isinstance(form, Alias):
         return ((op.args[0], affine_of_alias(access, result.shape, operand.shape)),)
     if isinstance(form, Reduce):
@@ -218,12 +226,26 @@ class NestBuilder:
         self.roots = {op.out for op in ops}
         for op in ops:
             self.covered[op.out] = op
-            if op.out in self.reduced:
+            if isinstance(op.primitive.form, Join):
+                self._add_parts(op, op.primitive.form)
+            elif op.out in self.reduced:
                 self._add_reduction(op)
             else:
                 access = identity(self.avals[op.out].shape)
                 value = self._value((op.out, access))
                 self.nest.stores.append(RawStore(self._address(op.out, access), value))
+
+    def _add_parts(self, op: Op, form: Join) -> None:
+        """Write those operands whose loops these are where they belong in the result."""
+        operands, out = tuple([self.avals[slot] for slot in op.args]), self.avals[op.out]
+        for number, (slot, operand) in enumerate(zip(op.args, operands, strict=True)):
+            if space_of(operand.shape) != self.nest.extents:
+                continue
+            access = identity(operand.shape)
+            index = form.index(number, operands, out, **dict(op.params))
+            place = viewed(access, index, out.shape, op.args)
+            address = self._address(op.out, place)._replace(part=number)
+            self.nest.stores.append(RawStore(address, self._value((slot, access))))
 
     def add_copy(self, op: Op) -> None:
         """Write the result of an alias that has to have memory of its own: its bytes, as integers of up to 8."""
@@ -288,7 +310,7 @@ class NestBuilder:
             here.append(self._instruction(moved))
         for r in other.nest.reductions:
             value = here[r.value] if mask is None else self._instruction(Masked(mask, here[r.value]))
-            address = r.address._replace(linear=renumbered_linear(r.address.linear, here))
+            address = renumbered_address(r.address, here)
             self.nest.reductions.append(r._replace(address=address, value=value))
 
     # ---- inlining: a walk with a stack of its own, since chains are as long as the user's loop ------------------
@@ -333,12 +355,11 @@ class NestBuilder:
         op = self.op_of[slot]
         form = op.primitive.form
         inner = list(operand_accesses(op, access, self.avals, self.nest.extents))
-        if isinstance(form, View | Place):
-            del inner[
-                1:
-            ]  # dynamic offsets are in the access of the first operand, where an address needs them
-        if isinstance(form, Place):
-            inner += _dynamic_keys((), inner[0][1].conditions)
+        if isinstance(form, View | Place | Overlay):
+            # Dynamic offsets are in the access of the array that has them, where an address needs them.
+            del inner[2 if isinstance(form, Overlay) else 1 :]
+        if isinstance(form, Place | Overlay):
+            inner += _dynamic_keys((), inner[-1][1].conditions)
         if isinstance(form, Coordinate):
             inner += _dynamic_keys((access.positions[dict(op.params)["axis"]],), ())
         return inner
@@ -372,6 +393,13 @@ class NestBuilder:
                 if mask is None or (isinstance(value, RawLoad | Masked) and value.mask == mask):
                     return operands[0]
                 return self._instruction(Masked(mask, operands[0]))
+            case Overlay():
+                over = operand_accesses(op, access, self.avals, self.nest.extents)[1][1]
+                mask = self._mask(over.conditions)
+                if mask is None:
+                    return operands[1]
+                chosen = Compute(where_op, (), (mask, operands[1], operands[0]), self.avals[slot].dtype)
+                return self._instruction(chosen)
             case _:
                 return operands[0]
 
@@ -438,7 +466,7 @@ def renumbered(instruction: RawInstruction, here: Sequence[int]) -> RawInstructi
         case Masked(mask, value):
             return Masked(here[mask], here[value])
         case RawLoad(address, mask, _):
-            address = address._replace(linear=renumbered_linear(address.linear, here))
+            address = renumbered_address(address, here)
             return instruction._replace(address=address, mask=None if mask is None else here[mask])
         case RawWhole(linear, _, _):
             return instruction._replace(linear=renumbered_linear(linear, here))
@@ -447,8 +475,13 @@ def renumbered(instruction: RawInstruction, here: Sequence[int]) -> RawInstructi
             return instruction._replace(linear=linear, also=None if also is None else here[also])
 
 
-def renumbered_linear(linear: RawLinear, here: Sequence[int]) -> RawLinear:
+def renumbered_address(address: RawAddress, here: Sequence[int]) -> RawAddress:
     """The same for an address."""
+    return address._replace(linear=renumbered_linear(address.linear, here))
+
+
+def renumbered_linear(linear: RawLinear, here: Sequence[int]) -> RawLinear:
+    """The same for a sum."""
     terms = [(f"%{here[int(v[1:])]}" if isinstance(v, str) else v, f, s) for v, f, s in linear.terms]
     return linear._replace(terms=tuple(terms))
 

@@ -24,7 +24,7 @@ from jittape.compile.cost import cost_of_map
 from jittape.compile.indexing import Access, identity, is_unrolled, lanes, nest_over, space_of
 from jittape.compile.nest import operand_accesses
 from jittape.compile.operands import Product, product_of, wants_rows
-from jittape.primitive import Alias, Call, Coordinate, Map, Place, Reduce, View
+from jittape.primitive import Alias, Call, Coordinate, Join, Map, Overlay, Place, Reduce, View
 from jittape.primitives.arithmetic import add_op
 from jittape.program import Op, Program
 
@@ -56,6 +56,7 @@ class Kind(Enum):
 
     INLINE = "computed within a nest, stored where needed"
     REDUCE = "accumulated by a nest"
+    JOIN = "operands that nests write where they belong in it"
     ALIAS = "the operand's memory under another shape"
     CALL = "a library routine"
     ABSORBED = "a product that is added in place by the sum that it goes into"
@@ -132,11 +133,20 @@ class Partition:
         if isinstance(form, Reduce):
             few = is_unrolled(avals[0].shape, dict(op.params)["axes"])
             return Kind.INLINE if few else Kind.REDUCE
-        assert isinstance(form, Map | View | Place | Coordinate), form
+        if isinstance(form, Join):
+            return Kind.JOIN
+        assert isinstance(form, Map | View | Place | Overlay | Coordinate), form
         return Kind.INLINE
 
+    def groups(self, slot: int) -> list[Group]:
+        """The nests of a root, of which only a join may have several."""
+        if self.kinds[slot] is not Kind.JOIN:
+            return [self.group(slot)]
+        spaces = [space_of(self.avals[s].shape) for s in self.op_of[slot].args]
+        return [(space, self.depth[slot]) for space in dict.fromkeys(spaces)]
+
     def group(self, slot: int) -> Group:
-        """The nest of a root."""
+        """The nest of a root that is no join."""
         op = self.op_of[slot]
         if self.kinds[slot] is Kind.REDUCE:
             return (nest_over(self.avals[op.args[0]].shape)[0], self.depth[slot])
@@ -161,7 +171,7 @@ class Partition:
                 self.products[op.out] = product_of(
                     self._multiplied(op), self.avals, self._view_of, self._in_memory
                 )
-            elif kind is not Kind.REDUCE:
+            elif kind not in (Kind.REDUCE, Kind.JOIN):
                 self.stored.update(op.args)
         self._write_out_transposes()
         for product in self.products.values():
@@ -210,7 +220,7 @@ class Partition:
             if self.kinds[op.out] is not Kind.INLINE:
                 continue
             form = op.primitive.form
-            own = {Place: 3, Coordinate: 1}.get(type(form), 0)
+            own = {Place: 3, Overlay: 4, Coordinate: 1}.get(type(form), 0)
             if isinstance(form, Map):
                 own = cost_of_map(op.primitive, op.params, tuple([self.avals[a].dtype for a in op.args]))
             times = 1
@@ -271,7 +281,7 @@ class Partition:
                 at = 0
             else:
                 whole = kind is Kind.REDUCE and len(lanes(self.avals[op.args[0]].shape)) == 1
-                operands = here if elementwise or whole else moved
+                operands = here if elementwise or whole or kind is Kind.JOIN else moved
                 at = max([operands[s] for s in op.args], default=0)
             depth[slot] = at
             if kind is not Kind.INLINE:
@@ -309,6 +319,10 @@ class Partition:
             if kind is Kind.REDUCE:
                 for access in lanes(self.avals[op.args[0]].shape):
                     use(op.args[0], self.group(slot), access)
+            if kind is Kind.JOIN:
+                for operand in op.args:
+                    shape = self.avals[operand].shape
+                    use(operand, (space_of(shape), self.depth[slot]), self._identity(shape))
             if kind is not Kind.INLINE:
                 continue
             found = list(uses.pop(slot, ()))

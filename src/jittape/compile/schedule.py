@@ -217,8 +217,9 @@ class _Scheduler:
             elif kind is Kind.NUMPY:
                 depth, position = partition.depth[op.out], self.position[op.out]
                 drafts.append(_Draft(depth, position, (op,), (*op.args, op.out), None))
-            elif kind is Kind.REDUCE or (kind is Kind.INLINE and op.out in partition.stored):
-                groups.setdefault(partition.group(op.out), []).append(op)
+            elif kind in (Kind.REDUCE, Kind.JOIN) or (kind is Kind.INLINE and op.out in partition.stored):
+                for group in partition.groups(op.out):
+                    groups.setdefault(group, []).append(op)
         builders: dict[int, list[NestBuilder]] = {}
         for (space, depth), roots in groups.items():
             builder = self._builder(space)

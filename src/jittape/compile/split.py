@@ -26,7 +26,7 @@ from jittape.compile.nest import (
     RawStore,
     RawWhole,
     renumbered,
-    renumbered_linear,
+    renumbered_address,
 )
 from jittape.program import Aval
 
@@ -63,12 +63,9 @@ def _in_program_order(nest: RawNest) -> RawNest:
         here[before] = number
     result = RawNest(nest.extents)
     result.instructions = [renumbered(nest.instructions[before], here) for before in order]
-    result.stores = [
-        RawStore(RawAddress(s.address.slot, renumbered_linear(s.address.linear, here)), here[s.value])
-        for s in nest.stores
-    ]
+    result.stores = [RawStore(renumbered_address(s.address, here), here[s.value]) for s in nest.stores]
     for r in nest.reductions:
-        address = r.address._replace(linear=renumbered_linear(r.address.linear, here))
+        address = renumbered_address(r.address, here)
         result.reductions.append(r._replace(address=address, value=here[r.value]))
     return result
 
@@ -267,7 +264,7 @@ class _Piece:
         return self._here[number]
 
     def _address(self, address: RawAddress) -> RawAddress:
-        return RawAddress(address.slot, self._linear(address.linear))
+        return address._replace(linear=self._linear(address.linear))
 
     def _linear(self, linear: RawLinear) -> RawLinear:
         terms = [

@@ -96,14 +96,14 @@ def cut_nest(nest: RawNest, size_of: Callable[[int], int], rows: int) -> Cut | N
     reads, writes, whole, partial = set(), set(), set(), set()
     for instruction in nest.instructions:
         if isinstance(instruction, RawLoad):
-            slot, linear = instruction.address
+            slot, linear = instruction.address[:2]
             (reads if _stays(linear, nest.extents, size_of(slot)) else whole).add(slot)
     for store in nest.stores:
         if not _stays(store.address.linear, nest.extents, size_of(store.address.slot)):
             return None
         writes.add(store.address.slot)
     for r in nest.reductions:
-        slot, linear = r.address
+        slot, linear = r.address[:2]
         if 0 in r.axes:
             partial.add(slot)
         elif _stays(linear, nest.extents, size_of(slot)):

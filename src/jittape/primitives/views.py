@@ -14,7 +14,7 @@ import numpy as np
 
 from jittape.builder import literal
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import Index, Place, Primitive, View
+from jittape.primitive import Index, Join, Overlay, Place, Primitive, View
 from jittape.primitives.broadcast import broadcast
 from jittape.program import Aval
 
@@ -97,10 +97,13 @@ class Region(NamedTuple):
             result[axis] = size
         return tuple(result)
 
-    def indices(self, ndim: int) -> tuple[Index, ...]:
-        """The index into each dimension of the whole array, in coordinates of the region."""
+    def indices(self, ndim: int, arrays: int = 1) -> tuple[Index, ...]:
+        """The index into each dimension of the whole array, in coordinates of the region.
+
+        The starts come after so many operands that are `arrays`.
+        """
         found = [Index(axis=axis) for axis in range(ndim)]
-        operand = 0
+        operand = arrays - 1
         for axis, offset, _, step in zip(*self, strict=True):
             if offset is None:
                 operand += 1
@@ -189,6 +192,7 @@ update_op = Primitive(
     result=_update_result,
     evaluate=_update_evaluate,
     vjp=(_update_x_vjp, _update_v_vjp),
+    form=Overlay(lambda v, out, *, region: region.indices(out.ndim, arrays=2)),
 )
 
 
@@ -243,9 +247,15 @@ def _concat_vjp(i: int, g: Any, out: Any, *operands: Any, axis: int) -> Any:
     return sliced(g, axis, offset, operands[i].shape[axis])
 
 
+def _concat_index(number: int, operands: tuple[Aval, ...], out: Aval, *, axis: int) -> tuple[Index, ...]:
+    offset = sum([x.shape[axis] for x in operands[:number]])
+    return tuple([Index(a, 1, offset if a == axis else 0) for a in range(out.ndim)])
+
+
 concat_op = Primitive(
     "concat",
     result=_concat_result,
     evaluate=lambda *operands, axis: np.concatenate(operands, axis),
     vjp=_concat_vjp,
+    form=Join(_concat_index),
 )
