@@ -173,7 +173,8 @@ class _Canonicalizer:
                 made = Whole(self._linear(linear), divisor, dtype)
                 level = self._level(made.linear)
             case RawInside(linear, divisor, extent, also):
-                made = Inside(self._linear(linear), divisor, self._symbol("d", extent), also)
+                wide = divisor == 1 and self._is_wide(linear, extent)
+                made = Inside(self._linear(linear), divisor, self._symbol("d", extent), also, wide)
                 level = max(self._level(made.linear), self._level_of(also))
             case Compute(primitive, params, (), dtype):
                 bits = _constant_bits(primitive, params, dtype)
@@ -189,6 +190,12 @@ class _Canonicalizer:
                 raise AssertionError(raw)
         self.levels.append(level)
         return made
+
+    def _is_wide(self, linear: RawLinear, extent: int) -> bool:
+        """Whether a mask moves along with the innermost loop and is as long as that, nearly."""
+        along = [factor for variable, factor, _ in linear.terms if variable == self.depth - 1]
+        total = self.nest.extents[-1] if self.depth else 0
+        return along in ([1], [-1]) and total - extent <= max(2, total // 8)
 
     def _store(self, raw: RawAddress, value: int) -> Store:
         address = self._address(raw, "r", self._dtype(value))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-__all__ = ["BYTES", "KERNEL_TYPE", "alloca_once", "external", "for_range", "for_steps"]
+__all__ = ["BYTES", "KERNEL_TYPE", "alloca_once", "external", "for_range", "for_steps", "keep_scalar"]
 
 BYTES = ir.IntType(8).as_pointer()
 KERNEL_TYPE = ir.FunctionType(
@@ -51,3 +51,17 @@ def for_steps(builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, step: ir.V
     index.add_incoming(builder.add(index, step), builder.block)
     builder.branch(head)
     builder.position_at_end(after)
+
+
+def keep_scalar(branch: ir.Instruction) -> None:
+    """Say of a loop, by the branch that ends it, that it is not worth vectorizing: that takes time to compile."""
+    module = branch.parent.function.module
+    false = ir.Constant(ir.IntType(1), 0)
+    options = [
+        module.add_metadata([ir.MetaDataString(module, "llvm.loop.vectorize.enable"), false]),
+        module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")]),
+    ]
+    # What names a loop refers to itself, so that no other loop has the same name.
+    name = module.add_metadata([ir.Constant(ir.IntType(64), len(module.metadata)), *options])
+    name.operands = (name, *options)
+    branch.set_metadata("llvm.loop", name)

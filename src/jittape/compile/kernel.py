@@ -108,12 +108,16 @@ class Whole(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """A mask: ``0 <= linear / divisor < extent`` without remainder, and the mask `also`."""
+    """A mask: ``0 <= linear / divisor < extent`` without remainder, and the mask `also`.
+
+    It is `wide` if it is true on nearly all of the innermost loop, so that the rest is worth a loop of its own.
+    """
 
     linear: Linear
     divisor: int
     extent: str
     also: int | None
+    wide: bool
 
 
 class Masked(NamedTuple):
@@ -363,9 +367,10 @@ def _instruction_text(kernel: LoopKernel, instruction: Instruction) -> str:
         case Whole(linear, divisor, dtype):
             quotient = f"({linear})" + ("" if divisor == 1 else f" / {divisor}")
             return f"{dtype.name}{quotient}"
-        case Inside(linear, divisor, extent, also):
+        case Inside(linear, divisor, extent, also, wide):
             quotient = f"{linear}" if divisor == 1 else f"({linear}) / {divisor} exact"
-            return f"0 <= {quotient} < {extent}" + ("" if also is None else f" and %{also}")
+            mostly = "mostly " if wide else ""
+            return f"{mostly}0 <= {quotient} < {extent}" + ("" if also is None else f" and %{also}")
         case Masked(mask, value):
             return f"%{value} where %{mask} else 0"
 

@@ -20,7 +20,7 @@ from llvmlite import ir
 from jittape.compile.carries import CARRIES, call_carry, call_collect
 from jittape.compile.cost import computed
 from jittape.compile.gemm import pointer, size
-from jittape.compile.irtools import alloca_once
+from jittape.compile.irtools import alloca_once, keep_scalar
 from jittape.compile.kernel import (
     Address,
     Compute,
@@ -187,9 +187,9 @@ class _Nest:
             first = builder.icmp_signed("==", self.integers["edge"], _integer(0))
             starts, stops = (builder.select(first, *pair) for pair in ((begin, high), (low, end)))
             left = builder.sub(stops, starts, flags=NO_WRAP)
-            self.loop(f"i{level}", left, lambda: self._level(level + 1), starts)
+            self.loop(f"i{level}", left, lambda: self._level(level + 1), starts, scalar=True)
 
-        self.loop("edge", _integer(2), edge)
+        self.loop("edge", _integer(2), edge, scalar=True)
 
     def _ranged_masks(self) -> dict[int, int]:
         """The masks that hold on a range of the innermost loop, and whether its coordinate counts up or down there."""
@@ -197,7 +197,7 @@ class _Nest:
         innermost = f"i{kernel.depth - 1}"
         found = {}
         for number, instruction in enumerate(kernel.instructions):
-            if not isinstance(instruction, Inside) or instruction.divisor != 1:
+            if not isinstance(instruction, Inside) or not instruction.wide:
                 continue
             terms = dict(instruction.linear.terms)
             others = [int(v[1:]) for v in terms if v[0] == "%"]
@@ -259,9 +259,14 @@ class _Nest:
             accumulator.finish_loop(several)
 
     def loop(
-        self, name: str, count: ir.Value, body: Callable[[], None], start: ir.Value | None = None
+        self,
+        name: str,
+        count: ir.Value,
+        body: Callable[[], None],
+        start: ir.Value | None = None,
+        scalar: bool = False,
     ) -> None:
-        """Run `body` for `name` from `start` (0) over `count` values."""
+        """Run `body` for `name` from `start` (0) over `count` values; `scalar` if that is not many."""
         builder = self.builder
         before = builder.block
         head, inside, after = (
@@ -276,7 +281,9 @@ class _Nest:
         self.integers[name] = index if start is None else builder.add(start, index, flags=NO_WRAP)
         body()
         index.add_incoming(builder.add(index, _integer(1), flags=NO_WRAP), builder.block)
-        builder.branch(head)
+        again = builder.branch(head)
+        if scalar:
+            keep_scalar(again)
         builder.position_at_end(after)
 
     # ---- instructions --------------------------------------------------------------------------------------------
