@@ -164,6 +164,7 @@ class _Scheduler:
         self.position = {op.out: i for i, op in enumerate(program.ops)}
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
+        self.reduced = {slot for slot, kind in self.partition.kinds.items() if kind is Kind.REDUCE}
         self.spare: dict[str, Kernel] = {}
 
     def result(self, donated: tuple[tuple[int, int], ...]) -> Schedule:
@@ -237,9 +238,8 @@ class _Scheduler:
 
     def _builder(self, space: tuple[int, ...]) -> NestBuilder:
         partition = self.partition
-        reduced = {slot for slot, kind in partition.kinds.items() if kind is Kind.REDUCE}
         return NestBuilder(
-            space, self.program.avals, partition.op_of, partition.stored, reduced, self.position
+            space, self.program.avals, partition.op_of, partition.stored, self.reduced, self.position
         )
 
     def _kernels(self, builder: NestBuilder, depth: int) -> list[_Draft]:

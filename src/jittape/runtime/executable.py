@@ -194,8 +194,9 @@ class Layout:
         for i, dtype in enumerate(self.scalar_dtypes):
             raw = dtype is not None and i not in self.boxed
             formats.append(SCALAR_FORMATS[f"{dtype.kind}{dtype.itemsize}"] if raw and dtype else "Q")
-        self.raw = [i for i, text in enumerate(formats) if text != "Q" or i in self.unsigned_scalars()]
-        self.is_raw = [i in self.raw for i in range(self.count)]
+        unsigned = self.unsigned_scalars()
+        self.raw = [i for i, text in enumerate(formats) if text != "Q" or i in unsigned]
+        self.is_raw = [text != "Q" or i in unsigned for i, text in enumerate(formats)]
         self.pack_into = struct.Struct("=" + "".join(formats) + "Q" * len(self.results)).pack_into
         first = self.count + len(self.results)
         self.temporaries = first
@@ -206,9 +207,9 @@ class Layout:
             self.cell_of[i] = self.scalar_pointers + position
         self.plain_outputs = schedule.outputs == tuple(range(self.count, first))
 
-    def unsigned_scalars(self) -> list[int]:
+    def unsigned_scalars(self) -> set[int]:
         """uint64 scalars have the same format as an address."""
-        return [i for i, d in enumerate(self.scalar_dtypes) if d is not None and d == np.uint64]
+        return {i for i, d in enumerate(self.scalar_dtypes) if d is not None and d == np.uint64}
 
 
 class Workspace:
