@@ -7,7 +7,16 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-__all__ = ["BYTES", "KERNEL_TYPE", "alloca_once", "external", "for_range", "for_steps", "keep_scalar"]
+__all__ = [
+    "BYTES",
+    "KERNEL_TYPE",
+    "alloca_once",
+    "external",
+    "for_range",
+    "for_steps",
+    "keep_scalar",
+    "one_at_a_time",
+]
 
 BYTES = ir.IntType(8).as_pointer()
 KERNEL_TYPE = ir.FunctionType(
@@ -55,13 +64,21 @@ def for_steps(builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, step: ir.V
 
 def keep_scalar(branch: ir.Instruction) -> None:
     """Say of a loop, by the branch that ends it, that it is not worth vectorizing: that takes time to compile."""
+    _say_of_loop(
+        branch, ("llvm.loop.vectorize.enable", ir.Constant(ir.IntType(1), 0)), ("llvm.loop.unroll.disable",)
+    )
+
+
+def one_at_a_time(branch: ir.Instruction) -> None:
+    """Say of a loop that memory is what it waits for: several vectors at a time would only be more code."""
+    one = ir.Constant(ir.IntType(32), 1)
+    _say_of_loop(branch, ("llvm.loop.interleave.count", one), ("llvm.loop.unroll.disable",))
+
+
+def _say_of_loop(branch: ir.Instruction, *options: tuple[str] | tuple[str, ir.Constant]) -> None:
     module = branch.parent.function.module
-    false = ir.Constant(ir.IntType(1), 0)
-    options = [
-        module.add_metadata([ir.MetaDataString(module, "llvm.loop.vectorize.enable"), false]),
-        module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")]),
-    ]
+    said = [module.add_metadata([ir.MetaDataString(module, name), *value]) for name, *value in options]
     # What names a loop refers to itself, so that no other loop has the same name.
-    name = module.add_metadata([ir.Constant(ir.IntType(64), len(module.metadata)), *options])
-    name.operands = (name, *options)
+    name = module.add_metadata([ir.Constant(ir.IntType(64), len(module.metadata)), *said])
+    name.operands = (name, *said)
     branch.set_metadata("llvm.loop", name)

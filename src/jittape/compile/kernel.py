@@ -222,6 +222,13 @@ class LoopKernel(Kernel):
     def text(self) -> str:
         return text_of(self)
 
+    def dtype_of(self, value: int) -> np.dtype[Any]:
+        """The dtype of an instruction's value."""
+        instruction = self.instructions[value]
+        while isinstance(instruction, Masked):
+            instruction = self.instructions[instruction.value]
+        return np.dtype(np.bool_) if isinstance(instruction, Inside) else instruction.dtype
+
     def in_place(self, read: int, written: int) -> LoopKernel | None:
         """The kernel with operand `read` in the memory of operand `written`; None where that would change what it does.
 

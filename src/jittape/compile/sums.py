@@ -34,7 +34,9 @@ class _Editor:
         self.ops: list[Op] = []
         self._next = max(self.avals, default=-1) + 1
 
-    def bind(self, primitive: Primitive, args: tuple[int, ...], like: Op, out: int = -1, **params: Any) -> int:
+    def bind(
+        self, primitive: Primitive, args: tuple[int, ...], like: Op, out: int = -1, **params: Any
+    ) -> int:
         """Append an op; its slot."""
         if out < 0:
             out, self._next = self._next, self._next + 1
@@ -80,7 +82,9 @@ def _path_to_product(op: Op, op_of: dict[int, Op], editor: _Editor) -> list[Op]:
         if before.primitive is not negative_op:
             rows = editor.avals[before.out].ndim - 2
             few = editor.avals[before.out].shape[rows : rows + 1] <= (1,)
-            return path if before.primitive is matmul_op and rows in dict(op.params)["axes"] and not few else []
+            return (
+                path if before.primitive is matmul_op and rows in dict(op.params)["axes"] and not few else []
+            )
         before = op_of.get(before.args[0])
     return []
 
