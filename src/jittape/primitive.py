@@ -25,6 +25,7 @@ from jittape.program import Aval, Op
 __all__ = [
     "Alias",
     "Call",
+    "Composed",
     "Coordinate",
     "Form",
     "Handle",
@@ -36,6 +37,7 @@ __all__ = [
     "Primitive",
     "Recorder",
     "Reduce",
+    "Running",
     "View",
     "apply",
     "recording_with",
@@ -135,13 +137,32 @@ class Reduce:
 
 
 @dataclass(frozen=True)
+class Running:
+    """Elements are combined one after another along the axis that the parameter `axis` names.
+
+    ``combine(m, before, *elements)`` gives an element of the result from the one before it, which is `start` for the
+    first, and the same elements of the operands.
+    """
+
+    combine: Callable[..., Any]
+    start: float
+
+
+@dataclass(frozen=True)
+class Composed:
+    """In machine code, other ops take its place: ``of(*handles, **params)``, written with user-level functions."""
+
+    of: Callable[..., Any]
+
+
+@dataclass(frozen=True)
 class Call:
     """A library routine, by the name under which the code generator knows its calling sequence (``"gemm"``)."""
 
     routine: str
 
 
-Form = Map | View | Place | Overlay | Join | Alias | Coordinate | Reduce | Call
+Form = Map | View | Place | Overlay | Join | Alias | Coordinate | Reduce | Running | Composed | Call
 
 
 class Handle(Protocol):

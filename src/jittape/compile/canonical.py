@@ -24,10 +24,20 @@ from jittape.compile.kernel import (
     Masked,
     Operand,
     Reduction,
+    RunningStore,
     Store,
     Whole,
 )
-from jittape.compile.nest import RawAddress, RawInside, RawLinear, RawLoad, RawNest, RawReduction, RawWhole
+from jittape.compile.nest import (
+    RawAddress,
+    RawInside,
+    RawLinear,
+    RawLoad,
+    RawNest,
+    RawReduction,
+    RawStore,
+    RawWhole,
+)
 from jittape.compile.tasks import divided, work_of
 from jittape.primitive import Primitive
 
@@ -79,11 +89,13 @@ def _linears(nest: RawNest) -> list[RawLinear]:
 
 def _merged(nest: RawNest) -> RawNest:
     factors = [{v: f for v, f, _ in linear.terms} for linear in set(_linears(nest))]
+    ordered = [r.axes for r in nest.reductions]
+    ordered += [(s.running.axis,) for s in nest.stores if s.running is not None]
     group = list(range(len(nest.extents)))  # the merged loop that each loop goes to
     extents = list(nest.extents)
     for axis in range(1, len(nest.extents)):
         together = all(f.get(axis - 1, 0) == f.get(axis, 0) * nest.extents[axis] for f in factors) and all(
-            (axis - 1 in r.axes) == (axis in r.axes) for r in nest.reductions
+            (axis - 1 in axes) == (axis in axes) for axes in ordered
         )
         group[axis] = group[axis - 1] if together else group[axis - 1] + 1
     if len(group) < 2 or group[-1] == len(group) - 1:
@@ -129,7 +141,7 @@ class _Canonicalizer:
 
     def result(self, rows: Rows | None) -> Placed:
         instructions = tuple([self._instruction(i) for i in self.nest.instructions])
-        stores = tuple([self._store(s.address, s.value) for s in self.nest.stores])
+        stores = tuple([self._store(s) for s in self.nest.stores])
         reductions = tuple([self._reduction(r) for r in self.nest.reductions])
         task = self._symbol("t", self.nest.extents[0]) if self.depth else None
         kernel = LoopKernel(
@@ -197,9 +209,13 @@ class _Canonicalizer:
         total = self.nest.extents[-1] if self.depth else 0
         return along in ([1], [-1]) and total - extent <= max(2, total // 8)
 
-    def _store(self, raw: RawAddress, value: int) -> Store:
-        address = self._address(raw, "r", self._dtype(value))
-        return Store(address, value, max(self._level(address.linear), self.levels[value]))
+    def _store(self, raw: RawStore) -> Store:
+        address = self._address(raw.address, "r", self._dtype(raw.value))
+        if raw.running is None:
+            return Store(address, raw.value, max(self._level(address.linear), self.levels[raw.value]), None)
+        op, axis, values = raw.running
+        params = tuple([(name, value) for name, value in op.params if name != "axis"])
+        return Store(address, raw.value, self.depth, RunningStore(op.primitive, params, axis, values))
 
     def _reduction(self, r: RawReduction) -> Reduction:
         kept = [axis for axis in range(self.depth) if axis not in r.axes]

@@ -40,6 +40,7 @@ __all__ = [
     "Masked",
     "Operand",
     "Reduction",
+    "RunningStore",
     "Store",
     "Whole",
 ]
@@ -140,12 +141,22 @@ class Operand(NamedTuple):
     dtype: np.dtype[Any]
 
 
+class RunningStore(NamedTuple):
+    """What is written is made of what was written before it along loop `axis`, and of `values`."""
+
+    primitive: Primitive
+    params: tuple[tuple[str, Any], ...]
+    axis: int
+    values: tuple[int, ...]
+
+
 class Store(NamedTuple):
-    """Writes `value` in loop level `level` (0: outside all loops)."""
+    """Writes `value`, or what `running` says, in loop level `level` (0: outside all loops)."""
 
     address: Address
     value: int
     level: int
+    running: RunningStore | None
 
 
 class Reduction(NamedTuple):
@@ -236,7 +247,7 @@ class LoopKernel(Kernel):
         """
         stores = [s for s in self.stores if s.address.operand == written]
         places = [r.address.operand for r in self.reductions]
-        if len(stores) != 1 or written in places or read in places:
+        if len(stores) != 1 or stores[0].running or written in places or read in places:
             return None
         (store,) = stores
         for instruction, level in zip(self.instructions, self.levels, strict=True):
@@ -359,6 +370,11 @@ def _reduction_lines(kernel: LoopKernel, level: int) -> list[str]:
 
 
 def _store_text(kernel: LoopKernel, store: Store) -> str:
+    running = store.running
+    if running is not None:
+        values = ", ".join(f"%{v}" for v in running.values) + _params_text(running.params)
+        along = f"{label_of(running.primitive)} along i{running.axis}"
+        return f"{_place(kernel, store.address)} = {along} of {values}"
     return f"{_place(kernel, store.address)} = %{store.value}"
 
 

@@ -7,7 +7,7 @@ integers for this shape.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from jittape.compile.indexing import (
     viewed,
 )
 from jittape.compile.kernel import Compute, Masked
-from jittape.primitive import Alias, Coordinate, Join, Map, Overlay, Place, Reduce, View
+from jittape.primitive import Alias, Coordinate, Join, Map, Overlay, Place, Reduce, Running, View
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.compare import where_op
 from jittape.program import Aval, Op
@@ -43,6 +43,7 @@ __all__ = [
     "RawLoad",
     "RawNest",
     "RawReduction",
+    "RawRunning",
     "RawStore",
     "RawWhole",
     "operand_accesses",
@@ -102,11 +103,27 @@ class RawInside(NamedTuple):
 RawInstruction = RawLoad | RawWhole | RawInside | Compute | Masked
 
 
+class RawRunning(NamedTuple):
+    """How what is written depends on what was written before it along a loop."""
+
+    op: Op
+    axis: int
+    values: tuple[int, ...]
+
+
 class RawStore(NamedTuple):
-    """Writes a value."""
+    """Writes a value, or what `running` makes of several, of which `value` is computed last."""
 
     address: RawAddress
     value: int
+    running: RawRunning | None = None
+
+    def renumbered(self, address: RawAddress, number: Callable[[int], int]) -> RawStore:
+        """With other numbers of instructions."""
+        running = self.running
+        if running is not None:
+            running = running._replace(values=tuple([number(v) for v in running.values]))
+        return RawStore(address, number(self.value), running)
 
 
 class RawReduction(NamedTuple):
@@ -150,7 +167,9 @@ class RawNest:
             elif isinstance(instruction, RawWhole | RawInside):
                 instruction = instruction._replace(linear=linear(instruction.linear))
             result.instructions.append(instruction)
-        result.stores = [RawStore(address(s.address), s.value) for s in self.stores]
+        for s in self.stores:
+            running = s.running and s.running._replace(axis=renamed[s.running.axis])
+            result.stores.append(RawStore(address(s.address), s.value, running))
         for r in self.reductions:
             axes = tuple([renamed[axis] for axis in r.axes if axis in renamed])
             result.reductions.append(r._replace(address=address(r.address), axes=axes))
@@ -228,12 +247,20 @@ class NestBuilder:
             self.covered[op.out] = op
             if isinstance(op.primitive.form, Join):
                 self._add_parts(op, op.primitive.form)
+            elif isinstance(op.primitive.form, Running):
+                self._add_running(op)
             elif op.out in self.reduced:
                 self._add_reduction(op)
             else:
                 access = identity(self.avals[op.out].shape)
                 value = self._value((op.out, access))
                 self.nest.stores.append(RawStore(self._address(op.out, access), value))
+
+    def _add_running(self, op: Op) -> None:
+        access = identity(self.avals[op.out].shape)
+        values = tuple([self._value((slot, access)) for slot in op.args])
+        running = RawRunning(op, access.positions[dict(op.params)["axis"]].variable, values)
+        self.nest.stores.append(RawStore(self._address(op.out, access), max(values), running))
 
     def _add_parts(self, op: Op, form: Join) -> None:
         """Write those operands whose loops these are where they belong in the result."""
@@ -488,7 +515,7 @@ def renumbered_linear(linear: RawLinear, here: Sequence[int]) -> RawLinear:
 
 def _combining(op: Op) -> tuple[tuple[str, Any], ...]:
     """The parameters of a reduction that its combining expression may want."""
-    return tuple([(name, value) for name, value in op.params if name != "axes"])
+    return tuple([(name, value) for name, value in op.params if name not in ("axes", "axis")])
 
 
 def _dynamic_keys(positions: tuple[Position, ...], conditions: tuple[Condition, ...]) -> list[Key]:

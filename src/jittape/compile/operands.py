@@ -206,7 +206,8 @@ def wants_rows(products: Sequence[Product]) -> bool:
     """Whether the right operand that these products share is better written out than read as a transpose.
 
     Without packing, 64x64 @ (64x64)' takes 7.6 µs in float64 and 64x64 @ 64x64 4.6; in float32 3.6 and 2.4; the copy
-    0.9 and 0.7. Stacks are no different: 25 products of 100x10 and 10x10 take 67 instead of 95 µs. What is won goes with the elements of the results, what the copy costs with those of the operand.
+    0.9 and 0.7. Stacks are no different: 25 products of 100x10 and 10x10 take 67 instead of 95 µs. What is won goes
+    with the elements of the results, what the copy costs with those of the operand.
     """
     first = products[0]
     fits = all(

@@ -24,7 +24,19 @@ from jittape.compile.cost import cost_of_map
 from jittape.compile.indexing import Access, identity, is_unrolled, lanes, nest_over, space_of
 from jittape.compile.nest import operand_accesses
 from jittape.compile.operands import Product, product_of, wants_rows
-from jittape.primitive import Alias, Call, Coordinate, Join, Map, Overlay, Place, Reduce, View
+from jittape.primitive import (
+    Alias,
+    Call,
+    Composed,
+    Coordinate,
+    Join,
+    Map,
+    Overlay,
+    Place,
+    Reduce,
+    Running,
+    View,
+)
 from jittape.primitives.arithmetic import add_op
 from jittape.program import Op, Program
 
@@ -56,6 +68,7 @@ class Kind(Enum):
 
     INLINE = "computed within a nest, stored where needed"
     REDUCE = "accumulated by a nest"
+    RUNNING = "written by a nest, one element after another"
     JOIN = "operands that nests write where they belong in it"
     ALIAS = "the operand's memory under another shape"
     CALL = "a library routine"
@@ -135,6 +148,10 @@ class Partition:
             return Kind.INLINE if few else Kind.REDUCE
         if isinstance(form, Join):
             return Kind.JOIN
+        if isinstance(form, Running):
+            return Kind.RUNNING if avals[-1].shape[dict(op.params)["axis"]] != 1 else Kind.NUMPY
+        if isinstance(form, Composed):
+            return Kind.NUMPY
         assert isinstance(form, Map | View | Place | Overlay | Coordinate), form
         return Kind.INLINE
 
@@ -171,7 +188,7 @@ class Partition:
                 self.products[op.out] = product_of(
                     self._multiplied(op), self.avals, self._view_of, self._in_memory
                 )
-            elif kind not in (Kind.REDUCE, Kind.JOIN):
+            elif kind not in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING):
                 self.stored.update(op.args)
         self._write_out_transposes()
         for product in self.products.values():
@@ -281,7 +298,8 @@ class Partition:
                 at = 0
             else:
                 whole = kind is Kind.REDUCE and len(lanes(self.avals[op.args[0]].shape)) == 1
-                operands = here if elementwise or whole or kind is Kind.JOIN else moved
+                whole = whole or kind in (Kind.JOIN, Kind.RUNNING)
+                operands = here if elementwise or whole else moved
                 at = max([operands[s] for s in op.args], default=0)
             depth[slot] = at
             if kind is not Kind.INLINE:
@@ -319,7 +337,7 @@ class Partition:
             if kind is Kind.REDUCE:
                 for access in lanes(self.avals[op.args[0]].shape):
                     use(op.args[0], self.group(slot), access)
-            if kind is Kind.JOIN:
+            if kind in (Kind.JOIN, Kind.RUNNING):
                 for operand in op.args:
                     shape = self.avals[operand].shape
                     use(operand, (space_of(shape), self.depth[slot]), self._identity(shape))

@@ -15,11 +15,11 @@ from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel, Operand
 from jittape.compile.nest import NestBuilder, RawAddress, RawLinear, RawLoad, RawNest, RawReduction
 from jittape.compile.operands import BatchLoop, form_of, pieces
-from jittape.compile.partition import Group, Kind, Partition
+from jittape.compile.partition import NATIVE, Group, Kind, Partition
+from jittape.compile.rewriting import expanded, joined_sums, summed_first
 from jittape.compile.split import split
 from jittape.compile.strips import Cut, Strip, StripFinder, groups_of
 from jittape.compile.strips import Step as _Step
-from jittape.compile.sums import joined_sums, summed_first
 from jittape.primitives.broadcast import sum_op
 from jittape.program import ALIGNMENT, Aval, Op, Program
 
@@ -155,7 +155,7 @@ def schedule(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> Sch
 
 class _Scheduler:
     def __init__(self, program: Program) -> None:
-        program = summed_first(program)
+        program = summed_first(expanded(program, NATIVE))
         self.partition = Partition(program)
         joined = joined_sums(program, self.partition)
         if joined is not program:
@@ -218,7 +218,9 @@ class _Scheduler:
             elif kind is Kind.NUMPY:
                 depth, position = partition.depth[op.out], self.position[op.out]
                 drafts.append(_Draft(depth, position, (op,), (*op.args, op.out), None))
-            elif kind in (Kind.REDUCE, Kind.JOIN) or (kind is Kind.INLINE and op.out in partition.stored):
+            elif kind in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING) or (
+                kind is Kind.INLINE and op.out in partition.stored
+            ):
                 for group in partition.groups(op.out):
                     groups.setdefault(group, []).append(op)
         builders: dict[int, list[NestBuilder]] = {}
@@ -280,7 +282,7 @@ class _Scheduler:
         kept = [axis for axis in range(len(extents)) if axis not in first.axes]
         nest = RawNest((tasks, *[extents[axis] for axis in kept]))
         for r in reductions:
-            terms = tuple([(kept.index(v) + 1, f, s) for v, f, s in r.address.linear.terms])
+            terms = tuple([(kept.index(int(v)) + 1, f, s) for v, f, s in r.address.linear.terms])
             linear = r.address.linear._replace(terms=terms)
             everyone = linear._replace(terms=((0, r.size, False), *terms))
             value = len(nest.instructions)
@@ -329,8 +331,8 @@ class _Scheduler:
     def _in_strips(self, drafts: list[_Draft], holder: dict[int, int]) -> list[_Draft]:
         """The drafts, those that work through the same rows next to each other, cut into blocks."""
         outside = {*self.program.inputs, *[holder.get(s, s) for s in self.program.outputs]}
-        others = {id(other) for d in drafts for other in d.combining}
-        nests = [None if id(d) in others else d.nest for d in drafts]
+        combining = {id(other) for d in drafts for other in d.combining}
+        nests = [None if id(d) in combining else d.nest for d in drafts]
         steps = [_Step(d.kernel, d.sizes, d.operands, n) for d, n in zip(drafts, nests, strict=True)]
         finder = StripFinder(steps, self.avals, holder, outside)
         result: list[_Draft] = []
@@ -344,16 +346,16 @@ class _Scheduler:
                 continue
             rows = Rows(found.rows, found.block)
             strip = _Strip(found.blocks, found.moved, 0)
-            combining: list[_Draft] = []
+            after: list[_Draft] = []
             for j, cut in found.members:
                 main, *others = self._cut(drafts[j], cut, rows)
                 main.strip = strip
                 strip.work += main.work
                 result.append(main)
-                combining += others
+                after += others
                 old = {id(d) for d in drafts[j].combining}
                 taken.update([j, *[k for k, d in enumerate(drafts) if id(d) in old]])
-            result += combining
+            result += after
         return result
 
     def _cut(self, draft: _Draft, cut: Cut, rows: Rows) -> list[_Draft]:

@@ -63,11 +63,18 @@ def _in_program_order(nest: RawNest) -> RawNest:
         here[before] = number
     result = RawNest(nest.extents)
     result.instructions = [renumbered(nest.instructions[before], here) for before in order]
-    result.stores = [RawStore(renumbered_address(s.address, here), here[s.value]) for s in nest.stores]
+    result.stores = [
+        _latest(s.renumbered(renumbered_address(s.address, here), here.__getitem__)) for s in nest.stores
+    ]
     for r in nest.reductions:
         address = renumbered_address(r.address, here)
         result.reductions.append(r._replace(address=address, value=here[r.value]))
     return result
+
+
+def _latest(store: RawStore) -> RawStore:
+    """With the value that is computed last, in another order."""
+    return store if store.running is None else store._replace(value=max(store.running.values))
 
 
 def _cost(nest: RawNest, instruction: RawInstruction) -> int:
@@ -191,6 +198,10 @@ class _Splitter:
         crossing: dict[int, None] = {}
         for number, solid in enumerate(self.solid):
             crossing.update({v: None for v in sorted(solid) if piece_of[v] != piece_of[number]})
+        for store in self.nest.stores:
+            for value in store.running.values if store.running is not None else ():
+                needed = sorted(self.solid[value]) if self.is_free(value) else [value]
+                crossing.update({v: None for v in needed if piece_of[v] != piece_of[store.value]})
         return {value: self._spill(value) for value in crossing}
 
     def _spill(self, value: int) -> _Spill:
@@ -237,7 +248,7 @@ class _Piece:
 
     def store(self, store: RawStore) -> None:
         self._axes |= _loops(store.address.linear) | self.whole.axes[store.value]
-        self.nest.stores.append(RawStore(self._address(store.address), self._value(store.value)))
+        self.nest.stores.append(_latest(store.renumbered(self._address(store.address), self._value)))
 
     def reduce(self, r: RawReduction) -> None:
         self._axes |= _loops(r.address.linear) | self.whole.axes[r.value] | set(r.axes)

@@ -82,7 +82,7 @@ class Strip:
 def possible_rows(nest: RawNest | None, kernel: object, sizes: Sequence[int]) -> list[int]:
     """The numbers of rows at which a step might be cut."""
     if nest is not None:
-        return list(nest.extents[:1])
+        return [n for n in nest.extents[:1] if n > 1]
     if isinstance(kernel, Gemm):
         named = dict(zip(kernel.SYMBOLS, sizes, strict=True))
         return [n for n in (named["b0"], named["b1"], named["m"], named["k"]) if n > 1]
@@ -91,14 +91,19 @@ def possible_rows(nest: RawNest | None, kernel: object, sizes: Sequence[int]) ->
 
 def cut_nest(nest: RawNest, size_of: Callable[[int], int], rows: int) -> Cut | None:
     """A loop nest cut along its outermost loop; None if it cannot be."""
-    if not nest.extents or nest.extents[0] != rows:
+    if nest.extents[:1] != (rows,):
         return None
-    reads, writes, whole, partial = set(), set(), set(), set()
+    reads: set[int] = set()
+    whole: set[int] = set()
+    writes: set[int] = set()
+    partial: set[int] = set()
     for instruction in nest.instructions:
         if isinstance(instruction, RawLoad):
             slot, linear = instruction.address[:2]
             (reads if _stays(linear, nest.extents, size_of(slot)) else whole).add(slot)
     for store in nest.stores:
+        if store.running is not None and store.running.axis == 0:
+            return None
         if not _stays(store.address.linear, nest.extents, size_of(store.address.slot)):
             return None
         writes.add(store.address.slot)
@@ -157,7 +162,8 @@ def cut_product(
         extent_x, extent_y = _extent(m, 1, s["lx"], tx), _extent(1, n, s["ly"], ty)
     else:
         return None
-    reads, whole = set(), set()
+    reads: set[int] = set()
+    whole: set[int] = set()
     for slot, offset, stride, extent in (
         (x, s["ox"], strides[0], extent_x),
         (y, s["oy"], strides[1], extent_y),
@@ -306,7 +312,11 @@ class StripFinder:
             elif isinstance(step.kernel, Gemm):
                 cut = cut_product(step.kernel, step.sizes, step.operands, self._size, rows)
             if cut is not None:
-                cut = Cut(*[frozenset([self._owner(s) for s in slots]) for slots in cut[:4]], cut.axis)
+                reads, writes, whole, partial = (
+                    frozenset([self._owner(s) for s in slots])
+                    for slots in (cut.reads, cut.writes, cut.whole, cut.partial)
+                )
+                cut = Cut(reads - whole, writes, whole, partial, cut.axis)
             self._cuts[i, rows] = cut
         return self._cuts[i, rows]
 

@@ -59,7 +59,7 @@ def work_of(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
 
 def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     """The tasks of `kernel` at these sizes."""
-    if not extents or not work:
+    if not extents or not work or any(s.running is not None and s.running.axis == 0 for s in kernel.stores):
         return Tasks(1, extents[0] if extents else 0)
     total = extents[0]
     partial = [r for r in kernel.reductions if 0 in r.axes]

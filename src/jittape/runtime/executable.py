@@ -384,7 +384,7 @@ def _calls(steps: list[KernelStep], layout: Layout, addresses: dict[str, int]) -
     most = [min(s.strip.groups, s.strip.work // SHARE) for s in steps if s.strip is not None]
     table = [0, cells_address(max([*threads, *most]))]
     slot, size = address_of(slots), address_of(sizes)
-    memory = [slots, sizes]
+    memory: list[np.ndarray[Any, Any]] = [slots, sizes]
     rows: list[list[int]] = []
     for step, worth in zip(steps, threads, strict=True):
         rows.append([addresses[step.kernel.name], slot, size, step.tasks, worth])

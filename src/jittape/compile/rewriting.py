@@ -1,6 +1,6 @@
-"""Sums that are better taken at another place: of products, and of other sums.
+"""What a program is made into before it is cut into loops: ops written out, and sums taken where they are cheaper.
 
-Both are exact but for rounding, so they stand here and not among the simplifications.
+The sums are exact but for rounding, so they stand here and not among the simplifications.
 
 The sum over the rows of ``x @ y`` is the sum over the rows of `x`, times `y`: a product of one row.
 
@@ -12,16 +12,18 @@ instead of 5.6.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from typing import Any, NamedTuple
 
+from jittape.builder import Builder, Symbol
 from jittape.compile.partition import Group, Kind, Partition
-from jittape.primitive import Primitive
+from jittape.primitive import Composed, Primitive, recording_with
 from jittape.primitives.arithmetic import add_op, negative_op
 from jittape.primitives.broadcast import reshape_op, sum_op
 from jittape.primitives.contract import matmul_op
 from jittape.program import Op, Program, dead_code_removed
 
-__all__ = ["joined_sums", "summed_first"]
+__all__ = ["expanded", "joined_sums", "summed_first"]
 
 
 class _Editor:
@@ -44,12 +46,36 @@ class _Editor:
         self.ops.append(Op(primitive, args, tuple(sorted(params.items())), out, like.source))
         return out
 
+    def write_out(self, op: Op, form: Composed) -> None:
+        """Append what takes the place of an op."""
+        builder = Builder(self._next, op.source)
+        with recording_with(builder):
+            made = form.of(*[Symbol(slot, self.avals[slot]) for slot in op.args], **dict(op.params))
+        self.avals.update(builder.avals)
+        self._next = builder.next_slot
+        *before, last = builder.ops
+        assert last.out == made.slot, op
+        self.ops += [*before, last._replace(out=op.out)]
+
     def result(self) -> Program:
         """The program, the very same object if nothing was done."""
         if tuple(self.ops) == self.program.ops:
             return self.program
         program = self.program.replaced(tuple(self.ops), self.program.outputs, self.avals)
         return dead_code_removed(program)
+
+
+def expanded(program: Program, dtypes: Container[Any]) -> Program:
+    """`program` with the ops that other ops take the place of written out, where all `dtypes` are right."""
+    editor = _Editor(program)
+    for op in program.ops:
+        form = op.primitive.form
+        native = all(editor.avals[slot].dtype in dtypes for slot in (*op.args, op.out))
+        if isinstance(form, Composed) and native:
+            editor.write_out(op, form)
+        else:
+            editor.ops.append(op)
+    return editor.result()
 
 
 def summed_first(program: Program) -> Program:
