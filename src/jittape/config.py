@@ -25,9 +25,9 @@ class Config:
     interpret : bool
         Run every program op by op in NumPy, compile nothing. Slow; for looking for errors.
     deterministic : bool
-        Pin the BLAS to one thread, so that products too are bitwise the same for any number of threads. At present
-        jittape's own copy of the BLAS uses one thread in any case; where the wheel ``scipy-openblas32`` is missing,
-        products run on SciPy's copy, with the threads that the user has given it.
+        Pin the BLAS to one thread, so that products too are bitwise the same for any number of threads. jittape's own
+        copy of the BLAS uses one thread in any case. Where the wheel ``scipy-openblas32`` is missing, products run on
+        SciPy's copy, which is pinned as long as this is True and otherwise has the threads that the user has given it.
     max_pending_ops : int
         Outside a tape, so many recorded ops are run without waiting for somebody to look at a value. Takes effect at
         the next step boundary.
@@ -113,6 +113,7 @@ class Config:
     @deterministic.setter
     def deterministic(self, value: bool) -> None:
         self._deterministic = _flag("deterministic", value)
+        self._changed()
 
     @property
     def max_pending_ops(self) -> int:
