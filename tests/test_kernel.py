@@ -133,6 +133,16 @@ def test_instructions_stand_where_their_operands_are_known():
     assert [line for line in lines if "add" in line] == ["      %3 = add %1, %2"]
 
 
+def test_a_neighbor_is_structure_and_what_is_farther_is_not():
+    def moved(by):
+        region = Region((0,), (by,), (20,), (1,))
+        return kernel_of(lambda x: slice_op.bind(x, region=region), (40,))
+
+    assert "load a0[i0 + 1]" in moved(1).text
+    assert moved(1).name != moved(2).name
+    assert moved(5).name == moved(9).name
+
+
 def test_a_constant_offset_and_a_dynamic_start_are_run_time_integers():
     region = Region((0,), (None,), (3,), (1,))
     program = program_of(lambda x, i: slice_op.bind(x, i, region=region), np.ones((9, 2)), np.int64(1))
@@ -143,8 +153,8 @@ def test_a_constant_offset_and_a_dynamic_start_are_run_time_integers():
 
 
 def test_a_placed_value_is_a_masked_load():
-    region = Region((0,), (1,), (3,), (2,))
-    kernel = kernel_of(lambda x: place_op.bind(x, region=region, shape=(8,)), (3,))
+    region = Region((0,), (3,), (3,), (2,))
+    kernel = kernel_of(lambda x: place_op.bind(x, region=region, shape=(10,)), (3,))
     assert "(i0 + o0) / 2 exact < d0" in kernel.text
     assert "where %" in kernel.text
 

@@ -59,6 +59,8 @@ class Placed(NamedTuple):
     partials: tuple[tuple[int, list[RawReduction]], ...]
 
 
+NEIGHBOR = 2
+"""An element so near is structure, so that what is loaded for one element is seen to be loaded for its neighbor."""
 STRUCTURAL = frozenset((0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5))
 
 
@@ -274,5 +276,6 @@ class _Canonicalizer:
         for variable, factor, structural in linear.terms:
             name = variable if isinstance(variable, str) else f"i{variable}"
             terms.append((name, factor if structural else self._symbol("s", factor)))
-        offset = self._symbol("o", linear.offset) if linear.offset else None
-        return Linear(tuple(terms), offset, linear.fixed)
+        if abs(linear.offset) <= NEIGHBOR:
+            return Linear(tuple(terms), None, linear.fixed + linear.offset)
+        return Linear(tuple(terms), self._symbol("o", linear.offset), linear.fixed)

@@ -63,9 +63,10 @@ class Linear(NamedTuple):
         parts = [v if f == 1 else f"{v}*{_factor_text(f)}" for v, f in self.terms]
         if self.offset is not None:
             parts.append(self.offset)
+        text = " + ".join(parts)
         if self.fixed:
-            parts.append(str(self.fixed))
-        return " + ".join(parts) or "0"
+            text += f" {'-' if self.fixed < 0 else '+'} {abs(self.fixed)}" if text else str(self.fixed)
+        return text or "0"
 
 
 class Address(NamedTuple):

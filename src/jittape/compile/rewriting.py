@@ -11,19 +11,21 @@ instead of 5.6.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
-from jittape.builder import Builder, Symbol
+from jittape.builder import Builder, Symbol, literal_op
 from jittape.compile.partition import Group, Kind, Partition
-from jittape.primitive import Composed, Primitive, recording_with
+from jittape.errors import ShapeError
+from jittape.primitive import Composed, Overlay, Place, Primitive, View, recording_with
 from jittape.primitives.arithmetic import add_op, negative_op
 from jittape.primitives.broadcast import reshape_op, sum_op
 from jittape.primitives.contract import matmul_op
-from jittape.program import Op, Program, dead_code_removed
+from jittape.program import Aval, Op, Program, dead_code_removed
 
-__all__ = ["expanded", "joined_sums", "summed_first"]
+__all__ = ["expanded", "joined_sums", "settled", "summed_first"]
 
 
 class _Editor:
@@ -36,14 +38,20 @@ class _Editor:
         self.ops: list[Op] = []
         self._next = max(self.avals, default=-1) + 1
 
+    def new_slot(self, aval: Aval) -> int:
+        """A slot that nothing has defined yet."""
+        self._next += 1
+        self.avals[self._next - 1] = aval
+        return self._next - 1
+
     def bind(
-        self, primitive: Primitive, args: tuple[int, ...], like: Op, out: int = -1, **params: Any
+        self, primitive: Primitive, args: tuple[int, ...], like: Op | None, out: int = -1, **params: Any
     ) -> int:
-        """Append an op; its slot."""
+        """Append an op, for the same line as another; its slot."""
         if out < 0:
-            out, self._next = self._next, self._next + 1
-            self.avals[out] = primitive.result(*[self.avals[slot] for slot in args], **params)
-        self.ops.append(Op(primitive, args, tuple(sorted(params.items())), out, like.source))
+            out = self.new_slot(primitive.result(*[self.avals[slot] for slot in args], **params))
+        source = None if like is None else like.source
+        self.ops.append(Op(primitive, args, tuple(sorted(params.items())), out, source))
         return out
 
     def write_out(self, op: Op, form: Composed) -> None:
@@ -63,6 +71,41 @@ class _Editor:
             return self.program
         program = self.program.replaced(tuple(self.ops), self.program.outputs, self.avals)
         return dead_code_removed(program)
+
+
+def settled(program: Program, values: Mapping[int, float]) -> Program:
+    """`program` with the inputs in `values` known: numbers become literals, and known starts of slices structure.
+
+    The inputs stay, unused.
+    """
+    editor = _Editor(program)
+    known = dict(values)
+    here: dict[int, int] = {}
+    for slot, value in values.items():
+        # 0.0 == -0.0, and equal parameters make equal ops.
+        number = str(value) if value == 0 and math.copysign(1.0, value) < 0 else value
+        out = editor.bind(literal_op, (), None, dtype=editor.avals[slot].dtype, value=number)
+        here[slot], known[out] = out, value
+    for op in program.ops:
+        op = op._replace(args=tuple([here.get(slot, slot) for slot in op.args]))
+        if "region" in dict(op.params) and isinstance(op.primitive.form, View | Place | Overlay):
+            op = _with_known_starts(op, known, editor.avals)
+        editor.ops.append(op)
+    return program.replaced(tuple(editor.ops), tuple([here.get(s, s) for s in program.outputs]), editor.avals)
+
+
+def _with_known_starts(op: Op, known: Mapping[int, float], avals: Mapping[int, Aval]) -> Op:
+    """A slice or its like with the starts that are known as parameters."""
+    arrays = 2 if isinstance(op.primitive.form, Overlay) else 1
+    params, starts = dict(op.params), op.args[arrays:]
+    params["region"] = params["region"].with_starts([known.get(slot) for slot in starts])
+    args = (*op.args[:arrays], *[slot for slot in starts if slot not in known])
+    try:
+        fits = op.primitive.result(*[avals[slot] for slot in args], **params) == avals[op.out]
+    except ShapeError:
+        return op  # it begins outside; what comes of that is found out when it runs
+    assert fits, op
+    return op._replace(args=args, params=tuple(sorted(params.items())))
 
 
 def expanded(program: Program, dtypes: Container[Any]) -> Program:

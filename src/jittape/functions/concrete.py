@@ -209,19 +209,30 @@ class Concrete:
 
     def _compile(self) -> None:
         # Numba is imported at the first compilation only: `import jittape` costs NumPy and little more.
+        from jittape.compile.rewriting import settled
         from jittape.runtime.executable import CompiledExecutable
 
         began = time.perf_counter()
         number = (HostNumber, bool, int, float, complex)
         pairs = zip(self.program.inputs, self.sources, strict=True)
         scalars = frozenset(slot for slot, source in pairs if isinstance(source, number))
-        compiled = CompiledExecutable(simplify(self.program), scalars, self._donated())
+        program = simplify(settled(self.program, self._constants()))
+        compiled = CompiledExecutable(program, scalars, self._donated())
         found = sum(1 for kernel in compiled.kernels if kernel.found)
         counters.programs_compiled += 1
         counters.kernels_found += found
         counters.kernels_compiled += len(compiled.kernels) - found
         self._compiled = compiled
         counters.compile_seconds += time.perf_counter() - began
+
+    def _constants(self) -> dict[int, float]:
+        """The numbers that the function itself has: they are no other at another call."""
+        avals = self.program.avals
+        return {
+            slot: np.array(source).astype(avals[slot].dtype).item()
+            for slot, source in zip(self.program.inputs, self.sources, strict=True)
+            if type(source) in (int, float) and avals[slot].dtype.kind in "iuf"
+        }
 
     def _donated(self) -> tuple[tuple[int, int], ...]:
         """Old and new values of large Variables, as positions in the program's inputs and outputs."""

@@ -8,6 +8,7 @@ in `split` and `reverse`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,6 +97,12 @@ class Region(NamedTuple):
                 )
             result[axis] = size
         return tuple(result)
+
+    def with_starts(self, starts: Sequence[Any]) -> Region:
+        """The region with the offsets that operands gave, where these are known and not None."""
+        given = iter(starts)
+        offsets = [next(given) if offset is None else offset for offset in self.offsets]
+        return self._replace(offsets=tuple([None if o is None else int(o) for o in offsets]))
 
     def indices(self, ndim: int, arrays: int = 1) -> tuple[Index, ...]:
         """The index into each dimension of the whole array, in coordinates of the region.
