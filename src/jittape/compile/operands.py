@@ -23,6 +23,10 @@ TINY = 8
 """A product with no extent above this runs in jittape's own loops: 10 ns for 4x4 @ 4x4 in a stack and 23 for 8x8 @ 8x8,
 where calls of OpenBLAS (AVX-512 kernels) take 24 and 40, with a transposed y 20 and 47 instead of 86 and 120. From
 12x12 on there is nothing to win."""
+NARROW = 12
+"""So does one of float64 with 9 to so many columns and few summands, or few rows and `y` not transposed: 25 times
+1000x10 @ 10x10 takes 72 µs, with OpenBLAS 106."""
+FEW = 16
 SKINNY = 64
 """A product with an extent of at most this is cut into pieces: see `pieces`."""
 SMALL = 1_000_000
@@ -222,6 +226,9 @@ def form_of(product: Product, dtype: np.dtype[Any]) -> str:
     extents = product.rows, product.columns, product.inner
     if dtype.kind == "f" and max(extents) <= TINY:
         return "tiny"
+    few = product.inner <= FEW or (product.rows <= FEW and not product.y.transposed)
+    if dtype == np.float64 and TINY < product.columns <= NARROW and few:
+        return "narrow"
     if 1 in extents[:2] and product.inner > 0:
         return "vector"
     return "matrix"
