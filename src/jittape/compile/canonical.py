@@ -28,7 +28,7 @@ from jittape.compile.kernel import (
     Store,
     Whole,
 )
-from jittape.compile.nest import (
+from jittape.compile.rawnest import (
     RawAddress,
     RawInside,
     RawLinear,

@@ -15,7 +15,7 @@ import numpy as np
 
 from jittape.compile.cost import cost_of_map
 from jittape.compile.kernel import Compute, Masked
-from jittape.compile.nest import (
+from jittape.compile.rawnest import (
     RawAddress,
     RawInside,
     RawInstruction,

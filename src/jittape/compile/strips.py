@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
-from jittape.compile.nest import RawLinear, RawLoad, RawNest
+from jittape.compile.rawnest import RawLinear, RawLoad, RawNest
 from jittape.program import Aval
 
 __all__ = ["Cut", "Found", "Step", "Strip", "StripFinder", "groups_of"]
