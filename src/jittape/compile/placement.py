@@ -67,7 +67,6 @@ class Placer:
 
     def _strip(self, strip: Shared, owners: list[list[int]]) -> Strip:
         """Place what is only needed within a strip: every group has memory for one block of it."""
-        groups = groups_of(strip.blocks)
         last_use = {slot: i for i, own in enumerate(owners) for slot in own}
         own = Arena()
         places: dict[int, int] = {}
@@ -78,6 +77,7 @@ class Placer:
             for slot in dict.fromkeys(slots):
                 if slot in strip.moved and last_use[slot] == i:
                     own.give_back(slot)
+        groups = groups_of(strip.blocks, own.size)
         start = self.arena.take(-1, groups * own.size)
         self.arena.give_back(-1)
         for slot, place in places.items():

@@ -26,8 +26,12 @@ BLOCK = 1 << 19
 """Bytes of a block of rows, about."""
 LEAST = 1 << 17
 """A step that touches no more bytes begins no strip."""
-GROUPS = 8
-"""Blocks are handed out in so many groups, each of which has memory of its own for what is only needed in the strip."""
+GROUPS = 64
+"""Blocks are handed out in so many groups at most, each of which has memory of its own for what is only needed in the
+strip: a thread that waits for another's group should not wait long."""
+SHARED_CACHE = 1 << 22
+"""Bytes of all groups' memory, about; but there are `FEWEST` groups."""
+FEWEST = 8
 SKINNY = 64
 """A product with more columns or summands than this takes all rows at once."""
 
@@ -180,9 +184,12 @@ def _extent(rows: int, columns: int, leading: int, transposed: bool) -> int:
     return (rows - 1) * leading + columns
 
 
-def groups_of(blocks: int) -> int:
-    """How many tasks a strip has."""
-    return math.ceil(blocks / math.ceil(blocks / GROUPS))
+def groups_of(blocks: int, region: int) -> int:
+    """How many tasks a strip has, each of which takes `region` bytes."""
+    if blocks <= 2 * FEWEST:
+        return blocks
+    wanted = min(GROUPS, max(FEWEST, SHARED_CACHE // max(1, region)))
+    return math.ceil(blocks / math.ceil(blocks / wanted))
 
 
 class Step(NamedTuple):
