@@ -36,7 +36,8 @@ def small_strips(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strips, "CACHE", 0)
     monkeypatch.setattr(strips, "LEAST", 0)
     monkeypatch.setattr(strips, "BLOCK", 1500)
-    monkeypatch.setattr(strips, "GROUPS", 8)
+    monkeypatch.setattr(strips, "GROUPS", 5)
+    monkeypatch.setattr(strips, "FEWEST", 2)
 
 
 @pytest.fixture(autouse=True)
