@@ -24,6 +24,7 @@ from jittape.primitives.views import concat_op, transpose_op
 from jittape.program import Program
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
+from jittape.simplify import simplify
 from programs import program_of
 from random_programs import random_program
 
@@ -147,6 +148,34 @@ def test_rows_of_a_softmax_are_in_the_cache_for_all_its_passes() -> None:
     assert strip is not None
     # Neither the exponentials nor what is reduced has memory for all rows.
     assert schedule(program).arena <= 2 * strips.SHARED_CACHE
+
+
+def logsumexp(x: Any) -> Any:
+    return jt.reduce_logsumexp(x, 1)
+
+
+def normalized_rows(x: Any) -> Any:
+    mean = jt.reduce_mean(x, 1, keepdims=True)
+    variance = jt.math.reduce_variance(x, 1, keepdims=True)
+    return jt.multiply(jt.subtract(x, mean), jt.math.rsqrt(variance))
+
+
+def cross_entropy(x: Any) -> Any:
+    return jt.nn.softmax_cross_entropy_with_logits(labels=jt.exp(x), logits=x)
+
+
+@pytest.mark.parametrize("function", [logsumexp, normalized_rows, cross_entropy])
+def test_what_rows_are_used_for_is_one_pass_over_memory(function: Callable[..., Any]) -> None:
+    program = simplify(program_of(function, np.ones((5000, 100))))
+    steps = schedule(program).steps
+    over_rows = [step for step in steps if isinstance(step, KernelStep) and step.kernel.loops > 1]
+    assert len(over_rows) <= 3
+    assert len({id(step.strip) for step in over_rows}) == 1
+    assert over_rows[0].strip is not None
+    x = normal(1000, 200)
+    executable = CompiledExecutable(simplify(program_of(function, x)), frozenset())
+    wanted = interpret(program_of(function, x), [x])
+    np.testing.assert_allclose(run_on(2, executable, [x])[0], wanted[0], rtol=1e-10, atol=1e-12)
 
 
 def test_three_products_with_the_same_data_are_one_pass() -> None:

@@ -121,7 +121,7 @@ def explain() -> Explanation:
     Examples
     --------
     >>> import jittape as jt
-    >>> x = jt.constant([1.0, 2.0, 3.0])
+    >>> x = jt.constant([1.0, 2.0, 3.0, 4.0, 5.0])
     >>> for _ in range(2):
     ...     total = float(jt.reduce_sum(jt.square(x)))
     >>> page = jt.explain()
