@@ -33,6 +33,7 @@ _HEADER, _CALL = 2, 5
 
 def define_driver(function: ir.Function) -> None:
     """Write the body. It trusts its caller: two arguments, both addresses."""
+    function.attributes.add("optsize")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     module = function.module
     as_pointer = external(module, ir.FunctionType(BYTES, [BYTES]), "PyLong_AsVoidPtr")

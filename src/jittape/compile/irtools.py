@@ -39,14 +39,17 @@ def external(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.Function
 
 
 @contextmanager
-def for_range(builder: ir.IRBuilder, count: ir.Value) -> Iterator[ir.Value]:
-    """Write a loop; the value is the index, from 0, of the type of `count`."""
-    with for_steps(builder, ir.Constant(count.type, 0), count, ir.Constant(count.type, 1)) as index:
+def for_range(builder: ir.IRBuilder, count: ir.Value, scalar: bool = False) -> Iterator[ir.Value]:
+    """Write a loop; the value is the index, from 0, of the type of `count`. See `keep_scalar`."""
+    zero, one = (ir.Constant(count.type, value) for value in (0, 1))
+    with for_steps(builder, zero, count, one, scalar) as index:
         yield index
 
 
 @contextmanager
-def for_steps(builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, step: ir.Value) -> Iterator[ir.Value]:
+def for_steps(
+    builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, step: ir.Value, scalar: bool = False
+) -> Iterator[ir.Value]:
     """Write a loop from `start` up to below `stop` by a positive `step`; the value is the index."""
     before = builder.block
     head, body, after = (builder.append_basic_block(f"for.{part}") for part in ("head", "body", "end"))
@@ -58,7 +61,9 @@ def for_steps(builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, step: ir.V
     builder.position_at_end(body)
     yield index
     index.add_incoming(builder.add(index, step), builder.block)
-    builder.branch(head)
+    again = builder.branch(head)
+    if scalar:
+        keep_scalar(again)
     builder.position_at_end(after)
 
 

@@ -27,6 +27,7 @@ def _int(value: int) -> ir.Constant:
 
 def define_strip(function: ir.Function) -> None:
     """Write the body; `function` has a kernel's type, and a task is a group."""
+    function.attributes.add("optsize")
     slots, _, table, group = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
 
@@ -35,21 +36,21 @@ def define_strip(function: ir.Function) -> None:
 
     cells, blocks, share, region, moved, steps = (entry(_int(i)) for i in range(_HEADER))
     own = builder.alloca(BYTES, size=cells)
-    with for_range(builder, cells) as cell:
+    with for_range(builder, cells, scalar=True) as cell:
         builder.store(builder.load(builder.gep(slots, [cell])), builder.gep(own, [cell]))
     first = builder.mul(group, share)
     last = builder.add(first, share)
     last = builder.select(builder.icmp_signed("<", last, blocks), last, blocks)
     memory = builder.mul(group, region)
     calls = builder.add(_int(_HEADER), builder.mul(moved, _int(_MOVED)))
-    with for_steps(builder, first, last, _int(1)) as block:
-        with for_range(builder, moved) as index:
+    with for_steps(builder, first, last, _int(1), scalar=True) as block:
+        with for_range(builder, moved, scalar=True) as index:
             place = builder.add(_int(_HEADER), builder.mul(index, _int(_MOVED)))
             cell, nbytes = entry(place), entry(builder.add(place, _int(1)))
             distance = builder.sub(memory, builder.mul(block, nbytes))
             begin = builder.load(builder.gep(slots, [cell]))
             builder.store(builder.gep(begin, [distance]), builder.gep(own, [cell]))
-        with for_range(builder, steps) as index:
+        with for_range(builder, steps, scalar=True) as index:
             place = builder.add(calls, builder.mul(index, _int(_STEP)))
             kernel, operands, sizes = (entry(builder.add(place, _int(i))) for i in range(_STEP))
             kernel = builder.inttoptr(kernel, KERNEL_TYPE.as_pointer())

@@ -53,7 +53,7 @@ class _Tiny:
         """Panels of as many columns as the vectors have lanes; in each, several rows at a time, then fewer."""
         builder, symbols = self.builder, self.symbols
         width = _integer(self.panels * self.lanes)
-        with for_steps(builder, _integer(0), symbols["n"], width) as column:
+        with for_steps(builder, _integer(0), symbols["n"], width, scalar=True) as column:
             left = builder.sub(symbols["n"], column)
             masks = [
                 self._mask(builder.sub(left, _integer(panel * self.lanes))) for panel in range(self.panels)
@@ -63,7 +63,7 @@ class _Tiny:
             for count in self.rows:
                 rows = _integer(count)
                 last = builder.mul(builder.sdiv(symbols["m"], rows), rows)
-                with for_steps(builder, first, last, rows) as row:
+                with for_steps(builder, first, last, rows, scalar=True) as row:
                     self._block(panel, leading, masks, row, column, count)
                 first = last
 
@@ -88,9 +88,9 @@ class _Tiny:
         buffer = alloca_once(builder, self.kind, size=_integer(FEW * width))
         left = builder.sub(symbols["n"], column)
         columns = builder.select(builder.icmp_signed("<", left, _integer(width)), left, _integer(width))
-        with for_range(builder, columns) as lane:
+        with for_range(builder, columns, scalar=True) as lane:
             start = builder.mul(builder.add(column, lane), symbols["ly"])
-            with for_range(builder, symbols["k"]) as at:
+            with for_range(builder, symbols["k"], scalar=True) as at:
                 value = builder.load(builder.gep(self.y, [builder.add(start, at)]))
                 place = builder.add(builder.mul(at, _integer(width)), lane)
                 builder.store(value, builder.gep(buffer, [place]))
@@ -112,7 +112,7 @@ class _Tiny:
         for places in sums:
             for place in places:
                 builder.store(ir.Constant(self.vector, [0.0] * self.lanes), place)
-        with for_range(builder, symbols["k"]) as at:
+        with for_range(builder, symbols["k"], scalar=self.panels > 1) as at:
             start = builder.gep(panel, [builder.mul(at, leading)])
             ys = [self._load(self._further(start, i), mask) for i, mask in enumerate(masks)]
             for i, places in zip(rows, sums, strict=True):
