@@ -11,12 +11,14 @@ from jittape.primitive import recording_with
 from jittape.primitives.arithmetic import add_op, multiply_op, negative_op, square_op, subtract_op
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, iota_op, reshape_op, sum_op
 from jittape.primitives.contract import matmul_op
+from jittape.primitives.cumulative import cumsum_op, recurrence_op
 from jittape.primitives.custom import identity_op
 from jittape.primitives.elementwise import exp_op
 from jittape.primitives.reduce import max_op, min_op, prod_op
+from jittape.primitives.statistics import argmax_op, argmin_op
 from jittape.primitives.steps import absolute_op, maximum_op
 from jittape.primitives.trigonometric import sin_op
-from jittape.primitives.views import Region, place_op, slice_op, transpose_op
+from jittape.primitives.views import Region, concat_op, place_op, slice_op, transpose_op, update_op
 from jittape.program import Aval, Program, check, dead_code_removed
 
 SHAPES = [
@@ -62,6 +64,10 @@ class _Generator:
             (10, self.slice),
             (8, self.place),
             (7, self.reshape),
+            (5, self.concat),
+            (4, self.update),
+            (4, self.cumulate),
+            (2, self.first_place),
             (5, self.matmul),
             (2, self.constant),
             (2, self.cast),
@@ -137,6 +143,53 @@ class _Generator:
             return place_op.bind(x, self.start, region=Region((axis,), (None,), (n,), (step,)), shape=shape)
         offset = self.rng.randint(0, room) + (0 if step > 0 else span - 1)
         return place_op.bind(x, region=Region((axis,), (offset,), (n,), (step,)), shape=shape)
+
+    def concat(self, x: Symbol) -> Any:
+        if not x.shape:
+            return None
+        axis = self.rng.randrange(len(x.shape))
+        rest = [n for a, n in enumerate(x.shape) if a != axis]
+        fitting = [
+            y
+            for y in self.values
+            if y.dtype == x.dtype
+            and len(y.shape) == len(x.shape)
+            and [*y.shape[:axis], *y.shape[axis + 1 :]] == rest
+        ]
+        return concat_op.bind(x, *self.rng.choices(fitting, k=self.rng.randint(1, 3)), axis=axis)
+
+    def update(self, x: Symbol) -> Any:
+        found = self._axis(x)
+        if found is None or x.dtype.kind != "f":
+            return None
+        axis, n, step = found
+        size = 1 + (n - 1) // abs(step)
+        region = Region((axis,), (0 if step > 0 else n - 1,), (size,), (step,))
+        if step == 1 and n >= 3:
+            return update_op.bind(
+                x,
+                square_op.bind(slice_op.bind(x, region=Region((axis,), (0,), (n - 2,), (1,)))),
+                self.start,
+                region=Region((axis,), (None,), (n - 2,), (1,)),
+            )
+        return update_op.bind(x, negative_op.bind(slice_op.bind(x, region=region)), region=region)
+
+    def cumulate(self, x: Symbol) -> Any:
+        if not x.shape or x.dtype.kind != "f":
+            return None
+        axis = self.rng.randrange(len(x.shape))
+        if self.rng.random() < 0.3:
+            return recurrence_op.bind(sin_op.bind(x), x, axis=axis)
+        return cumsum_op.bind(x, axis=axis)
+
+    def first_place(self, x: Symbol) -> Any:
+        if not x.shape or x.dtype.kind not in "fib":
+            return None
+        axis = self.rng.randrange(len(x.shape))
+        if x.shape[axis] == 0:
+            return None
+        op = self.rng.choice([argmax_op, argmin_op])
+        return cast_op.bind(op.bind(x, axis=axis, dtype=np.dtype(np.int64)), dtype=np.dtype(np.float64))
 
     def reshape(self, x: Symbol) -> Any:
         n = x.aval.size

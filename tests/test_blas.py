@@ -42,6 +42,18 @@ np.testing.assert_allclose(y.numpy(), x @ x)
 assert jt.stats().programs
 print(blas().origin)
 """
+PINNED = """
+import sys
+sys.modules["scipy_openblas32"] = None
+import jittape as jt
+from jittape.compile.blas import blas
+
+get_threads, set_threads = blas().threads
+set_threads(2)
+print(get_threads())
+for jt.config.deterministic in (True, False):
+    print(get_threads())
+"""
 x86 = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "AMD64"), reason="core types of another processor"
 )
@@ -88,6 +100,10 @@ def test_the_variable_is_set_while_loading_and_put_back(monkeypatch: pytest.Monk
 
 def test_without_the_wheel_scipys_copy_serves() -> None:
     assert printed("-c", PRODUCT_WITHOUT_WHEEL) == ["scipy"]
+
+
+def test_deterministic_pins_scipys_copy_to_one_thread_for_a_while() -> None:
+    assert printed("-c", PINNED) == ["2", "1", "2"]
 
 
 def test_without_any_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

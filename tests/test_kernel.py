@@ -65,14 +65,15 @@ def test_zero_dimensional_values_need_no_loop():
     [((0,), 2), ((1,), 3), ((2,), 2), ((0, 1), 2), ((0, 2), 3), ((1, 2), 2), ((0, 1, 2), 1)],
 )
 def test_loops_merge_as_far_as_a_reduction_allows(axes, loops):
-    assert kernel_of(lambda x: sum_op.bind(x, axes=axes), (3, 4, 5)).loops == loops
+    assert kernel_of(lambda x: sum_op.bind(x, axes=axes), (6, 7, 8)).loops == loops
 
 
 @pytest.mark.parametrize(
     ("function", "first", "second"),
     [
         (lambda x: exp(x), [(4,)], [(1000, 3)]),
-        (lambda x: sum_op.bind(x, axes=(0,)), [(4, 6)], [(33, 2)]),
+        (lambda x: sum_op.bind(x, axes=(0,)), [(5, 6)], [(33, 7)]),
+        (lambda x: sum_op.bind(x, axes=(0,)), [(5, 3)], [(33, 3)]),
         (lambda x: transpose_op.bind(x, perm=(1, 0)), [(4, 6)], [(9, 9)]),
         (lambda x: flipped(x, 1), [(4, 6)], [(7, 20)]),
         (lambda x, y: add(x, y), [(4, 6), (6,)], [(9, 9), (9,)]),
@@ -83,6 +84,16 @@ def test_loops_merge_as_far_as_a_reduction_allows(axes, loops):
 def test_another_shape_is_the_same_kernel(function, first, second):
     names = [[kernel.name for kernel in kernels_of(function, *shapes)] for shapes in (first, second)]
     assert names[0] == names[1]
+
+
+def test_few_elements_are_written_out():
+    text = kernel_of(lambda x: sum_op.bind(x, axes=(1,)), (50, 3)).text
+    assert text.count("for ") == 1
+    assert "load a0[i0*3 + 2]" in text
+    text = kernel_of(lambda x: sum_op.bind(x, axes=(0,)), (50, 3)).text
+    assert text.count("for ") == 1
+    assert "r0[2] = acc2" in text
+    assert kernel_of(lambda x: sum_op.bind(x, axes=(0,)), (50, 5)).loops == 2
 
 
 def test_what_differs_in_structure_differs_in_name():
@@ -122,6 +133,16 @@ def test_instructions_stand_where_their_operands_are_known():
     assert [line for line in lines if "add" in line] == ["      %3 = add %1, %2"]
 
 
+def test_a_neighbor_is_structure_and_what_is_farther_is_not():
+    def moved(by):
+        region = Region((0,), (by,), (20,), (1,))
+        return kernel_of(lambda x: slice_op.bind(x, region=region), (40,))
+
+    assert "load a0[i0 + 1]" in moved(1).text
+    assert moved(1).name != moved(2).name
+    assert moved(5).name == moved(9).name
+
+
 def test_a_constant_offset_and_a_dynamic_start_are_run_time_integers():
     region = Region((0,), (None,), (3,), (1,))
     program = program_of(lambda x, i: slice_op.bind(x, i, region=region), np.ones((9, 2)), np.int64(1))
@@ -132,8 +153,8 @@ def test_a_constant_offset_and_a_dynamic_start_are_run_time_integers():
 
 
 def test_a_placed_value_is_a_masked_load():
-    region = Region((0,), (1,), (3,), (2,))
-    kernel = kernel_of(lambda x: place_op.bind(x, region=region, shape=(8,)), (3,))
+    region = Region((0,), (3,), (3,), (2,))
+    kernel = kernel_of(lambda x: place_op.bind(x, region=region, shape=(10,)), (3,))
     assert "(i0 + o0) / 2 exact < d0" in kernel.text
     assert "where %" in kernel.text
 

@@ -235,7 +235,8 @@ def test_a_transpose_is_written_out_where_that_is_cheaper() -> None:
     assert steps(once, (16, 128), (32, 128)) == ["matrix"]
     assert steps(once, (256, 256), (256, 256)) == ["matrix"]
     assert steps(lambda x, w: matmul_op.bind(x, transposed(w, 0, 2, 1)), (5, 64, 64), (5, 64, 64)) == [
-        "matrix"
+        "loop",
+        "matrix",
     ]
     assert steps(often, (16, 64), (64, 64)) == ["loop", *["matrix", "loop"] * 8]
     check_against_numpy(often, normal(16, 64), normal(64, 64) / 8)
@@ -316,9 +317,26 @@ def test_tiny_products_of_every_size(dtype: str, flags: tuple[bool, bool]) -> No
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("flags", [(False, False), (True, False), (False, True), (True, True)])
+def test_narrow_products_of_every_size(flags: tuple[bool, bool]) -> None:
+    sizes = [(m, n, k) for m in (1, 3, 8, 19) for n in (9, 12) for k in (0, 1, 16)]
+    if not flags[1]:
+        sizes += [(10, 10, 300), (16, 9, 17)]
+    for m, n, k in sizes:
+        x = normal(3, *((k, m) if flags[0] else (m, k)), dtype="float64")
+        y = normal(3, *((n, k) if flags[1] else (k, n)), dtype="float64")
+        program = simplify(program_of(lambda a, b: matmul(a, b, *flags), x, y))
+        assert schedule(program).steps[-1].kernel.form == "narrow"  # type: ignore[union-attr]
+        (found,) = compiled(program, [x, y], fill=np.nan)
+        wanted = (np.swapaxes(x, 1, 2) if flags[0] else x) @ (np.swapaxes(y, 1, 2) if flags[1] else y)
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)
+
+
 def test_a_stack_of_tiny_products_is_one_kernel_without_the_blas() -> None:
     assert steps(matmul, (1000, 4, 4), (1000, 4, 4)) == steps(matmul, (8, 8), (8, 8)) == ["tiny"]
-    assert steps(matmul, (1000, 4, 4), (1000, 4, 9)) == steps(matmul, (9, 9), (9, 9)) == ["matrix"]
+    assert steps(matmul, (1000, 4, 4), (1000, 4, 9)) == steps(matmul, (9, 9), (9, 9)) == ["narrow"]
+    assert steps(matmul, (1000, 4, 4), (1000, 4, 13)) == ["matrix"]
+    assert steps(matmul, (30, 100), (100, 10)) == ["matrix"]
     assert steps(matmul, (4, 4), (4, 4), dtype="complex64") == ["matrix"]
 
 

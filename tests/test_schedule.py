@@ -4,22 +4,24 @@ import numpy as np
 import pytest
 
 from jittape.compile import split
-from jittape.compile.kernel import Gemm
+from jittape.compile.kernel import Gemm, Inside
 from jittape.compile.schedule import KernelStep, NumpyStep, schedule
 from jittape.compile.split import LIMIT
 from jittape.primitive import Alias, Primitive
-from jittape.primitives.arithmetic import add, multiply, square, subtract
+from jittape.primitives.arithmetic import add, multiply, negative, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, spread, sum_op
 from jittape.primitives.contract import matmul_op
+from jittape.primitives.cumulative import cumsum_op
 from jittape.primitives.division import divide
 from jittape.primitives.elementwise import exp
 from jittape.primitives.hyperbolic import tanh
 from jittape.primitives.reduce import max_op
+from jittape.primitives.statistics import argmax_op
 from jittape.primitives.trigonometric import sin
-from jittape.primitives.views import Region, slice_op, transpose_op
+from jittape.primitives.views import Region, concat_op, place_op, slice_op, transpose_op, update_op
 from jittape.program import Program
 from jittape.simplify import simplify
-from programs import gradient_program, program_of
+from programs import compiled, gradient_program, program_of
 from random_programs import random_program
 
 N = np.ones(1000, np.float32)
@@ -117,6 +119,106 @@ def test_what_a_library_call_reads_does_not_wait():
     assert sum(s.kernel.text.count("tanh") for s in steps) == 1
 
 
+def test_a_sum_over_three_coordinates_is_an_expression_and_one_nest_does_all():
+    def forces(x, y):
+        d = subtract(broadcast_to_op.bind(x, shape=(9, 8, 3)), broadcast_to_op.bind(y, shape=(9, 8, 3)))
+        return total(exp(sum_op.bind(square(d), axes=(2,))))
+
+    program = with_gradient(forces, np.ones((9, 1, 3)), np.ones((8, 3)))
+    first, *rest = [step.kernel for step in schedule(program).steps]
+    assert first.loops == 2
+    assert first.text.count("exp ") == 1
+    assert all(kernel.loops <= 1 for kernel in rest)
+
+
+def test_a_value_used_in_two_halves_is_not_stored():
+    def halves(x):
+        e = exp(x)
+        parts = [slice_op.bind(e, region=Region((0,), (i,), (500,), (1,))) for i in (0, 500)]
+        return multiply(*parts)
+
+    (step,) = steps_of(halves, N)
+    assert step.kernel.text.count("exp ") == 2
+
+
+def test_sums_over_the_steps_of_a_loop_are_accumulated_once():
+    def unrolled(x, scale):
+        level = x
+        for _ in range(20):
+            level = multiply(level, exp(multiply(broadcast_to_op.bind(scale, shape=x.shape), x)))
+        return total(level)
+
+    program = with_gradient(unrolled, N.astype(float), np.float64(0.1))
+    sums = sum([len(s.kernel.reductions) for s in schedule(program).steps if s.kernel.reductions])
+    assert sums == 2
+    x, scale = np.linspace(0.1, 0.2, 1000), np.float64(0.1)
+    value, _, by_scale = compiled(program, [x, scale, np.float64(1)])
+    np.testing.assert_allclose(value, np.sum(x * np.exp(20 * scale * x)))
+    np.testing.assert_allclose(by_scale, np.sum(20 * x * x * np.exp(20 * scale * x)))
+
+
+def test_operands_of_a_concatenation_are_written_where_they_belong():
+    def rows(x):
+        return concat_op.bind(
+            *[reshape_op.bind(multiply(sin(x), float(i)), shape=(1, 1000)) for i in range(5)], axis=0
+        )
+
+    (step,) = steps_of(rows, N)
+    assert step.kernel.loops == 1
+    assert step.kernel.text.count("sin ") == 1
+    several = steps_of(lambda x, y: concat_op.bind(exp(x), y, axis=0), N, N[:500])
+    assert [isinstance(s, NumpyStep) for s in several] == [False, False]
+
+
+def test_an_update_is_a_choice_within_the_loop():
+    region = Region((0,), (3,), (10,), (2,))
+    (step,) = steps_of(lambda x, v: multiply(update_op.bind(exp(x), v, region=region), 3.0), N, N[:10])
+    assert step.kernel.loops == 1
+    assert "where" in step.kernel.text
+
+
+def test_running_sums_and_places_of_extrema_are_loops():
+    steps = steps_of(lambda x: cumsum_op.bind(sin(x), axis=0), np.ones((50, 40)))
+    assert [step.kernel.loops for step in steps] == [2]
+    assert "cumsum along i0 of" in steps[0].kernel.text
+    steps = steps_of(lambda x: argmax_op.bind(x, axis=1, dtype=np.dtype(np.int64)), np.ones((50, 40)))
+    assert [step.kernel.loops for step in steps] == [2, 2]
+
+
+def test_the_sum_over_rows_of_a_product_is_a_product_of_one_row():
+    def bias(x, y):
+        return sum_op.bind(negative(matmul_op.bind(x, y)), axes=(0,))
+
+    steps = steps_of(bias, np.ones((300, 20)), np.ones((20, 30)))
+    products = [dict(zip(Gemm.SYMBOLS, s.sizes, strict=True)) for s in steps if isinstance(s.kernel, Gemm)]
+    assert [sorted((p["m"], p["n"], p["k"])) for p in products] == [[1, 20, 30]]
+    x, y = np.arange(6.0).reshape(3, 2), np.ones((2, 4))
+    (found,) = compiled(program_of(bias, x, y), [x, y])
+    np.testing.assert_allclose(found, -(x @ y).sum(0))
+
+
+def test_neighbors_are_one_nest_and_masks_are_left_out_in_its_middle():
+    def differences(x):
+        first, second = (slice_op.bind(x, region=Region((0,), (i,), (999,), (1,))) for i in (0, 1))
+        return total(square(subtract(second, square(first))))
+
+    (step,) = schedule(with_gradient(differences, N)).steps
+    assert step.kernel.loops == 1
+    masks = [i for i in step.kernel.instructions if isinstance(i, Inside)]
+    assert masks
+    assert all(mask.wide for mask in masks)
+
+
+def test_masks_of_halves_are_no_reason_for_a_loop_of_their_own():
+    def halves(x):
+        left = place_op.bind(x, region=Region((0,), (0,), (1000,), (1,)), shape=(2000,))
+        right = place_op.bind(sin(x), region=Region((0,), (1000,), (1000,), (1,)), shape=(2000,))
+        return add(left, right)
+
+    kernels = [step.kernel for step in steps_of(halves, N)]
+    assert not any(i.wide for k in kernels for i in k.instructions if isinstance(i, Inside))
+
+
 def test_two_sums_of_which_one_needs_the_other_are_two_nests():
     def variance(x):
         centered = subtract(x, divide(total(x), 1000.0))
@@ -209,14 +311,14 @@ def test_a_primitive_without_a_form_runs_between_kernels():
 
 
 @pytest.mark.parametrize("limit", [1, LIMIT])
-def test_everything_is_written_once_and_before_it_is_read(limit, monkeypatch):
+def test_everything_is_written_before_it_is_read_and_not_after(limit, monkeypatch):
     monkeypatch.setattr(split, "LIMIT", limit)
     for seed in range(60):
         program, _ = random_program(seed, 150)
         plan = schedule(program)
         inputs = range(len(program.inputs))
         first = len(program.inputs) + len(plan.results)
-        written = set(inputs)
+        written, seen = set(inputs), set(inputs)
         for step in plan.steps:
             if isinstance(step, NumpyStep):
                 reads, writes = step.storages, step.results
@@ -225,7 +327,8 @@ def test_everything_is_written_once_and_before_it_is_read(limit, monkeypatch):
                 reads = [s for s, name in zip(step.storages, names, strict=True) if name in "au"]
                 writes = [s for s, name in zip(step.storages, names, strict=True) if name == "r"]
             assert written.issuperset(reads)
-            assert written.isdisjoint(writes)
+            assert seen.isdisjoint(writes)
+            seen.update(reads)
             written.update(writes)
         assert written.issuperset(plan.outputs)
         assert written == set(range(first + len(plan.offsets)))

@@ -76,3 +76,33 @@ class Digits:
             square.assign(0.999 * square + 0.001 * jt.square(g))
             weight.assign_sub(0.001 * mean / (jt.sqrt(square) + 1e-7))
         float(loss)
+
+
+class Unrolled:
+    """``w = sin(w) * 1.01 + 0.1 * w[::-1]`` so many times in one function: both times are to grow with the steps."""
+
+    params = (100, 1000)
+    param_names = ("steps",)
+    number = 1
+    warmup_time = 0.0
+
+    def setup(self, steps: int) -> None:
+        self.w = jt.constant(np.random.default_rng(0).normal(size=1000))
+        self.function = self.unrolled(steps)
+        self.function(self.w).numpy()
+
+    def unrolled(self, steps: int):  # type: ignore[no-untyped-def]
+        @jt.function
+        def function(w):  # type: ignore[no-untyped-def]
+            for _ in range(steps):
+                w = jt.sin(w) * 1.01 + 0.1 * w[::-1]
+            return w
+
+        return function
+
+    def time_first_use(self, steps: int) -> None:
+        """Recorded, scheduled and compiled again; the kernels are there."""
+        self.unrolled(steps)(self.w).numpy()
+
+    def time_run(self, steps: int) -> None:
+        self.function(self.w).numpy()

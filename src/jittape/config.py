@@ -28,9 +28,9 @@ class Config:
         Check the result of every op for nan and infinities; set by `debugging.enable_check_numerics`. While it is set
         every program is interpreted.
     deterministic : bool
-        Pin the BLAS to one thread, so that products too are bitwise the same for any number of threads. At present
-        jittape's own copy of the BLAS uses one thread in any case; where the wheel ``scipy-openblas32`` is missing,
-        products run on SciPy's copy, with the threads that the user has given it.
+        Pin the BLAS to one thread, so that products too are bitwise the same for any number of threads. jittape's own
+        copy of the BLAS uses one thread in any case. Where the wheel ``scipy-openblas32`` is missing, products run on
+        SciPy's copy, which is pinned as long as this is True and otherwise has the threads that the user has given it.
     max_pending_ops : int
         Outside a tape, so many recorded ops are run without waiting for somebody to look at a value. Takes effect at
         the next step boundary.
@@ -133,6 +133,7 @@ class Config:
     @deterministic.setter
     def deterministic(self, value: bool) -> None:
         self._deterministic = _flag("deterministic", value)
+        self._changed()
 
     @property
     def max_pending_ops(self) -> int:

@@ -26,16 +26,20 @@ __all__ = [
     "Alias",
     "Batch",
     "Call",
+    "Composed",
     "Control",
     "Coordinate",
     "Form",
     "Handle",
     "Index",
+    "Join",
     "Map",
+    "Overlay",
     "Place",
     "Primitive",
     "Recorder",
     "Reduce",
+    "Running",
     "View",
     "active",
     "active_recorder",
@@ -96,6 +100,28 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Overlay:
+    """The second operand is laid over the first.
+
+    ``index(second operand's aval, result aval, **params)`` gives one `Index` for every dimension of the result, in
+    terms of the second operand's coordinates, as for `Place`. Further operands are integer scalars, numbered from 2.
+    """
+
+    index: Callable[..., tuple[Index, ...]]
+
+
+@dataclass(frozen=True)
+class Join:
+    """Every operand is a part of the result, and every element of the result is in one of them.
+
+    ``index(operand number, operand avals, result aval, **params)`` gives one `Index` for every dimension of the result,
+    in terms of that operand's coordinates.
+    """
+
+    index: Callable[..., tuple[Index, ...]]
+
+
+@dataclass(frozen=True)
 class Alias:
     """The result has the very bytes of the operand in the same (C) order, under another shape."""
 
@@ -115,6 +141,25 @@ class Reduce:
 
     combine: Callable[..., Any]
     identity: Callable[[np.dtype[Any]], Any]
+
+
+@dataclass(frozen=True)
+class Running:
+    """Elements are combined one after another along the axis that the parameter `axis` names.
+
+    ``combine(m, before, *elements)`` gives an element of the result from the one before it, which is `start` for the
+    first, and the same elements of the operands.
+    """
+
+    combine: Callable[..., Any]
+    start: float
+
+
+@dataclass(frozen=True)
+class Composed:
+    """In machine code, other ops take its place: ``of(*handles, **params)``, written with user-level functions."""
+
+    of: Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -147,7 +192,7 @@ class Control:
     vjp: Callable[..., Mapping[int, Any]]
 
 
-Form = Map | View | Place | Alias | Coordinate | Reduce | Call | Control
+Form = Map | View | Place | Overlay | Join | Alias | Coordinate | Reduce | Running | Composed | Call | Control
 
 
 def run_key(op: Op) -> tuple[Any, ...]:

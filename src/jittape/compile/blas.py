@@ -17,13 +17,15 @@ import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
+
+from jittape.config import config
 
 __all__ = ["ROUTINES", "Blas", "blas", "symbol"]
 
@@ -48,25 +50,25 @@ class Blas:
         The kernels in use, as the library calls them; empty if it does not say.
     library : ctypes.CDLL or None
         Kept so that it stays loaded; None for SciPy's.
+    threads : tuple of callables or None
+        What gets and what sets the number of threads, where they are known.
     """
 
     origin: str
     core: str
     library: ctypes.CDLL | None
+    threads: tuple[Callable[[], int], Callable[[int], None]] | None
 
     @property
     def unpacked(self) -> bool:
         """Whether products of up to a million multiplications run without packing their operands first."""
         return self.core in _UNPACKED
 
-    def set_threads(self, count: int) -> None:
-        """Let products use `count` threads; SciPy's copy is left as the user has set it."""
-        if self.library is not None:
-            self.library.scipy_openblas_set_num_threads(ctypes.c_int(count))
-
 
 _lock = threading.Lock()
 _loaded: Blas | None = None
+_users_threads = 0
+"""How many threads SciPy's copy had before it was pinned to one; 0 while it is not."""
 
 
 def symbol(routine: str) -> str:
@@ -86,11 +88,40 @@ def blas() -> Blas:
     with _lock:
         if _loaded is None:
             found, addresses = _from_wheel() or _from_scipy()
-            found.set_threads(1)
+            if found.library is not None and found.threads is not None:
+                found.threads[1](1)
             for routine, address in addresses.items():
                 llvm.add_symbol(symbol(routine), address)
             _loaded = found
+            config.on_change(_pin)
+            _pin()
     return _loaded
+
+
+def _pin() -> None:
+    """Follow `config.deterministic`: one thread for SciPy's copy, or as many as before. Our own always has one."""
+    global _users_threads
+    if _loaded is None or _loaded.library is not None or _loaded.threads is None:
+        return
+    get_threads, set_threads = _loaded.threads
+    if config.deterministic and not _users_threads:
+        _users_threads = get_threads()
+        set_threads(1)
+    elif not config.deterministic and _users_threads:
+        set_threads(_users_threads)
+        _users_threads = 0
+
+
+def _threads_of(library: ctypes.CDLL) -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """What gets and sets the number of threads of an OpenBLAS; None for another BLAS."""
+    try:
+        get_threads, set_threads = (
+            getattr(library, f"scipy_openblas_{w}_num_threads") for w in ("get", "set")
+        )
+    except AttributeError:
+        return None
+    set_threads.argtypes = [ctypes.c_int]
+    return get_threads, set_threads
 
 
 def _from_wheel() -> tuple[Blas, Mapping[str, int]] | None:
@@ -108,7 +139,7 @@ def _from_wheel() -> tuple[Blas, Mapping[str, int]] | None:
         return None
     library.scipy_openblas_get_corename.restype = ctypes.c_char_p
     core = (library.scipy_openblas_get_corename() or b"").decode()
-    return Blas("scipy-openblas32", core, library), addresses
+    return Blas("scipy-openblas32", core, library, _threads_of(library)), addresses
 
 
 def _address(function: Any) -> int:
@@ -149,4 +180,5 @@ def _from_scipy() -> tuple[Blas, Mapping[str, int]]:
     capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     capsule_pointer.restype, capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     capsules = {r: cython_blas.__pyx_capi__[r] for r in ROUTINES}
-    return Blas("scipy", "", None), {r: capsule_pointer(c, capsule_name(c)) for r, c in capsules.items()}
+    addresses = {r: capsule_pointer(c, capsule_name(c)) for r, c in capsules.items()}
+    return Blas("scipy", "", None, _threads_of(ctypes.CDLL(cython_blas.__file__))), addresses

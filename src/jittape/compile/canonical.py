@@ -7,7 +7,6 @@ one loop. Then every integer that depends on a shape gets a symbol, in the order
 from __future__ import annotations
 
 from functools import lru_cache
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,20 +24,31 @@ from jittape.compile.kernel import (
     Masked,
     Operand,
     Reduction,
+    RunningStore,
     Store,
     Whole,
 )
-from jittape.compile.nest import RawAddress, RawInside, RawLinear, RawLoad, RawNest, RawReduction, RawWhole
+from jittape.compile.rawnest import (
+    RawAddress,
+    RawInside,
+    RawLinear,
+    RawLoad,
+    RawNest,
+    RawReduction,
+    RawStore,
+    RawWhole,
+)
 from jittape.compile.tasks import divided, work_of
 from jittape.primitive import Primitive
 
-__all__ = ["Placed", "canonical"]
+__all__ = ["Placed", "Rows", "canonical"]
 
 
 class Placed(NamedTuple):
     """A kernel with the slots that are its operands and the integers that are its symbols.
 
-    `partials` are the reductions, each with its operand, of whose results every task has one if there are several.
+    `partials` are the operands of which every task has one of its own if there are several, with the reductions that
+    write to them.
     """
 
     kernel: LoopKernel
@@ -46,15 +56,24 @@ class Placed(NamedTuple):
     sizes: tuple[int, ...]
     tasks: int
     work: int
-    partials: tuple[tuple[int, RawReduction], ...]
+    partials: tuple[tuple[int, list[RawReduction]], ...]
 
 
+NEIGHBOR = 2
+"""An element so near is structure, so that what is loaded for one element is seen to be loaded for its neighbor."""
 STRUCTURAL = frozenset((0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5))
 
 
-def canonical(nest: RawNest) -> Placed:
+class Rows(NamedTuple):
+    """How the outermost loop is divided where that is not for the nest to say: the rows of all and of a block."""
+
+    number: int
+    block: int
+
+
+def canonical(nest: RawNest, rows: Rows | None = None) -> Placed:
     """The kernel of `nest`; equal structure gives equal text."""
-    return _Canonicalizer(_merged(nest)).result()
+    return _Canonicalizer(_merged(nest)).result(rows)
 
 
 # ---- merging loops -------------------------------------------------------------------------------------------------
@@ -72,11 +91,13 @@ def _linears(nest: RawNest) -> list[RawLinear]:
 
 def _merged(nest: RawNest) -> RawNest:
     factors = [{v: f for v, f, _ in linear.terms} for linear in set(_linears(nest))]
+    ordered = [r.axes for r in nest.reductions]
+    ordered += [(s.running.axis,) for s in nest.stores if s.running is not None]
     group = list(range(len(nest.extents)))  # the merged loop that each loop goes to
     extents = list(nest.extents)
     for axis in range(1, len(nest.extents)):
         together = all(f.get(axis - 1, 0) == f.get(axis, 0) * nest.extents[axis] for f in factors) and all(
-            (axis - 1 in r.axes) == (axis in r.axes) for r in nest.reductions
+            (axis - 1 in axes) == (axis in axes) for axes in ordered
         )
         group[axis] = group[axis - 1] if together else group[axis - 1] + 1
     if len(group) < 2 or group[-1] == len(group) - 1:
@@ -115,13 +136,14 @@ class _Canonicalizer:
         self.symbols = [f"n{axis}" for axis in range(self.depth)]
         self.sizes = list(nest.extents)
         self.operands: list[Operand] = []
-        self.slots: dict[int, int] = {}
+        self.slots: dict[tuple[int, int], int] = {}
         self.levels: list[int] = []
+        self.partials: dict[int, str] = {}
         self.counts = dict.fromkeys("sodarcpt", 0)
 
-    def result(self) -> Placed:
+    def result(self, rows: Rows | None) -> Placed:
         instructions = tuple([self._instruction(i) for i in self.nest.instructions])
-        stores = tuple([self._store(s.address, s.value) for s in self.nest.stores])
+        stores = tuple([self._store(s) for s in self.nest.stores])
         reductions = tuple([self._reduction(r) for r in self.nest.reductions])
         task = self._symbol("t", self.nest.extents[0]) if self.depth else None
         kernel = LoopKernel(
@@ -136,11 +158,17 @@ class _Canonicalizer:
         )
         work = work_of(kernel, self.nest.extents)
         count = 1
-        if self.depth:
+        if rows is not None:
+            count = -(-rows.number // rows.block)
+            self.sizes[-1] = rows.block * (self.nest.extents[0] // rows.number)
+        elif self.depth:
             count, self.sizes[-1] = divided(kernel, self.nest.extents, work)
-        raw = zip(reductions, self.nest.reductions, strict=True)
-        partials = tuple([(r.address.operand, n) for r, n in raw if r.partial])
-        return Placed(kernel, tuple(self.slots), tuple(self.sizes), count, work, partials)
+        partials: dict[int, list[RawReduction]] = {}
+        for r, raw in zip(reductions, self.nest.reductions, strict=True):
+            if r.partial:
+                partials.setdefault(r.address.operand, []).append(raw)
+        slots = tuple([slot for slot, _ in self.slots])
+        return Placed(kernel, slots, tuple(self.sizes), count, work, tuple(partials.items()))
 
     def _symbol(self, kind: str, size: int) -> str:
         name = f"{kind}{self.counts[kind]}"
@@ -159,7 +187,8 @@ class _Canonicalizer:
                 made = Whole(self._linear(linear), divisor, dtype)
                 level = self._level(made.linear)
             case RawInside(linear, divisor, extent, also):
-                made = Inside(self._linear(linear), divisor, self._symbol("d", extent), also)
+                wide = divisor == 1 and self._is_wide(linear, extent)
+                made = Inside(self._linear(linear), divisor, self._symbol("d", extent), also, wide)
                 level = max(self._level(made.linear), self._level_of(also))
             case Compute(primitive, params, (), dtype):
                 bits = _constant_bits(primitive, params, dtype)
@@ -176,9 +205,19 @@ class _Canonicalizer:
         self.levels.append(level)
         return made
 
-    def _store(self, raw: RawAddress, value: int) -> Store:
-        address = self._address(raw, "r", self._dtype(value))
-        return Store(address, value, max(self._level(address.linear), self.levels[value]))
+    def _is_wide(self, linear: RawLinear, extent: int) -> bool:
+        """Whether a mask moves along with the innermost loop and is as long as that, nearly."""
+        along = [factor for variable, factor, _ in linear.terms if variable == self.depth - 1]
+        total = self.nest.extents[-1] if self.depth else 0
+        return along in ([1], [-1]) and total - extent <= max(2, total // 8)
+
+    def _store(self, raw: RawStore) -> Store:
+        address = self._address(raw.address, "r", self._dtype(raw.value))
+        if raw.running is None:
+            return Store(address, raw.value, max(self._level(address.linear), self.levels[raw.value]), None)
+        op, axis, values = raw.running
+        params = tuple([(name, value) for name, value in op.params if name != "axis"])
+        return Store(address, raw.value, self.depth, RunningStore(op.primitive, params, axis, values))
 
     def _reduction(self, r: RawReduction) -> Reduction:
         kept = [axis for axis in range(self.depth) if axis not in r.axes]
@@ -188,7 +227,8 @@ class _Canonicalizer:
         address = self._address(r.address, "r", r.dtype)
         partial = None
         if 0 in r.axes:
-            partial = self._symbol("p", prod([self.nest.extents[axis] for axis in kept]))
+            partial = self.partials.get(address.operand) or self._symbol("p", r.size)
+            self.partials[address.operand] = partial
         return Reduction(r.op.primitive, params, address, r.value, r.axes, level, in_memory, r.dtype, partial)
 
     def _dtype(self, value: int) -> np.dtype[Any]:
@@ -206,9 +246,9 @@ class _Canonicalizer:
         return 0 if value is None else self.levels[value]
 
     def _address(self, raw: RawAddress, kind: str, dtype: np.dtype[Any]) -> Address:
-        operand = self.slots.get(raw.slot)
+        operand = self.slots.get((raw.slot, raw.part))
         if operand is None:
-            operand = self.slots[raw.slot] = len(self.slots)
+            operand = self.slots[raw.slot, raw.part] = len(self.slots)
             self.operands.append(Operand(f"{kind}{self.counts[kind]}", dtype))
             self.counts[kind] += 1
         packed = self._packed(raw.linear)
@@ -218,7 +258,7 @@ class _Canonicalizer:
 
     def _packed(self, linear: RawLinear) -> Linear | None:
         """The address as a walk through contiguous memory, if it is one: its strides are products of extents."""
-        if linear.offset:
+        if linear.offset or linear.fixed:
             return None
         stride = 1
         symbols: list[str] = []
@@ -236,4 +276,6 @@ class _Canonicalizer:
         for variable, factor, structural in linear.terms:
             name = variable if isinstance(variable, str) else f"i{variable}"
             terms.append((name, factor if structural else self._symbol("s", factor)))
-        return Linear(tuple(terms), self._symbol("o", linear.offset) if linear.offset else None)
+        if abs(linear.offset) <= NEIGHBOR:
+            return Linear(tuple(terms), None, linear.fixed + linear.offset)
+        return Linear(tuple(terms), self._symbol("o", linear.offset), linear.fixed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,23 @@ from llvmlite import ir
 from jittape.compile.irmath import IRMath
 from jittape.compile.linked import cost_of_call
 from jittape.compile.value import IRValue, llvm_type
-from jittape.primitive import Map, Primitive
+from jittape.primitive import Map, Primitive, Reduce
 
-__all__ = ["cost_of_map"]
+__all__ = ["computed", "cost_of_map"]
 
 _WEIGHTS = {"call": 8, "fdiv": 4, "frem": 30, "sdiv": 10, "udiv": 10}
+
+
+def computed(
+    m: IRMath, primitive: Primitive, params: tuple[tuple[str, Any], ...], operands: Sequence[IRValue]
+) -> IRValue:
+    """The scalar expression of a map, or what a reduction makes of few elements."""
+    form = primitive.form
+    if isinstance(form, Map):
+        mapped: IRValue = form.expression(m, *operands, **dict(params))
+        return mapped
+    assert isinstance(form, Reduce), primitive
+    return reduce(lambda a, b: form.combine(m, a, b), operands)
 
 
 @lru_cache(maxsize=4096)
@@ -30,8 +43,7 @@ def cost_of_map(
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), "cost")
     builder = ir.IRBuilder(function.append_basic_block())
     operands = [IRValue(builder, a, d) for a, d in zip(function.args, dtypes, strict=True)]
-    assert isinstance(primitive.form, Map)
-    primitive.form.expression(IRMath(builder), *operands, **dict(params))
+    computed(IRMath(builder), primitive, params, operands)
     return sum(_cost(instruction) for block in function.blocks for instruction in block.instructions)
 
 

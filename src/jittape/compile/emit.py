@@ -49,7 +49,7 @@ def definition_of(kernel: Kernel) -> Definition:
                 define_release(function)
             else:
                 assert isinstance(kernel, Gemm)
-                (define_tiny if kernel.form == "tiny" else define_product)(kernel, function)
+                (define_tiny if kernel.form in ("tiny", "narrow") else define_product)(kernel, function)
         except Exception as error:
             raise CompileError(f"cannot write code for this kernel: {error}\n{kernel.listing}") from error
 

@@ -52,21 +52,33 @@ class Stack(NamedTuple):
 def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
     """Write the two loops over the stack; the body of the ``with`` writes one product."""
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    slots, operand_slots, sizes = function.args[:3]
+    slots, operand_slots, sizes, task = function.args
     values = {name: size(builder, sizes, i) for i, name in enumerate(kernel.SYMBOLS)}
     x, y, out = (pointer(builder, slots, operand_slots, i) for i in range(3))
     area = builder.mul(values["m"], values["n"])
-    x, y = (_moved(builder, kernel, p, values[f"o{name}"]) for p, name in ((x, "x"), (y, "y")))
-    with for_range(builder, values["b0"]) as outer:
+    row = builder.mul(area, values["b1"])
+    (tx, ty), step = kernel.transposed, ir.Constant(_I64, 1)
+    own = builder.icmp_signed("<", values["tk"], values["k"])
+    results = builder.mul(builder.mul(row, values["b0"]), builder.select(own, task, ir.Constant(_I64, 0)))
+    begins = {name: _task_part(builder, values, name, task) for name in ("b0", "b1", "m", "k")}
+    x, y, out = (
+        _moved(builder, kernel, place, _distance(builder, begins, values, start, factors))
+        for place, start, factors in (
+            (x, values["ox"], ("x0", "x1", step if tx else "lx", "lx" if tx else step)),
+            (y, values["oy"], ("y0", "y1", None, step if ty else "ly")),
+            (out, results, (row, area, "n", None)),
+        )
+    )
+    with for_range(builder, values["b0"], scalar=True) as outer:
         places = [
             _moved(builder, kernel, p, builder.mul(outer, stride))
             for p, stride in (
                 (x, values["x0"]),
                 (y, values["y0"]),
-                (out, builder.mul(area, values["b1"])),
+                (out, row),
             )
         ]
-        with for_range(builder, values["b1"]) as inner:
+        with for_range(builder, values["b1"], scalar=True) as inner:
             strides = (values["x1"], values["y1"], area)
             yield Stack(
                 builder,
@@ -79,13 +91,42 @@ def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
     builder.ret_void()
 
 
+def _task_part(builder: ir.IRBuilder, values: dict[str, ir.Value], name: str, task: ir.Value) -> ir.Value:
+    """Where the task begins along an extent; `values` then has what it does of it."""
+    whole, part = values[name], values["t" + name[-1]]
+    divided = builder.icmp_signed("<", part, whole)
+    begin = builder.select(divided, builder.mul(task, part), ir.Constant(_I64, 0))
+    left = builder.sub(whole, begin)
+    values[name] = builder.select(builder.icmp_signed("<", part, left), part, left)
+    return begin
+
+
+def _distance(
+    builder: ir.IRBuilder,
+    begins: dict[str, ir.Value],
+    values: dict[str, ir.Value],
+    start: ir.Value,
+    factors: tuple[ir.Value | str | None, ...],
+) -> ir.Value:
+    """How far from its first element a task's part of an operand begins."""
+    for begin, factor in zip(begins.values(), factors, strict=True):
+        if factor is not None:
+            factor = values[factor] if isinstance(factor, str) else factor
+            start = builder.add(start, builder.mul(begin, factor))
+    return start
+
+
 def _moved(builder: ir.IRBuilder, kernel: Gemm, place: ir.Value, elements: ir.Value) -> ir.Value:
     width = ir.Constant(_I64, kernel.dtype.itemsize)
     return builder.gep(place, [builder.mul(elements, width)])
 
 
 def define_product(kernel: Gemm, function: ir.Function) -> None:
-    """Write the body of a kernel in one of the forms of the BLAS."""
+    """Write the body of a kernel in one of the forms of the BLAS.
+
+    Optimized for size, as there is nothing in it but calls, it is compiled in 20 ms instead of 34.
+    """
+    function.attributes.add("optsize")
     with stack(kernel, function) as one:
         caller = _Caller(kernel, one)
         if kernel.form == "vector":
@@ -133,7 +174,7 @@ class _Caller:
     def _pieces(self, extent: str, body: Callable[[ir.Value], None], start: ir.Value | None = None) -> None:
         start = ir.Constant(_I64, 0) if start is None else start
         step, stop = self.symbols[f"p{extent}"], self.symbols[extent]
-        with for_steps(self.builder, start, stop, step) as index:
+        with for_steps(self.builder, start, stop, step, scalar=True) as index:
             body(index)
 
     def _piece(self, i: ir.Value, j: ir.Value, at: ir.Value, beta: ir.Value) -> None:

@@ -7,19 +7,26 @@ value under the same access" is a dictionary key: that is how the scheduler shar
 
 from __future__ import annotations
 
+from itertools import product
+from math import prod
 from typing import Any, NamedTuple
 
 from jittape.primitive import Index
 
 __all__ = [
+    "UNROLLED",
     "Access",
     "Condition",
     "Position",
     "Quotient",
     "affine_of_alias",
     "identity",
+    "is_unrolled",
+    "lanes",
+    "nest_over",
     "placed",
     "space_of",
+    "unrolled",
     "viewed",
 ]
 
@@ -96,6 +103,48 @@ def identity(shape: tuple[int, ...]) -> Access:
             positions.append(Position(axis, 1))
             axis += 1
     return Access(tuple(positions))
+
+
+UNROLLED = 4
+"""So many elements of a reduction, or of a row that is not reduced, are written out instead of looped over.
+
+A loop of three coordinates is too short for vectors. With them written out, the loop outside of them vectorizes: the
+forces between 64 bodies take 4.7 µs instead of 29.
+"""
+
+
+def is_unrolled(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    """Whether a reduction of `shape` over `axes` is written out as an expression."""
+    return 0 < prod([shape[axis] for axis in axes]) <= UNROLLED
+
+
+def nest_over(shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """The loops of a reduction of `shape`, and the number of leading dimensions that have them.
+
+    The dimensions after these are few elements, which are written out.
+    """
+    loops, count = len(shape), 1
+    while loops and count * shape[loops - 1] <= UNROLLED and shape[loops - 1]:
+        loops -= 1
+        count *= shape[loops]
+    leading = space_of(shape[:loops])
+    return (leading, loops) if leading and count > 1 else (space_of(shape), len(shape))
+
+
+def lanes(shape: tuple[int, ...]) -> list[Access]:
+    """The accesses by which the loops of `nest_over` visit all elements of `shape`."""
+    leading = nest_over(shape)[1]
+    return unrolled(identity(shape[:leading]), shape, tuple(range(leading, len(shape))))
+
+
+def unrolled(access: Access, shape: tuple[int, ...], axes: tuple[int, ...]) -> list[Access]:
+    """The accesses to the elements of `shape` that a reduction over `axes` makes an element at `access` of."""
+    found = []
+    for index in product(*[range(shape[axis]) for axis in axes]):
+        fixed, kept = dict(zip(axes, index, strict=True)), iter(access.positions)
+        positions = [Position(offset=fixed[a]) if a in fixed else next(kept) for a in range(len(shape))]
+        found.append(Access(tuple(positions), access.conditions))
+    return found
 
 
 def viewed(

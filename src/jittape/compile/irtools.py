@@ -7,7 +7,16 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-__all__ = ["BYTES", "KERNEL_TYPE", "alloca_once", "external", "for_range", "for_steps"]
+__all__ = [
+    "BYTES",
+    "KERNEL_TYPE",
+    "alloca_once",
+    "external",
+    "for_range",
+    "for_steps",
+    "keep_scalar",
+    "one_at_a_time",
+]
 
 BYTES = ir.IntType(8).as_pointer()
 KERNEL_TYPE = ir.FunctionType(
@@ -30,14 +39,17 @@ def external(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.Function
 
 
 @contextmanager
-def for_range(builder: ir.IRBuilder, count: ir.Value) -> Iterator[ir.Value]:
-    """Write a loop; the value is the index, from 0, of the type of `count`."""
-    with for_steps(builder, ir.Constant(count.type, 0), count, ir.Constant(count.type, 1)) as index:
+def for_range(builder: ir.IRBuilder, count: ir.Value, scalar: bool = False) -> Iterator[ir.Value]:
+    """Write a loop; the value is the index, from 0, of the type of `count`. See `keep_scalar`."""
+    zero, one = (ir.Constant(count.type, value) for value in (0, 1))
+    with for_steps(builder, zero, count, one, scalar) as index:
         yield index
 
 
 @contextmanager
-def for_steps(builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, step: ir.Value) -> Iterator[ir.Value]:
+def for_steps(
+    builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, step: ir.Value, scalar: bool = False
+) -> Iterator[ir.Value]:
     """Write a loop from `start` up to below `stop` by a positive `step`; the value is the index."""
     before = builder.block
     head, body, after = (builder.append_basic_block(f"for.{part}") for part in ("head", "body", "end"))
@@ -49,5 +61,29 @@ def for_steps(builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, step: ir.V
     builder.position_at_end(body)
     yield index
     index.add_incoming(builder.add(index, step), builder.block)
-    builder.branch(head)
+    again = builder.branch(head)
+    if scalar:
+        keep_scalar(again)
     builder.position_at_end(after)
+
+
+def keep_scalar(branch: ir.Instruction) -> None:
+    """Say of a loop, by the branch that ends it, that it is not worth vectorizing: that takes time to compile."""
+    _say_of_loop(
+        branch, ("llvm.loop.vectorize.enable", ir.Constant(ir.IntType(1), 0)), ("llvm.loop.unroll.disable",)
+    )
+
+
+def one_at_a_time(branch: ir.Instruction) -> None:
+    """Say of a loop that memory is what it waits for: several vectors at a time would only be more code."""
+    one = ir.Constant(ir.IntType(32), 1)
+    _say_of_loop(branch, ("llvm.loop.interleave.count", one), ("llvm.loop.unroll.disable",))
+
+
+def _say_of_loop(branch: ir.Instruction, *options: tuple[str] | tuple[str, ir.Constant]) -> None:
+    module = branch.parent.function.module
+    said = [module.add_metadata([ir.MetaDataString(module, name), *value]) for name, *value in options]
+    # What names a loop refers to itself, so that no other loop has the same name.
+    name = module.add_metadata([ir.Constant(ir.IntType(64), len(module.metadata)), *said])
+    name.operands = (name, *said)
+    branch.set_metadata("llvm.loop", name)

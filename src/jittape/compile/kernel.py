@@ -40,6 +40,7 @@ __all__ = [
     "Masked",
     "Operand",
     "Reduction",
+    "RunningStore",
     "Store",
     "Whole",
     "label_of",
@@ -51,16 +52,23 @@ Factor = int | str | tuple[str, ...]
 
 
 class Linear(NamedTuple):
-    """An integer ``sum of variable * factor + offset``; a variable is ``"i0"`` (loop) or ``"%3"`` (instruction)."""
+    """An integer ``sum of variable * factor + offset``; a variable is ``"i0"`` (loop) or ``"%3"`` (instruction).
+
+    Of the offset, `fixed` is a known number.
+    """
 
     terms: tuple[tuple[str, Factor], ...]
     offset: str | None = None
+    fixed: int = 0
 
     def __str__(self) -> str:
         parts = [v if f == 1 else f"{v}*{_factor_text(f)}" for v, f in self.terms]
         if self.offset is not None:
             parts.append(self.offset)
-        return " + ".join(parts) or "0"
+        text = " + ".join(parts)
+        if self.fixed:
+            text += f" {'-' if self.fixed < 0 else '+'} {abs(self.fixed)}" if text else str(self.fixed)
+        return text or "0"
 
 
 class Address(NamedTuple):
@@ -104,12 +112,16 @@ class Whole(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """A mask: ``0 <= linear / divisor < extent`` without remainder, and the mask `also`."""
+    """A mask: ``0 <= linear / divisor < extent`` without remainder, and the mask `also`.
+
+    It is `wide` if it is true on nearly all of the innermost loop, so that the rest is worth a loop of its own.
+    """
 
     linear: Linear
     divisor: int
     extent: str
     also: int | None
+    wide: bool
 
 
 class Masked(NamedTuple):
@@ -132,12 +144,22 @@ class Operand(NamedTuple):
     dtype: np.dtype[Any]
 
 
+class RunningStore(NamedTuple):
+    """What is written is made of what was written before it along loop `axis`, and of `values`."""
+
+    primitive: Primitive
+    params: tuple[tuple[str, Any], ...]
+    axis: int
+    values: tuple[int, ...]
+
+
 class Store(NamedTuple):
-    """Writes `value` in loop level `level` (0: outside all loops)."""
+    """Writes `value`, or what `running` says, in loop level `level` (0: outside all loops)."""
 
     address: Address
     value: int
     level: int
+    running: RunningStore | None
 
 
 class Reduction(NamedTuple):
@@ -214,6 +236,13 @@ class LoopKernel(Kernel):
     def text(self) -> str:
         return text_of(self)
 
+    def dtype_of(self, value: int) -> np.dtype[Any]:
+        """The dtype of an instruction's value."""
+        instruction = self.instructions[value]
+        while isinstance(instruction, Masked):
+            instruction = self.instructions[instruction.value]
+        return np.dtype(np.bool_) if isinstance(instruction, Inside) else instruction.dtype
+
     def in_place(self, read: int, written: int) -> LoopKernel | None:
         """The kernel with operand `read` in the memory of operand `written`; None where that would change what it does.
 
@@ -221,7 +250,7 @@ class LoopKernel(Kernel):
         """
         stores = [s for s in self.stores if s.address.operand == written]
         places = [r.address.operand for r in self.reductions]
-        if len(stores) != 1 or written in places or read in places:
+        if len(stores) != 1 or stores[0].running or written in places or read in places:
             return None
         (store,) = stores
         for instruction, level in zip(self.instructions, self.levels, strict=True):
@@ -264,7 +293,7 @@ class Gemm(Kernel):
         Whether columns, not rows, of an operand are contiguous.
     form : str
         ``"matrix"``: a call of the BLAS for each product, perhaps in pieces; ``"vector"``: likewise, and `a1` is a
-        vector; ``"tiny"``: loops of jittape's own.
+        vector; ``"tiny"`` and ``"narrow"``: loops of jittape's own.
     """
 
     dtype: np.dtype[Any]
@@ -275,9 +304,10 @@ class Gemm(Kernel):
         *("b0", "b1", "m", "n", "k"),
         *("lx", "ox", "x0", "x1", "ly", "oy", "y0", "y1"),
         *("pm", "pn", "pk"),
+        *("t0", "t1", "tm", "tk"),
     )
     """Extents of the loops over the stack and of a product; leading dimension, offset and stack strides of both
-    operands; extents of a piece."""
+    operands; extents of a piece; extents of a task, of which one at most is less than the whole."""
 
     @property
     def accumulates(self) -> bool:
@@ -343,6 +373,11 @@ def _reduction_lines(kernel: LoopKernel, level: int) -> list[str]:
 
 
 def _store_text(kernel: LoopKernel, store: Store) -> str:
+    running = store.running
+    if running is not None:
+        values = ", ".join(f"%{v}" for v in running.values) + params_text(running.params)
+        along = f"{label_of(running.primitive)} along i{running.axis}"
+        return f"{_place(kernel, store.address)} = {along} of {values}"
     return f"{_place(kernel, store.address)} = %{store.value}"
 
 
@@ -358,9 +393,10 @@ def _instruction_text(kernel: LoopKernel, instruction: Instruction) -> str:
         case Whole(linear, divisor, dtype):
             quotient = f"({linear})" + ("" if divisor == 1 else f" / {divisor}")
             return f"{dtype.name}{quotient}"
-        case Inside(linear, divisor, extent, also):
+        case Inside(linear, divisor, extent, also, wide):
             quotient = f"{linear}" if divisor == 1 else f"({linear}) / {divisor} exact"
-            return f"0 <= {quotient} < {extent}" + ("" if also is None else f" and %{also}")
+            mostly = "mostly " if wide else ""
+            return f"{mostly}0 <= {quotient} < {extent}" + ("" if also is None else f" and %{also}")
         case Masked(mask, value):
             return f"%{value} where %{mask} else 0"
 

@@ -7,138 +7,49 @@ integers for this shape.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jittape.compile.indexing import (
     EVERYWHERE,
+    UNROLLED,
     Access,
     Condition,
     Position,
     Quotient,
     affine_of_alias,
     identity,
+    lanes,
     placed,
     space_of,
+    unrolled,
     viewed,
 )
 from jittape.compile.kernel import Compute, Masked
-from jittape.primitive import Alias, Coordinate, Map, Place, Reduce, View
+from jittape.compile.rawnest import (
+    RawAddress,
+    RawInside,
+    RawInstruction,
+    RawLinear,
+    RawLoad,
+    RawNest,
+    RawReduction,
+    RawRunning,
+    RawStore,
+    RawWhole,
+    renumbered,
+    renumbered_address,
+)
+from jittape.primitive import Alias, Coordinate, Join, Map, Overlay, Place, Reduce, Running, View
+from jittape.primitives.broadcast import sum_op
+from jittape.primitives.compare import where_op
 from jittape.program import Aval, Op
 
-__all__ = [
-    "NestBuilder",
-    "RawAddress",
-    "RawInside",
-    "RawInstruction",
-    "RawLinear",
-    "RawLoad",
-    "RawNest",
-    "RawReduction",
-    "RawStore",
-    "RawWhole",
-    "operand_accesses",
-]
+__all__ = ["NestBuilder", "operand_accesses"]
 
 Key = tuple[int, Access]
 INT64 = np.dtype(np.int64)
-
-
-class RawLinear(NamedTuple):
-    """``sum of variable * factor + offset``; a variable is a loop axis or ``"%3"``.
-
-    A factor is marked structural (third entry) if it does not come from an extent.
-    """
-
-    terms: tuple[tuple[int | str, int, bool], ...]
-    offset: int
-
-
-class RawAddress(NamedTuple):
-    """An element of the memory of a slot."""
-
-    slot: int
-    linear: RawLinear
-
-
-class RawLoad(NamedTuple):
-    """See `kernel.Load`."""
-
-    address: RawAddress
-    mask: int | None
-    dtype: np.dtype[Any]
-
-
-class RawWhole(NamedTuple):
-    """See `kernel.Whole`."""
-
-    linear: RawLinear
-    divisor: int
-    dtype: np.dtype[Any]
-
-
-class RawInside(NamedTuple):
-    """See `kernel.Inside`."""
-
-    linear: RawLinear
-    divisor: int
-    extent: int
-    also: int | None
-
-
-RawInstruction = RawLoad | RawWhole | RawInside | Compute | Masked
-
-
-class RawStore(NamedTuple):
-    """Writes a value."""
-
-    address: RawAddress
-    value: int
-
-
-class RawReduction(NamedTuple):
-    """Combines a value over some loops."""
-
-    op: Op
-    address: RawAddress
-    value: int
-    axes: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-
-@dataclass
-class RawNest:
-    """A loop nest of one program: slots for operands, numbers for strides."""
-
-    extents: tuple[int, ...]
-    instructions: list[RawInstruction] = field(default_factory=list)
-    stores: list[RawStore] = field(default_factory=list)
-    reductions: list[RawReduction] = field(default_factory=list)
-
-    def with_loops(self, extents: tuple[int, ...], renamed: dict[int, int]) -> RawNest:
-        """The nest over other loops; addresses forget the loops that are not in `renamed`."""
-
-        def linear(x: RawLinear) -> RawLinear:
-            terms = [(v if isinstance(v, str) else renamed.get(v), f, s) for v, f, s in x.terms]
-            return RawLinear(tuple([(v, f, s) for v, f, s in terms if v is not None]), x.offset)
-
-        def address(x: RawAddress) -> RawAddress:
-            return RawAddress(x.slot, linear(x.linear))
-
-        result = RawNest(extents)
-        for instruction in self.instructions:
-            if isinstance(instruction, RawLoad):
-                instruction = instruction._replace(address=address(instruction.address))
-            elif isinstance(instruction, RawWhole | RawInside):
-                instruction = instruction._replace(linear=linear(instruction.linear))
-            result.instructions.append(instruction)
-        result.stores = [RawStore(address(s.address), s.value) for s in self.stores]
-        for r in self.reductions:
-            axes = tuple([renamed[axis] for axis in r.axes if axis in renamed])
-            result.reductions.append(r._replace(address=address(r.address), axes=axes))
-        return result
 
 
 def operand_accesses(
@@ -151,9 +62,17 @@ def operand_accesses(
         return tuple([(slot, access) for slot in op.args])
     if isinstance(form, Coordinate):
         return ()
-    operand, result = avals[op.args[0]], avals[op.out]
+    result = avals[op.out]
+    if isinstance(form, Overlay):
+        index = form.index(avals[op.args[1]], result, **params)
+        over = placed(access, index, avals[op.args[1]].shape, op.args, extents)
+        starts = [(slot, EVERYWHERE) for slot in op.args[2:]]
+        return ((op.args[0], access), (op.args[1], over), *starts)
+    operand = avals[op.args[0]]
     if isinstance(form, Alias):
         return ((op.args[0], affine_of_alias(access, result.shape, operand.shape)),)
+    if isinstance(form, Reduce):
+        return tuple([(op.args[0], inner) for inner in unrolled(access, operand.shape, params["axes"])])
     extra = tuple([(slot, EVERYWHERE) for slot in op.args[1:]])
     if isinstance(form, View):
         inner = viewed(access, form.index(operand, result, **params), operand.shape, op.args)
@@ -176,13 +95,22 @@ class NestBuilder:
         The op that defines a slot.
     stored : container of int
         Slots that stand in memory.
+    reduced : container of int
+        Slots that a loop accumulates.
+    position : mapping
+        Where in the program the op stands that defines a slot.
     """
 
-    def __init__(self, space: tuple[int, ...], avals: Any, op_of: Any, stored: Any) -> None:
+    def __init__(
+        self, space: tuple[int, ...], avals: Any, op_of: Any, stored: Any, reduced: Any, position: Any
+    ) -> None:
         self.nest = RawNest(space)
         self.avals = avals
         self.op_of = op_of
         self.stored = stored
+        self.reduced = reduced
+        self.position = position
+        self.birth = 0
         self.roots: set[int] = set()
         self.covered: dict[int, Op] = {}
         self._ids: dict[Key, int] = {}
@@ -193,12 +121,34 @@ class NestBuilder:
         self.roots = {op.out for op in ops}
         for op in ops:
             self.covered[op.out] = op
-            if isinstance(op.primitive.form, Reduce):
+            if isinstance(op.primitive.form, Join):
+                self._add_parts(op, op.primitive.form)
+            elif isinstance(op.primitive.form, Running):
+                self._add_running(op)
+            elif op.out in self.reduced:
                 self._add_reduction(op)
             else:
                 access = identity(self.avals[op.out].shape)
                 value = self._value((op.out, access))
                 self.nest.stores.append(RawStore(self._address(op.out, access), value))
+
+    def _add_running(self, op: Op) -> None:
+        access = identity(self.avals[op.out].shape)
+        values = tuple([self._value((slot, access)) for slot in op.args])
+        running = RawRunning(op, access.positions[dict(op.params)["axis"]].variable, values)
+        self.nest.stores.append(RawStore(self._address(op.out, access), max(values), running))
+
+    def _add_parts(self, op: Op, form: Join) -> None:
+        """Write those operands whose loops these are where they belong in the result."""
+        operands, out = tuple([self.avals[slot] for slot in op.args]), self.avals[op.out]
+        for number, (slot, operand) in enumerate(zip(op.args, operands, strict=True)):
+            if space_of(operand.shape) != self.nest.extents:
+                continue
+            access = identity(operand.shape)
+            index = form.index(number, operands, out, **dict(op.params))
+            place = viewed(access, index, out.shape, op.args)
+            address = self._address(op.out, place)._replace(part=number)
+            self.nest.stores.append(RawStore(address, self._value((slot, access))))
 
     def add_copy(self, op: Op) -> None:
         """Write the result of an alias that has to have memory of its own: its bytes, as integers of up to 8."""
@@ -211,18 +161,60 @@ class NestBuilder:
 
     def _add_reduction(self, op: Op) -> None:
         shape, axes = self.avals[op.args[0]].shape, dict(op.params)["axes"]
-        access = identity(shape)
-        value = self._value((op.args[0], access))
-        kept = [p for axis, p in enumerate(access.positions) if axis not in axes]
-        address = self._address(op.out, Access(tuple(kept)))
-        reduced = [
-            p.variable for axis, p in enumerate(access.positions) if axis in axes and p.variable is not None
-        ]
-        if reduced:
-            dtype = self.avals[op.out].dtype
-            self.nest.reductions.append(RawReduction(op, address, value, tuple(reduced), dtype))
-        else:
-            self.nest.stores.append(RawStore(address, value))
+        dtype, size = self.avals[op.out].dtype, self.avals[op.out].size
+        reductions: dict[RawLinear, RawReduction] = {}
+        for access in lanes(shape):
+            value = self._value((op.args[0], access))
+            kept = [p for axis, p in enumerate(access.positions) if axis not in axes]
+            address = self._address(op.out, Access(tuple(kept)))
+            known = reductions.get(address.linear)
+            if known is not None:
+                combined = Compute(op.primitive, _combining(op), (known.value, value), dtype)
+                reductions[address.linear] = known._replace(value=self._instruction(combined))
+                continue
+            loops = [p.variable for axis, p in enumerate(access.positions) if axis in axes]
+            reduced = tuple([variable for variable in loops if variable is not None])
+            reductions[address.linear] = RawReduction(op, address, value, reduced, dtype, size)
+        for reduction in reductions.values():
+            if reduction.axes:
+                self.nest.reductions.append(reduction)
+            else:
+                self.nest.stores.append(RawStore(reduction.address, reduction.value))
+
+    def can_host(self, other: NestBuilder) -> bool:
+        """Whether the loops of `other`, which are a little shorter, can run along: sums of what is read here too."""
+        pairs = list(zip(self.nest.extents, other.nest.extents, strict=False))
+        near = all(n <= m <= n + max(2, n // 8) for m, n in pairs)
+        if len(self.nest.extents) != len(other.nest.extents) or not near or other.nest.stores:
+            return False
+        sums = all(r.op.primitive is sum_op for r in other.nest.reductions)
+        return sums and not self._read().isdisjoint(other._read())
+
+    def _read(self) -> set[int]:
+        """The slots of arrays that the nest reads."""
+        loads = [i.address for i in self.nest.instructions if isinstance(i, RawLoad)]
+        return {address.slot for address in loads if address.linear.terms}
+
+    def host(self, other: NestBuilder) -> None:
+        """Take over all that `other` computes: zero is added beyond its loops."""
+        self.covered.update(other.covered)
+        mask = None
+        for axis, (extent, shorter) in enumerate(zip(self.nest.extents, other.nest.extents, strict=True)):
+            if extent != shorter:
+                linear = RawLinear(((axis, 1, True),), 0)
+                mask = self._instruction(RawInside(linear, 1, shorter, mask))
+        here: list[int] = []
+        for instruction, self.birth in zip(other.nest.instructions, other.nest.births, strict=True):
+            moved = renumbered(instruction, here)
+            if isinstance(moved, RawInside) and moved.also is None:
+                moved = moved._replace(also=mask)
+            if isinstance(moved, RawLoad) and moved.mask is None and moved.address.linear.terms:
+                moved = moved._replace(mask=mask)
+            here.append(self._instruction(moved))
+        for r in other.nest.reductions:
+            value = here[r.value] if mask is None else self._instruction(Masked(mask, here[r.value]))
+            address = renumbered_address(r.address, here)
+            self.nest.reductions.append(r._replace(address=address, value=value))
 
     # ---- inlining: a walk with a stack of its own, since chains are as long as the user's loop ------------------
 
@@ -266,18 +258,18 @@ class NestBuilder:
         op = self.op_of[slot]
         form = op.primitive.form
         inner = list(operand_accesses(op, access, self.avals, self.nest.extents))
-        if isinstance(form, View | Place):
-            del inner[
-                1:
-            ]  # dynamic offsets are in the access of the first operand, where an address needs them
-        if isinstance(form, Place):
-            inner += _dynamic_keys((), inner[0][1].conditions)
+        if isinstance(form, View | Place | Overlay):
+            # Dynamic offsets are in the access of the array that has them, where an address needs them.
+            del inner[2 if isinstance(form, Overlay) else 1 :]
+        if isinstance(form, Place | Overlay):
+            inner += _dynamic_keys((), inner[-1][1].conditions)
         if isinstance(form, Coordinate):
             inner += _dynamic_keys((access.positions[dict(op.params)["axis"]],), ())
         return inner
 
     def _make(self, key: Key, operands: list[int]) -> int:
         slot, access = key
+        self.birth = self.position.get(slot, 0)
         if self._is_load(key):
             # A value of one element can be read where the mask is false, too.
             mask = self._mask(access.conditions) if self.avals[slot].size != 1 else None
@@ -285,6 +277,9 @@ class NestBuilder:
         op = self.op_of[slot]
         self.covered[slot] = op
         match op.primitive.form:
+            case Reduce():
+                combined = Compute(op.primitive, _combining(op), tuple(operands), self.avals[slot].dtype)
+                return self._instruction(combined)
             case Map():
                 return self._instruction(
                     Compute(op.primitive, op.params, tuple(operands), self.avals[slot].dtype)
@@ -301,6 +296,13 @@ class NestBuilder:
                 if mask is None or (isinstance(value, RawLoad | Masked) and value.mask == mask):
                     return operands[0]
                 return self._instruction(Masked(mask, operands[0]))
+            case Overlay():
+                over = operand_accesses(op, access, self.avals, self.nest.extents)[1][1]
+                mask = self._mask(over.conditions)
+                if mask is None:
+                    return operands[1]
+                chosen = Compute(where_op, (), (mask, operands[1], operands[0]), self.avals[slot].dtype)
+                return self._instruction(chosen)
             case _:
                 return operands[0]
 
@@ -309,6 +311,8 @@ class NestBuilder:
         if known is None:
             known = self._known[instruction] = len(self.nest.instructions)
             self.nest.instructions.append(instruction)
+            self.nest.births.append(self.birth)
+        self.nest.births[known] = min(self.nest.births[known], self.birth)
         return known
 
     # ---- addresses -----------------------------------------------------------------------------------------------
@@ -324,13 +328,16 @@ class NestBuilder:
 
     def _linear_of(self, access: Access, shape: tuple[int, ...]) -> RawLinear:
         parts: list[tuple[Position, int, bool]] = []
-        stride, innermost = 1, True
+        stride, structural, fixed = 1, True, 0
         for position, extent in zip(reversed(access.positions), reversed(shape), strict=True):
-            if extent != 1:
-                parts.append((position, stride, innermost))
-                innermost = False
+            written_out = structural and stride * extent <= UNROLLED and position.constant()
+            if written_out:
+                fixed += position.offset * stride
+            elif extent != 1:
+                parts.append((position, stride, structural))
+                structural = False
             stride *= extent
-        return self._linear(parts[::-1])
+        return self._linear(parts[::-1])._replace(fixed=fixed)
 
     def _linear(self, parts: list[tuple[Position, int, bool]]) -> RawLinear:
         """The sum of ``position * stride``."""
@@ -352,6 +359,11 @@ class NestBuilder:
             for slot, factor in position.dynamic:
                 add(f"%{self._ids[self._normal((slot, EVERYWHERE))]}", factor * stride, structural)
         return RawLinear(tuple([(v, f, s) for v, (f, s) in factors.items() if f]), offset)
+
+
+def _combining(op: Op) -> tuple[tuple[str, Any], ...]:
+    """The parameters of a reduction that its combining expression may want."""
+    return tuple([(name, value) for name, value in op.params if name not in ("axes", "axis")])
 
 
 def _dynamic_keys(positions: tuple[Position, ...], conditions: tuple[Condition, ...]) -> list[Key]:

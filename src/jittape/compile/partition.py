@@ -15,15 +15,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from enum import Enum
+from math import prod
 
 import numpy as np
 
 from jittape.compile.blas import blas
 from jittape.compile.cost import cost_of_map
-from jittape.compile.indexing import Access, identity, space_of
+from jittape.compile.indexing import Access, identity, is_unrolled, lanes, nest_over, space_of
 from jittape.compile.nest import operand_accesses
 from jittape.compile.operands import Product, product_of, wants_rows
-from jittape.primitive import Alias, Call, Control, Coordinate, Map, Place, Reduce, View
+from jittape.primitive import (
+    Alias,
+    Call,
+    Composed,
+    Control,
+    Coordinate,
+    Join,
+    Map,
+    Overlay,
+    Place,
+    Reduce,
+    Running,
+    View,
+)
 from jittape.primitives.arithmetic import add_op
 from jittape.program import Op, Program
 
@@ -55,6 +69,8 @@ class Kind(Enum):
 
     INLINE = "computed within a nest, stored where needed"
     REDUCE = "accumulated by a nest"
+    RUNNING = "written by a nest, one element after another"
+    JOIN = "operands that nests write where they belong in it"
     ALIAS = "the operand's memory under another shape"
     CALL = "a library routine"
     ABSORBED = "a product that is added in place by the sum that it goes into"
@@ -132,15 +148,30 @@ class Partition:
         if not native or form is None:
             return Kind.NUMPY
         if isinstance(form, Reduce):
-            return Kind.REDUCE
-        assert isinstance(form, Map | View | Place | Coordinate), form
+            few = is_unrolled(avals[0].shape, dict(op.params)["axes"])
+            return Kind.INLINE if few else Kind.REDUCE
+        if isinstance(form, Join):
+            return Kind.JOIN
+        if isinstance(form, Running):
+            return Kind.RUNNING if avals[-1].shape[dict(op.params)["axis"]] != 1 else Kind.NUMPY
+        if isinstance(form, Composed):
+            return Kind.NUMPY
+        assert isinstance(form, Map | View | Place | Overlay | Coordinate), form
         return Kind.INLINE
 
+    def groups(self, slot: int) -> list[Group]:
+        """The nests of a root, of which only a join may have several."""
+        if self.kinds[slot] is not Kind.JOIN:
+            return [self.group(slot)]
+        spaces = [space_of(self.avals[s].shape) for s in self.op_of[slot].args]
+        return [(space, self.depth[slot]) for space in dict.fromkeys(spaces)]
+
     def group(self, slot: int) -> Group:
-        """The nest of a root."""
+        """The nest of a root that is no join."""
         op = self.op_of[slot]
-        source = op.args[0] if self.kinds[slot] is Kind.REDUCE else slot
-        return (space_of(self.avals[source].shape), self.depth[slot])
+        if self.kinds[slot] is Kind.REDUCE:
+            return (nest_over(self.avals[op.args[0]].shape)[0], self.depth[slot])
+        return (space_of(self.avals[slot].shape), self.depth[slot])
 
     def finished(self, slot: int) -> int:
         """The depth from which on the memory of `slot` can be read."""
@@ -161,7 +192,7 @@ class Partition:
                 self.products[op.out] = product_of(
                     self._multiplied(op), self.avals, self._view_of, self._in_memory
                 )
-            elif kind is not Kind.REDUCE:
+            elif kind not in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING):
                 self.stored.update(op.args)
         self._write_out_transposes()
         for product in self.products.values():
@@ -210,9 +241,12 @@ class Partition:
             if self.kinds[op.out] is not Kind.INLINE:
                 continue
             form = op.primitive.form
-            own = {Place: 3, Coordinate: 1}.get(type(form), 0)
+            own = {Place: 3, Overlay: 4, Coordinate: 1}.get(type(form), 0)
             if isinstance(form, Map):
                 own = cost_of_map(op.primitive, op.params, tuple([self.avals[a].dtype for a in op.args]))
+            times = 1
+            if isinstance(form, Reduce):
+                times = own = self.avals[op.args[0]].size // max(1, self.avals[op.out].size)
             several = self.avals[op.out].size > 1
             inner = [
                 (0, 0)
@@ -230,7 +264,8 @@ class Partition:
             ):
                 costs[op.out] = (0, 0)
                 continue
-            own, loads = own + sum(cost for cost, _ in inner), sum(loads for _, loads in inner)
+            own += times * sum(cost for cost, _ in inner)
+            loads = times * sum(loads for _, loads in inner)
             costs[op.out] = (min(own, 1 << 20), min(loads, 1 << 20))
         return costs
 
@@ -277,7 +312,9 @@ class Partition:
             elif kind is Kind.ALIAS:
                 at = 0
             else:
-                operands = here if elementwise or kind is Kind.REDUCE else moved
+                whole = kind is Kind.REDUCE and len(lanes(self.avals[op.args[0]].shape)) == 1
+                whole = whole or kind in (Kind.JOIN, Kind.RUNNING)
+                operands = here if elementwise or whole else moved
                 at = max([operands[s] for s in op.args], default=0)
             depth[slot] = at
             if kind is not Kind.INLINE:
@@ -317,7 +354,12 @@ class Partition:
         for op in reversed(self.program.ops):
             slot, kind = op.out, self.kinds[op.out]
             if kind is Kind.REDUCE:
-                use(op.args[0], self.group(slot), self._identity(self.avals[op.args[0]].shape))
+                for access in lanes(self.avals[op.args[0]].shape):
+                    use(op.args[0], self.group(slot), access)
+            if kind in (Kind.JOIN, Kind.RUNNING):
+                for operand in op.args:
+                    shape = self.avals[operand].shape
+                    use(operand, (space_of(shape), self.depth[slot]), self._identity(shape))
             if kind is not Kind.INLINE:
                 continue
             found = list(uses.pop(slot, ()))
@@ -349,7 +391,13 @@ class Partition:
             return True
         if self._cheap(slot):
             return len(uses) > MANY
-        return len(uses) > 1 or _repeats(*uses[0])
+        computed = sum([_elements(group, access) for group, access in uses])
+        return (len(uses) > 1 and computed > self.avals[slot].size) or any(_repeats(*use) for use in uses)
+
+
+def _elements(group: Group, access: Access) -> int:
+    """How many elements a nest computes of a value that it inlines."""
+    return prod([group[0][axis] for axis in access.axes()])
 
 
 def _repeats(group: Group, access: Access) -> bool:

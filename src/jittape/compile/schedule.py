@@ -7,20 +7,26 @@ share one arena by the time in which they live.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from jittape.compile.blas import blas
-from jittape.compile.canonical import Placed, canonical
+from jittape.compile.canonical import Placed, Rows, canonical
 from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel, Operand
-from jittape.compile.nest import NestBuilder, RawAddress, RawLinear, RawLoad, RawNest, RawReduction
+from jittape.compile.nest import NestBuilder
 from jittape.compile.operands import BatchLoop, form_of, pieces
-from jittape.compile.partition import Group, Kind, Partition
+from jittape.compile.partition import NATIVE, Group, Kind, Partition
+from jittape.compile.placement import Placer
 from jittape.compile.plans import RECORD, Plan, Release, plan_of
+from jittape.compile.rawnest import RawAddress, RawLinear, RawLoad, RawNest, RawReduction
+from jittape.compile.rewriting import expanded, joined_sums, summed_first
 from jittape.compile.scalars import gathered
 from jittape.compile.split import split
+from jittape.compile.strips import Cut, Strip, StripFinder
+from jittape.compile.strips import Step as _Step
 from jittape.primitive import runs_of
-from jittape.program import ALIGNMENT, Aval, Op, Program, is_grown
+from jittape.primitives.broadcast import sum_op
+from jittape.program import Aval, Op, Program, is_grown
 
 __all__ = ["KernelStep", "NumpyStep", "Schedule", "Step", "schedule"]
 
@@ -43,6 +49,8 @@ class KernelStep:
         Into so many calls the step is divided, which may run at the same time.
     work : int
         About how long a loop nest takes on one thread, in ns; 0 for what is not divided.
+    strip : Strip or None
+        Neighbors with the same strip are done block by block; the tasks are the blocks then.
     bodies : tuple of Schedule
         Of a loop or a branch: what it runs. The addresses of their tables come before the sizes.
     """
@@ -53,6 +61,7 @@ class KernelStep:
     ops: tuple[Op, ...]
     tasks: int
     work: int
+    strip: Strip | None = None
     bodies: tuple[Schedule, ...] = ()
 
 
@@ -146,32 +155,56 @@ class _Draft:
     sizes: tuple[int, ...] = ()
     tasks: int = 1
     work: int = 0
+    nest: RawNest | None = None
+    combining: list[_Draft] = field(default_factory=list)
+    strip: _Strip | None = None
     bodies: tuple[Schedule, ...] = ()
 
 
-def schedule(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> Schedule:
+@dataclass(eq=False)
+class _Strip:
+    """Drafts that are done block by block; `moved` are slots only needed there, with the bytes of a block."""
+
+    blocks: int
+    moved: dict[int, int]
+    work: int
+
+
+def schedule(program: Program, donated: tuple[tuple[int, int], ...] = (), in_strips: bool = True) -> Schedule:
     """Decide what runs, in which order, on which memory.
 
-    `donated` are inputs and outputs (positions): the output may have the input's memory if that is of use.
+    `donated` are inputs and outputs (positions): the output may have the input's memory if that is of use. `in_strips`
+    says whether steps that work through the same rows may be done block by block.
     """
-    return _Scheduler(gathered(program)).result(donated)
+    return _Scheduler(gathered(program)).result(donated, in_strips)
+
+
+def _schedule_of_body(program: Program) -> Schedule:
+    return schedule(program, in_strips=False)
 
 
 class _Scheduler:
     def __init__(self, program: Program) -> None:
-        self.program = program
+        program = summed_first(expanded(program, NATIVE))
         self.partition = Partition(program)
+        joined = joined_sums(program, self.partition)
+        if joined is not program:
+            program, self.partition = joined, Partition(joined)
+        self.program = program
         self.position = {op.out: i for i, op in enumerate(program.ops)}
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
+        self.reduced = {slot for slot, kind in self.partition.kinds.items() if kind is Kind.REDUCE}
         self.spare: dict[str, Kernel] = {}
         self.runs = runs_of(program.ops)
         self.avals.update((slot, RECORD) for slot, aval in program.avals.items() if is_grown(aval))
 
-    def result(self, donated: tuple[tuple[int, int], ...]) -> Schedule:
+    def result(self, donated: tuple[tuple[int, int], ...], in_strips: bool) -> Schedule:
         holder, copies = self._holders()
         drafts = self._drafts(copies)
         drafts.sort(key=lambda d: (d.depth, d.position))
+        if in_strips:
+            drafts = self._in_strips(drafts, holder)
         drafts = self._with_releases(drafts)
         in_place = self._in_place(drafts, holder, donated)
         return self._placed(drafts, holder, in_place)
@@ -223,12 +256,19 @@ class _Scheduler:
             elif kind is Kind.NUMPY:
                 depth, position = partition.depth[op.out], self.position[op.out]
                 drafts.append(_Draft(depth, position, (op,), (*op.args, op.out), None))
-            elif kind is Kind.REDUCE or (kind is Kind.INLINE and op.out in partition.stored):
-                groups.setdefault(partition.group(op.out), []).append(op)
+            elif kind in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING) or (
+                kind is Kind.INLINE and op.out in partition.stored
+            ):
+                for group in partition.groups(op.out):
+                    groups.setdefault(group, []).append(op)
+        builders: dict[int, list[NestBuilder]] = {}
         for (space, depth), roots in groups.items():
             builder = self._builder(space)
             builder.add_roots(roots)
-            drafts += self._kernels(builder, depth)
+            builders.setdefault(depth, []).append(builder)
+        for depth, level in builders.items():
+            for builder in _hosted(level):
+                drafts += self._kernels(builder, depth)
         for op in copies:
             aval = self.avals[op.out]
             builder = self._builder(space_of((aval.nbytes // min(8, aval.dtype.itemsize),)))
@@ -237,7 +277,10 @@ class _Scheduler:
         return drafts
 
     def _builder(self, space: tuple[int, ...]) -> NestBuilder:
-        return NestBuilder(space, self.program.avals, self.partition.op_of, self.partition.stored)
+        partition = self.partition
+        return NestBuilder(
+            space, self.program.avals, partition.op_of, partition.stored, self.reduced, self.position
+        )
 
     def _kernels(self, builder: NestBuilder, depth: int) -> list[_Draft]:
         ops = tuple([builder.covered[s] for s in sorted(builder.covered, key=self.position.__getitem__)])
@@ -247,34 +290,43 @@ class _Scheduler:
             drafts += self._divided(nest, ops, depth, position)
         return drafts
 
-    def _divided(self, nest: RawNest, ops: tuple[Op, ...], depth: int, position: int) -> list[_Draft]:
+    def _divided(
+        self, nest: RawNest, ops: tuple[Op, ...], depth: int, position: int, rows: Rows | None = None
+    ) -> list[_Draft]:
         """The kernel of a nest, and those that combine what its tasks have for themselves."""
-        placed: Placed = canonical(nest)
+        placed: Placed = canonical(nest, rows)
         slots = list(placed.slots)
         combining: list[_Draft] = []
-        for operand, reduction in placed.partials:
-            slot, combination = self._combination(reduction, placed.tasks)
+        extents = placed.sizes[: placed.kernel.depth]
+        for operand, reductions in placed.partials:
+            slot, combination = self._combination(reductions, extents, placed.tasks)
             if placed.tasks > 1:
                 slots[operand] = slot
-                combining += self._divided(combination, (reduction.op,), depth, position)
+                combining += self._divided(combination, (reductions[0].op,), depth, position)
             else:
                 kernel = canonical(combination).kernel
                 self.spare[kernel.name] = kernel
         kernel, sizes = placed.kernel, placed.sizes
-        return [
-            _Draft(depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work),
-            *combining,
-        ]
+        draft = _Draft(depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work, nest)
+        draft.combining = combining
+        return [draft, *combining]
 
-    def _combination(self, r: RawReduction, tasks: int) -> tuple[int, RawNest]:
-        """A slot for the results of all tasks, and the nest that combines them."""
-        aval = self.avals[r.address.slot]
-        partial = self._temporary(Aval((tasks, *aval.shape), r.dtype))
-        places = ((1, 1, True),) if aval.size > 1 else ()
-        load = RawLoad(RawAddress(partial, RawLinear(((0, aval.size, False), *places), 0)), None, r.dtype)
-        nest = RawNest((tasks, aval.size) if places else (tasks,), [load])
-        address = RawAddress(r.address.slot, RawLinear(places, 0))
-        nest.reductions.append(r._replace(address=address, value=0, axes=(0,)))
+    def _combination(
+        self, reductions: list[RawReduction], extents: tuple[int, ...], tasks: int
+    ) -> tuple[int, RawNest]:
+        """A slot for what all tasks have of one result, and the nest that combines it."""
+        first = reductions[0]
+        partial = self._temporary(Aval((tasks, first.size), first.dtype))
+        kept = [axis for axis in range(len(extents)) if axis not in first.axes]
+        nest = RawNest((tasks, *[extents[axis] for axis in kept]))
+        for r in reductions:
+            terms = tuple([(kept.index(int(v)) + 1, f, s) for v, f, s in r.address.linear.terms])
+            linear = r.address.linear._replace(terms=terms)
+            everyone = linear._replace(terms=((0, r.size, False), *terms))
+            value = len(nest.instructions)
+            nest.instructions.append(RawLoad(RawAddress(partial, everyone), None, r.dtype))
+            address = RawAddress(r.address.slot, linear)
+            nest.reductions.append(r._replace(address=address, value=value, axes=(0,)))
         return partial, nest
 
     def _temporary(self, aval: Aval) -> int:
@@ -289,7 +341,7 @@ class _Scheduler:
         What one has stacked that is not compiled, no compiled one can read; then all of these are not compiled.
         """
         runs = {run[0].out: run for run in self.runs.values()}
-        plans = {slot: plan_of(run, schedule) for slot, run in runs.items()}
+        plans = {slot: plan_of(run, _schedule_of_body) for slot, run in runs.items()}
         grown = [
             slot
             for slot, run in runs.items()
@@ -345,10 +397,65 @@ class _Scheduler:
             *(x.leading, x.offset, outer.x_stride, inner.x_stride),
             *(y.leading, y.offset, outer.y_stride, inner.y_stride),
             *cut,
+            *(outer.extent, inner.extent, m, product.inner),
         )
         depth, position = self.partition.depth[op.out], self.position[op.out]
         ops = (added[0], op) if added else (op,)
         return _Draft(depth, position, ops, (x.slot, y.slot, op.out), kernel, sizes)
+
+    # ---- strips --------------------------------------------------------------------------------------------------
+
+    def _in_strips(self, drafts: list[_Draft], holder: dict[int, int]) -> list[_Draft]:
+        """The drafts, those that work through the same rows next to each other, cut into blocks."""
+        outside = {*self.program.inputs, *[holder.get(s, s) for s in self.program.outputs]}
+        combining = {id(other) for d in drafts for other in d.combining}
+        nests = [None if id(d) in combining else d.nest for d in drafts]
+        steps = [_Step(d.kernel, d.sizes, d.operands, n) for d, n in zip(drafts, nests, strict=True)]
+        finder = StripFinder(steps, self.avals, holder, outside)
+        result: list[_Draft] = []
+        taken: set[int] = set()
+        for i, draft in enumerate(drafts):
+            if i in taken:
+                continue
+            found = finder.strip_from(i, taken)
+            if found is None:
+                result.append(draft)
+                continue
+            rows = Rows(found.rows, found.block)
+            strip = _Strip(found.blocks, found.moved, 0)
+            after: list[_Draft] = []
+            for j, cut in found.members:
+                main, *others = self._cut(drafts[j], cut, rows)
+                main.strip = strip
+                strip.work += main.work
+                result.append(main)
+                after += others
+                old = {id(d) for d in drafts[j].combining}
+                taken.update([j, *[k for k, d in enumerate(drafts) if id(d) in old]])
+            result += after
+        return result
+
+    def _cut(self, draft: _Draft, cut: Cut, rows: Rows) -> list[_Draft]:
+        """A draft that does a block of rows as a task, and what combines the results of all blocks."""
+        if draft.nest is not None:
+            return self._divided(draft.nest, draft.ops, draft.depth, draft.position, rows)
+        blocks = -(-rows.number // rows.block)
+        kernel, slots = draft.kernel, list(draft.operands)
+        assert isinstance(kernel, Gemm)
+        extents = dict(zip(kernel.SYMBOLS, draft.sizes, strict=True))
+        extents["t" + cut.axis[-1]] = rows.block
+        work = extents["b0"] * extents["b1"] * extents["m"] * extents["n"] * extents["k"] // 4
+        combining: list[_Draft] = []
+        if cut.partial:
+            aval = self.avals[slots[2]]
+            op = Op(sum_op, (slots[2],), (("axes", (0,)),), slots[2])
+            linear = RawLinear(((0, 1, True),), 0)
+            r = RawReduction(op, RawAddress(slots[2], linear), 0, (), aval.dtype, aval.size)
+            slots[2], nest = self._combination([r], (aval.size,), blocks)
+            combining = self._divided(nest, draft.ops, draft.depth, draft.position)
+        sizes = tuple(extents.values())
+        main = replace(draft, operands=tuple(slots), sizes=sizes, tasks=blocks, work=work)
+        return [main, *combining]
 
     # ---- memory --------------------------------------------------------------------------------------------------
 
@@ -375,8 +482,13 @@ class _Scheduler:
             owners = [[holder.get(s, s) for s in d.operands] for d in drafts]
             if owner in accumulated:
                 continue
-            writer = next(i for i, slots in enumerate(owners) if owner in slots)
-            if any(x in slots for slots in owners[writer + 1 :]) or owners[writer].count(x) > 1:
+            writers = [i for i, d in enumerate(drafts) if owner in _written(d, owners[i])]
+            writer = writers[0]
+            if (
+                len(writers) > 1
+                or any(x in slots for slots in owners[writer + 1 :])
+                or owners[writer].count(x) > 1
+            ):
                 continue
             draft = drafts[writer]
             if x in owners[writer]:
@@ -406,19 +518,16 @@ class _Scheduler:
                 storage[owner] = len(program.inputs) + len(results)
                 results.append(self.avals[slot])
         first = len(program.inputs) + len(results)
-        last_use = {holder.get(s, s): i for i, draft in enumerate(drafts) for s in draft.operands}
-        arena = _Arena()
-        offsets: list[int] = []
-        for i, draft in enumerate(drafts):
-            owners = [holder.get(s, s) for s in draft.operands]
-            for owner in owners:
-                if owner not in storage:
-                    storage[owner] = first + len(offsets)
-                    offsets.append(arena.take(owner, self.avals[owner].nbytes))
-            for owner in dict.fromkeys(owners):
-                if storage[owner] >= first and last_use[owner] == i:
-                    arena.give_back(owner)
-        steps = tuple([self._step(d, [storage[holder.get(s, s)] for s in d.operands]) for d in drafts])
+        placer = Placer(self.avals, storage, first)
+        owners = [[holder.get(s, s) for s in draft.operands] for draft in drafts]
+        strips = placer.place(drafts, owners)
+        offsets, arena = placer.offsets, placer.arena
+        steps = tuple(
+            [
+                self._step(d, [storage[s] for s in own], strips.get(id(d.strip)))
+                for d, own in zip(drafts, owners, strict=True)
+            ]
+        )
         outputs = tuple([storage[holder.get(s, s)] for s in program.outputs])
         places = [
             (storage[x], storage[owner] - len(program.inputs), read) for x, (owner, read) in in_place.items()
@@ -428,42 +537,39 @@ class _Scheduler:
             program, steps, outputs, tuple(results), tuple(offsets), arena.size, tuple(places), spare
         )
 
-    def _step(self, draft: _Draft, storages: list[int]) -> Step:
+    def _step(self, draft: _Draft, storages: list[int], strip: Strip | None) -> Step:
         if draft.kernel is not None:
             return KernelStep(
-                draft.kernel, tuple(storages), draft.sizes, draft.ops, draft.tasks, draft.work, draft.bodies
+                draft.kernel,
+                tuple(storages),
+                draft.sizes,
+                draft.ops,
+                draft.tasks,
+                draft.work,
+                strip,
+                draft.bodies,
             )
         avals = tuple([self.program.avals[s] for s in draft.operands])
         n = len(draft.operands) - len(draft.ops)
         return NumpyStep(draft.ops, tuple(storages[:n]), avals[:n], tuple(storages[n:]), avals[n:])
 
 
-class _Arena:
-    """Hands out byte ranges; first fit among those given back."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._free: list[tuple[int, int]] = []
-        self._taken: dict[int, tuple[int, int]] = {}
-
-    def take(self, owner: int, nbytes: int) -> int:
-        wanted = max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
-        for i, (start, size) in enumerate(self._free):
-            if size >= wanted:
-                self._free[i : i + 1] = [(start + wanted, size - wanted)] if size > wanted else []
-                break
+def _hosted(builders: list[NestBuilder]) -> list[NestBuilder]:
+    """Nests that can run at the same time, fewer of them where one can take over another."""
+    kept: list[NestBuilder] = []
+    for builder in sorted(builders, key=lambda b: b.nest.extents, reverse=True):
+        host = next((b for b in kept if b.can_host(builder)), None)
+        if host is None:
+            kept.append(builder)
         else:
-            start, self.size = self.size, self.size + wanted
-        self._taken[owner] = (start, wanted)
-        return start
+            host.host(builder)
+    return kept
 
-    def give_back(self, owner: int) -> None:
-        self._free.append(self._taken.pop(owner))
-        self._free.sort()
-        merged: list[tuple[int, int]] = []
-        for start, size in self._free:
-            if merged and merged[-1][0] + merged[-1][1] == start:
-                merged[-1] = (merged[-1][0], merged[-1][1] + size)
-            else:
-                merged.append((start, size))
-        self._free = merged
+
+def _written(draft: _Draft, owners: list[int]) -> list[int]:
+    """What of a step's operands it writes."""
+    kernel = draft.kernel
+    if isinstance(kernel, (LoopKernel, Gemm)):
+        return [s for s, operand in zip(owners, kernel.operands, strict=True) if operand.name[0] != "a"]
+    made = {op.out for op in draft.ops}
+    return [owner for slot, owner in zip(draft.operands, owners, strict=True) if slot in made]

@@ -15,7 +15,7 @@ import numpy as np
 
 from jittape.compile.cost import cost_of_map
 from jittape.compile.kernel import Compute, Masked
-from jittape.compile.nest import (
+from jittape.compile.rawnest import (
     RawAddress,
     RawInside,
     RawInstruction,
@@ -25,6 +25,8 @@ from jittape.compile.nest import (
     RawReduction,
     RawStore,
     RawWhole,
+    renumbered,
+    renumbered_address,
 )
 from jittape.program import Aval
 
@@ -38,10 +40,41 @@ BOOL = np.dtype(np.bool_)
 
 def split(nest: RawNest, temporary: Callable[[Aval], int]) -> list[RawNest]:
     """`nest` as a list of nests to be run in order; `temporary` makes a slot for a value between them."""
-    costs = [_cost(nest, i) for i in nest.instructions]
-    if sum(costs) <= LIMIT:
+    if sum([_cost(nest, i) for i in nest.instructions]) <= LIMIT:
         return [nest]
-    return _Splitter(nest, costs, temporary).result()
+    nest = _in_program_order(nest)
+    return _Splitter(nest, [_cost(nest, i) for i in nest.instructions], temporary).result()
+
+
+def _in_program_order(nest: RawNest) -> RawNest:
+    """The nest with its instructions in the order of the program, which is that of an unrolled loop's iterations.
+
+    What is free comes before its first use.
+    """
+    last = max(nest.births) + 1
+    places = [last if _is_free(i) else birth for i, birth in zip(nest.instructions, nest.births, strict=True)]
+    for number in range(len(places) - 1, -1, -1):
+        for operand in _operands(nest.instructions[number]):
+            if _is_free(nest.instructions[operand]):
+                places[operand] = min(places[operand], places[number])
+    order = sorted(range(len(places)), key=lambda number: (places[number], number))
+    here = [0] * len(order)
+    for number, before in enumerate(order):
+        here[before] = number
+    result = RawNest(nest.extents)
+    result.instructions = [renumbered(nest.instructions[before], here) for before in order]
+    result.stores = [
+        _latest(s.renumbered(renumbered_address(s.address, here), here.__getitem__)) for s in nest.stores
+    ]
+    for r in nest.reductions:
+        address = renumbered_address(r.address, here)
+        result.reductions.append(r._replace(address=address, value=here[r.value]))
+    return result
+
+
+def _latest(store: RawStore) -> RawStore:
+    """With the value that is computed last, in another order."""
+    return store if store.running is None else store._replace(value=max(store.running.values))
 
 
 def _cost(nest: RawNest, instruction: RawInstruction) -> int:
@@ -165,6 +198,10 @@ class _Splitter:
         crossing: dict[int, None] = {}
         for number, solid in enumerate(self.solid):
             crossing.update({v: None for v in sorted(solid) if piece_of[v] != piece_of[number]})
+        for store in self.nest.stores:
+            for value in store.running.values if store.running is not None else ():
+                needed = sorted(self.solid[value]) if self.is_free(value) else [value]
+                crossing.update({v: None for v in needed if piece_of[v] != piece_of[store.value]})
         return {value: self._spill(value) for value in crossing}
 
     def _spill(self, value: int) -> _Spill:
@@ -211,7 +248,7 @@ class _Piece:
 
     def store(self, store: RawStore) -> None:
         self._axes |= _loops(store.address.linear) | self.whole.axes[store.value]
-        self.nest.stores.append(RawStore(self._address(store.address), self._value(store.value)))
+        self.nest.stores.append(_latest(store.renumbered(self._address(store.address), self._value)))
 
     def reduce(self, r: RawReduction) -> None:
         self._axes |= _loops(r.address.linear) | self.whole.axes[r.value] | set(r.axes)
@@ -238,13 +275,13 @@ class _Piece:
         return self._here[number]
 
     def _address(self, address: RawAddress) -> RawAddress:
-        return RawAddress(address.slot, self._linear(address.linear))
+        return address._replace(linear=self._linear(address.linear))
 
     def _linear(self, linear: RawLinear) -> RawLinear:
         terms = [
             (f"%{self._value(int(v[1:]))}" if isinstance(v, str) else v, f, s) for v, f, s in linear.terms
         ]
-        return RawLinear(tuple(terms), linear.offset)
+        return linear._replace(terms=tuple(terms))
 
 
 def _linear_of(instruction: RawInstruction) -> RawLinear | None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.cost import cost_of_map
-from jittape.compile.kernel import Compute, Constant, Inside, Instruction, Load, LoopKernel, Masked, Whole
+from jittape.compile.kernel import Compute, Instruction, Load, LoopKernel
 
 __all__ = ["HEAVY", "Tasks", "divided", "work_of"]
 
@@ -33,7 +33,6 @@ _SPEED = 100
 """Instructions of `cost_of_map` a ns on 8-byte elements, with AVX-512."""
 _MEMORY = 20
 """Reading or writing an element costs so many instructions."""
-_BOOL = np.dtype(np.bool_)
 
 
 class Tasks(NamedTuple):
@@ -52,7 +51,7 @@ def work_of(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
     for instruction, level in zip(kernel.instructions, kernel.levels, strict=True):
         total += _cost(kernel, instruction) * times[level]
     for store in kernel.stores:
-        total += _MEMORY * _width(_dtype(kernel, store.value)) * times[store.level]
+        total += _MEMORY * _width(kernel.dtype_of(store.value)) * times[store.level]
     for r in kernel.reductions:
         total += (1 if r.level < kernel.depth else 2 * _MEMORY) * _width(r.dtype) * times[-1]
     return int(total / _SPEED)
@@ -60,7 +59,7 @@ def work_of(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
 
 def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     """The tasks of `kernel` at these sizes."""
-    if not extents or not work:
+    if not extents or not work or any(s.running is not None and s.running.axis == 0 for s in kernel.stores):
         return Tasks(1, extents[0] if extents else 0)
     total = extents[0]
     partial = [r for r in kernel.reductions if 0 in r.axes]
@@ -78,7 +77,7 @@ def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
 def _cost(kernel: LoopKernel, instruction: Instruction) -> float:
     match instruction:
         case Compute(primitive, params, args, dtype):
-            dtypes = tuple([_dtype(kernel, a) for a in args])
+            dtypes = tuple([kernel.dtype_of(a) for a in args])
             return cost_of_map(primitive, params, dtypes) * _width(max([dtype, *dtypes], key=_width))
         case Load(_, _, dtype):
             return _MEMORY * _width(dtype)
@@ -89,15 +88,3 @@ def _cost(kernel: LoopKernel, instruction: Instruction) -> float:
 def _width(dtype: np.dtype[Any]) -> float:
     """Of a vector register, as a part of what an 8-byte element takes."""
     return dtype.itemsize / 8
-
-
-def _dtype(kernel: LoopKernel, value: int) -> np.dtype[Any]:
-    instruction = kernel.instructions[value]
-    while isinstance(instruction, Masked):
-        instruction = kernel.instructions[instruction.value]
-    match instruction:
-        case Inside():
-            return _BOOL
-        case Load() | Compute() | Constant() | Whole():
-            return instruction.dtype
-    raise AssertionError(instruction)

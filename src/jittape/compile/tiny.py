@@ -1,8 +1,8 @@
 """Tiny matrix products in loops of jittape's own, where a call of the BLAS costs more than the arithmetic.
 
-A row of the result is held in vector registers, four rows at a time, while the summands run past: for each a vector of
-y, and one element of x for each row. Where columns of y are contiguous, they are laid out as rows first, in a small
-buffer on the stack. The order of the sums depends on nothing but their number.
+A row of the result is held in one or two vector registers, several rows at a time, while the summands run past: for
+each the vectors of y, and one element of x for each row. Where columns of y are contiguous, they are laid out as rows
+first, in a small buffer on the stack. The order of the sums depends on nothing but their number.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from llvmlite import ir
 from jittape.compile.gemm import Stack, stack
 from jittape.compile.irtools import alloca_once, external, for_range, for_steps
 from jittape.compile.kernel import Gemm
-from jittape.compile.operands import TINY
+from jittape.compile.operands import FEW
 
 __all__ = ["define_tiny"]
 
 _I1, _I64 = ir.IntType(1), ir.IntType(64)
 _VECTOR_BYTES = 64
-_ROWS = 4
 
 
 def define_tiny(kernel: Gemm, function: ir.Function) -> None:
-    """Write the body of a kernel of form ``"tiny"``."""
+    """Write the body of a kernel of form ``"tiny"`` or ``"narrow"``."""
     with stack(kernel, function) as one:
         _Tiny(kernel, one).write()
 
@@ -41,6 +40,8 @@ class _Tiny:
         self.accumulates = kernel.accumulates
         self.width = kernel.dtype.itemsize
         self.lanes = _VECTOR_BYTES // self.width
+        self.panels = 2 if kernel.form == "narrow" else 1
+        self.rows = (8, 2, 1) if kernel.form == "narrow" else (4, 1)
         self.kind = ir.FloatType() if self.width == 4 else ir.DoubleType()
         self.vector = ir.VectorType(self.kind, self.lanes)
         self.mask_type = ir.VectorType(_I1, self.lanes)
@@ -49,17 +50,22 @@ class _Tiny:
         )
 
     def write(self) -> None:
-        """Panels of as many columns as a vector has lanes; in each, four rows at a time and the rest singly."""
+        """Panels of as many columns as the vectors have lanes; in each, several rows at a time, then fewer."""
         builder, symbols = self.builder, self.symbols
-        zero, lanes, rows = _integer(0), _integer(self.lanes), _integer(_ROWS)
-        fours = builder.mul(builder.sdiv(symbols["m"], rows), rows)
-        with for_steps(builder, zero, symbols["n"], lanes) as column:
-            mask = self._mask(builder.sub(symbols["n"], column))
+        width = _integer(self.panels * self.lanes)
+        with for_steps(builder, _integer(0), symbols["n"], width, scalar=True) as column:
+            left = builder.sub(symbols["n"], column)
+            masks = [
+                self._mask(builder.sub(left, _integer(panel * self.lanes))) for panel in range(self.panels)
+            ]
             panel, leading = self._packed(column) if self.transposed[1] else self._in_place(column)
-            with for_steps(builder, zero, fours, rows) as row:
-                self._block(panel, leading, mask, row, column, _ROWS)
-            with for_steps(builder, fours, symbols["m"], _integer(1)) as row:
-                self._block(panel, leading, mask, row, column, 1)
+            first = _integer(0)
+            for count in self.rows:
+                rows = _integer(count)
+                last = builder.mul(builder.sdiv(symbols["m"], rows), rows)
+                with for_steps(builder, first, last, rows, scalar=True) as row:
+                    self._block(panel, leading, masks, row, column, count)
+                first = last
 
     def _mask(self, left: ir.Value) -> ir.Value:
         """True in the lanes of columns that exist."""
@@ -78,42 +84,54 @@ class _Tiny:
     def _packed(self, column: ir.Value) -> tuple[ir.Value, ir.Value]:
         """The panel's columns of y, which lie one after another, as rows of a buffer."""
         builder, symbols = self.builder, self.symbols
-        buffer = alloca_once(builder, self.kind, size=_integer(TINY * self.lanes))
+        width = self.panels * self.lanes
+        buffer = alloca_once(builder, self.kind, size=_integer(FEW * width))
         left = builder.sub(symbols["n"], column)
-        columns = builder.select(
-            builder.icmp_signed("<", left, _integer(self.lanes)), left, _integer(self.lanes)
-        )
-        with for_range(builder, columns) as lane:
+        columns = builder.select(builder.icmp_signed("<", left, _integer(width)), left, _integer(width))
+        with for_range(builder, columns, scalar=True) as lane:
             start = builder.mul(builder.add(column, lane), symbols["ly"])
-            with for_range(builder, symbols["k"]) as at:
+            with for_range(builder, symbols["k"], scalar=True) as at:
                 value = builder.load(builder.gep(self.y, [builder.add(start, at)]))
-                place = builder.add(builder.mul(at, _integer(self.lanes)), lane)
+                place = builder.add(builder.mul(at, _integer(width)), lane)
                 builder.store(value, builder.gep(buffer, [place]))
-        return buffer, _integer(self.lanes)
+        return buffer, _integer(width)
 
     def _block(
-        self, panel: ir.Value, leading: ir.Value, mask: ir.Value, row: ir.Value, column: ir.Value, count: int
+        self,
+        panel: ir.Value,
+        leading: ir.Value,
+        masks: list[ir.Value],
+        row: ir.Value,
+        column: ir.Value,
+        count: int,
     ) -> None:
         """A panel's columns of `count` rows of the result."""
         builder, symbols = self.builder, self.symbols
         rows = [builder.add(row, _integer(i)) for i in range(count)]
-        sums = [alloca_once(builder, self.vector) for _ in rows]
-        for place in sums:
-            builder.store(ir.Constant(self.vector, [0.0] * self.lanes), place)
-        with for_range(builder, symbols["k"]) as at:
-            y = self._load(builder.gep(panel, [builder.mul(at, leading)]), mask)
-            for i, place in zip(rows, sums, strict=True):
+        sums = [[alloca_once(builder, self.vector) for _ in masks] for _ in rows]
+        for places in sums:
+            for place in places:
+                builder.store(ir.Constant(self.vector, [0.0] * self.lanes), place)
+        with for_range(builder, symbols["k"], scalar=self.panels > 1) as at:
+            start = builder.gep(panel, [builder.mul(at, leading)])
+            ys = [self._load(self._further(start, i), mask) for i, mask in enumerate(masks)]
+            for i, places in zip(rows, sums, strict=True):
                 outer, inner = (at, i) if self.transposed[0] else (i, at)
                 element = builder.add(builder.mul(outer, symbols["lx"]), inner)
                 x = self._every_lane(builder.load(builder.gep(self.x, [element])))
-                product = builder.fmul(x, y, flags=("contract",))
-                builder.store(builder.fadd(builder.load(place), product, flags=("contract",)), place)
-        for i, place in zip(rows, sums, strict=True):
-            total = builder.load(place)
-            out = builder.gep(self.out, [builder.add(builder.mul(i, symbols["n"]), column)])
-            if self.accumulates:
-                total = builder.fadd(self._load(out, mask), total)
-            self._store(total, out, mask)
+                for place, y in zip(places, ys, strict=True):
+                    product = builder.fmul(x, y, flags=("contract",))
+                    builder.store(builder.fadd(builder.load(place), product, flags=("contract",)), place)
+        for i, places in zip(rows, sums, strict=True):
+            start = builder.gep(self.out, [builder.add(builder.mul(i, symbols["n"]), column)])
+            for number, (place, mask) in enumerate(zip(places, masks, strict=True)):
+                total, out = builder.load(place), self._further(start, number)
+                if self.accumulates:
+                    total = builder.fadd(self._load(out, mask), total)
+                self._store(total, out, mask)
+
+    def _further(self, start: ir.Value, vectors: int) -> ir.Value:
+        return self.builder.gep(start, [_integer(vectors * self.lanes)]) if vectors else start
 
     # ---- vectors ---------------------------------------------------------------------------------------------------
 

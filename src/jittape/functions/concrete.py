@@ -211,13 +211,15 @@ class Concrete:
     def _compile(self) -> None:
         # Numba is imported at the first compilation only: `import jittape` costs NumPy and little more.
         from jittape.compile.registry import Origin
+        from jittape.compile.rewriting import settled
         from jittape.runtime.executable import CompiledExecutable
 
         began = time.perf_counter()
         number = (HostNumber, bool, int, float, complex)
         pairs = zip(self.program.inputs, self.sources, strict=True)
         scalars = frozenset(slot for slot, source in pairs if isinstance(source, number))
-        compiled = CompiledExecutable(simplify(self.program), scalars, self._donated())
+        program = simplify(settled(self.program, self._constants()))
+        compiled = CompiledExecutable(program, scalars, self._donated())
         origins = [kernel.origin for kernel in compiled.kernels]
         counters.programs_compiled += 1
         counters.kernels_found += origins.count(Origin.MEMORY)
@@ -225,6 +227,15 @@ class Concrete:
         counters.kernels_compiled += origins.count(Origin.COMPILED)
         self._compiled = compiled
         counters.compile_seconds += time.perf_counter() - began
+
+    def _constants(self) -> dict[int, float]:
+        """The numbers that the function itself has: they are no other at another call."""
+        avals = self.program.avals
+        return {
+            slot: np.array(source).astype(avals[slot].dtype).item()
+            for slot, source in zip(self.program.inputs, self.sources, strict=True)
+            if type(source) in (int, float) and avals[slot].dtype.kind in "iuf"
+        }
 
     def _donated(self) -> tuple[tuple[int, int], ...]:
         """Old and new values of large Variables, as positions in the program's inputs and outputs."""

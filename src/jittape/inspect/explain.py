@@ -125,7 +125,7 @@ def explain() -> Explanation:
     Examples
     --------
     >>> import jittape as jt
-    >>> x = jt.constant([1.0, 2.0, 3.0])
+    >>> x = jt.constant([1.0, 2.0, 3.0, 4.0, 5.0])
     >>> for _ in range(2):
     ...     total = float(jt.reduce_sum(jt.square(x)))
     >>> page = jt.explain()
@@ -142,7 +142,7 @@ def _explained(executable: PathExecutable) -> Explanation:
     compiled = executable.compiled
     if not executable.ran_compiled:
         return Explanation(False, executable.visits, executable.program, ())
-    program: Program = compiled.program
+    program: Program = compiled.schedule.program
     found = {kernel.name: kernel.found for kernel in compiled.kernels}
     steps = []
     for step in compiled.steps:

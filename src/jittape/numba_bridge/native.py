@@ -59,7 +59,7 @@ class NativeFunction:
         self.name = traced.name
         self.parameters = traced.parameters
         self.traced = traced
-        self.schedule = schedule(traced.program)
+        self.schedule = schedule(traced.program, in_strips=False)
         for step in self.schedule.steps:
             if isinstance(step, NumpyStep):
                 _check_native(self.name, step.op)

@@ -13,7 +13,7 @@ import numpy as np
 
 from jittape.builder import literal
 from jittape.dtypes import int64
-from jittape.primitive import Primitive, apply
+from jittape.primitive import Primitive, Running, apply
 from jittape.primitives.arithmetic import multiply
 from jittape.primitives.broadcast import broadcast, cast_to, conj, require_equal, settle
 from jittape.primitives.shape import one_axis
@@ -73,6 +73,7 @@ recurrence_op = Primitive(
     result=lambda a, b, *, axis: require_equal("linear_recurrence", a, b),
     evaluate=_recurrence_evaluate,
     vjp=(_recurrence_factors_vjp, lambda g, out, a, b, *, axis: _backwards(a, g, axis)),
+    form=Running(lambda m, before, a, b: m.add(b, m.multiply(a, before)), 0.0),
     batch=along_axis(),
 )
 """s[i] = b[i] + a[i] s[i-1] along `axis`, from s[-1] = 0."""
@@ -85,6 +86,7 @@ cumsum_op: Primitive = Primitive(
     result=lambda x, *, axis: x,
     evaluate=lambda x, *, axis: np.cumsum(x, axis, dtype=x.dtype),
     vjp=(lambda g, out, x, *, axis: flipped(cumsum_op.bind(flipped(g, (axis,)), axis=axis), (axis,)),),
+    form=Running(lambda m, before, x: m.add(before, x), -0.0),
     batch=along_axis(),
 )
 
@@ -98,6 +100,7 @@ cumprod_op = Primitive(
     result=lambda x, *, axis: x,
     evaluate=lambda x, *, axis: np.cumprod(x, axis, dtype=x.dtype),
     vjp=(_cumprod_vjp,),
+    form=Running(lambda m, before, x: m.multiply(before, x), 1.0),
     batch=along_axis(),
 )
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.dtypes import as_dtype, bool_, default_dtype, int64
+from jittape.dtypes import as_dtype, bool_, default_dtype, int64, uint8
 from jittape.errors import ShapeError
-from jittape.primitive import Primitive, apply
+from jittape.primitive import Composed, Primitive, apply
 from jittape.primitives.arithmetic import add, square, squared_difference, subtract
 from jittape.primitives.bits import is_finite
 from jittape.primitives.broadcast import (
     cast_to,
+    iota,
     normalized_axes,
     real_op,
     settle,
@@ -21,10 +22,19 @@ from jittape.primitives.broadcast import (
     with_ones,
     without_axes,
 )
-from jittape.primitives.compare import equal, where
+from jittape.primitives.compare import equal, logical_or, not_equal, where
 from jittape.primitives.custom import stop_gradient
 from jittape.primitives.elementwise import exp, log, sqrt
-from jittape.primitives.reduce import Axis, averaging, axis_key, reduce_max, reduce_mean, reduce_sum
+from jittape.primitives.reduce import (
+    Axis,
+    averaging,
+    axis_key,
+    max_op,
+    min_op,
+    reduce_max,
+    reduce_mean,
+    reduce_sum,
+)
 from jittape.primitives.shape import one_axis
 from jittape.primitives.signatures import floating, require_kinds
 from jittape.primitives.stacks import along_axis
@@ -258,10 +268,22 @@ def _place_result(x: Aval, *, axis: int, dtype: np.dtype[Any]) -> Aval:
     return Aval(without_axes(x.shape, (axis,)), dtype)
 
 
+def _first_place(x: Any, extreme: Primitive, axis: int, dtype: np.dtype[Any]) -> Any:
+    """The least coordinate along `axis` of what equals the extremum, or is nan as that then is."""
+    x = cast_to(x, uint8) if x.dtype.kind == "b" else x
+    top = spread(extreme.bind(x, axes=(axis,)), x.shape, (axis,))
+    found = equal(x, top)
+    if x.dtype.kind == "f":
+        found = logical_or(found, not_equal(x, x))
+    places = where(found, iota(x.shape, axis, int64), x.shape[axis])
+    return cast_to(min_op.bind(places, axes=(axis,)), dtype)
+
+
 argmax_op = Primitive(
     "argmax",
     result=_place_result,
     evaluate=lambda x, *, axis, dtype: np.argmax(x, axis).astype(dtype),
+    form=Composed(lambda x, *, axis, dtype: _first_place(x, max_op, axis, dtype)),
     gradient_stops=PLACE,
     batch=along_axis(),
 )
@@ -270,6 +292,7 @@ argmin_op = Primitive(
     "argmin",
     result=_place_result,
     evaluate=lambda x, *, axis, dtype: np.argmin(x, axis).astype(dtype),
+    form=Composed(lambda x, *, axis, dtype: _first_place(x, min_op, axis, dtype)),
     gradient_stops=PLACE,
     batch=along_axis(),
 )

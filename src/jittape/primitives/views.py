@@ -8,13 +8,14 @@ in `split` and `reverse`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jittape.builder import literal
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import Batch, Index, Place, Primitive, View
+from jittape.primitive import Batch, Index, Join, Overlay, Place, Primitive, View
 from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.stacks import along_axis, in_shape
 from jittape.program import Aval
@@ -104,10 +105,19 @@ class Region(NamedTuple):
             result[axis] = size
         return tuple(result)
 
-    def indices(self, ndim: int) -> tuple[Index, ...]:
-        """The index into each dimension of the whole array, in coordinates of the region."""
+    def with_starts(self, starts: Sequence[Any]) -> Region:
+        """The region with the offsets that operands gave, where these are known and not None."""
+        given = iter(starts)
+        offsets = [next(given) if offset is None else offset for offset in self.offsets]
+        return self._replace(offsets=tuple([None if o is None else int(o) for o in offsets]))
+
+    def indices(self, ndim: int, arrays: int = 1) -> tuple[Index, ...]:
+        """The index into each dimension of the whole array, in coordinates of the region.
+
+        The starts come after so many operands that are `arrays`.
+        """
         found = [Index(axis=axis) for axis in range(ndim)]
-        operand = 0
+        operand = arrays - 1
         for axis, offset, _, step in zip(*self, strict=True):
             if offset is None:
                 operand += 1
@@ -203,6 +213,7 @@ update_op = Primitive(
     result=_update_result,
     evaluate=_update_evaluate,
     vjp=(_update_x_vjp, _update_v_vjp),
+    form=Overlay(lambda v, out, *, region: region.indices(out.ndim, arrays=2)),
     batch=Batch(_region_params, 2),
 )
 
@@ -284,10 +295,16 @@ def _concat_vjp(i: int, g: Any, out: Any, *operands: Any, axis: int) -> Any:
     return sliced(g, axis, offset, operands[i].shape[axis])
 
 
+def _concat_index(number: int, operands: tuple[Aval, ...], out: Aval, *, axis: int) -> tuple[Index, ...]:
+    offset = sum([x.shape[axis] for x in operands[:number]])
+    return tuple([Index(a, 1, offset if a == axis else 0) for a in range(out.ndim)])
+
+
 concat_op = Primitive(
     "concat",
     result=_concat_result,
     evaluate=lambda *operands, axis: np.concatenate(operands, axis),
     vjp=_concat_vjp,
+    form=Join(_concat_index),
     batch=along_axis(),
 )

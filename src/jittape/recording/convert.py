@@ -18,6 +18,7 @@ from jittape.primitives.shape import as_shape, broadcast_to, reshape
 from jittape.program import Aval
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
+from jittape.runtime.buffers import copied
 
 __all__ = ["constant", "convert_to_tensor", "is_tensor"]
 
@@ -252,7 +253,7 @@ def _from_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None) -> np.
     if value.dtype == wanted:
         if value.flags.c_contiguous and type(value) is np.ndarray and _is_frozen(value):
             return value
-        return np.array(value, wanted, order="C", subok=False)
+        return copied(value, wanted)
     if value.size:
         _refuse_lossy(value, wanted, value)
     return _cast(value, wanted)
@@ -261,7 +262,7 @@ def _from_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None) -> np.
 def _cast(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """A copy in `dtype`; what is too great becomes inf without a warning, as in any op."""
     with np.errstate(over="ignore"):
-        return np.array(array, dtype, order="C", subok=False)
+        return copied(array, dtype)
 
 
 def _is_frozen(array: np.ndarray[Any, Any]) -> bool:

@@ -7,6 +7,7 @@ is worked out once; after that it is one dictionary look-up.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -203,20 +204,32 @@ def path_to(node: Node) -> Path:
     return Path(tuple(inputs), tuple(ops), avals, variables)
 
 
+class _Known(threading.local):
+    """The slots on the path that this thread asked about last: the next question is about a step further."""
+
+    def __init__(self) -> None:
+        self.node: Node | None = None
+        self.avals: dict[int, Aval] = {}
+
+
+_known = _Known()
+
+
 def aval_of(node: Node, slot: int) -> Aval:
-    """The aval of a slot on the path to `node`, found by walking up."""
-    at: Node | None = node
-    while at is not None:
-        if at.slot == slot:
-            return at.aval
-        for known, aval, _ in at.inputs:
-            if known == slot:
-                return aval
-        for op, aval in zip(at.ops, at.op_avals, strict=True):
-            if op.out == slot:
-                return aval
-        at = at.parent
-    raise KeyError(slot)
+    """The aval of a slot on the path to `node`."""
+    if _known.node is not node:
+        fresh: list[Node] = []
+        at: Node | None = node
+        while at is not None and at is not _known.node:
+            fresh.append(at)
+            at = at.parent
+        avals: dict[int, Aval] = {} if at is None else _known.avals
+        for step in reversed(fresh):
+            avals.update((known, aval) for known, aval, _ in step.inputs)
+            avals.update((op.out, aval) for op, aval in zip(step.ops, step.op_avals, strict=True))
+            avals[step.slot] = step.aval
+        _known.node, _known.avals = node, avals
+    return _known.avals[slot]
 
 
 def cut_program(path: Path, needed: tuple[int, ...], at_hand: tuple[int, ...]) -> Program:

@@ -13,6 +13,7 @@ page faults than the arithmetic on them.
 from __future__ import annotations
 
 import atexit
+import itertools
 import threading
 from collections.abc import Callable
 from ctypes import c_size_t
@@ -24,7 +25,18 @@ import numpy as np
 from jittape.config import config
 from jittape.program import ALIGNMENT, Aval
 
-__all__ = ["LARGE", "Buffer", "Memory", "Pool", "PoolStats", "address_of", "allocate", "owned", "pool"]
+__all__ = [
+    "LARGE",
+    "Buffer",
+    "Memory",
+    "Pool",
+    "PoolStats",
+    "address_of",
+    "allocate",
+    "copied",
+    "owned",
+    "pool",
+]
 
 
 def _asked(array: np.ndarray[Any, Any]) -> int:
@@ -62,18 +74,19 @@ class Memory(NamedTuple):
 class _Block:
     """What all views of a piece of memory refer to in the end; when the last has gone, the memory goes to the pool."""
 
-    __slots__ = ("__array_interface__", "owner")
+    __slots__ = ("__array_interface__", "owner", "shift")
 
     returns: ClassVar[bool] = True
     """Whether the pool wants it. Not as the process ends: then the names that the way back takes are gone."""
 
-    def __init__(self, owner: np.ndarray[Any, Any]) -> None:
+    def __init__(self, owner: np.ndarray[Any, Any], shift: int) -> None:
         self.owner: np.ndarray[Any, Any] | None = owner
+        self.shift = shift
         self.__array_interface__ = owner.__array_interface__
 
     def __del__(self) -> None:
         if self.owner is not None and self.returns:
-            pool.give_back(_placed(_Block(self.owner), _BYTE))
+            pool.give_back(_placed(_Block(self.owner, self.shift), _BYTE))
 
     def retire(self) -> None:
         """Let the memory go to the system when the last view has gone."""
@@ -81,6 +94,11 @@ class _Block:
 
 
 _BYTE = Aval((1,), np.dtype(np.uint8))
+_SHIFT = 1024
+_shifts = itertools.cycle(range(0, 4 * _SHIFT, _SHIFT))
+"""Where in its page memory begins: the processor takes a load for one of what was just stored at the same place in
+another page. Rosenbrock's gradient, n=1,000,000, took between 222 and 289 µs."""
+_MARGIN = ALIGNMENT + 3 * _SHIFT
 
 
 class PoolStats(NamedTuple):
@@ -114,7 +132,7 @@ class Pool:
             if memory is None:
                 self._fresh += 1
         if memory is None:
-            return _placed(_Block(np.empty(kind + ALIGNMENT, np.uint8)), aval)
+            return _placed(_Block(np.empty(kind + _MARGIN, np.uint8), next(_shifts)), aval)
         if memory.array.shape != aval.shape or memory.array.dtype != aval.dtype:
             return _placed(memory.block, aval)
         return memory
@@ -132,7 +150,7 @@ class Pool:
 
     def give_back(self, memory: Memory) -> None:
         """Keep `memory`, which nobody else refers to; what has waited longest makes room."""
-        kind = len(memory.raw) - ALIGNMENT
+        kind = len(memory.raw) - _MARGIN
         limit = config._max_pool_bytes
         if kind > limit or not self._lock.acquire(blocking=False):
             memory.block.retire()
@@ -228,6 +246,15 @@ def allocate(aval: Aval) -> Buffer:
     return Buffer(memory.array, memory)
 
 
+def copied(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """A copy in `dtype` and C order; a large one is aligned as the pool does it."""
+    if array.size * dtype.itemsize < LARGE:
+        return np.array(array, dtype, order="C", subok=False)
+    copy = pool.take(Aval(array.shape, dtype)).array
+    np.copyto(copy, array, casting="unsafe")
+    return copy
+
+
 def owned(array: np.ndarray[Any, Any]) -> Buffer:
     """A buffer of its own for what a NumPy evaluation returned, which may share memory with an operand."""
     if array.base is not None or not array.flags.c_contiguous:
@@ -236,9 +263,9 @@ def owned(array: np.ndarray[Any, Any]) -> Buffer:
 
 
 def _placed(block: _Block, aval: Aval) -> Memory:
-    """An array in `block`, whose last `ALIGNMENT` bytes are room for its beginning."""
+    """An array in `block`, whose last `_MARGIN` bytes are room for its beginning."""
     raw = np.asarray(block)
-    start = -address_of(raw) % ALIGNMENT
+    start = -address_of(raw) % ALIGNMENT + block.shift
     array = raw[start : start + aval.nbytes].view(aval.dtype).reshape(aval.shape)
     return Memory(block, raw, array, address_of(raw) + start)
 
@@ -257,7 +284,7 @@ class _Model:
     """As a `Buffer` refers to memory, and nobody else."""
 
     def __init__(self) -> None:
-        self.pooled = _placed(_Block(np.empty(2 * ALIGNMENT, np.uint8)), _BYTE)
+        self.pooled = _placed(_Block(np.empty(2 * _MARGIN, np.uint8), 0), _BYTE)
         self.array = self.pooled.array
 
 

@@ -12,14 +12,19 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
+from jittape.compile.emit import Definition
+from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.kernel import Kernel
 from jittape.compile.registry import Origin, registry
 from jittape.compile.schedule import KernelStep, NumpyStep, Schedule, schedule
+from jittape.compile.stripper import define_strip
+from jittape.compile.strips import Strip
 from jittape.compile.tasks import HEAVY
 from jittape.interpret import run_control, run_op
 from jittape.primitive import Control
@@ -32,6 +37,7 @@ __all__ = ["CELL", "KEPT", "SCALAR_FORMATS", "CompiledExecutable", "UsedKernel",
 
 Input = Buffer | bool | int | float | complex
 
+_STRIP = Definition("strip", KERNEL_TYPE, define_strip)
 CELL = 8
 """Bytes of an entry of the slot table."""
 KEPT = 1 << 20
@@ -103,7 +109,7 @@ class CompiledExecutable:
         self.kernels = tuple([UsedKernel(k, origins[k.name]) for k in kernels.values()])
         self._layout = Layout(program, scalar_inputs, self.schedule)
         known = dict(zip(kernels, addresses, strict=False))
-        self._segments = _segments(self.schedule, self._layout.cell_of, known)
+        self._segments = _segments(self.schedule, self._layout, known)
         self._drive = registry.driver()
         self.free_workspaces: list[Workspace] = []
 
@@ -197,8 +203,9 @@ class Layout:
         for i, dtype in enumerate(self.scalar_dtypes):
             raw = dtype is not None and i not in self.boxed
             formats.append(SCALAR_FORMATS[f"{dtype.kind}{dtype.itemsize}"] if raw and dtype else "Q")
-        self.raw = [i for i, text in enumerate(formats) if text != "Q" or i in self.unsigned_scalars()]
-        self.is_raw = [i in self.raw for i in range(self.count)]
+        unsigned = self.unsigned_scalars()
+        self.raw = [i for i, text in enumerate(formats) if text != "Q" or i in unsigned]
+        self.is_raw = [text != "Q" or i in unsigned for i, text in enumerate(formats)]
         self.pack_into = struct.Struct("=" + "".join(formats)).pack_into
         first = self.count + len(self.results)
         self.temporaries = first
@@ -209,9 +216,9 @@ class Layout:
             self.cell_of[i] = self.scalar_pointers + position
         self.plain_outputs = schedule.outputs == tuple(range(self.count, first))
 
-    def unsigned_scalars(self) -> list[int]:
+    def unsigned_scalars(self) -> set[int]:
         """uint64 scalars have the same format as an address."""
-        return [i for i, d in enumerate(self.scalar_dtypes) if d is not None and d == np.uint64]
+        return {i for i, d in enumerate(self.scalar_dtypes) if d is not None and d == np.uint64}
 
 
 class Workspace:
@@ -361,10 +368,9 @@ def _with_bodies(schedule: Schedule) -> list[Schedule]:
     return found
 
 
-def _segments(
-    schedule: Schedule, cell_of: Sequence[int], addresses: dict[str, int]
-) -> list[_Calls | NumpyStep]:
+def _segments(schedule: Schedule, layout: Layout, addresses: dict[str, int]) -> list[_Calls | NumpyStep]:
     """The steps with runs of kernels joined to tables."""
+    cell_of, count = layout.cell_of, layout.cells
     segments: list[_Calls | NumpyStep] = []
     run: list[KernelStep] = []
     for step in schedule.steps:
@@ -372,35 +378,65 @@ def _segments(
             run.append(step)
             continue
         if run:
-            segments.append(_calls(run, cell_of, addresses))
+            segments.append(_calls(run, cell_of, count, addresses))
             run = []
         segments.append(step)
     if run:
-        segments.append(_calls(run, cell_of, addresses))
+        segments.append(_calls(run, cell_of, count, addresses))
     return segments
 
 
-def _calls(steps: list[KernelStep], cell_of: Sequence[int], addresses: dict[str, int]) -> _Calls:
+def _calls(steps: list[KernelStep], cell_of: Sequence[int], count: int, addresses: dict[str, int]) -> _Calls:
+    """The table of these steps; `count` is that of the cells."""
     slots = np.array([cell_of[s] for step in steps for s in step.storages], np.int32)
     bodies = [[_body_calls(body, addresses) for body in step.bodies] for step in steps]
     words = [_table_words(own) + list(step.sizes) for own, step in zip(bodies, steps, strict=True)]
     sizes = np.array([n % 2**64 for own in words for n in own] or [0], np.uint64)
     threads = [min(step.tasks, max(1, step.work // SHARE)) for step in steps]
-    table = [len(steps), cells_address(max(threads, default=1))]
+    most = [min(s.strip.groups, s.strip.work // SHARE) for s in steps if s.strip is not None]
+    table = [0, cells_address(max([*threads, *most], default=1))]
     slot, size = address_of(slots), address_of(sizes)
+    memory: list[np.ndarray[Any, Any]] = [
+        slots,
+        sizes,
+        *[a for own in bodies for body in own for a in body.memory],
+    ]
+    rows: list[list[int]] = []
     for step, own, worth in zip(steps, words, threads, strict=True):
-        table += [addresses[step.kernel.name], slot, size, step.tasks, worth]
+        rows.append([addresses[step.kernel.name], slot, size, step.tasks, worth])
         slot += 4 * len(step.storages)
         size += 8 * len(own)
+    for strip, group in groupby(range(len(steps)), lambda i: steps[i].strip):
+        found = [rows[i] for i in group]
+        if strip is not None:
+            blocks = _strip_table(strip, cell_of, count, found)
+            memory.append(blocks)
+            worth = min(strip.groups, max(1, strip.work // SHARE))
+            found = [[registry.own(_STRIP), 0, address_of(blocks), strip.groups, worth]]
+        for row in found:
+            table += row
+        table[0] += len(found)
     calls = np.array(table, np.int64)
-    kept = [array for own in bodies for body in own for array in body.memory]
-    return _Calls(address_of(calls), (calls, slots, sizes, *kept))
+    return _Calls(address_of(calls), (calls, *memory))
+
+
+def _strip_table(
+    strip: Strip, cell_of: Sequence[int], cells: int, rows: list[list[int]]
+) -> np.ndarray[Any, Any]:
+    """What `stripper` reads: see there."""
+    share = -(-strip.blocks // strip.groups)
+    words = [cells, strip.blocks, share, strip.region, len(strip.moved), len(rows)]
+    for storage, nbytes in strip.moved:
+        words += [cell_of[storage], nbytes]
+    for row in rows:
+        words += row[:3]
+    return np.array(words, np.int64)
 
 
 def _body_calls(body: Schedule, addresses: dict[str, int]) -> _Calls:
     """The table of a body, in whose frame every storage has the cell of its own number."""
     cells = range(len(body.program.inputs) + len(body.results) + len(body.offsets))
-    return _calls([step for step in body.steps if isinstance(step, KernelStep)], cells, addresses)
+    return _calls([s for s in body.steps if isinstance(s, KernelStep)], cells, len(cells), addresses)
 
 
 def _table_words(bodies: list[_Calls]) -> list[int]:

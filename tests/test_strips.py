@@ -1,0 +1,205 @@
+"""Steps done block by block: which they are, that they compute the same, and the same bits on any number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.compile import strips
+from jittape.compile.kernel import Gemm
+from jittape.compile.schedule import KernelStep, schedule
+from jittape.interpret import interpret
+from jittape.primitives.arithmetic import add, divide, multiply, square, subtract
+from jittape.primitives.broadcast import broadcast_to_op, spread, sum_op
+from jittape.primitives.contract import matmul_op
+from jittape.primitives.cumulative import cumsum_op
+from jittape.primitives.elementwise import exp
+from jittape.primitives.reduce import max_op
+from jittape.primitives.trigonometric import sin
+from jittape.primitives.views import concat_op, transpose_op
+from jittape.program import Program
+from jittape.runtime.buffers import Buffer
+from jittape.runtime.executable import CompiledExecutable
+from jittape.simplify import simplify
+from programs import program_of
+from random_programs import random_program
+
+Array = np.ndarray[Any, Any]
+
+
+@pytest.fixture
+def small_strips(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that can be done in strips is."""
+    monkeypatch.setattr(strips, "CACHE", 0)
+    monkeypatch.setattr(strips, "LEAST", 0)
+    monkeypatch.setattr(strips, "BLOCK", 1500)
+    monkeypatch.setattr(strips, "GROUPS", 5)
+    monkeypatch.setattr(strips, "FEWEST", 2)
+
+
+@pytest.fixture(autouse=True)
+def threads_restored() -> Iterator[None]:
+    before = jt.config.threads
+    yield
+    jt.config.threads = before
+
+
+def normal(*shape: int) -> Array:
+    return np.random.default_rng(len(shape)).normal(size=shape)
+
+
+def softmax(x: Any) -> Any:
+    e = exp(subtract(x, spread(max_op.bind(x, axes=(1,)), x.shape, (1,))))
+    return divide(e, spread(sum_op.bind(e, axes=(1,)), x.shape, (1,)))
+
+
+def hessian_product(x: Any, w: Any, v: Any) -> Any:
+    p = matmul_op.bind(x, w)
+    q = multiply(exp(p), matmul_op.bind(x, v))
+    return matmul_op.bind(transpose_op.bind(x, perm=(1, 0)), q)
+
+
+def stacks(x: Any, y: Any) -> Any:
+    white = matmul_op.bind(sin(x), y)
+    share = sum_op.bind(square(white), axes=(2,))
+    return matmul_op.bind(transpose_op.bind(white, perm=(0, 2, 1)), x), share
+
+
+def rows_and_columns(x: Any) -> Any:
+    e = exp(x)
+    return sum_op.bind(multiply(e, spread(sum_op.bind(e, axes=(1,)), x.shape, (1,))), axes=(0,))
+
+
+def running(x: Any) -> Any:
+    total = cumsum_op.bind(sin(x), axis=1)
+    return divide(total, spread(max_op.bind(total, axes=(1,)), x.shape, (1,)))
+
+
+def side_by_side(x: Any) -> Any:
+    both = concat_op.bind(sin(x), exp(x), axis=1)
+    return subtract(both, spread(sum_op.bind(both, axes=(1,)), both.shape, (1,)))
+
+
+PROGRAMS: list[tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = [
+    (softmax, ((97, 13),)),
+    (hessian_product, ((1010, 7), (7, 1), (7, 1))),
+    (stacks, ((11, 20, 6), (11, 6, 6))),
+    (rows_and_columns, ((600, 9),)),
+    (running, ((60, 11),)),
+    (side_by_side, ((90, 5),)),
+]
+
+
+def strips_of(program: Program) -> list[list[KernelStep]]:
+    found: dict[int, list[KernelStep]] = {}
+    for step in schedule(program).steps:
+        if isinstance(step, KernelStep) and step.strip is not None:
+            found.setdefault(id(step.strip), []).append(step)
+    return list(found.values())
+
+
+def run_on(threads: int, executable: CompiledExecutable, arrays: list[Array]) -> list[Array]:
+    jt.config.threads = threads
+    return [buffer.array.copy() for buffer in executable.run([Buffer(a) for a in arrays])]
+
+
+@pytest.mark.usefixtures("small_strips")
+@pytest.mark.parametrize(("function", "shapes"), PROGRAMS)
+def test_values_in_strips_and_the_same_bits_on_two_threads(
+    function: Callable[..., Any], shapes: tuple[tuple[int, ...], ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jittape.runtime.executable.SHARE", 1)
+    arrays = [normal(*shape) for shape in shapes]
+    program = program_of(function, *arrays)
+    (members,) = strips_of(program)
+    assert len(members) >= 2
+    assert members[0].strip is not None
+    assert members[0].strip.blocks > members[0].strip.groups > 1
+    executable = CompiledExecutable(program, frozenset())
+    alone, together = (run_on(count, executable, arrays) for count in (1, 2))
+    for value, other, wanted in zip(alone, together, interpret(program, arrays), strict=True):
+        np.testing.assert_allclose(value, wanted, rtol=1e-12, atol=1e-13)
+        assert value.tobytes() == other.tobytes()
+
+
+@pytest.mark.usefixtures("small_strips")
+def test_random_programs_in_strips() -> None:
+    found = 0
+    for seed in range(150):
+        program, arrays = random_program(seed, 40)
+        found += len(strips_of(program))
+        got = run_on(1, CompiledExecutable(program, frozenset()), arrays)
+        plain = interpret(program, arrays)
+        for a, b in zip(got, plain, strict=True):
+            if b.dtype == np.float64:
+                np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-8)
+    assert found > 2
+
+
+def test_rows_of_a_softmax_are_in_the_cache_for_all_its_passes() -> None:
+    program = program_of(softmax, np.ones((5000, 100)))
+    (members,) = strips_of(program)
+    assert [step.kernel.text.count("exp ") for step in members] == [0, 1, 0]
+    strip = members[0].strip
+    assert strip is not None
+    # Neither the exponentials nor what is reduced has memory for all rows.
+    assert schedule(program).arena <= 2 * strips.SHARED_CACHE
+
+
+def logsumexp(x: Any) -> Any:
+    return jt.reduce_logsumexp(x, 1)
+
+
+def normalized_rows(x: Any) -> Any:
+    mean = jt.reduce_mean(x, 1, keepdims=True)
+    variance = jt.math.reduce_variance(x, 1, keepdims=True)
+    return jt.multiply(jt.subtract(x, mean), jt.math.rsqrt(variance))
+
+
+def cross_entropy(x: Any) -> Any:
+    return jt.nn.softmax_cross_entropy_with_logits(labels=jt.exp(x), logits=x)
+
+
+@pytest.mark.parametrize("function", [logsumexp, normalized_rows, cross_entropy])
+def test_what_rows_are_used_for_is_one_pass_over_memory(function: Callable[..., Any]) -> None:
+    program = simplify(program_of(function, np.ones((5000, 100))))
+    steps = schedule(program).steps
+    over_rows = [step for step in steps if isinstance(step, KernelStep) and step.kernel.loops > 1]
+    assert len(over_rows) <= 3
+    assert len({id(step.strip) for step in over_rows}) == 1
+    assert over_rows[0].strip is not None
+    x = normal(1000, 200)
+    executable = CompiledExecutable(simplify(program_of(function, x)), frozenset())
+    wanted = interpret(program_of(function, x), [x])
+    np.testing.assert_allclose(run_on(2, executable, [x])[0], wanted[0], rtol=1e-10, atol=1e-12)
+
+
+def test_three_products_with_the_same_data_are_one_pass() -> None:
+    program = program_of(hessian_product, np.ones((20_000, 50)), np.ones((50, 1)), np.ones((50, 1)))
+    (members,) = strips_of(program)
+    assert [isinstance(step.kernel, Gemm) for step in members] == [True, True, False, True]
+
+
+def test_what_needs_all_rows_is_not_in_the_strip() -> None:
+    def normalized(x: Any) -> Any:
+        y = exp(x)
+        top = broadcast_to_op.bind(max_op.bind(y, axes=(0,)), shape=x.shape)
+        return add(divide(y, top), sin(y))
+
+    program = program_of(normalized, np.ones((5000, 100)))
+    for members in strips_of(program):
+        written = [s.storages[-1] for s in members if s.kernel.text.count("max")]
+        assert all(set(written).isdisjoint(s.storages[:-1]) for s in members)
+    executable = CompiledExecutable(program, frozenset())
+    x = normal(5000, 100)
+    np.testing.assert_allclose(
+        run_on(2, executable, [x])[0], interpret(program, [x])[0], rtol=1e-12, atol=1e-13
+    )
+
+
+def test_small_arrays_are_in_the_cache_anyway() -> None:
+    assert not strips_of(program_of(softmax, np.ones((200, 100))))
