@@ -18,11 +18,10 @@ WEIGHTS = np.random.default_rng(5).normal(size=100)
 @pytest.fixture(params=["interpreted", "compiled", "function"])
 def way(request):
     """How programs run."""
-    jt.config.interpret = request.param == "interpreted"
-    jt.config.compile_after = 0
+    before = jt.config.interpret, jt.config.compile_after
+    jt.config.interpret, jt.config.compile_after = request.param == "interpreted", 0
     yield request.param
-    jt.config.interpret = False
-    jt.config.compile_after = 1
+    jt.config.interpret, jt.config.compile_after = before
 
 
 def run(way: str, function: Any, *args: Any) -> Any:
