@@ -13,10 +13,11 @@ from jittape.compile import strips
 from jittape.compile.kernel import Gemm
 from jittape.compile.schedule import KernelStep, schedule
 from jittape.interpret import interpret
-from jittape.primitives.arithmetic import add, divide, multiply, square, subtract
+from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, spread, sum_op
 from jittape.primitives.contract import matmul_op
 from jittape.primitives.cumulative import cumsum_op
+from jittape.primitives.division import divide
 from jittape.primitives.elementwise import exp
 from jittape.primitives.reduce import max_op
 from jittape.primitives.trigonometric import sin

@@ -22,7 +22,6 @@ import numpy as np
 
 from jittape.compile.kernel import Kernel
 from jittape.compile.scalars import instructions_of
-from jittape.compile.written_out import written_out
 from jittape.control.parts import COUNT, WHILE, Parts
 from jittape.primitive import Control
 from jittape.primitives.custom import identity_op
@@ -181,7 +180,7 @@ class _Loop:
 
     def plan(self) -> Plan | None:
         live, program = self._live()
-        program = _distinct(simplify(written_out(program)))
+        program = _distinct(simplify(program))
         scheduled = self.schedule(program)
         if not _native(scheduled):
             return None
@@ -263,7 +262,7 @@ class _Branch:
             program = program.replaced(
                 program.ops, tuple([program.outputs[p] for p in self.picks]), program.avals
             )
-            program = _distinct(simplify(written_out(dead_code_removed(program, keep_inputs=False))))
+            program = _distinct(simplify(dead_code_removed(program, keep_inputs=False)))
             scheduled = self.schedule(program)
             if not _native(scheduled):
                 return None

@@ -1,7 +1,7 @@
 """Ops that otherwise run in NumPy, written for Numba: so a native function need not be refused for them.
 
 Each is a function of flat arrays, the operands and then the result, and of numbers that say how these are laid out:
-seen as ``[outer, n, inner]``, where `n` is the extent of the axis that the op goes along.
+seen as ``[outer, *sizes, inner]``, where `sizes` are the extents that are indexed.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jittape.primitive import Primitive
-from jittape.primitives.cumulative import cumprod_op, cumsum_op, recurrence_op
 from jittape.primitives.gathering import gather_op, scatter_add_op
-from jittape.primitives.statistics import argmax_op, argmin_op
 from jittape.program import Aval
 
 __all__ = ["SUBSTITUTES", "Substitute"]
@@ -37,68 +35,6 @@ class Substitute:
     function: Callable[..., None]
     layout: Callable[..., tuple[Any, ...]]
     several: int | None = None
-
-
-# ---- along an axis ---------------------------------------------------------------------------------------------------
-
-
-def _along(avals: Sequence[Aval], *, axis: int, **params: Any) -> tuple[int, ...]:
-    shape = avals[0].shape
-    return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
-
-
-def _cumsum(x, result, outer, n, inner):  # type: ignore[no-untyped-def]
-    for o in range(outer):
-        for k in range(inner):
-            for i in range(n):
-                place = (o * n + i) * inner + k
-                result[place] = result[place - inner] + x[place] if i else x[place]
-
-
-def _cumprod(x, result, outer, n, inner):  # type: ignore[no-untyped-def]
-    for o in range(outer):
-        for k in range(inner):
-            for i in range(n):
-                place = (o * n + i) * inner + k
-                result[place] = result[place - inner] * x[place] if i else x[place]
-
-
-def _recurrence(a, b, result, outer, n, inner):  # type: ignore[no-untyped-def]
-    for o in range(outer):
-        for k in range(inner):
-            for i in range(n):
-                place = (o * n + i) * inner + k
-                result[place] = b[place] + a[place] * result[place - inner] if i else b[place] + a[place] * 0
-
-
-# The first nan counts as the greatest and as the least, as in NumPy.
-
-
-def _argmax(x, result, outer, n, inner):  # type: ignore[no-untyped-def]
-    for o in range(outer):
-        for k in range(inner):
-            first = o * n * inner + k
-            best = 0
-            for i in range(1, n):
-                value, greatest = x[first + i * inner], x[first + best * inner]
-                if value > greatest or (value != value and greatest == greatest):
-                    best = i
-            result[o * inner + k] = best
-
-
-def _argmin(x, result, outer, n, inner):  # type: ignore[no-untyped-def]
-    for o in range(outer):
-        for k in range(inner):
-            first = o * n * inner + k
-            best = 0
-            for i in range(1, n):
-                value, least = x[first + i * inner], x[first + best * inner]
-                if value < least or (value != value and least == least):
-                    best = i
-            result[o * inner + k] = best
-
-
-# ---- by indices ------------------------------------------------------------------------------------------------------
 
 
 def _picked(shape: tuple[int, ...], axis: int, count: int) -> tuple[tuple[int, ...], int, int]:
@@ -151,11 +87,6 @@ def _scatter_layout(avals: Sequence[Aval], *, axis: int, shape: tuple[int, ...])
 
 
 SUBSTITUTES: Mapping[Primitive, Substitute] = {
-    cumsum_op: Substitute(_cumsum, _along),
-    cumprod_op: Substitute(_cumprod, _along),
-    recurrence_op: Substitute(_recurrence, _along),
-    argmax_op: Substitute(_argmax, _along),
-    argmin_op: Substitute(_argmin, _along),
     gather_op: Substitute(_gather, _gather_layout, several=1),
     scatter_add_op: Substitute(_scatter_add, _scatter_layout, several=1),
 }

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from jittape.builder import Builder, literal
-from jittape.compile.written_out import written_out
 from jittape.functions.report import recorded_because
 from jittape.functions.signature import TensorSpec
 from jittape.hostnumber import HostNumber
@@ -96,7 +95,7 @@ def trace(function: Callable[..., Any], name: str, parameters: Sequence[str], sp
         program, sources = tracing.program(tuple(slots))
     leaves = _leaves(name, program, sources)
     program, leaves = _with_literals(program, leaves)
-    program = simplify(written_out(program))
+    program = simplify(program)
     return Traced(name, program, leaves, tuple(parameters), arguments, result)
 
 
