@@ -21,7 +21,7 @@ from jittape.primitives.division import divide
 from jittape.primitives.elementwise import exp
 from jittape.primitives.reduce import max_op
 from jittape.primitives.trigonometric import sin
-from jittape.primitives.views import concat_op, transpose_op
+from jittape.primitives.views import Region, concat_op, slice_op, transpose_op
 from jittape.program import Program
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
@@ -204,3 +204,16 @@ def test_what_needs_all_rows_is_not_in_the_strip() -> None:
 
 def test_small_arrays_are_in_the_cache_anyway() -> None:
     assert not strips_of(program_of(softmax, np.ones((200, 100))))
+
+
+@pytest.mark.usefixtures("small_strips")
+def test_rows_that_another_block_computes_are_not_read_in_the_strip() -> None:
+    def mirrored(x: Any) -> Any:
+        y = exp(x)
+        turned = slice_op.bind(y, region=Region((0,), (x.shape[0] - 1,), (x.shape[0],), (-1,)))
+        return multiply(add(y, turned), spread(sum_op.bind(y, axes=(1,)), x.shape, (1,)))
+
+    x = normal(200, 13)
+    program = program_of(mirrored, x)
+    got = run_on(1, CompiledExecutable(program, frozenset()), [x])
+    np.testing.assert_allclose(got[0], interpret(program, [x])[0], rtol=1e-12)
