@@ -15,7 +15,8 @@ from jittape.primitives.elementwise import exp
 from jittape.primitives.trigonometric import sin
 from jittape.program import Aval
 from jittape.runtime.buffers import LARGE, Buffer, Pool, allocate, pool
-from jittape.runtime.executable import KEPT, CompiledExecutable
+from jittape.runtime.executable import CompiledExecutable
+from jittape.runtime.workspace import KEPT
 from processes import run_python
 from programs import program_of
 

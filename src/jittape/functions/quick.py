@@ -22,7 +22,8 @@ from jittape.recording.tracing import Drawn, Leaf
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.counters import counters
-from jittape.runtime.executable import CELL, SCALAR_FORMATS, CompiledExecutable, Workspace
+from jittape.runtime.executable import CompiledExecutable
+from jittape.runtime.workspace import CELL, SCALAR_FORMATS, Workspace
 
 if TYPE_CHECKING:
     from jittape.functions.concrete import Concrete

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jittape.runtime.buffers import Buffer, address_of
-from jittape.runtime.executable import KEPT, CompiledExecutable
+from jittape.runtime.executable import CompiledExecutable
 from jittape.runtime.runner import Feed, plan, runner
+from jittape.runtime.workspace import KEPT
 
 __all__ = ["warm_run"]
 

@@ -1,0 +1,225 @@
+"""`Workspace`: what belongs to one run at a time of an executable; every thread that runs takes one of its own.
+
+Inputs are written into the *slot table* with one `struct` call. Temporaries have their place in an arena, which comes
+from the pool for one run and goes back if it is large.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from jittape.compile.schedule import NumpyStep, Schedule
+from jittape.interpret import run_control, run_op
+from jittape.primitive import Control
+from jittape.program import ALIGNMENT, Aval, Program, is_grown
+from jittape.runtime.buffers import Buffer, address_of, allocate
+from jittape.runtime.results import ResultMemory
+
+__all__ = ["CELL", "KEPT", "SCALAR_FORMATS", "Input", "Layout", "Workspace", "array_of"]
+
+Input = Buffer | bool | int | float | complex
+
+CELL = 8
+"""Bytes of an entry of the slot table."""
+KEPT = 1 << 20
+"""An arena of fewer bytes stays with its workspace: asking the pool for one costs 2.5 µs a run."""
+
+SCALAR_FORMATS = {"b1": "?7x", "f2": "e6x", "f4": "f4x", "f8": "d"} | {
+    "i1": "b7x",
+    "i2": "h6x",
+    "i4": "i4x",
+    "i8": "q",
+    "u1": "B7x",
+    "u2": "H6x",
+    "u4": "I4x",
+    "u8": "Q",
+}
+
+
+class Layout:
+    """Where in the slot table things stand.
+
+    First one cell for every input (an address, or the raw value of a scalar), then the addresses of results: these
+    change from run to run. Then the addresses of temporaries and of the scalars' cells.
+    """
+
+    def __init__(self, program: Program, scalar_inputs: frozenset[int], schedule: Schedule) -> None:
+        self.count = len(program.inputs)
+        self.results = schedule.results
+        self.scalar_dtypes = [
+            program.avals[slot].dtype if slot in scalar_inputs else None for slot in program.inputs
+        ]
+        # A complex scalar does not fit a cell; it becomes a 0-d array when it comes.
+        self.boxed = [i for i, d in enumerate(self.scalar_dtypes) if d is not None and d.kind == "c"]
+        formats = []
+        for i, dtype in enumerate(self.scalar_dtypes):
+            raw = dtype is not None and i not in self.boxed
+            formats.append(SCALAR_FORMATS[f"{dtype.kind}{dtype.itemsize}"] if raw and dtype else "Q")
+        unsigned = self.unsigned_scalars()
+        self.raw = [i for i, text in enumerate(formats) if text != "Q" or i in unsigned]
+        self.is_raw = [text != "Q" or i in unsigned for i, text in enumerate(formats)]
+        self.pack_into = struct.Struct("=" + "".join(formats)).pack_into
+        first = self.count + len(self.results)
+        self.temporaries = first
+        self.scalar_pointers = first + len(schedule.offsets)
+        self.cells = self.scalar_pointers + len(self.raw)
+        self.cell_of = list(range(self.scalar_pointers))
+        for position, i in enumerate(self.raw):
+            self.cell_of[i] = self.scalar_pointers + position
+        self.plain_outputs = schedule.outputs == tuple(range(self.count, first))
+
+    def unsigned_scalars(self) -> set[int]:
+        """uint64 scalars have the same format as an address."""
+        return {i for i, d in enumerate(self.scalar_dtypes) if d is not None and d == np.uint64}
+
+
+class Workspace:
+    """What one run at a time uses: the slot table, the arena, and buffers handed out earlier."""
+
+    def __init__(self, schedule: Schedule, layout: Layout) -> None:
+        self._program = schedule.program
+        self._layout = layout
+        self._table = _aligned(max(1, layout.cells) * CELL)
+        self.address = address_of(self._table)
+        self.cells = self._table.data
+        cells = self._table.view(np.int64)
+        for position, i in enumerate(layout.raw):
+            cells[layout.scalar_pointers + position] = self.address + CELL * i
+        self._offsets = schedule.offsets
+        self._temporaries = cells[layout.temporaries : layout.scalar_pointers]
+        self._arena_aval = Aval((schedule.arena,), np.dtype(np.uint8))
+        self._arena: Buffer | None = None
+        self._arena_address = 0
+        self.keeps_arena = schedule.arena < KEPT
+        self._results = ResultMemory(layout.results)
+        self._first, self._last = CELL * layout.count, CELL * (layout.count + len(layout.results))
+        self._boxed: list[Input] = []
+        self._grown: dict[int, np.ndarray[Any, Any]] = {}
+        self._in_place = {result: (i, read) for i, result, read in schedule.in_place}
+
+    def fill(self, inputs: list[Input], held: int) -> list[Buffer]:
+        """Write addresses and scalars into the slot table; returns the buffers for the results."""
+        layout = self._layout
+        if layout.boxed:
+            inputs = list(inputs)
+            self._boxed = inputs  # they live as long as the kernels run
+            for i in layout.boxed:
+                inputs[i] = Buffer(array_of(inputs[i], layout.scalar_dtypes[i]))
+        values: list[Any]
+        if layout.raw:
+            values = [x if raw else x.address for x, raw in zip(inputs, layout.is_raw, strict=True)]  # type: ignore[union-attr]
+        else:
+            values = [x.address for x in inputs]  # type: ignore[union-attr]
+        results = self.begin(inputs, held)
+        try:
+            layout.pack_into(self.cells, 0, *values)
+        except (struct.error, OverflowError):
+            # `struct` is strict where NumPy rounds to infinity or wraps around.
+            for i in layout.raw:
+                values[i] = array_of(inputs[i], layout.scalar_dtypes[i]).item()
+            layout.pack_into(self.cells, 0, *values)
+        return results
+
+    def begin(self, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> list[Buffer]:
+        """Take what memory a run needs; the buffers for the results, whose addresses stand in the slot table then."""
+        if self._arena is None:
+            self._place_temporaries()
+        small, packed = self._results.take()
+        if not self._results.large:
+            self.cells[self._first : self._last] = packed
+            return list(small)
+        waiting = iter(small)
+        results = [
+            self._large(i, inputs, held) if i in self._results.large else next(waiting)
+            for i in range(len(self._layout.results))
+        ]
+        struct.pack_into(f"={len(results)}Q", self.cells, self._first, *[b.address for b in results])
+        return results
+
+    def _large(self, result: int, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> Buffer:
+        if result in self._in_place:
+            return _donated(inputs, *self._in_place[result], held)
+        return allocate(self._layout.results[result])
+
+    def _place_temporaries(self) -> None:
+        """Take an arena; mostly it is the one that the last run gave back."""
+        self._arena = arena = _arena(self._arena_aval)
+        if arena.address != self._arena_address:
+            self._temporaries[:] = np.array(self._offsets, np.int64) + arena.address
+            self._arena_address = arena.address
+
+    def leave(self) -> None:
+        """The run is over."""
+        self._grown.clear()
+        if not self.keeps_arena:
+            self._arena = None
+
+    def evaluate(self, step: NumpyStep, inputs: list[Input], results: list[Buffer]) -> None:
+        """Run a NumPy step."""
+        arrays = [self._array(s, a, inputs, results) for s, a in zip(step.storages, step.avals, strict=True)]
+        if isinstance(step.ops[0].primitive.form, Control):
+            values = run_control(self._program, step.ops, arrays)
+        else:
+            values = [run_op(self._program, step.ops[0], arrays)]
+        for storage, aval, value in zip(step.results, step.result_avals, values, strict=True):
+            if is_grown(aval):
+                self._grown[storage] = value
+            else:
+                np.copyto(self._array(storage, aval, inputs, results), value)
+
+    def _array(
+        self, storage: int, aval: Aval, inputs: list[Input], results: list[Buffer]
+    ) -> np.ndarray[Any, Any]:
+        """The memory of a storage as an array."""
+        layout = self._layout
+        if is_grown(aval):
+            return self._grown[storage]
+        if storage < layout.count:
+            value = inputs[storage]
+            if not isinstance(value, Buffer):
+                return array_of(value, layout.scalar_dtypes[storage])
+            return value.array.reshape(aval.shape)
+        if storage < layout.temporaries:
+            return results[storage - layout.count].array.reshape(aval.shape)
+        offset = self._offsets[storage - layout.temporaries]
+        assert self._arena is not None
+        return self._arena.array[offset : offset + aval.nbytes].view(aval.dtype).reshape(aval.shape)
+
+
+def _donated(inputs: Sequence[Any] | Mapping[int, Any], position: int, read: bool, held: int) -> Buffer:
+    """The buffer of an input if nobody needs its value any more, else a new one, with that value if it is `read`."""
+    buffer = inputs[position]
+    assert isinstance(buffer, Buffer)
+    if getrefcount(buffer) == _REFERENCES + held and buffer.is_private():
+        return buffer
+    fresh = allocate(Aval(buffer.array.shape, buffer.array.dtype))
+    if read:
+        np.copyto(fresh.array, buffer.array)
+    return fresh
+
+
+(_REFERENCES,) = [getrefcount(entry) for entry in [object()]]
+"""What `getrefcount` says of something in a list and a local variable."""
+
+
+def _aligned(nbytes: int) -> np.ndarray[Any, Any]:
+    """Bytes that begin at a multiple of `ALIGNMENT`."""
+    raw = np.zeros(nbytes + ALIGNMENT, np.uint8)
+    start = -address_of(raw) % ALIGNMENT
+    return raw[start : start + nbytes]
+
+
+def _arena(aval: Aval) -> Buffer:
+    """Room for temporaries, aligned."""
+    return allocate(aval) if aval.nbytes >= KEPT else Buffer(_aligned(max(1, aval.nbytes)))
+
+
+def array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
+    """A Python scalar as a 0-d array, rounded or wrapped as a cast does."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.array(value).astype(dtype)
