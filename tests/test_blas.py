@@ -15,7 +15,8 @@ from jittape.compile.blas import ROUTINES, blas, symbol
 from jittape.compile.emit import KERNEL_TYPE
 from jittape.compile.gemm import define_product
 from jittape.compile.kernel import Gemm
-from jittape.compile.schedule import NumpyStep, schedule
+from jittape.compile.schedule import schedule
+from jittape.compile.steps import NumpyStep
 from jittape.primitives.contract import matmul_op
 from jittape.program import Aval, Op, Program
 from processes import run_python

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jittape.compile.schedule import NumpyStep, schedule
+from jittape.compile.schedule import schedule
+from jittape.compile.steps import NumpyStep
 from jittape.interpret import interpret
 from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.cumulative import cumprod_op, cumsum_op, recurrence_op

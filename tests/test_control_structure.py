@@ -10,7 +10,7 @@ import pytest
 import jittape as jt
 from jittape.compile.kernel import LoopKernel
 from jittape.compile.plans import Rounds
-from jittape.compile.schedule import KernelStep
+from jittape.compile.steps import KernelStep
 from jittape.control.loop import loop_op
 from jittape.runtime.counters import counters
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from jittape.compile.blas import Blas
 from jittape.compile.kernel import Gemm
 from jittape.compile.operands import PIECE, SKINNY, SMALL, BatchLoop, Matrix, Product, pieces
-from jittape.compile.schedule import Schedule, schedule
+from jittape.compile.schedule import schedule
+from jittape.compile.steps import Schedule
 from jittape.interpret import interpret
 from jittape.primitives.arithmetic import add
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op

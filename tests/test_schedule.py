@@ -5,8 +5,9 @@ import pytest
 
 from jittape.compile import split
 from jittape.compile.kernel import Gemm, Inside
-from jittape.compile.schedule import KernelStep, NumpyStep, schedule
+from jittape.compile.schedule import schedule
 from jittape.compile.split import LIMIT
+from jittape.compile.steps import KernelStep, NumpyStep
 from jittape.primitive import Alias, Primitive
 from jittape.primitives.arithmetic import add, multiply, negative, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, spread, sum_op

@@ -11,7 +11,8 @@ import pytest
 import jittape as jt
 from jittape.compile import strips
 from jittape.compile.kernel import Gemm
-from jittape.compile.schedule import KernelStep, schedule
+from jittape.compile.schedule import schedule
+from jittape.compile.steps import KernelStep
 from jittape.interpret import interpret
 from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, spread, sum_op

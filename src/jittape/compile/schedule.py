@@ -7,12 +7,13 @@ share one arena by the time in which they live.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from jittape.compile.blas import blas
 from jittape.compile.canonical import Placed, Rows, canonical
+from jittape.compile.drafts import Draft, SharedRows, updated_in_place
 from jittape.compile.indexing import space_of
-from jittape.compile.kernel import Gemm, Kernel, LoopKernel, Operand
+from jittape.compile.kernel import Gemm, Kernel, Operand
 from jittape.compile.nest import NestBuilder
 from jittape.compile.operands import BatchLoop, form_of, pieces
 from jittape.compile.partition import NATIVE, Group, Kind, Partition
@@ -22,152 +23,14 @@ from jittape.compile.rawnest import RawAddress, RawLinear, RawLoad, RawNest, Raw
 from jittape.compile.rewriting import expanded, joined_sums, summed_first
 from jittape.compile.scalars import gathered
 from jittape.compile.split import split
+from jittape.compile.steps import KernelStep, NumpyStep, Schedule, Step
 from jittape.compile.strips import Cut, Strip, StripFinder
 from jittape.compile.strips import Step as _Step
 from jittape.primitive import runs_of
 from jittape.primitives.broadcast import sum_op
 from jittape.program import Aval, Op, Program, is_grown
 
-__all__ = ["KernelStep", "NumpyStep", "Schedule", "Step", "schedule"]
-
-
-@dataclass(frozen=True)
-class KernelStep:
-    """A kernel on storages.
-
-    Attributes
-    ----------
-    kernel : Kernel
-        What runs.
-    storages : tuple of int
-        One for every operand of the kernel.
-    sizes : tuple of int
-        The kernel's symbols for these shapes.
-    ops : tuple of Op
-        What of the program it computes, in part or whole.
-    tasks : int
-        Into so many calls the step is divided, which may run at the same time.
-    work : int
-        About how long a loop nest takes on one thread, in ns; 0 for what is not divided.
-    strip : Strip or None
-        Neighbors with the same strip are done block by block; the tasks are the blocks then.
-    bodies : tuple of Schedule
-        Of a loop or a branch: what it runs. The addresses of their tables come before the sizes.
-    """
-
-    kernel: Kernel
-    storages: tuple[int, ...]
-    sizes: tuple[int, ...]
-    ops: tuple[Op, ...]
-    tasks: int
-    work: int
-    strip: Strip | None = None
-    bodies: tuple[Schedule, ...] = ()
-
-
-@dataclass(frozen=True)
-class NumpyStep:
-    """An op, or a run of `Control` ops, evaluated by NumPy, on views of its operands' storages."""
-
-    ops: tuple[Op, ...]
-    storages: tuple[int, ...]
-    avals: tuple[Aval, ...]
-    results: tuple[int, ...]
-    result_avals: tuple[Aval, ...]
-
-    @property
-    def tasks(self) -> int:
-        """It is not divided."""
-        return 1
-
-    @property
-    def op(self) -> Op:
-        """The op, or one of the run."""
-        return self.ops[0]
-
-    @property
-    def result(self) -> int:
-        """The storage of the op's result."""
-        return self.results[0]
-
-    @property
-    def result_aval(self) -> Aval:
-        """Its shape and dtype."""
-        return self.result_avals[0]
-
-    @property
-    def bodies(self) -> tuple[Schedule, ...]:
-        """Those of a loop that NumPy runs are no schedules."""
-        return ()
-
-    @property
-    def kernel(self) -> None:
-        """There is none."""
-        return None
-
-
-Step = KernelStep | NumpyStep
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Steps in order, and where values stand.
-
-    Storages are numbered: first the inputs, then one for each distinct computed result, then temporaries.
-
-    Attributes
-    ----------
-    outputs : tuple of int
-        The storage of each output of the program.
-    results : tuple of Aval
-        Shape and dtype of the storages after the inputs that are handed to the caller.
-    offsets : tuple of int
-        Where in the arena each temporary begins.
-    arena : int
-        The size of the arena in bytes.
-    in_place : tuple of (int, int, bool)
-        Inputs (by position) whose memory a result may have, the result (by position among `results`), and whether a
-        kernel reads the input in the result's memory.
-    spare : tuple of Kernel
-        What the same program needs besides at sizes where its loops are divided; compiled at once, so that another
-        size compiles nothing.
-    """
-
-    program: Program
-    steps: tuple[Step, ...]
-    outputs: tuple[int, ...]
-    results: tuple[Aval, ...]
-    offsets: tuple[int, ...]
-    arena: int
-    in_place: tuple[tuple[int, int, bool], ...]
-    spare: tuple[Kernel, ...]
-
-
-@dataclass
-class _Draft:
-    """A step whose operands are still slots."""
-
-    depth: int
-    position: int
-    ops: tuple[Op, ...]
-    operands: tuple[int, ...]
-    kernel: Kernel | None
-    sizes: tuple[int, ...] = ()
-    tasks: int = 1
-    work: int = 0
-    nest: RawNest | None = None
-    combining: list[_Draft] = field(default_factory=list)
-    strip: _Strip | None = None
-    bodies: tuple[Schedule, ...] = ()
-
-
-@dataclass(eq=False)
-class _Strip:
-    """Drafts that are done block by block; `moved` are slots only needed there, with the bytes of a block."""
-
-    blocks: int
-    moved: dict[int, int]
-    work: int
+__all__ = ["schedule"]
 
 
 def schedule(program: Program, donated: tuple[tuple[int, int], ...] = (), in_strips: bool = True) -> Schedule:
@@ -206,8 +69,9 @@ class _Scheduler:
         if in_strips:
             drafts = self._in_strips(drafts, holder)
         drafts = self._with_releases(drafts)
-        in_place = self._in_place(drafts, holder, donated)
-        return self._placed(drafts, holder, in_place)
+        accumulated = {holder[total] for total in self.partition.addends}
+        updates = updated_in_place(self.program, self.avals, drafts, holder, donated, accumulated)
+        return self._placed(drafts, holder, updates)
 
     # ---- whose memory a slot stands in --------------------------------------------------------------------------
 
@@ -241,9 +105,9 @@ class _Scheduler:
 
     # ---- steps ---------------------------------------------------------------------------------------------------
 
-    def _drafts(self, copies: list[Op]) -> list[_Draft]:
+    def _drafts(self, copies: list[Op]) -> list[Draft]:
         groups: dict[Group, list[Op]] = {}
-        drafts: list[_Draft] = []
+        drafts: list[Draft] = []
         partition = self.partition
         plans = self._plans()
         for op in self.program.ops:
@@ -255,7 +119,7 @@ class _Scheduler:
                     drafts.append(self._control(self.runs[op.out], plans[op.out]))
             elif kind is Kind.NUMPY:
                 depth, position = partition.depth[op.out], self.position[op.out]
-                drafts.append(_Draft(depth, position, (op,), (*op.args, op.out), None))
+                drafts.append(Draft(depth, position, (op,), (*op.args, op.out), None))
             elif kind in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING) or (
                 kind is Kind.INLINE and op.out in partition.stored
             ):
@@ -282,7 +146,7 @@ class _Scheduler:
             space, self.program.avals, partition.op_of, partition.stored, self.reduced, self.position
         )
 
-    def _kernels(self, builder: NestBuilder, depth: int) -> list[_Draft]:
+    def _kernels(self, builder: NestBuilder, depth: int) -> list[Draft]:
         ops = tuple([builder.covered[s] for s in sorted(builder.covered, key=self.position.__getitem__)])
         position = self.position[ops[-1].out]
         drafts = []
@@ -292,11 +156,11 @@ class _Scheduler:
 
     def _divided(
         self, nest: RawNest, ops: tuple[Op, ...], depth: int, position: int, rows: Rows | None = None
-    ) -> list[_Draft]:
+    ) -> list[Draft]:
         """The kernel of a nest, and those that combine what its tasks have for themselves."""
         placed: Placed = canonical(nest, rows)
         slots = list(placed.slots)
-        combining: list[_Draft] = []
+        combining: list[Draft] = []
         extents = placed.sizes[: placed.kernel.depth]
         for operand, reductions in placed.partials:
             slot, combination = self._combination(reductions, extents, placed.tasks)
@@ -307,7 +171,7 @@ class _Scheduler:
                 kernel = canonical(combination).kernel
                 self.spare[kernel.name] = kernel
         kernel, sizes = placed.kernel, placed.sizes
-        draft = _Draft(depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work, nest)
+        draft = Draft(depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work, nest)
         draft.combining = combining
         return [draft, *combining]
 
@@ -351,30 +215,30 @@ class _Scheduler:
             plans.update(dict.fromkeys(grown))
         return plans
 
-    def _control(self, run: tuple[Op, ...], plan: Plan | None) -> _Draft:
+    def _control(self, run: tuple[Op, ...], plan: Plan | None) -> Draft:
         """A loop or a branch with all its results."""
         first = run[0].out
         depth, position = self.partition.depth[first], self.position[first]
         operands = (*run[0].args, *[op.out for op in run])
         if plan is None:
-            return _Draft(depth, position, run, operands, None)
+            return Draft(depth, position, run, operands, None)
         operands += tuple([self._temporary(aval) for aval in plan.temporaries])
-        return _Draft(depth, position, run, operands, plan.kernel, plan.words, bodies=plan.bodies)
+        return Draft(depth, position, run, operands, plan.kernel, plan.words, bodies=plan.bodies)
 
-    def _with_releases(self, drafts: list[_Draft]) -> list[_Draft]:
+    def _with_releases(self, drafts: list[Draft]) -> list[Draft]:
         """The steps, and after the last use of a grown stack one that gives its memory back."""
         last: dict[int, int] = {}
         for i, draft in enumerate(drafts):
             if draft.bodies:
                 last.update((slot, i) for slot in draft.operands if self.avals[slot] is RECORD)
-        found: list[_Draft] = []
+        found: list[Draft] = []
         for i, draft in enumerate(drafts):
             found.append(draft)
             for slot in [slot for slot, at in last.items() if at == i]:
-                found.append(_Draft(draft.depth, draft.position, draft.ops, (slot,), Release(())))
+                found.append(Draft(draft.depth, draft.position, draft.ops, (slot,), Release(())))
         return found
 
-    def _gemm(self, op: Op) -> _Draft:
+    def _gemm(self, op: Op) -> Draft:
         product = self.partition.products[op.out]
         dtype = self.avals[op.out].dtype
         form = form_of(product, dtype)
@@ -401,18 +265,18 @@ class _Scheduler:
         )
         depth, position = self.partition.depth[op.out], self.position[op.out]
         ops = (added[0], op) if added else (op,)
-        return _Draft(depth, position, ops, (x.slot, y.slot, op.out), kernel, sizes)
+        return Draft(depth, position, ops, (x.slot, y.slot, op.out), kernel, sizes)
 
     # ---- strips --------------------------------------------------------------------------------------------------
 
-    def _in_strips(self, drafts: list[_Draft], holder: dict[int, int]) -> list[_Draft]:
+    def _in_strips(self, drafts: list[Draft], holder: dict[int, int]) -> list[Draft]:
         """The drafts, those that work through the same rows next to each other, cut into blocks."""
         outside = {*self.program.inputs, *[holder.get(s, s) for s in self.program.outputs]}
         combining = {id(other) for d in drafts for other in d.combining}
         nests = [None if id(d) in combining else d.nest for d in drafts]
         steps = [_Step(d.kernel, d.sizes, d.operands, n) for d, n in zip(drafts, nests, strict=True)]
         finder = StripFinder(steps, self.avals, holder, outside)
-        result: list[_Draft] = []
+        result: list[Draft] = []
         taken: set[int] = set()
         for i, draft in enumerate(drafts):
             if i in taken:
@@ -422,8 +286,8 @@ class _Scheduler:
                 result.append(draft)
                 continue
             rows = Rows(found.rows, found.block)
-            strip = _Strip(found.blocks, found.moved, 0)
-            after: list[_Draft] = []
+            strip = SharedRows(found.blocks, found.moved, 0)
+            after: list[Draft] = []
             for j, cut in found.members:
                 main, *others = self._cut(drafts[j], cut, rows)
                 main.strip = strip
@@ -435,7 +299,7 @@ class _Scheduler:
             result += after
         return result
 
-    def _cut(self, draft: _Draft, cut: Cut, rows: Rows) -> list[_Draft]:
+    def _cut(self, draft: Draft, cut: Cut, rows: Rows) -> list[Draft]:
         """A draft that does a block of rows as a task, and what combines the results of all blocks."""
         if draft.nest is not None:
             return self._divided(draft.nest, draft.ops, draft.depth, draft.position, rows)
@@ -445,7 +309,7 @@ class _Scheduler:
         extents = dict(zip(kernel.SYMBOLS, draft.sizes, strict=True))
         extents["t" + cut.axis[-1]] = rows.block
         work = extents["b0"] * extents["b1"] * extents["m"] * extents["n"] * extents["k"] // 4
-        combining: list[_Draft] = []
+        combining: list[Draft] = []
         if cut.partial:
             aval = self.avals[slots[2]]
             op = Op(sum_op, (slots[2],), (("axes", (0,)),), slots[2])
@@ -459,55 +323,8 @@ class _Scheduler:
 
     # ---- memory --------------------------------------------------------------------------------------------------
 
-    def _in_place(
-        self, drafts: list[_Draft], holder: dict[int, int], donated: tuple[tuple[int, int], ...]
-    ) -> dict[int, tuple[int, bool]]:
-        """For inputs whose memory a result gets: the slot of the result, and whether its kernel reads the input.
-
-        That kernel must be the last that reads it, and the only one that writes the result: not one of several products
-        that are added up there. A NumPy step may fail, and then inputs must be what they were.
-        """
-        found: dict[int, tuple[int, bool]] = {}
-        if any(d.kernel is None for d in drafts):
-            return found
-        program = self.program
-        accumulated = {holder[total] for total in self.partition.addends}
-        for position, output in donated:
-            x, owner = program.inputs[position], holder.get(program.outputs[output], program.outputs[output])
-            taken = {slot for slot, _ in found.values()}
-            if owner in program.inputs or owner in taken or x in program.outputs:
-                continue
-            if self.avals[x] != self.avals[owner]:
-                continue
-            owners = [[holder.get(s, s) for s in d.operands] for d in drafts]
-            if owner in accumulated:
-                continue
-            writers = [i for i, d in enumerate(drafts) if owner in _written(d, owners[i])]
-            writer = writers[0]
-            if (
-                len(writers) > 1
-                or any(x in slots for slots in owners[writer + 1 :])
-                or owners[writer].count(x) > 1
-            ):
-                continue
-            draft = drafts[writer]
-            if x in owners[writer]:
-                read = owners[writer].index(x)
-                kernel = draft.kernel
-                kernel = (
-                    kernel.in_place(read, owners[writer].index(owner))
-                    if isinstance(kernel, LoopKernel)
-                    else None
-                )
-                if kernel is None:
-                    continue
-                operands = draft.operands[:read] + draft.operands[read + 1 :]
-                drafts[writer] = replace(draft, kernel=kernel, operands=operands)
-            found[x] = owner, x in owners[writer]
-        return found
-
     def _placed(
-        self, drafts: list[_Draft], holder: dict[int, int], in_place: dict[int, tuple[int, bool]]
+        self, drafts: list[Draft], holder: dict[int, int], in_place: dict[int, tuple[int, bool]]
     ) -> Schedule:
         program = self.program
         storage = {slot: i for i, slot in enumerate(program.inputs)}
@@ -537,7 +354,7 @@ class _Scheduler:
             program, steps, outputs, tuple(results), tuple(offsets), arena.size, tuple(places), spare
         )
 
-    def _step(self, draft: _Draft, storages: list[int], strip: Strip | None) -> Step:
+    def _step(self, draft: Draft, storages: list[int], strip: Strip | None) -> Step:
         if draft.kernel is not None:
             return KernelStep(
                 draft.kernel,
@@ -564,12 +381,3 @@ def _hosted(builders: list[NestBuilder]) -> list[NestBuilder]:
         else:
             host.host(builder)
     return kept
-
-
-def _written(draft: _Draft, owners: list[int]) -> list[int]:
-    """What of a step's operands it writes."""
-    kernel = draft.kernel
-    if isinstance(kernel, (LoopKernel, Gemm)):
-        return [s for s, operand in zip(owners, kernel.operands, strict=True) if operand.name[0] != "a"]
-    made = {op.out for op in draft.ops}
-    return [owner for slot, owner in zip(draft.operands, owners, strict=True) if slot in made]

@@ -24,7 +24,7 @@ from jittape.program import Aval, Op
 from jittape.version import __version__
 
 if TYPE_CHECKING:
-    from jittape.compile.schedule import KernelStep, NumpyStep, Schedule
+    from jittape.compile.steps import KernelStep, NumpyStep, Schedule
 
 __all__ = ["BAKED", "NativeFunction", "Stale", "found", "unique"]
 
@@ -54,7 +54,8 @@ class NativeFunction:
     """
 
     def __init__(self, traced: Traced, dispatcher: Callable[..., Any]) -> None:
-        from jittape.compile.schedule import NumpyStep, schedule
+        from jittape.compile.schedule import schedule
+        from jittape.compile.steps import NumpyStep
 
         self.name = traced.name
         self.parameters = traced.parameters

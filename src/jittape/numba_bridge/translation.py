@@ -17,7 +17,7 @@ from numba.np.numpy_support import from_dtype
 from jittape.compile.crew import Cell
 from jittape.compile.emit import definition_of, symbol_of
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range
-from jittape.compile.schedule import KernelStep, NumpyStep, Schedule
+from jittape.compile.steps import KernelStep, NumpyStep, Schedule
 from jittape.numba_bridge.native import BAKED, NativeFunction
 from jittape.numba_bridge.operation import array_call
 from jittape.numba_bridge.substitutes import SUBSTITUTES

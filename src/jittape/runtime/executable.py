@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from jittape.compile.kernel import Kernel
 from jittape.compile.registry import Origin, registry
-from jittape.compile.schedule import KernelStep, NumpyStep, Schedule, schedule
+from jittape.compile.schedule import schedule
+from jittape.compile.steps import KernelStep, NumpyStep, Schedule
 from jittape.program import Program
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.tables import Calls, segments

@@ -12,7 +12,7 @@ import numpy as np
 from jittape.compile.emit import Definition
 from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.registry import registry
-from jittape.compile.schedule import KernelStep, NumpyStep, Schedule
+from jittape.compile.steps import KernelStep, NumpyStep, Schedule
 from jittape.compile.stripper import define_strip
 from jittape.compile.strips import Strip
 from jittape.compile.tasks import HEAVY

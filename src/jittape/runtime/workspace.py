@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.compile.schedule import NumpyStep, Schedule
+from jittape.compile.steps import NumpyStep, Schedule
 from jittape.interpret import run_control, run_op
 from jittape.primitive import Control
 from jittape.program import ALIGNMENT, Aval, Program, is_grown

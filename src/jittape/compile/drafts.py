@@ -1,0 +1,98 @@
+"""Steps whose operands are still slots, and which of them may write where an input stands."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
+
+from jittape.compile.kernel import Gemm, Kernel, LoopKernel
+from jittape.compile.rawnest import RawNest
+from jittape.compile.steps import Schedule
+from jittape.program import Aval, Op, Program
+
+__all__ = ["Draft", "SharedRows", "updated_in_place"]
+
+
+@dataclass
+class Draft:
+    """A step whose operands are still slots."""
+
+    depth: int
+    position: int
+    ops: tuple[Op, ...]
+    operands: tuple[int, ...]
+    kernel: Kernel | None
+    sizes: tuple[int, ...] = ()
+    tasks: int = 1
+    work: int = 0
+    nest: RawNest | None = None
+    combining: list[Draft] = field(default_factory=list)
+    strip: SharedRows | None = None
+    bodies: tuple[Schedule, ...] = ()
+
+
+@dataclass(eq=False)
+class SharedRows:
+    """Drafts that are done block by block; `moved` are slots only needed there, with the bytes of a block."""
+
+    blocks: int
+    moved: dict[int, int]
+    work: int
+
+
+def updated_in_place(
+    program: Program,
+    avals: Mapping[int, Aval],
+    drafts: list[Draft],
+    holder: Mapping[int, int],
+    donated: tuple[tuple[int, int], ...],
+    accumulated: Container[int],
+) -> dict[int, tuple[int, bool]]:
+    """For inputs whose memory a result gets: the slot of the result, and whether its kernel reads the input.
+
+    That kernel must be the last that reads it, and the only one that writes the result: not one of several products
+    that are added up there. A NumPy step may fail, and then inputs must be what they were.
+    """
+    found: dict[int, tuple[int, bool]] = {}
+    if any(d.kernel is None for d in drafts):
+        return found
+    for position, output in donated:
+        x, owner = program.inputs[position], holder.get(program.outputs[output], program.outputs[output])
+        taken = {slot for slot, _ in found.values()}
+        if owner in program.inputs or owner in taken or x in program.outputs:
+            continue
+        if avals[x] != avals[owner]:
+            continue
+        owners = [[holder.get(s, s) for s in d.operands] for d in drafts]
+        if owner in accumulated:
+            continue
+        writers = [i for i, d in enumerate(drafts) if owner in _written(d, owners[i])]
+        writer = writers[0]
+        if (
+            len(writers) > 1
+            or any(x in slots for slots in owners[writer + 1 :])
+            or owners[writer].count(x) > 1
+        ):
+            continue
+        draft = drafts[writer]
+        if x in owners[writer]:
+            read = owners[writer].index(x)
+            kernel = draft.kernel
+            kernel = (
+                kernel.in_place(read, owners[writer].index(owner)) if isinstance(kernel, LoopKernel) else None
+            )
+            if kernel is None:
+                continue
+            operands = draft.operands[:read] + draft.operands[read + 1 :]
+            drafts[writer] = replace(draft, kernel=kernel, operands=operands)
+        found[x] = owner, x in owners[writer]
+    return found
+
+
+def _written(draft: Draft, owners: list[int]) -> list[int]:
+    """What of a step's operands it writes."""
+    kernel = draft.kernel
+    if isinstance(kernel, (LoopKernel, Gemm)):
+        return [s for s, operand in zip(owners, kernel.operands, strict=True) if operand.name[0] != "a"]
+    made = {op.out for op in draft.ops}
+    return [owner for slot, owner in zip(draft.operands, owners, strict=True) if slot in made]
