@@ -121,12 +121,21 @@ def test_a_part_is_laid_over_an_array() -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 9, 100, 1500, 3000])
 def test_the_edges_of_loops_whose_middle_has_no_masks(n: int) -> None:
-    def padded(x: Any) -> Any:
-        def at(offset: int) -> Any:
-            return place_op.bind(exp(x), region=Region((0,), (offset,), (n,), (1,)), shape=(n + 2,))
+    """What is placed is a part of an array, so that beyond it there are other numbers, not zeros."""
 
-        total = add(add(at(0), multiply(at(1), 10.0)), multiply(at(2), 100.0))
-        back = place_op.bind(x, region=Region((0,), (n,), (n,), (-1,)), shape=(n + 2,))
-        return add(total, back)
+    def placed(x: Any, offset: int, function: Callable[..., Any]) -> Any:
+        part = slice_op.bind(x, region=Region((0,), (5,), (n,), (1,)))
+        region = Region((0,), (offset,), (n,), (1,))
+        return place_op.bind(function(part), region=region, shape=(n + 2,))
 
-    check(padded, normal((n,)))
+    def neighbors(x: Any) -> Any:
+        total = add(placed(x, 0, exp), multiply(placed(x, 1, sin), 10.0))
+        return add(total, multiply(placed(x, 2, exp), 100.0))
+
+    def turned(x: Any) -> Any:
+        backwards = Region((0,), (n + 1,), (n + 2,), (-1,))
+        return exp(slice_op.bind(placed(x, 2, sin), region=backwards))
+
+    x = normal((n + 10,))
+    check(neighbors, x)
+    check(turned, x)
