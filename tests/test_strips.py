@@ -114,7 +114,7 @@ def run_on(threads: int, executable: CompiledExecutable, arrays: list[Array]) ->
 def test_values_in_strips_and_the_same_bits_on_two_threads(
     function: Callable[..., Any], shapes: tuple[tuple[int, ...], ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jittape.runtime.executable.SHARE", 1)
+    monkeypatch.setattr("jittape.runtime.tables.SHARE", 1)
     arrays = [normal(*shape) for shape in shapes]
     program = program_of(function, *arrays)
     (members,) = strips_of(program)

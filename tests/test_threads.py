@@ -17,7 +17,7 @@ from jittape.primitives.elementwise import exp
 from jittape.primitives.reduce import all_op, any_op, max_op, min_op, prod_op
 from jittape.primitives.trigonometric import sin
 from jittape.primitives.views import transpose_op
-from jittape.runtime import executable, threads
+from jittape.runtime import tables, threads
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
 from processes import run_python
@@ -36,7 +36,7 @@ def small_tasks(monkeypatch):
     """Everything is divided, and every region is worth many threads."""
     monkeypatch.setattr(tasks, "HEAVY", 1)
     monkeypatch.setattr(tasks, "TASK", 200)
-    monkeypatch.setattr(executable, "SHARE", 1)
+    monkeypatch.setattr(tables, "SHARE", 1)
 
 
 def executable_of(function, *operands):
