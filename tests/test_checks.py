@@ -297,7 +297,7 @@ def test_numpy_function_in_a_function_without_shapes_is_recorded_with_the_remedy
             lambda x: x,
             jt.TensorSpec([3], jt.float32),
             ValueError,
-            r"returned shape \(2,\), Tout says TensorSpec",
+            r"has shape \(2,\), Tout says TensorSpec",
         ),
     ],
 )

@@ -56,3 +56,74 @@ def test_py_function_mistakes():
         jt.py_function(lambda: 1.0, [], [jt.float32, jt.float32])
     with pytest.raises(TypeError, match="a result is float32, which does not cast to Tout int32"):
         jt.py_function(lambda: 1.5, [], jt.int32)
+
+
+# ---- in a compiled function ------------------------------------------------------------------------------------------
+
+
+def scaled_huber(calls):
+    @jt.function
+    def step(x, scale):
+        def look(x, m):
+            calls.append(float(x))
+            return log_huber(x, m)
+
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = scale * jt.py_function(look, [x, 2.0], jt.TensorSpec((), jt.float32))
+        return y, tape.gradient(y, x)
+
+    return step
+
+
+def test_in_a_function_it_is_called_at_each_call_on_values():
+    calls = []
+    step = scaled_huber(calls)
+    for value, y, gradient in ((1.5, 2.25, 3.0), (4.0, 4 * (1 + 2 * np.log(2.0)), 2.0), (1.0, 1.0, 2.0)):
+        found, slope = step(jt.constant(value), 10.0)
+        assert float(found) == pytest.approx(10 * y)
+        assert float(slope) == pytest.approx(10 * gradient)
+    assert step.trace_count == 1
+    assert not step.signatures()[0].recorded
+    assert calls == [1.5, 1.5, 4.0, 4.0, 1.0, 1.0]
+
+
+def test_in_a_function_under_a_tape_it_is_recorded():
+    step = scaled_huber([])
+    x = jt.constant(1.5)
+    with jt.GradientTape() as tape:
+        tape.watch(x)
+        y, _ = step(x, 2.0)
+    assert float(tape.gradient(y, x)) == pytest.approx(6.0)
+
+
+def test_in_a_function_several_results_and_operands_without_gradient():
+    @jt.function
+    def both(x, n):
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            specs = [jt.TensorSpec((3,), jt.float64), jt.TensorSpec((), jt.int64)]
+            y, count = jt.py_function(lambda x, n: (x**2 * n.numpy(), n + 1), [x, n], specs)
+        return y, count, tape.gradient(y, x)
+
+    for i in (2, 5, 7):
+        y, count, gradient = both(np.arange(3.0), jt.constant(i, jt.int64))
+        np.testing.assert_array_equal(y, i * np.arange(3.0) ** 2)
+        assert int(count) == i + 1
+        np.testing.assert_array_equal(gradient, 2 * i * np.arange(3.0))
+
+
+def test_in_a_function_a_result_of_another_shape_is_an_error():
+    @jt.function
+    def wrong(x):
+        return jt.py_function(lambda x: jt.stack([x, x]), [x], jt.TensorSpec((), jt.float64))
+
+    with pytest.raises(ValueError, match=r"\[py_function\] a result has shape \(2,\), Tout says"):
+        wrong(np.array(1.0)).numpy()
+
+
+def test_outside_of_functions_shapes_are_checked():
+    spec = jt.TensorSpec((2,), jt.float32)
+    assert jt.py_function(lambda: [1.0, 2.0], [], spec).tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match=r"a result has shape \(3,\), Tout says"):
+        jt.py_function(lambda: [1.0, 2.0, 3.0], [], spec)

@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from jittape.dtypes import as_dtype, uint8
+from jittape.dtypes import as_dtype, is_differentiable, uint8
 from jittape.functions.signature import TensorSpec
-from jittape.primitive import Primitive, active_recorder, apply
+from jittape.primitive import Primitive, active_recorder, apply, recording_with
 from jittape.program import Aval
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
+from jittape.recording.custom import custom_gradient
+from jittape.recording.tape import GradientTape
+from jittape.recording.tensor import tensor_of
+from jittape.recording.trace import Trace
 from jittape.recording.tracing import Tracing
 
 __all__ = ["numpy_function", "py_function"]
@@ -29,8 +33,10 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     func : callable
         Takes one tensor for every entry of `inp`.
     inp : sequence of tensor-like
-    Tout : dtype or sequence of dtypes
-        Of the results. An empty sequence or None: the result is dropped.
+    Tout : dtype or TensorSpec, or a sequence of them
+        Of the results. An empty sequence or None: the result is dropped. In a `jt.function`, a dtype alone has `func`
+        traced like all else there; with a `TensorSpec` it is called at each call, on values, and may look at them. It
+        is differentiable once then.
     name : str, optional
         Accepted for TensorFlow's sake.
 
@@ -41,7 +47,7 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     Raises
     ------
     ValueError
-        If `func` returns another number of results than `Tout` names.
+        If `func` returns another number of results than `Tout` names, or one of another shape.
     TypeError
         If a result is of another kind than `Tout` says, as a float is for an int.
 
@@ -52,7 +58,12 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     9.0
     """
     _check_call("py_function", func, inp)
-    result = func(*[convert_to_tensor(x) for x in inp])
+    tensors = [convert_to_tensor(x) for x in inp]
+    wanted = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
+    if isinstance(active_recorder(), Tracing) and wanted and all(isinstance(t, TensorSpec) for t in wanted):
+        results = _called_on_values(func, wanted)(*tensors)
+        return list(results) if isinstance(Tout, (list, tuple)) else results[0]
+    result = func(*tensors)
     if not isinstance(Tout, (list, tuple)):
         if isinstance(result, tuple):
             raise ValueError(
@@ -75,13 +86,52 @@ def _check_call(op: str, func: Any, inp: Any) -> None:
         raise TypeError(f"[{op}] inp must be a list of tensors, got {inp!r}: write [x] for one")
 
 
-def _as(value: Any, dtype: Any, op: str = "py_function") -> Any:
-    """A result of a Python function in the dtype that was announced."""
-    wanted = as_dtype(dtype)
+def _as(value: Any, announced: Any, op: str = "py_function") -> Any:
+    """A result of a Python function in the dtype that was announced; its shape is checked if that was too."""
+    wanted = _dtype_of(announced)
     tensor = convert_to_tensor(value, dtype_hint=wanted)
     if not np.can_cast(tensor.dtype, wanted, "same_kind"):
         raise TypeError(f"[{op}] a result is {tensor.dtype.name}, which does not cast to Tout {wanted.name}")
+    if isinstance(announced, TensorSpec) and not announced.takes(tensor.shape):
+        raise ValueError(f"[{op}] a result has shape {tensor.shape}, Tout says {announced}")
     return cast_to_dtype(tensor, wanted)
+
+
+def _called_on_values(func: Callable[..., Any], wanted: list[TensorSpec]) -> Callable[..., Any]:
+    """For a traced function: `func`, called when the compiled function runs; and so is its gradient."""
+
+    def values(*arrays: Any) -> list[Any]:
+        with recording_with(Trace()):  # the caller's own trace is at work
+            returned = func(*[tensor_of(np.array(a)) for a in arrays])
+            results = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+            return [_as(r, t).numpy() for r, t in zip(results, wanted, strict=True)]
+
+    def gradients(*arrays: Any) -> list[Any]:
+        with recording_with(Trace()):
+            tensors = [tensor_of(np.array(a)) for a in arrays]
+            operands, upstream = tensors[: -len(wanted)], tensors[-len(wanted) :]
+            varied = [x for x in operands if is_differentiable(x.dtype)]
+            with GradientTape() as tape:
+                tape.watch(varied)
+                returned = func(*operands)
+                results = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+                outputs = [_as(r, t) for r, t in zip(results, wanted, strict=True)]
+            found = tape.gradient(outputs, varied, upstream, "zero")
+            return [g.numpy() for g in found]
+
+    @custom_gradient
+    def call(*tensors: Any) -> Any:
+        results = numpy_function(values, tensors, wanted)
+
+        def pulled_back(*upstream: Any) -> Any:
+            varied = [x for x in tensors if is_differentiable(x.dtype)]
+            specs = [TensorSpec(x.shape, x.dtype) for x in varied]
+            found = iter(numpy_function(gradients, [*tensors, *upstream], specs) if varied else ())
+            return [next(found) if is_differentiable(x.dtype) else None for x in tensors]
+
+        return tuple(results), pulled_back
+
+    return call
 
 
 def _name(f: Callable[..., Any]) -> str:
@@ -137,12 +187,7 @@ def numpy_function(
         results = list(apply(_called, tuple(tensors), (func, tuple([t.aval for t in wanted]))))
     else:
         values = _results(func, [t.numpy() for t in tensors], len(wanted))
-        made = [_as(value, _dtype_of(t), "numpy_function") for value, t in zip(values, wanted, strict=True)]
-        for value, t in zip(made, wanted, strict=True):
-            if isinstance(t, TensorSpec) and not t.takes(value.shape):
-                raise ValueError(
-                    f"[numpy_function] {_name(func)} returned shape {value.shape}, Tout says {t}"
-                )
+        made = [_as(value, t, "numpy_function") for value, t in zip(values, wanted, strict=True)]
         results = list(apply(_valued, (*made, *tensors), (len(made),))) if made else []
     return results[0] if single else results
 
