@@ -28,7 +28,7 @@ from jittape.interpret import interpret
 from jittape.primitive import Map, Primitive
 from jittape.primitives.elementwise import exp, sqrt
 from jittape.primitives.signatures import same_float
-from jittape.runtime import tables as executable_module
+from jittape.runtime import executable as executable_module
 from jittape.runtime.buffers import owned
 from jittape.simplify import simplify
 from processes import SOURCE, run_python
