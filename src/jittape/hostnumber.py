@@ -289,11 +289,18 @@ def derived(compute: Callable[..., Any], text: str, *parts: Any) -> HostNumber:
 # ---- as a key --------------------------------------------------------------------------------------------------------
 
 
+# The usual slice is asked for first: `slice.indices` takes 0.3 µs.
+
+
 def _start(start: Any, stop: Any, step: Any, size: int) -> int:
+    if start.__class__ is int and step == 1 and 0 <= start <= size:
+        return start
     return slice(start, stop, step).indices(size)[0]
 
 
 def _length(start: Any, stop: Any, step: Any, size: int) -> int:
+    if start.__class__ is int and stop.__class__ is int and step == 1 and 0 <= start <= stop <= size:
+        return stop - start
     return len(range(*slice(start, stop, step).indices(size)))
 
 

@@ -177,10 +177,8 @@ class _Quick:
             concrete.visits += 1
             if assigned:
                 for variable, buffer in zip(assigned, results[count:]):  # noqa: B905 - as many, and it is called often
-                    if variable._assigned_in is None:
-                        variable._buffer = buffer  # as `_set` does, in half the time
-                        variable._trace = None
-                        variable._slot = -1
+                    if variable._trace is None:  # no trace has read it, or has a value for it
+                        variable._buffer = buffer
                     else:
                         variable._set(buffer)
             if rebuild is None:
