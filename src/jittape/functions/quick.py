@@ -23,7 +23,7 @@ from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.counters import counters
 from jittape.runtime.executable import CompiledExecutable
-from jittape.runtime.workspace import CELL, SCALAR_FORMATS, Workspace
+from jittape.runtime.workspace import CELL, KEPT, SCALAR_FORMATS, Workspace
 
 if TYPE_CHECKING:
     from jittape.functions.concrete import Concrete
@@ -146,6 +146,7 @@ class _Quick:
         numbers_from = None if host.empty else self._typed(host)
         avals, assigned, rebuild = concrete.avals, concrete.assigned, concrete.rebuild_tensors
         count, single = len(avals), len(avals) == 1
+        arena = self.compiled.schedule.arena >= KEPT
         donors = [(i, self.held[i]) for i, _, _ in self.compiled.schedule.in_place]
 
         def call(leaves: tuple[Any, ...]) -> Any:
@@ -170,7 +171,8 @@ class _Quick:
                 if run(leaves, held, entries, workspace.address, calls):
                     return MISS
             finally:
-                workspace.leave()
+                if arena:
+                    workspace.leave()
                 free.append(workspace)
             counters.compiled_runs += 1
             counters.last = concrete

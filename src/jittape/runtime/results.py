@@ -50,9 +50,12 @@ class ResultMemory:
     def take(self) -> tuple[tuple[Buffer, ...], bytes]:
         """Buffers that nobody holds, and their addresses as they stand in a slot table."""
         least, best = len(self._avals), -1
-        for i, found in enumerate(self._sets):
+        sets = self._sets
+        for i, found in enumerate(sets):
             count = self._busy(found[0], False)
             if count == 0:
+                if len(sets) > 1:
+                    sets.append(sets.pop(i))  # the next time another is the first to be free again
                 return found
             if count < least:
                 least, best = count, i
