@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jittape.compile import split
-from jittape.compile.kernel import Gemm, Inside
+from jittape.compile.kernel import Gemm, Inside, LoopKernel
 from jittape.compile.schedule import schedule
 from jittape.compile.split import LIMIT
 from jittape.compile.steps import KernelStep, NumpyStep
@@ -156,6 +156,20 @@ def test_sums_over_the_steps_of_a_loop_are_accumulated_once():
     value, _, by_scale = compiled(program, [x, scale, np.float64(1)])
     np.testing.assert_allclose(value, np.sum(x * np.exp(20 * scale * x)))
     np.testing.assert_allclose(by_scale, np.sum(20 * x * x * np.exp(20 * scale * x)))
+
+
+def test_sums_over_many_steps_are_joined_before_numbers_are_taken_together():
+    """The sums of 300 steps are 300 single numbers: otherwise a step of its own would read them all."""
+
+    def unrolled(x, scale):
+        level = x
+        for _ in range(300):
+            level = multiply(level, exp(multiply(broadcast_to_op.bind(scale, shape=x.shape), x)))
+        return total(level)
+
+    steps = schedule(with_gradient(unrolled, N.astype(float), np.float64(0.1))).steps
+    assert all(isinstance(step.kernel, LoopKernel) for step in steps)
+    assert len(steps) < 20
 
 
 def test_operands_of_a_concatenation_are_written_where_they_belong():

@@ -39,7 +39,7 @@ def schedule(program: Program, donated: tuple[tuple[int, int], ...] = (), in_str
     `donated` are inputs and outputs (positions): the output may have the input's memory if that is of use. `in_strips`
     says whether steps that work through the same rows may be done block by block.
     """
-    return _Scheduler(gathered(program)).result(donated, in_strips)
+    return _Scheduler(program).result(donated, in_strips)
 
 
 def _schedule_of_body(program: Program) -> Schedule:
@@ -48,12 +48,12 @@ def _schedule_of_body(program: Program) -> Schedule:
 
 class _Scheduler:
     def __init__(self, program: Program) -> None:
-        program = summed_first(expanded(program, NATIVE))
-        self.partition = Partition(program)
-        joined = joined_sums(program, self.partition)
-        if joined is not program:
-            program, self.partition = joined, Partition(joined)
-        self.program = program
+        written = summed_first(expanded(program, NATIVE))
+        self.partition = Partition(written)
+        # Sums of many sums are joined first: their parts are single numbers, and would be taken together too.
+        self.program = program = gathered(joined_sums(written, self.partition))
+        if program is not written:
+            self.partition = Partition(program)
         self.position = {op.out: i for i, op in enumerate(program.ops)}
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
