@@ -410,21 +410,6 @@ def test_a_wrong_shape_is_said_by_name():
     assert call(np.ones(10)) == 0.0
 
 
-def test_a_wrong_shape_in_a_parallel_loop():
-    native = jt.njit_function(lambda x: x * 2.0, Spec([3], jt.float64))
-
-    @njit(parallel=True)
-    def call(x):
-        total = np.zeros(4)
-        for i in prange(4):
-            total[i] = native(x)[0]
-        return total
-
-    with pytest.raises(ValueError, match=r"must have shape \(3,\)"):
-        call(np.ones(4))
-    np.testing.assert_array_equal(call(np.ones(3)), 2.0)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
