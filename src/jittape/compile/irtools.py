@@ -15,6 +15,7 @@ __all__ = [
     "for_range",
     "for_steps",
     "keep_scalar",
+    "load_at",
     "one_at_a_time",
 ]
 
@@ -36,6 +37,16 @@ def external(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.Function
     """The declaration of a function that stands elsewhere; `symbols.py` says where."""
     found = module.globals.get(name)
     return ir.Function(module, kind, name) if found is None else found
+
+
+def load_at(
+    builder: ir.IRBuilder, address: ir.Value, offset: int | ir.Value, kind: ir.Type | None = None
+) -> ir.Value:
+    """What stands `offset` bytes behind an address, which is an i64; an i64 unless `kind` says otherwise."""
+    if isinstance(offset, int):
+        offset = ir.Constant(address.type, offset)
+    pointer = builder.inttoptr(builder.add(address, offset), (kind or address.type).as_pointer())
+    return builder.load(pointer)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ with NumPy steps. *Recorded*: where a tape is at work around the call, the progr
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -18,16 +17,15 @@ from jittape.config import config
 from jittape.functions.signature import MISS, Call
 from jittape.hostnumber import HostNumber
 from jittape.hostprogram import Changed, HostProgram
-from jittape.interpret import interpret
 from jittape.primitive import active_recorder
 from jittape.program import Aval, Program
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Drawn, Leaf, Tracing
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import LARGE, Buffer, owned
+from jittape.runtime.buffers import LARGE, Buffer
 from jittape.runtime.counters import counters
-from jittape.simplify import simplify
+from jittape.runtime.path import compiled_from, interpreted
 
 __all__ = ["Concrete"]
 
@@ -142,7 +140,7 @@ class Concrete:
         self.visits += 1
         self.ran_compiled = not config._interpret
         if config._interpret:
-            buffers = self._interpreted(inputs)
+            buffers = interpreted(self.program, inputs)
         else:
             # The Variable refers to a donated buffer, and `inputs`.
             buffers = self.compiled.run(inputs, 1)
@@ -193,12 +191,6 @@ class Concrete:
         """An array of the caller's, which may write to it after the call, as a buffer."""
         return Buffer(np.array(leaf, self.program.avals[slot].dtype, order="C", subok=False))
 
-    def _interpreted(self, inputs: list[Any]) -> list[Buffer]:
-        counters.interpreted_runs += 1
-        arrays = [value.array if isinstance(value, Buffer) else value for value in inputs]
-        held = {id(value.array): value for value in inputs if isinstance(value, Buffer)}
-        return [held.get(id(array)) or owned(array) for array in interpret(self.program, arrays)]
-
     # ---- compiling -------------------------------------------------------------------------------------------------
 
     @property
@@ -209,24 +201,10 @@ class Concrete:
         return self._compiled
 
     def _compile(self) -> None:
-        # Numba is imported at the first compilation only: `import jittape` costs NumPy and little more.
-        from jittape.compile.registry import Origin
-        from jittape.compile.rewriting import settled
-        from jittape.runtime.executable import CompiledExecutable
-
-        began = time.perf_counter()
         number = (HostNumber, bool, int, float, complex)
         pairs = zip(self.program.inputs, self.sources, strict=True)
         scalars = frozenset(slot for slot, source in pairs if isinstance(source, number))
-        program = simplify(settled(self.program, self._constants()))
-        compiled = CompiledExecutable(program, scalars, self._donated())
-        origins = [kernel.origin for kernel in compiled.kernels]
-        counters.programs_compiled += 1
-        counters.kernels_found += origins.count(Origin.MEMORY)
-        counters.kernels_loaded += origins.count(Origin.DISK)
-        counters.kernels_compiled += origins.count(Origin.COMPILED)
-        self._compiled = compiled
-        counters.compile_seconds += time.perf_counter() - began
+        self._compiled = compiled_from(self.program, scalars, self._donated(), self._constants())
 
     def _constants(self) -> dict[int, float]:
         """The numbers that the function itself has: they are no other at another call."""

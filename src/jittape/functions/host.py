@@ -100,11 +100,13 @@ def _as(value: Any, announced: Any, op: str = "py_function") -> Any:
 def _called_on_values(func: Callable[..., Any], wanted: list[TensorSpec]) -> Callable[..., Any]:
     """For a traced function: `func`, called when the compiled function runs; and so is its gradient."""
 
+    def results(tensors: list[Any]) -> list[Any]:
+        values = _results(func, tensors, len(wanted), "py_function")
+        return [_as(value, t) for value, t in zip(values, wanted, strict=True)]
+
     def values(*arrays: Any) -> list[Any]:
         with recording_with(Trace()):  # the caller's own trace is at work
-            returned = func(*[tensor_of(np.array(a)) for a in arrays])
-            results = list(returned) if isinstance(returned, (list, tuple)) else [returned]
-            return [_as(r, t).numpy() for r, t in zip(results, wanted, strict=True)]
+            return [y.numpy() for y in results([tensor_of(np.array(a)) for a in arrays])]
 
     def gradients(*arrays: Any) -> list[Any]:
         with recording_with(Trace()):
@@ -113,15 +115,13 @@ def _called_on_values(func: Callable[..., Any], wanted: list[TensorSpec]) -> Cal
             varied = [x for x in operands if is_differentiable(x.dtype)]
             with GradientTape() as tape:
                 tape.watch(varied)
-                returned = func(*operands)
-                results = list(returned) if isinstance(returned, (list, tuple)) else [returned]
-                outputs = [_as(r, t) for r, t in zip(results, wanted, strict=True)]
+                outputs = results(operands)
             found = tape.gradient(outputs, varied, upstream, "zero")
             return [g.numpy() for g in found]
 
     @custom_gradient
     def call(*tensors: Any) -> Any:
-        results = numpy_function(values, tensors, wanted)
+        made = numpy_function(values, tensors, wanted)
 
         def pulled_back(*upstream: Any) -> Any:
             varied = [x for x in tensors if is_differentiable(x.dtype)]
@@ -129,7 +129,7 @@ def _called_on_values(func: Callable[..., Any], wanted: list[TensorSpec]) -> Cal
             found = iter(numpy_function(gradients, [*tensors, *upstream], specs) if varied else ())
             return [next(found) if is_differentiable(x.dtype) else None for x in tensors]
 
-        return tuple(results), pulled_back
+        return tuple(made), pulled_back
 
     return call
 
@@ -196,12 +196,14 @@ def _dtype_of(wanted: Any) -> np.dtype[Any]:
     return wanted.dtype if isinstance(wanted, TensorSpec) else as_dtype(wanted)
 
 
-def _results(func: Callable[..., Any], arrays: list[np.ndarray[Any, Any]], count: int) -> list[Any]:
+def _results(
+    func: Callable[..., Any], arguments: Sequence[Any], count: int, op: str = "numpy_function"
+) -> list[Any]:
     """What `func` returns, as a list of `count`."""
-    returned = func(*arrays)
+    returned = func(*arguments)
     values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
     if len(values) != count:
-        raise ValueError(f"[numpy_function] {_name(func)} returned {len(values)} results, Tout names {count}")
+        raise ValueError(f"[{op}] {_name(func)} returned {len(values)} results, Tout names {count}")
     return values
 
 

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import sysconfig
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
 
+from jittape.compile.driver import DRIVER_TYPE
+from jittape.compile.emit import Definition
 from jittape.runtime.buffers import Buffer
 
-__all__ = ["FIT", "ObjectLayout", "object_layout", "place"]
+__all__ = ["FIT", "ObjectLayout", "object_layout", "place", "reader"]
 
 FIT = 0x101
 """NumPy's flags C_CONTIGUOUS and ALIGNED."""
@@ -63,6 +67,18 @@ def object_layout() -> ObjectLayout | None:
     except ValueError:
         return None
     return layout if _fits(layout, array) else None
+
+
+def reader(name: str, define: Callable[[ir.Function, ObjectLayout], None], *more: int) -> Definition | None:
+    """A function that reads objects' memory, for the registry; None where there is no layout.
+
+    The places are part of its name, with `more` that it has been told, as they are part of its code.
+    """
+    layout = object_layout()
+    if layout is None:
+        return None
+    places = "_".join([name, *map(str, (*layout, *more))])
+    return Definition(places, DRIVER_TYPE, lambda function: define(function, layout))
 
 
 def _fits(layout: ObjectLayout, array: np.ndarray[Any, Any]) -> bool:

@@ -7,8 +7,8 @@ program; the interpreter runs it as recorded, the compiler after simplification,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from jittape.config import config
 from jittape.interpret import interpret
@@ -17,7 +17,10 @@ from jittape.runtime.buffers import Buffer, owned
 from jittape.runtime.counters import counters
 from jittape.simplify import simplify
 
-__all__ = ["PathExecutable"]
+__all__ = ["PathExecutable", "compiled_from", "interpreted"]
+
+if TYPE_CHECKING:
+    from jittape.runtime.executable import CompiledExecutable
 
 
 class PathExecutable:
@@ -88,30 +91,53 @@ class PathExecutable:
 
     def interpret(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
         """As `run`, op by op in NumPy."""
-        counters.interpreted_runs += 1
-        values = [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks]
-        arrays = [value.array if isinstance(value, Buffer) else value for value in values]
-        held = {id(value.array): value for value in values if isinstance(value, Buffer)}
-        outputs: list[Buffer] = []
-        for array in interpret(self.program, arrays):
-            buffer = held.get(id(array))
-            if buffer is None:
-                buffer = held[id(array)] = owned(array)
-            outputs.append(buffer)
-        return outputs
+        return interpreted(self.program, [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks])
 
     def _compile(self, inputs: list[Any]) -> None:
-        # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
-        from jittape.compile.registry import Origin
-        from jittape.runtime.executable import CompiledExecutable
+        # Not at the top, as LLVM comes with it; and first, so that its machine code is made with the first kernels.
         from jittape.runtime.warm import warm_run
 
-        began = time.perf_counter()
-        self._compiled = compiled = CompiledExecutable(simplify(self.program), self.scalars, self._donated)
-        origins = [kernel.origin for kernel in compiled.kernels]
-        counters.programs_compiled += 1
-        counters.kernels_found += origins.count(Origin.MEMORY)
-        counters.kernels_loaded += origins.count(Origin.DISK)
-        counters.kernels_compiled += origins.count(Origin.COMPILED)
-        counters.compile_seconds += time.perf_counter() - began
-        self._warm = warm_run(compiled, self._picks, inputs)
+        self._compiled = compiled_from(self.program, self.scalars, self._donated)
+        self._warm = warm_run(self._compiled, self._picks, inputs)
+
+
+def interpreted(program: Program, values: Sequence[Any]) -> list[Buffer]:
+    """The outputs of `program` by NumPy; one that is an input, or another output, is its very buffer."""
+    counters.interpreted_runs += 1
+    arrays = [value.array if isinstance(value, Buffer) else value for value in values]
+    held = {id(value.array): value for value in values if isinstance(value, Buffer)}
+    outputs: list[Buffer] = []
+    for array in interpret(program, arrays):
+        buffer = held.get(id(array))
+        if buffer is None:
+            buffer = held[id(array)] = owned(array)
+        outputs.append(buffer)
+    return outputs
+
+
+def compiled_from(
+    program: Program,
+    scalars: frozenset[int],
+    donated: tuple[tuple[int, int], ...],
+    constants: Mapping[int, float] | None = None,
+) -> CompiledExecutable:
+    """The executable of a program as recorded; counted.
+
+    `constants` are inputs that are the same at every run.
+    """
+    # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
+    from jittape.compile.registry import Origin
+    from jittape.compile.rewriting import settled
+    from jittape.runtime.executable import CompiledExecutable
+
+    began = time.perf_counter()
+    if constants is not None:
+        program = settled(program, constants)
+    compiled = CompiledExecutable(simplify(program), scalars, donated)
+    origins = [kernel.origin for kernel in compiled.kernels]
+    counters.programs_compiled += 1
+    counters.kernels_found += origins.count(Origin.MEMORY)
+    counters.kernels_loaded += origins.count(Origin.DISK)
+    counters.kernels_compiled += origins.count(Origin.COMPILED)
+    counters.compile_seconds += time.perf_counter() - began
+    return compiled

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from sys import getrefcount
 
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.driver import DRIVER_TYPE, as_function, object_argument, return_integer
-from jittape.compile.emit import Definition
-from jittape.compile.irtools import for_range
+from jittape.compile.driver import as_function, object_argument, return_integer
+from jittape.compile.irtools import for_range, load_at
 from jittape.compile.registry import registry
 from jittape.program import Aval
 from jittape.runtime.buffers import LARGE, Buffer, allocate
-from jittape.runtime.objects import ObjectLayout, object_layout
+from jittape.runtime.objects import ObjectLayout, reader
 
 __all__ = ["ResultMemory", "busy", "count_busy"]
 
@@ -75,19 +74,6 @@ class ResultMemory:
         return made
 
 
-def _definition() -> Definition | None:
-    layout = object_layout()
-    if layout is None:
-        return None
-    name = "_".join(["busy", *map(str, layout)])
-    return Definition(name, DRIVER_TYPE, lambda function: _define(function, layout))
-
-
-_BUSY = _definition()
-if _BUSY is not None:
-    registry.announce(_BUSY)
-
-
 @cache
 def busy() -> Callable[[tuple[Buffer, ...], bool], int]:
     """``busy(buffers, False)``: how many of them something besides the tuple refers to, or the user has seen.
@@ -119,8 +105,7 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     buffers, false = (builder.ptrtoint(object_argument(builder, function, i), _I64) for i in range(2))
 
-    def load(base: ir.Value, offset: int, kind: ir.Type = _I64) -> ir.Value:
-        return builder.load(builder.inttoptr(builder.add(base, ir.Constant(_I64, offset)), kind.as_pointer()))
+    load = partial(load_at, builder)
 
     def shared(item: ir.Value) -> ir.Value:
         return builder.icmp_signed("!=", load(item, layout.references, _I32), ir.Constant(_I32, 1))
@@ -133,3 +118,8 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
         one = builder.or_(builder.or_(shared(item), seen), shared(load(item, layout.buffer_array)))
         builder.store(builder.add(builder.load(total), builder.zext(one, _I64)), total)
     return_integer(builder, builder.load(total))
+
+
+_BUSY = reader("busy", _define)
+if _BUSY is not None:
+    registry.announce(_BUSY)

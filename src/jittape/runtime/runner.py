@@ -7,24 +7,22 @@ The values' addresses and the floats go into the slot table in machine code; wri
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from jittape.compile.driver import (
-    DRIVER_TYPE,
     address_argument,
     as_function,
     object_argument,
     return_integer,
     run_table,
 )
-from jittape.compile.emit import Definition
-from jittape.compile.irtools import for_range
+from jittape.compile.irtools import for_range, load_at
 from jittape.compile.registry import registry
-from jittape.runtime.objects import ObjectLayout, object_layout
+from jittape.runtime.objects import ObjectLayout, reader
 
 __all__ = ["Feed", "plan", "runner"]
 
@@ -43,19 +41,6 @@ def plan(
     return np.array([table, len(buffers), len(doubles), len(singles), *feeds], np.int64)
 
 
-def _definition() -> Definition | None:
-    layout = object_layout()
-    if layout is None:
-        return None
-    name = "_".join(["runner", *map(str, layout)])
-    return Definition(name, DRIVER_TYPE, lambda function: _define(function, layout))
-
-
-_RUNNER = _definition()
-if _RUNNER is not None:
-    registry.announce(_RUNNER)
-
-
 @cache
 def runner() -> Callable[[tuple[Any, ...], int, int], int] | None:
     """``run(values, cells, plan)``, the last two addresses; None where there is none.
@@ -70,8 +55,7 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
     values = builder.ptrtoint(object_argument(builder, function, 0), _I64)
     cells, plan = (address_argument(builder, function, i) for i in (1, 2))
 
-    def load(base: ir.Value, offset: int, kind: ir.Type = _I64) -> ir.Value:
-        return builder.load(builder.inttoptr(builder.add(base, ir.Constant(_I64, offset)), kind.as_pointer()))
+    load = partial(load_at, builder)
 
     def buffer(item: ir.Value) -> ir.Value:
         return load(load(item, layout.buffer_array), layout.data)
@@ -95,3 +79,8 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
         feed = builder.add(feed, builder.mul(count, ir.Constant(_I64, 16)))
     run_table(builder, load(plan, 0), cells)
     return_integer(builder, ir.Constant(_I64, 0))
+
+
+_RUNNER = reader("runner", _define)
+if _RUNNER is not None:
+    registry.announce(_RUNNER)
