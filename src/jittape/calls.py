@@ -22,8 +22,10 @@ __all__ = [
     "as_float",
     "as_function",
     "as_int",
+    "function_name",
     "is_of_user",
     "named",
+    "shown",
     "stack_level",
 ]
 
@@ -141,7 +143,7 @@ def as_int(argument: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise named(TypeError(f"{argument} must be an int, got {_shown(value)}")) from None
+        raise named(TypeError(f"{argument} must be an int, got {shown(value)}")) from None
 
 
 def as_float(argument: str, value: Any) -> float:
@@ -151,7 +153,7 @@ def as_float(argument: str, value: Any) -> float:
             raise TypeError
         return float(value)
     except (TypeError, ValueError):
-        raise named(TypeError(f"{argument} must be a number, got {_shown(value)}")) from None
+        raise named(TypeError(f"{argument} must be a number, got {shown(value)}")) from None
 
 
 def as_array(argument: str, value: Any) -> np.ndarray[Any, Any]:
@@ -169,14 +171,12 @@ def as_array(argument: str, value: Any) -> np.ndarray[Any, Any]:
     except ValueError:
         raise named(
             ValueError(
-                f"{argument}: the parts of {_shown(value)} have different shapes; pad them to the same one"
+                f"{argument}: the parts of {shown(value)} have different shapes; pad them to the same one"
             )
         ) from None
     if array.dtype.kind not in "biufc":
         raise named(
-            TypeError(
-                f"{argument} must be a tensor, an array or nested lists of numbers, got {_shown(value)}"
-            )
+            TypeError(f"{argument} must be a tensor, an array or nested lists of numbers, got {shown(value)}")
         )
     return array
 
@@ -184,7 +184,7 @@ def as_array(argument: str, value: Any) -> np.ndarray[Any, Any]:
 def as_function(argument: str, value: Any) -> Any:
     """`value`, given as `argument`, if it can be called."""
     if not callable(value):
-        raise named(TypeError(f"{argument} must be a function, got {_shown(value)}"))
+        raise named(TypeError(f"{argument} must be a function, got {shown(value)}"))
     return value
 
 
@@ -193,9 +193,15 @@ def as_flag(argument: str, value: Any) -> bool:
     try:
         return bool(value)
     except ValueError:
-        raise named(TypeError(f"{argument} must be True or False, got {_shown(value)}")) from None
+        raise named(TypeError(f"{argument} must be True or False, got {shown(value)}")) from None
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """`value` in a message, not too long."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def function_name(f: Any) -> str:
+    """The name of a function, in a message."""
+    return getattr(f, "__name__", repr(f))

@@ -6,9 +6,9 @@ from contextlib import AbstractContextManager, nullcontext
 
 from llvmlite import ir
 
-from jittape.compile.body import I64, Body, LaneMath, integer, memory_type
+from jittape.compile.body import I64, Body, LaneMath, memory_type
 from jittape.compile.carries import CARRIES, call_carry, call_collect
-from jittape.compile.irtools import alloca_once
+from jittape.compile.irtools import alloca_once, integer
 from jittape.compile.kernel import Reduction, label_of
 from jittape.compile.value import IRValue
 from jittape.primitive import Reduce

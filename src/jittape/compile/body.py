@@ -10,6 +10,7 @@ from llvmlite import ir
 
 from jittape.compile.cost import computed
 from jittape.compile.irmath import IRMath
+from jittape.compile.irtools import integer
 from jittape.compile.kernel import (
     Address,
     Compute,
@@ -26,7 +27,7 @@ from jittape.compile.kernel import (
 from jittape.compile.value import IRValue, llvm_type
 from jittape.primitive import Reduce
 
-__all__ = ["I64", "NO_WRAP", "Body", "LaneMath", "integer", "memory_type"]
+__all__ = ["I64", "NO_WRAP", "Body", "LaneMath", "memory_type"]
 
 I64 = ir.IntType(64)
 INT64 = np.dtype(np.int64)
@@ -37,11 +38,6 @@ NO_WRAP = ("nsw",)
 def memory_type(dtype: np.dtype[Any]) -> ir.Type:
     """How an element stands in memory."""
     return ir.IntType(8) if dtype.kind == "b" else llvm_type(dtype)
-
-
-def integer(value: int) -> ir.Constant:
-    """A known index or extent."""
-    return ir.Constant(I64, value)
 
 
 class LaneMath(IRMath):

@@ -17,7 +17,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range
+from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range, integer
 
 __all__ = ["Cell", "define_helper", "run_tasks"]
 
@@ -65,10 +65,6 @@ _X86, _ARM = "llvm.x86.sse2.pause", "llvm.aarch64.hint"
 _PAUSES = {"x86_64": (_X86, ()), "AMD64": (_X86, ()), "aarch64": (_ARM, (1,)), "arm64": (_ARM, (1,))}
 
 
-def _int(value: int) -> ir.Constant:
-    return ir.Constant(_I64, value)
-
-
 class _Cells:
     """The cells, seen from the function that `builder` writes."""
 
@@ -77,7 +73,7 @@ class _Cells:
         self.base = base
 
     def at(self, position: int | ir.Value) -> ir.Value:
-        position = _int(position) if isinstance(position, int) else position
+        position = integer(position) if isinstance(position, int) else position
         return self.builder.gep(self.base, [position])
 
     def get(self, position: int | ir.Value) -> ir.Value:
@@ -92,14 +88,14 @@ class _Cells:
 
     def change(self, operation: str, position: int | ir.Value, value: int) -> ir.Value:
         """Read and write at once; gives the value before."""
-        return self.builder.atomic_rmw(operation, self.at(position), _int(value), "seq_cst")
+        return self.builder.atomic_rmw(operation, self.at(position), integer(value), "seq_cst")
 
     def call(self, kind: ir.FunctionType, function: int, *arguments: ir.Value) -> None:
         pointer = self.builder.inttoptr(self.get(function), kind.as_pointer())
         self.builder.call(pointer, arguments)
 
     def lock_of(self, line: ir.Value) -> ir.Value:
-        return self.builder.inttoptr(self.get(self.builder.add(line, _int(1))), BYTES)
+        return self.builder.inttoptr(self.get(self.builder.add(line, integer(1))), BYTES)
 
     def take_tasks(self) -> None:
         """Do tasks until none is left."""
@@ -144,19 +140,19 @@ def run_tasks(
     several, region, alone, done = (
         builder.append_basic_block(name) for name in ("several", "region", "alone", "done")
     )
-    builder.cbranch(builder.icmp_signed(">", threads, _int(1)), several, alone)
+    builder.cbranch(builder.icmp_signed(">", threads, integer(1)), several, alone)
     builder.position_at_end(several)
     free = builder.extract_value(
-        builder.cmpxchg(cells.at(Cell.BUSY), _int(0), _int(1), "seq_cst", "seq_cst"), 1
+        builder.cmpxchg(cells.at(Cell.BUSY), integer(0), integer(1), "seq_cst", "seq_cst"), 1
     )
     opened, skipped = builder.append_basic_block("opened"), builder.append_basic_block("skipped")
     builder.cbranch(free, opened, alone)
     builder.position_at_end(opened)
     skip = cells.get(Cell.SKIP)
-    builder.cbranch(builder.icmp_signed(">", skip, _int(0)), skipped, region)
+    builder.cbranch(builder.icmp_signed(">", skip, integer(0)), skipped, region)
     builder.position_at_end(skipped)
-    cells.put(Cell.SKIP, builder.sub(skip, _int(1)))
-    builder.store_atomic(_int(0), cells.at(Cell.BUSY), "seq_cst", 8)
+    cells.put(Cell.SKIP, builder.sub(skip, integer(1)))
+    builder.store_atomic(integer(0), cells.at(Cell.BUSY), "seq_cst", 8)
     builder.branch(alone)
 
     builder.position_at_end(region)
@@ -165,17 +161,17 @@ def run_tasks(
     cells.put(Cell.KERNEL, builder.ptrtoint(kernel, _I64))
     for i, argument in enumerate(arguments):
         cells.put(Cell.ARGUMENTS + i, builder.ptrtoint(argument, _I64))
-    cells.put(Cell.NEXT, _int(0))
+    cells.put(Cell.NEXT, integer(0))
     cells.change("or", Cell.STATE, OPEN)
-    with for_range(builder, builder.sub(threads, _int(1))) as index:
-        line = builder.add(builder.mul(index, _int(Cell.LINE)), _int(Cell.FIRST_HELPER))
+    with for_range(builder, builder.sub(threads, integer(1))) as index:
+        line = builder.add(builder.mul(index, integer(Cell.LINE)), integer(Cell.FIRST_HELPER))
         before = cells.change("xchg", line, AWAKE)
-        with builder.if_then(builder.icmp_signed("==", before, _int(ASLEEP))):
+        with builder.if_then(builder.icmp_signed("==", before, integer(ASLEEP))):
             cells.call(_RELEASE, Cell.RELEASE, cells.lock_of(line))
     cells.take_tasks()
     cells.change("and", Cell.STATE, ~OPEN)
     _wait_for_helpers(cells)
-    builder.store_atomic(_int(0), cells.at(Cell.BUSY), "seq_cst", 8)
+    builder.store_atomic(integer(0), cells.at(Cell.BUSY), "seq_cst", 8)
     builder.branch(done)
 
     builder.position_at_end(alone)
@@ -187,31 +183,31 @@ def run_tasks(
 
 def _wait_for_helpers(cells: _Cells) -> None:
     builder = cells.builder
-    cells.put(Cell.NAPPED, _int(0))
+    cells.put(Cell.NAPPED, integer(0))
     before = builder.block
     head, look, nap, end = (builder.append_basic_block(name) for name in ("wait", "look", "nap", "all_out"))
     builder.branch(head)
     builder.position_at_end(head)
     spins = builder.phi(_I64)
-    spins.add_incoming(_int(0), before)
+    spins.add_incoming(integer(0), before)
     cells.pause()
-    builder.cbranch(builder.icmp_signed("==", cells.look(Cell.STATE), _int(0)), end, look)
+    builder.cbranch(builder.icmp_signed("==", cells.look(Cell.STATE), integer(0)), end, look)
     builder.position_at_end(look)
-    spins.add_incoming(builder.add(spins, _int(1)), look)
-    builder.cbranch(builder.icmp_signed("<", spins, _int(SPINS)), head, nap)
+    spins.add_incoming(builder.add(spins, integer(1)), look)
+    builder.cbranch(builder.icmp_signed("<", spins, integer(SPINS)), head, nap)
     builder.position_at_end(nap)
-    cells.put(Cell.NAPPED, _int(1))
+    cells.put(Cell.NAPPED, integer(1))
     lock = builder.inttoptr(cells.get(Cell.NAP), BYTES)
-    cells.call(_ACQUIRE_TIMED, Cell.ACQUIRE_TIMED, lock, _int(NAP), ir.Constant(_I32, 0))
+    cells.call(_ACQUIRE_TIMED, Cell.ACQUIRE_TIMED, lock, integer(NAP), ir.Constant(_I32, 0))
     spins.add_incoming(spins, nap)
     builder.branch(head)
     builder.position_at_end(end)
-    napped = builder.icmp_signed("==", cells.get(Cell.NAPPED), _int(1))
+    napped = builder.icmp_signed("==", cells.get(Cell.NAPPED), integer(1))
     penalty = cells.get(Cell.PENALTY)
-    more = builder.and_(builder.add(builder.shl(penalty, _int(1)), _int(1)), _int(MOST_SKIPPED))
-    penalty = builder.select(napped, more, builder.lshr(penalty, _int(1)))
+    more = builder.and_(builder.add(builder.shl(penalty, integer(1)), integer(1)), integer(MOST_SKIPPED))
+    penalty = builder.select(napped, more, builder.lshr(penalty, integer(1)))
     cells.put(Cell.PENALTY, penalty)
-    cells.put(Cell.SKIP, builder.select(napped, penalty, _int(0)))
+    cells.put(Cell.SKIP, builder.select(napped, penalty, integer(0)))
 
 
 def define_helper(function: ir.Function) -> None:
@@ -223,53 +219,53 @@ def define_helper(function: ir.Function) -> None:
     }
     line_address = builder.ptrtoint(function.args[0], _I64)
     place = builder.inttoptr(line_address, _I64.as_pointer())
-    number = builder.load(builder.gep(place, [_int(2)]))
-    line = builder.add(builder.mul(number, _int(Cell.LINE)), _int(Cell.FIRST_HELPER))
-    base = builder.inttoptr(builder.sub(line_address, builder.mul(line, _int(8))), _I64.as_pointer())
+    number = builder.load(builder.gep(place, [integer(2)]))
+    line = builder.add(builder.mul(number, integer(Cell.LINE)), integer(Cell.FIRST_HELPER))
+    base = builder.inttoptr(builder.sub(line_address, builder.mul(line, integer(8))), _I64.as_pointer())
     cells = _Cells(builder, base)
     lock = cells.lock_of(line)
     entry = builder.block
     builder.branch(block["look"])
 
     def is_open() -> ir.Value:
-        return builder.icmp_signed("!=", builder.and_(cells.look(Cell.STATE), _int(OPEN)), _int(0))
+        return builder.icmp_signed("!=", builder.and_(cells.look(Cell.STATE), integer(OPEN)), integer(0))
 
     builder.position_at_end(block["look"])
     spins = builder.phi(_I64)
-    spins.add_incoming(_int(0), entry)
+    spins.add_incoming(integer(0), entry)
     builder.cbranch(is_open(), block["enter"], block["again"])
 
     builder.position_at_end(block["again"])
     cells.pause()
-    spins.add_incoming(builder.add(spins, _int(1)), block["again"])
-    builder.cbranch(builder.icmp_signed("<", spins, _int(SPINS)), block["look"], block["rest"])
+    spins.add_incoming(builder.add(spins, integer(1)), block["again"])
+    builder.cbranch(builder.icmp_signed("<", spins, integer(SPINS)), block["look"], block["rest"])
 
     # From here on the opener of a region wakes this thread; one that was opened just before has not seen it lie down.
     builder.position_at_end(block["rest"])
     cells.change("xchg", line, ASLEEP)
-    stopped = builder.icmp_signed("!=", cells.look(Cell.STOP), _int(0))
+    stopped = builder.icmp_signed("!=", cells.look(Cell.STOP), integer(0))
     builder.cbranch(builder.or_(is_open(), stopped), block["hurry"], block["sleep"])
     builder.position_at_end(block["hurry"])
     before = cells.change("xchg", line, AWAKE)
-    builder.cbranch(builder.icmp_signed("==", before, _int(ASLEEP)), block["woken"], block["sleep"])
+    builder.cbranch(builder.icmp_signed("==", before, integer(ASLEEP)), block["woken"], block["sleep"])
     builder.position_at_end(block["sleep"])
     cells.call(_ACQUIRE, Cell.ACQUIRE, lock, ir.Constant(_I32, 1))
     builder.branch(block["woken"])
     builder.position_at_end(block["woken"])
-    stopped = builder.icmp_signed("!=", cells.look(Cell.STOP), _int(0))
+    stopped = builder.icmp_signed("!=", cells.look(Cell.STOP), integer(0))
     builder.cbranch(stopped, block["gone"], block["enter"])
 
     builder.position_at_end(block["enter"])
     before = cells.change("add", Cell.STATE, ONE_INSIDE)
-    opened = builder.icmp_signed("!=", builder.and_(before, _int(OPEN)), _int(0))
+    opened = builder.icmp_signed("!=", builder.and_(before, integer(OPEN)), integer(0))
     builder.cbranch(opened, block["work"], block["leave"])
     builder.position_at_end(block["work"])
-    with builder.if_then(builder.icmp_signed("<", builder.add(number, _int(1)), cells.get(Cell.THREADS))):
+    with builder.if_then(builder.icmp_signed("<", builder.add(number, integer(1)), cells.get(Cell.THREADS))):
         cells.take_tasks()
     builder.branch(block["leave"])
     builder.position_at_end(block["leave"])
     cells.change("sub", Cell.STATE, ONE_INSIDE)
-    spins.add_incoming(_int(0), block["leave"])
+    spins.add_incoming(integer(0), block["leave"])
     builder.branch(block["look"])
 
     builder.position_at_end(block["gone"])

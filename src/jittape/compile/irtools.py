@@ -14,6 +14,7 @@ __all__ = [
     "external",
     "for_range",
     "for_steps",
+    "integer",
     "keep_scalar",
     "load_at",
     "one_at_a_time",
@@ -25,6 +26,11 @@ KERNEL_TYPE = ir.FunctionType(
     [BYTES.as_pointer(), ir.IntType(32).as_pointer(), ir.IntType(64).as_pointer(), ir.IntType(64)],
 )
 """What every kernel is called with: the slot table, the numbers of its operands' slots, its sizes, the task."""
+
+
+def integer(value: int) -> ir.Constant:
+    """An i64."""
+    return ir.Constant(ir.IntType(64), value)
 
 
 def alloca_once(builder: ir.IRBuilder, kind: ir.Type, size: ir.Value | None = None) -> ir.Value:

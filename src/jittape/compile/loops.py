@@ -17,10 +17,10 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.accumulator import Accumulator
-from jittape.compile.body import I64, NO_WRAP, Body, integer, memory_type
+from jittape.compile.body import I64, NO_WRAP, Body, memory_type
 from jittape.compile.cost import cost_of_map
 from jittape.compile.gemm import pointer, size
-from jittape.compile.irtools import alloca_once, keep_scalar, one_at_a_time
+from jittape.compile.irtools import alloca_once, integer, keep_scalar, one_at_a_time
 from jittape.compile.kernel import Compute, Inside, LoopKernel, Reduction, Store
 from jittape.compile.value import IRValue
 from jittape.primitive import Running

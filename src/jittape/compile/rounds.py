@@ -10,7 +10,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from jittape.compile.driver import walk_table
-from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range
+from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range, integer
 from jittape.compile.plans import CELL, LoopWord
 
 __all__ = ["define_branch", "define_loop", "define_release"]
@@ -18,10 +18,6 @@ __all__ = ["define_branch", "define_loop", "define_release"]
 _I64, _I32, _I8 = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 _LEAST = 4096
 """Bytes that a grown stack begins with."""
-
-
-def _int(value: int) -> ir.Constant:
-    return ir.Constant(_I64, value)
 
 
 class _Code:
@@ -33,7 +29,7 @@ class _Code:
         self.slots, self.operands, self.words = function.args[:3]
 
     def word(self, position: int | ir.Value) -> ir.Value:
-        at = _int(position) if isinstance(position, int) else position
+        at = integer(position) if isinstance(position, int) else position
         return self.builder.load(self.builder.gep(self.words, [at]))
 
     def head(self, word: LoopWord) -> ir.Value:
@@ -42,8 +38,8 @@ class _Code:
 
     def entry(self, first: ir.Value, index: ir.Value, words: int) -> list[ir.Value]:
         """The words of entry number `index` of those that begin at `first`."""
-        begin = self.builder.add(first, self.builder.mul(index, _int(words)))
-        return [self.word(self.builder.add(begin, _int(i))) for i in range(words)]
+        begin = self.builder.add(first, self.builder.mul(index, integer(words)))
+        return [self.word(self.builder.add(begin, integer(i))) for i in range(words)]
 
     def operand(self, position: ir.Value) -> ir.Value:
         """The address of an operand of the step, as an integer."""
@@ -75,10 +71,10 @@ class _Loop(_Code):
             self.head(word) for word in (LoopWord.FIXED, LoopWord.CARRIES, LoopWord.READ, LoopWord.WRITTEN)
         ]
         self.fixed, self.carries, self.read, self.written = counts
-        self.first_carry = builder.add(_int(1 + len(LoopWord)), builder.mul(self.fixed, _int(3)))
-        self.first_read = builder.add(self.first_carry, builder.mul(self.carries, _int(6)))
+        self.first_carry = builder.add(integer(1 + len(LoopWord)), builder.mul(self.fixed, integer(3)))
+        self.first_read = builder.add(self.first_carry, builder.mul(self.carries, integer(6)))
         self.rows = builder.add(self.read, self.written)
-        self.first_other = builder.add(builder.add(self.head(LoopWord.NUMBER), _int(1)), self.carries)
+        self.first_other = builder.add(builder.add(self.head(LoopWord.NUMBER), integer(1)), self.carries)
         self._begin()
         count = self._rounds()
         self._end(count)
@@ -89,22 +85,22 @@ class _Loop(_Code):
     def _begin(self) -> None:
         builder, trips = self.builder, self.head(LoopWord.TRIPS)
         head = self.head(LoopWord.HEAD)
-        is_while = builder.icmp_signed("==", trips, _int(-1))
-        counted = builder.icmp_signed("==", trips, _int(-2))
-        known = builder.icmp_signed(">=", trips, _int(0))
+        is_while = builder.icmp_signed("==", trips, integer(-1))
+        counted = builder.icmp_signed("==", trips, integer(-2))
+        known = builder.icmp_signed(">=", trips, integer(0))
         # A loop whose end is not known has the greatest number in the place of its length.
-        length = builder.select(known, trips, _int(2**63 - 1))
+        length = builder.select(known, trips, integer(2**63 - 1))
         self.is_while = is_while
         self.length = self._if(counted, lambda: builder.load(self.at(self.operand(head))), length)
         limit = self.head(LoopWord.LIMIT)
         limited = builder.and_(
-            builder.icmp_signed(">=", limit, _int(0)), builder.icmp_signed("<", limit, self.length)
+            builder.icmp_signed(">=", limit, integer(0)), builder.icmp_signed("<", limit, self.length)
         )
         self.last = builder.select(limited, limit, self.length)
         going = builder.zext(builder.load(self.at(self._cell_or_frame(head), _I8)), _I64)
-        self.going = builder.select(is_while, going, _int(1))
+        self.going = builder.select(is_while, going, integer(1))
         with for_range(builder, self.fixed) as index:
-            cell, operand, offset = self.entry(_int(1 + len(LoopWord)), index, 3)
+            cell, operand, offset = self.entry(integer(1 + len(LoopWord)), index, 3)
             builder.store(builder.add(self.operand(operand), offset), self.cell(self.frame, cell))
         # With a known number of iterations the last one writes the result's own memory.
         odd = builder.trunc(self.length, ir.IntType(1))
@@ -114,13 +110,13 @@ class _Loop(_Code):
             builder.store(self.operand(begin), self.cell(self.frame, read))
             builder.store(builder.select(odd, result, other), self.cell(self.frame, written))
             builder.store(builder.xor(result, other), self._other(index))
-        backwards = builder.icmp_signed("!=", self.head(LoopWord.BACKWARDS), _int(0))
-        self.step = builder.select(backwards, _int(-1), _int(1))
-        self.first = builder.select(backwards, builder.sub(self.length, _int(1)), _int(0))
+        backwards = builder.icmp_signed("!=", self.head(LoopWord.BACKWARDS), integer(0))
+        self.step = builder.select(backwards, integer(-1), integer(1))
+        self.first = builder.select(backwards, builder.sub(self.length, integer(1)), integer(0))
         with for_range(builder, self.rows) as index:
             cell, operand, size, grown = self.entry(self.first_read, index, 4)
             base = self.operand(operand)
-            is_grown = builder.icmp_signed("!=", grown, _int(0))
+            is_grown = builder.icmp_signed("!=", grown, integer(0))
             with builder.if_then(is_grown):
                 self._begin_grown(index, base, size)
             base = self._if(is_grown, lambda: builder.load(self.at(base)), base)
@@ -132,19 +128,19 @@ class _Loop(_Code):
         builder = self.builder
         with builder.if_then(builder.icmp_signed(">=", index, self.read)):
             place = self.at(record)
-            capacity = builder.gep(place, [_int(1)])
-            builder.store(_int(0), place)
-            builder.store(_int(0), capacity)
-            rows = builder.select(self.is_while, _int(1), self.length)
-            self._reserve(place, builder.add(builder.mul(rows, size), _int(CELL)))
+            capacity = builder.gep(place, [integer(1)])
+            builder.store(integer(0), place)
+            builder.store(integer(0), capacity)
+            rows = builder.select(self.is_while, integer(1), self.length)
+            self._reserve(place, builder.add(builder.mul(rows, size), integer(CELL)))
 
     def _reserve(self, place: ir.Value, wanted: ir.Value) -> None:
         """Let a stack have a capacity of at least `wanted` bytes."""
         builder = self.builder
-        capacity = builder.gep(place, [_int(1)])
+        capacity = builder.gep(place, [integer(1)])
         before = builder.load(capacity)
         with builder.if_then(builder.icmp_signed(">", wanted, before), likely=False):
-            double = builder.add(builder.mul(before, _int(2)), _int(_LEAST))
+            double = builder.add(builder.mul(before, integer(2)), integer(_LEAST))
             more = builder.select(builder.icmp_signed(">", wanted, double), wanted, double)
             more = builder.select(self.is_while, more, wanted)
             function = external(self.module, ir.FunctionType(BYTES, [BYTES, _I64]), "realloc")
@@ -185,10 +181,10 @@ class _Loop(_Code):
         builder.branch(head)
         builder.position_at_end(head)
         count, going = builder.phi(_I64), builder.phi(_I64)
-        count.add_incoming(_int(0), before)
+        count.add_incoming(integer(0), before)
         going.add_incoming(self.going, before)
         more = builder.icmp_signed("<", count, self.last)
-        builder.cbranch(builder.and_(more, builder.icmp_signed("!=", going, _int(0))), body, end)
+        builder.cbranch(builder.and_(more, builder.icmp_signed("!=", going, integer(0))), body, end)
         builder.position_at_end(body)
         at = builder.add(self.first, builder.mul(count, self.step))
         builder.store(at, number)
@@ -210,9 +206,9 @@ class _Loop(_Code):
             lambda: builder.zext(
                 builder.load(self.at(builder.load(self.cell(self.frame, predicate)), _I8)), _I64
             ),
-            _int(1),
+            integer(1),
         )
-        count.add_incoming(builder.add(count, _int(1)), builder.block)
+        count.add_incoming(builder.add(count, integer(1)), builder.block)
         going.add_incoming(still, builder.block)
         builder.branch(head)
         builder.position_at_end(end)
@@ -222,7 +218,7 @@ class _Loop(_Code):
         builder = self.builder
         cell, operand, size, _ = self.entry(self.first_read, index, 4)
         place = self.at(self.operand(operand))
-        self._reserve(place, builder.mul(builder.add(count, _int(1)), size))
+        self._reserve(place, builder.mul(builder.add(count, integer(1)), size))
         address = builder.add(builder.load(place), builder.mul(count, size))
         builder.store(address, self.cell(self.frame, cell))
 
@@ -236,7 +232,7 @@ class _Loop(_Code):
             with builder.if_then(builder.icmp_signed("!=", value, result)):
                 self.copy(result, value, nbytes)
         where = self.head(LoopWord.COUNT)
-        with builder.if_then(builder.icmp_signed(">=", where, _int(0))):
+        with builder.if_then(builder.icmp_signed(">=", where, integer(0))):
             builder.store(count, self.at(self.operand(where)))
 
 
@@ -251,31 +247,33 @@ def define_branch(function: ir.Function) -> None:
     builder = code.builder
     # The tables stand before the words, and so their number is not known before them.
     count = code.word(0)
-    words = builder.add(count, _int(1))
+    words = builder.add(count, integer(1))
     which = builder.load(code.at(code.operand(code.word(words))))
-    inside = builder.and_(builder.icmp_signed(">=", which, _int(0)), builder.icmp_signed("<", which, count))
-    which = builder.select(inside, which, builder.sub(count, _int(1)))
-    frame = code.at(code.operand(code.word(builder.add(words, _int(1)))))
-    lengths = builder.add(words, _int(2))
+    inside = builder.and_(
+        builder.icmp_signed(">=", which, integer(0)), builder.icmp_signed("<", which, count)
+    )
+    which = builder.select(inside, which, builder.sub(count, integer(1)))
+    frame = code.at(code.operand(code.word(builder.add(words, integer(1)))))
+    lengths = builder.add(words, integer(2))
     first = builder.add(lengths, count)
     before = builder.block
     head, body, end = (builder.append_basic_block(name) for name in ("skip", "skipped", "found"))
     builder.branch(head)
     builder.position_at_end(head)
     index, at = builder.phi(_I64), builder.phi(_I64)
-    index.add_incoming(_int(0), before)
+    index.add_incoming(integer(0), before)
     at.add_incoming(first, before)
     builder.cbranch(builder.icmp_signed("<", index, which), body, end)
     builder.position_at_end(body)
     length = code.word(builder.add(lengths, index))
-    at.add_incoming(builder.add(at, builder.mul(length, _int(3))), body)
-    index.add_incoming(builder.add(index, _int(1)), body)
+    at.add_incoming(builder.add(at, builder.mul(length, integer(3))), body)
+    index.add_incoming(builder.add(index, integer(1)), body)
     builder.branch(head)
     builder.position_at_end(end)
     with for_range(builder, code.word(builder.add(lengths, which))) as number:
         cell, operand, offset = code.entry(at, number, 3)
         builder.store(builder.add(code.operand(operand), offset), code.cell(frame, cell))
-    code.walk(code.word(builder.add(which, _int(1))), frame)
+    code.walk(code.word(builder.add(which, integer(1))), frame)
     builder.ret_void()
 
 
@@ -283,7 +281,7 @@ def define_release(function: ir.Function) -> None:
     """Write the body of what gives back a grown stack."""
     code = _Code(function)
     builder = code.builder
-    place = code.at(code.operand(_int(0)))
+    place = code.at(code.operand(integer(0)))
     release = external(code.module, ir.FunctionType(ir.VoidType(), [BYTES]), "free")
     builder.call(release, [code.at(builder.load(place), _I8)])
     builder.ret_void()

@@ -10,7 +10,7 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.irmath import IRMath
-from jittape.compile.irtools import for_range
+from jittape.compile.irtools import for_range, integer
 from jittape.compile.scalars import BITS, CONSTANT, FIRST, LOAD, STORE, Code, Machine
 from jittape.compile.value import IRValue, llvm_type
 from jittape.primitive import Map
@@ -18,10 +18,6 @@ from jittape.primitive import Map
 __all__ = ["define_machine"]
 
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
-
-
-def _int(value: int) -> ir.Constant:
-    return ir.Constant(_I64, value)
 
 
 def define_machine(machine: Machine, function: ir.Function) -> None:
@@ -45,18 +41,18 @@ class _Writer:
         builder.branch(head)
         builder.position_at_end(head)
         position = builder.phi(_I64)
-        position.add_incoming(_int(1), before)
+        position.add_incoming(integer(1), before)
         word = self.word(position)
-        kind, count = builder.trunc(word, _I32), builder.lshr(word, _int(32))
-        first = builder.add(position, _int(1))
+        kind, count = builder.trunc(word, _I32), builder.lshr(word, integer(32))
+        first = builder.add(position, integer(1))
         choice = builder.switch(kind, end)
         for number, write, words in self._kinds():
             block = builder.append_basic_block(f"kind{number}")
             choice.add_case(ir.Constant(_I32, number), block)
             builder.position_at_end(block)
             with for_range(builder, count) as index:
-                write(builder.add(first, builder.mul(index, _int(words))))
-            position.add_incoming(builder.add(first, builder.mul(count, _int(words))), builder.block)
+                write(builder.add(first, builder.mul(index, integer(words))))
+            position.add_incoming(builder.add(first, builder.mul(count, integer(words))), builder.block)
             builder.branch(head)
         builder.position_at_end(end)
         builder.ret_void()
@@ -81,8 +77,8 @@ class _Writer:
         return builder.load(builder.gep(self.slots, [cell]))
 
     def field(self, word: ir.Value, number: int) -> ir.Value:
-        shifted = self.builder.lshr(word, _int(BITS * number)) if number else word
-        return self.builder.and_(shifted, _int((1 << BITS) - 1))
+        shifted = self.builder.lshr(word, integer(BITS * number)) if number else word
+        return self.builder.and_(shifted, integer((1 << BITS) - 1))
 
     def place(self, cell: ir.Value, kind: ir.Type) -> ir.Value:
         """The address of a cell."""
@@ -102,7 +98,7 @@ class _Writer:
 
     def constant(self, at: ir.Value) -> None:
         """A number of the table to a cell."""
-        value = self.word(self.builder.add(at, _int(1)))
+        value = self.word(self.builder.add(at, integer(1)))
         self.builder.store(value, self.place(self.field(self.word(at), 0), _I64))
 
     def compute(self, at: ir.Value, code: Code) -> None:
@@ -110,7 +106,7 @@ class _Writer:
         builder, word = self.builder, self.word(at)
         cells = [self.field(word, 1), self.field(word, 2)][: len(code.dtypes)]
         if len(code.dtypes) > 2:
-            cells.append(self.word(builder.add(at, _int(1))))
+            cells.append(self.word(builder.add(at, integer(1))))
         operands = []
         for cell, dtype in zip(cells, code.dtypes, strict=True):
             value = builder.load(self.place(cell, _memory_type(dtype)))

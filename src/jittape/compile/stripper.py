@@ -12,17 +12,13 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range, for_steps
+from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range, for_steps, integer
 
 __all__ = ["define_strip"]
 
 _I64 = ir.IntType(64)
 _HEADER, _MOVED, _STEP = 6, 2, 3
 """Entries of the table before the first cell, for a cell and for a step."""
-
-
-def _int(value: int) -> ir.Constant:
-    return ir.Constant(_I64, value)
 
 
 def define_strip(function: ir.Function) -> None:
@@ -34,7 +30,7 @@ def define_strip(function: ir.Function) -> None:
     def entry(position: ir.Value) -> ir.Value:
         return builder.load(builder.gep(table, [position]))
 
-    cells, blocks, share, region, moved, steps = (entry(_int(i)) for i in range(_HEADER))
+    cells, blocks, share, region, moved, steps = (entry(integer(i)) for i in range(_HEADER))
     own = builder.alloca(BYTES, size=cells)
     with for_range(builder, cells, scalar=True) as cell:
         builder.store(builder.load(builder.gep(slots, [cell])), builder.gep(own, [cell]))
@@ -42,17 +38,17 @@ def define_strip(function: ir.Function) -> None:
     last = builder.add(first, share)
     last = builder.select(builder.icmp_signed("<", last, blocks), last, blocks)
     memory = builder.mul(group, region)
-    calls = builder.add(_int(_HEADER), builder.mul(moved, _int(_MOVED)))
-    with for_steps(builder, first, last, _int(1), scalar=True) as block:
+    calls = builder.add(integer(_HEADER), builder.mul(moved, integer(_MOVED)))
+    with for_steps(builder, first, last, integer(1), scalar=True) as block:
         with for_range(builder, moved, scalar=True) as index:
-            place = builder.add(_int(_HEADER), builder.mul(index, _int(_MOVED)))
-            cell, nbytes = entry(place), entry(builder.add(place, _int(1)))
+            place = builder.add(integer(_HEADER), builder.mul(index, integer(_MOVED)))
+            cell, nbytes = entry(place), entry(builder.add(place, integer(1)))
             distance = builder.sub(memory, builder.mul(block, nbytes))
             begin = builder.load(builder.gep(slots, [cell]))
             builder.store(builder.gep(begin, [distance]), builder.gep(own, [cell]))
         with for_range(builder, steps, scalar=True) as index:
-            place = builder.add(calls, builder.mul(index, _int(_STEP)))
-            kernel, operands, sizes = (entry(builder.add(place, _int(i))) for i in range(_STEP))
+            place = builder.add(calls, builder.mul(index, integer(_STEP)))
+            kernel, operands, sizes = (entry(builder.add(place, integer(i))) for i in range(_STEP))
             kernel = builder.inttoptr(kernel, KERNEL_TYPE.as_pointer())
             operands, sizes = (
                 builder.inttoptr(value, kind)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import function_name
 from jittape.dtypes import as_dtype, is_differentiable, uint8
 from jittape.functions.signature import TensorSpec
 from jittape.primitive import Primitive, active_recorder, apply, recording_with
@@ -67,14 +68,14 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     if not isinstance(Tout, (list, tuple)):
         if isinstance(result, tuple):
             raise ValueError(
-                f"[py_function] {_name(func)} returned {len(result)} results in a tuple, Tout names one; "
+                f"[py_function] {function_name(func)} returned {len(result)} results in a tuple, Tout names one; "
                 "give Tout as a list"
             )
         return None if Tout is None else _as(result, Tout)
     results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
     if len(results) != len(Tout):
         raise ValueError(
-            f"[py_function] {_name(func)} returned {len(results)} results, Tout names {len(Tout)}"
+            f"[py_function] {function_name(func)} returned {len(results)} results, Tout names {len(Tout)}"
         )
     return [_as(r, dtype) for r, dtype in zip(results, Tout, strict=True)]
 
@@ -132,10 +133,6 @@ def _called_on_values(func: Callable[..., Any], wanted: list[TensorSpec]) -> Cal
         return tuple(made), pulled_back
 
     return call
-
-
-def _name(f: Callable[..., Any]) -> str:
-    return getattr(f, "__name__", repr(f))
 
 
 # ---- functions of arrays ---------------------------------------------------------------------------------------------
@@ -203,7 +200,7 @@ def _results(
     returned = func(*arguments)
     values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
     if len(values) != count:
-        raise ValueError(f"[{op}] {_name(func)} returned {len(values)} results, Tout names {count}")
+        raise ValueError(f"[{op}] {function_name(func)} returned {len(values)} results, Tout names {count}")
     return values
 
 
@@ -231,7 +228,7 @@ def _call_evaluate(*arrays: Any, func: Callable[..., Any], avals: tuple[Aval, ..
         array = np.asarray(value)
         if array.shape != aval.shape or not np.can_cast(array.dtype, aval.dtype, "same_kind"):
             found = Aval(array.shape, array.dtype)
-            raise ValueError(f"[numpy_function] {_name(func)} returned {found}, Tout says {aval}")
+            raise ValueError(f"[numpy_function] {function_name(func)} returned {found}, Tout says {aval}")
         packed.append(np.ascontiguousarray(array, aval.dtype).reshape(-1).view(np.uint8))
     return np.concatenate(packed)
 

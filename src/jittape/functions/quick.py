@@ -23,7 +23,7 @@ from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.counters import counters
 from jittape.runtime.executable import CompiledExecutable
-from jittape.runtime.workspace import CELL, KEPT, SCALAR_FORMATS, Workspace
+from jittape.runtime.workspace import CELL, KEPT, SCALAR_FORMATS, Workspace, array_of
 
 if TYPE_CHECKING:
     from jittape.functions.concrete import Concrete
@@ -83,7 +83,7 @@ class _Quick:
         elif isinstance(source, Buffer):
             self.presets.append(("=Q", cell, source.address))
         elif not isinstance(source, HostNumber):
-            self.presets.append(("=" + SCALAR_FORMATS[code], cell, _cast(source, aval.dtype)))
+            self.presets.append(("=" + SCALAR_FORMATS[code], cell, array_of(source, aval.dtype).item()))
         elif source.leaf is not None and source.kind is float and code in _FLOATS:
             self.entries.append(Entry(_FLOATS[code], False, source.leaf, cell))
             self.direct.add(source.leaf)
@@ -129,7 +129,7 @@ class _Quick:
                 pack(cells, offset, value)
             except (struct.error, OverflowError):
                 # `struct` is strict where NumPy rounds to infinity or wraps around, and knows no NumPy scalars.
-                pack(cells, offset, _cast(value, dtype))
+                pack(cells, offset, array_of(value, dtype).item())
 
     def _function(self) -> Callable[[tuple[Any, ...]], Any]:
         """The function, with all that it needs at hand."""
@@ -208,9 +208,3 @@ class _Quick:
                 return None
 
         return numbers
-
-
-def _cast(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A number as a cast makes it."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.array(value).astype(dtype).item()

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jittape.calls import shown
+
 __all__ = [
     "BELOW_ONE",
     "FINITE",
@@ -102,5 +104,4 @@ def flag(owner: str, name: str, value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
-    return f"{text if len(text) <= 60 else text[:57] + '...'} of type {type(value).__name__}"
+    return f"{shown(value)} of type {type(value).__name__}"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jittape.builder import WeakScalar
+from jittape.calls import function_name
 from jittape.control.body import body_of
 from jittape.control.ruled import ruled_op
 from jittape.dtypes import is_differentiable
@@ -95,7 +96,7 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
     returned = f(*args, **kwargs)
     if not (isinstance(returned, tuple) and len(returned) == 2 and callable(returned[1])):
         raise TypeError(
-            f"custom_gradient needs a function that returns (y, grad_fn), but {_name(f)} returned "
+            f"custom_gradient needs a function that returns (y, grad_fn), but {function_name(f)} returned "
             f"{type(returned).__name__}"
         )
     outputs, rebuild = flatten(returned[0])
@@ -216,7 +217,3 @@ def _checked(number: int, gradient: Any, operand: Any) -> Tensor | None:
         )
     fitted: Tensor = cast_to_dtype(tensor, operand.dtype)
     return fitted
-
-
-def _name(f: Callable[..., Any]) -> str:
-    return getattr(f, "__name__", repr(f))
