@@ -293,7 +293,7 @@ class Gemm(Kernel):
         Whether columns, not rows, of an operand are contiguous.
     form : str
         ``"matrix"``: a call of the BLAS for each product, perhaps in pieces; ``"vector"``: likewise, and `a1` is a
-        vector; ``"tiny"`` and ``"narrow"``: loops of jittape's own.
+        vector; ``"tiny"``, ``"narrow"`` and ``"dots2"`` to ``"dots5"``: loops of jittape's own.
     """
 
     dtype: np.dtype[Any]

@@ -26,6 +26,7 @@ from jittape.compile.split import split
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule, Step
 from jittape.compile.strips import Cut, Strip, StripFinder
 from jittape.compile.strips import Step as _Step
+from jittape.compile.turning import turned
 from jittape.primitive import runs_of
 from jittape.primitives.broadcast import sum_op
 from jittape.program import Aval, Op, Program, is_grown
@@ -48,7 +49,7 @@ def _schedule_of_body(program: Program) -> Schedule:
 
 class _Scheduler:
     def __init__(self, program: Program) -> None:
-        written = summed_first(expanded(program, NATIVE))
+        written = turned(summed_first(expanded(program, NATIVE)))
         self.partition = Partition(written)
         # Sums of many sums are joined first: their parts are single numbers, and would be taken together too.
         self.program = program = gathered(joined_sums(written, self.partition))
