@@ -17,8 +17,10 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from jittape.compile.blas import symbol
+from jittape.compile.irmath import IRMath
 from jittape.compile.irtools import alloca_once, external, for_range, for_steps
 from jittape.compile.kernel import Gemm
+from jittape.compile.value import IRValue, llvm_type
 
 __all__ = ["Stack", "define_product", "pointer", "size", "stack"]
 
@@ -54,6 +56,10 @@ def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     slots, operand_slots, sizes, task = function.args
     values = {name: size(builder, sizes, i) for i, name in enumerate(kernel.SYMBOLS)}
+    if kernel.scaled:
+        values["alpha"] = _scale(
+            kernel, builder, size(builder, sizes, len(kernel.SYMBOLS)), slots, operand_slots
+        )
     x, y, out = (pointer(builder, slots, operand_slots, i) for i in range(3))
     area = builder.mul(values["m"], values["n"])
     row = builder.mul(area, values["b1"])
@@ -89,6 +95,21 @@ def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
                 ],
             )
     builder.ret_void()
+
+
+def _scale(
+    kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value, slots: ir.Value, operand_slots: ir.Value
+) -> ir.Value:
+    """The number that products are multiplied by."""
+    kind = llvm_type(kernel.dtype)
+    whole = bits if kernel.dtype.itemsize == 8 else builder.trunc(bits, _I32)
+    factor = builder.bitcast(whole, kind)
+    if len(kernel.operands) < 4:
+        return factor
+    dtype = kernel.operands[3].dtype
+    place = builder.bitcast(pointer(builder, slots, operand_slots, 3), llvm_type(dtype).as_pointer())
+    rate = IRValue(builder, builder.load(place), dtype)
+    return builder.fmul(factor, IRMath(builder).cast(rate, kernel.dtype).ir)
 
 
 def _task_part(builder: ir.IRBuilder, values: dict[str, ir.Value], name: str, task: ir.Value) -> ir.Value:
@@ -142,6 +163,7 @@ class _Caller:
         self.kernel = kernel
         self.builder, self.symbols, self.x, self.y, self.out = stack
         self.one = self._number(1.0)
+        self.alpha = self._held(self.symbols["alpha"]) if kernel.scaled else self.one
         self.first = self.one if kernel.accumulates else self._number(0.0)
 
     def vector(self) -> None:
@@ -153,7 +175,7 @@ class _Caller:
             "gemv",
             self._letter("N" if transposed else "T"),
             *[self._integer(v) for v in shape],
-            self.one,
+            self.alpha,
             self.x,
             self._integer(self.symbols["lx"]),
             self.y,
@@ -187,7 +209,7 @@ class _Caller:
             "gemm",
             *[self._letter("T" if t else "N") for t in (ty, tx)],
             *[self._integer(v) for v in (columns, rows, inner)],
-            self.one,
+            self.alpha,
             y,
             self._integer(symbols["ly"]),
             x,

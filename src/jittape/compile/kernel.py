@@ -294,11 +294,15 @@ class Gemm(Kernel):
     form : str
         ``"matrix"``: a call of the BLAS for each product, perhaps in pieces; ``"vector"``: likewise, and `a1` is a
         vector; ``"tiny"``, ``"narrow"`` and ``"dots2"`` to ``"dots5"``: loops of jittape's own.
+    scaled : bool
+        Whether the product is multiplied by a number first: the symbol ``alpha``, its bytes as an integer, times the
+        operand `a2` if there is one.
     """
 
     dtype: np.dtype[Any]
     transposed: tuple[bool, bool]
     form: str
+    scaled: bool = False
 
     SYMBOLS: ClassVar[tuple[str, ...]] = (
         *("b0", "b1", "m", "n", "k"),
@@ -318,7 +322,9 @@ class Gemm(Kernel):
     def text(self) -> str:
         flags = "".join("t" if t else "n" for t in self.transposed)
         operands = ", ".join(f"{o.name}: {o.dtype.name}" for o in self.operands)
-        return f"({operands}; {', '.join(self.SYMBOLS)})\n  {self.form} product {flags}"
+        symbols = ", ".join([*self.SYMBOLS, *(["alpha"] if self.scaled else [])])
+        scaled = (" times alpha" if self.scaled else "") + (" a2" if len(self.operands) > 3 else "")
+        return f"({operands}; {symbols})\n  {self.form} product {flags}{scaled}"
 
 
 _namesakes: dict[str, list[Primitive]] = {}

@@ -12,6 +12,7 @@ from dataclasses import replace
 from jittape.compile.blas import blas
 from jittape.compile.canonical import Placed, Rows, canonical
 from jittape.compile.drafts import Draft, SharedRows, updated_in_place
+from jittape.compile.folding import folded
 from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, Operand
 from jittape.compile.nest import NestBuilder
@@ -71,7 +72,8 @@ class _Scheduler:
             drafts = self._in_strips(drafts, holder)
         drafts = self._with_releases(drafts)
         accumulated = {holder[total] for total in self.partition.addends}
-        updates = updated_in_place(self.program, self.avals, drafts, holder, donated, accumulated)
+        added = folded(self.program, self.avals, drafts, holder, donated)
+        updates = updated_in_place(self.program, self.avals, drafts, holder, donated, accumulated, added)
         return self._placed(drafts, holder, updates)
 
     # ---- whose memory a slot stands in --------------------------------------------------------------------------
