@@ -301,13 +301,14 @@ class Gemm(Kernel):
     form: str
 
     SYMBOLS: ClassVar[tuple[str, ...]] = (
-        *("b0", "b1", "m", "n", "k"),
+        *("b0", "b1", "m", "n", "k", "lr"),
         *("lx", "ox", "x0", "x1", "ly", "oy", "y0", "y1"),
         *("pm", "pn", "pk"),
-        *("t0", "t1", "tm", "tk"),
+        *("t0", "t1", "tm", "tn", "tk"),
     )
-    """Extents of the loops over the stack and of a product; leading dimension, offset and stack strides of both
-    operands; extents of a piece; extents of a task, of which one at most is less than the whole."""
+    """Extents of the loops over the stack and of a product; leading dimension of the result; leading dimension, offset
+    and stack strides of both operands; extents of a piece; extents of a task, of which one at most is less than the
+    whole."""
 
     @property
     def accumulates(self) -> bool:

@@ -26,6 +26,7 @@ from jittape.compile.split import split
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule, Step
 from jittape.compile.strips import Cut, Strip, StripFinder
 from jittape.compile.strips import Step as _Step
+from jittape.compile.tasks import HEAVY, ON_DEMAND, work_of_products
 from jittape.primitive import runs_of
 from jittape.primitives.broadcast import sum_op
 from jittape.program import Aval, Op, Program, is_grown
@@ -257,15 +258,20 @@ class _Scheduler:
         operands = tuple([Operand(name, dtype) for name in ("a0", "a1", "u0" if added else "r0")])
         kernel = Gemm(operands, dtype, (x.transposed, y.transposed), form)
         sizes = (
-            *(outer.extent, inner.extent, m, n, product.inner),
+            *(outer.extent, inner.extent, m, n, product.inner, n),
             *(x.leading, x.offset, outer.x_stride, inner.x_stride),
             *(y.leading, y.offset, outer.y_stride, inner.y_stride),
             *cut,
-            *(outer.extent, inner.extent, m, product.inner),
+            *(outer.extent, inner.extent, m, n, product.inner),
         )
+        stacked = outer.extent * inner.extent
+        work = work_of_products(form, dtype, stacked * m * n * product.inner)
+        # A BLAS with threads of its own divides products itself.
+        divisible = blas().library is not None and (form != "vector" or stacked > 1)
+        tasks = ON_DEMAND if work >= HEAVY and divisible else 1
         depth, position = self.partition.depth[op.out], self.position[op.out]
         ops = (added[0], op) if added else (op,)
-        return Draft(depth, position, ops, (x.slot, y.slot, op.out), kernel, sizes)
+        return Draft(depth, position, ops, (x.slot, y.slot, op.out), kernel, sizes, tasks, work)
 
     # ---- strips --------------------------------------------------------------------------------------------------
 
@@ -308,7 +314,6 @@ class _Scheduler:
         assert isinstance(kernel, Gemm)
         extents = dict(zip(kernel.SYMBOLS, draft.sizes, strict=True))
         extents["t" + cut.axis[-1]] = rows.block
-        work = extents["b0"] * extents["b1"] * extents["m"] * extents["n"] * extents["k"] // 4
         combining: list[Draft] = []
         if cut.partial:
             aval = self.avals[slots[2]]
@@ -318,7 +323,7 @@ class _Scheduler:
             slots[2], nest = self._combination([r], (aval.size,), blocks)
             combining = self._divided(nest, draft.ops, draft.depth, draft.position)
         sizes = tuple(extents.values())
-        main = replace(draft, operands=tuple(slots), sizes=sizes, tasks=blocks, work=work)
+        main = replace(draft, operands=tuple(slots), sizes=sizes, tasks=blocks)
         return [main, *combining]
 
     # ---- memory --------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from jittape.compile.stripper import define_strip
 from jittape.compile.strips import Strip
 from jittape.compile.tasks import HEAVY
 from jittape.runtime.buffers import address_of
-from jittape.runtime.threads import cells_address
+from jittape.runtime.threads import MOST, cells_address
 from jittape.runtime.workspace import Layout
 
 __all__ = ["Calls", "segments"]
@@ -59,7 +59,7 @@ def _calls(steps: list[KernelStep], cell_of: Sequence[int], count: int, addresse
     bodies = [[_body_calls(body, addresses) for body in step.bodies] for step in steps]
     words = [_table_words(own) + list(step.sizes) for own, step in zip(bodies, steps, strict=True)]
     sizes = np.array([n % 2**64 for own in words for n in own] or [0], np.uint64)
-    threads = [min(step.tasks, max(1, step.work // SHARE)) for step in steps]
+    threads = [min(step.tasks or MOST, max(1, step.work // SHARE)) for step in steps]
     most = [min(s.strip.groups, s.strip.work // SHARE) for s in steps if s.strip is not None]
     table = [0, cells_address(max([*threads, *most], default=1))]
     slot, size = address_of(slots), address_of(sizes)
