@@ -57,6 +57,8 @@ MODULES = {"hand": "numba", "jittape": "jittape", "numpy": "numpy"} | {
 }
 TURN = 2e-3
 """Seconds that a turn lasts at least."""
+WARM = 0.1
+"""Seconds of steps before anything is timed: what is loaded for loops only is there then."""
 FIRST_USE = ("jittape", "jax")
 """The sides whose first use is timed, in processes of their own."""
 
@@ -138,6 +140,9 @@ def repeats_of(side: Side) -> int:
     """How many runs make a turn; this also warms up."""
     repeats = 1
     turn(side, 3)
+    end = time.perf_counter() + WARM
+    while time.perf_counter() < end:
+        turn(side, 1)
     while turn(side, repeats) < TURN:
         repeats *= 2
     return repeats

@@ -51,7 +51,15 @@ _FOLDER = re.compile(r"v1-[0-9a-f]{16}")
 _BATCH = re.compile(r"batch-[0-9a-f]{32}")
 _POINTER = re.compile(r"driver|helper|k[0-9a-f]{16}")
 _TEMPORARY = re.compile(r"temporary-[0-9]+-[0-9]+")
-_SOURCES = ("compile", "primitives", "builder.py", "primitive.py")
+_SOURCES = (
+    "builder.py",
+    "compile",
+    "functions/binder.py",
+    "primitive.py",
+    "primitives",
+    "recording/recorder.py",
+    "runtime",
+)
 """The files of the package that decide the machine code of a kernel of a given text."""
 
 

@@ -89,6 +89,20 @@ class Registry:
             self._require({})
             return self._addresses[definition.name]
 
+    def apart(self, definitions: Iterable[Definition]) -> list[int]:
+        """The addresses of functions that are no kernels, in a module of their own: nothing waits for them or fails."""
+        wanted = {definition.name: definition for definition in definitions}
+        with self._lock:
+            cache = diskcache.current()
+            if cache is not None:
+                for name in wanted:
+                    if name not in self._addresses:
+                        self._load(cache, name)
+            missing = [definition for name, definition in wanted.items() if name not in self._addresses]
+            if missing:
+                self._make(missing, cache)
+            return [self._addresses[name] for name in wanted]
+
     def stats(self) -> RegistryStats:
         """How much was compiled, found and loaded, and the time that it took."""
         counts = self._counts
@@ -132,7 +146,11 @@ class Registry:
         definitions = [
             self._own[name] if name in self._own else definition_of(wanted[name]) for name in names
         ]
-        batch = diskcache.Batch(tuple(names), machine.object_code(write_module(definitions)))
+        self._make(definitions, cache)
+
+    def _make(self, definitions: list[Definition], cache: diskcache.DiskCache | None) -> None:
+        names = tuple([definition.name for definition in definitions])
+        batch = diskcache.Batch(names, machine.object_code(write_module(definitions)))
         self._link(batch)
         if cache is not None:
             cache.publish(batch)
