@@ -25,9 +25,9 @@ from typing import Any
 from llvmlite import ir
 
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range, integer
-from jittape.compile.tasks import ON_DEMAND
+from jittape.compile.tasks import ON_DEMAND, SHARES_SHIFT
 
-__all__ = ["SHARES_SHIFT", "Cell", "define_helper", "run_tasks"]
+__all__ = ["Cell", "define_helper", "run_tasks"]
 
 
 class Cell:
@@ -65,8 +65,6 @@ SPINS = 1000
 PATIENCE = 4
 """The opener waits for as long as so many of its own tasks took, of a share as half as many, before it gives a helper's
 core for lost."""
-SHARES_SHIFT = 32
-"""Where the number of shares stands in a kernel's last argument."""
 MOST_SKIPPED = 255
 """Regions done alone at most after one that had to wait; all bits are set."""
 NAP = 50

@@ -17,9 +17,9 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from jittape.compile.blas import symbol
-from jittape.compile.crew import SHARES_SHIFT
 from jittape.compile.irtools import alloca_once, external, for_range, for_steps
 from jittape.compile.kernel import Gemm
+from jittape.compile.tasks import SHARES_SHIFT
 
 __all__ = ["Stack", "define_product", "pointer", "size", "stack"]
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from jittape.compile.blas import blas
 from jittape.compile.canonical import Placed, Rows, canonical
+from jittape.compile.diagonals import diagonals_laid
 from jittape.compile.drafts import Draft, SharedRows, updated_in_place
 from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, Operand
@@ -49,7 +50,7 @@ def _schedule_of_body(program: Program) -> Schedule:
 
 class _Scheduler:
     def __init__(self, program: Program) -> None:
-        written = summed_first(expanded(program, NATIVE))
+        written = summed_first(diagonals_laid(expanded(program, NATIVE)))
         self.partition = Partition(written)
         # Sums of many sums are joined first: their parts are single numbers, and would be taken together too.
         self.program = program = gathered(joined_sums(written, self.partition))
@@ -206,7 +207,7 @@ class _Scheduler:
         What one has stacked that is not compiled, no compiled one can read; then all of these are not compiled.
         """
         runs = {run[0].out: run for run in self.runs.values()}
-        plans = {slot: plan_of(run, _schedule_of_body) for slot, run in runs.items()}
+        plans = {slot: plan_of(run, self.program.avals, _schedule_of_body) for slot, run in runs.items()}
         grown = [
             slot
             for slot, run in runs.items()
