@@ -13,6 +13,7 @@ from jittape.compile.blas import blas
 from jittape.compile.canonical import Placed, Rows, canonical
 from jittape.compile.diagonals import diagonals_laid
 from jittape.compile.drafts import Draft, SharedRows, updated_in_place
+from jittape.compile.folding import folded
 from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, Operand
 from jittape.compile.nest import NestBuilder
@@ -28,6 +29,7 @@ from jittape.compile.steps import KernelStep, NumpyStep, Schedule, Step
 from jittape.compile.strips import Cut, Strip, StripFinder
 from jittape.compile.strips import Step as _Step
 from jittape.compile.tasks import HEAVY, ON_DEMAND, work_of_products
+from jittape.compile.turning import turned
 from jittape.primitive import runs_of
 from jittape.primitives.broadcast import sum_op
 from jittape.program import Aval, Op, Program, is_grown
@@ -50,7 +52,7 @@ def _schedule_of_body(program: Program) -> Schedule:
 
 class _Scheduler:
     def __init__(self, program: Program) -> None:
-        written = summed_first(diagonals_laid(expanded(program, NATIVE)))
+        written = turned(summed_first(diagonals_laid(expanded(program, NATIVE))))
         self.partition = Partition(written)
         # Sums of many sums are joined first: their parts are single numbers, and would be taken together too.
         self.program = program = gathered(joined_sums(written, self.partition))
@@ -72,7 +74,8 @@ class _Scheduler:
             drafts = self._in_strips(drafts, holder)
         drafts = self._with_releases(drafts)
         accumulated = {holder[total] for total in self.partition.addends}
-        updates = updated_in_place(self.program, self.avals, drafts, holder, donated, accumulated)
+        added = folded(self.program, self.avals, drafts, holder, donated)
+        updates = updated_in_place(self.program, self.avals, drafts, holder, donated, accumulated, added)
         return self._placed(drafts, holder, updates)
 
     # ---- whose memory a slot stands in --------------------------------------------------------------------------
@@ -268,7 +271,7 @@ class _Scheduler:
         stacked = outer.extent * inner.extent
         work = work_of_products(form, dtype, stacked * m * n * product.inner)
         # A BLAS with threads of its own divides products itself.
-        divisible = blas().library is not None and (form != "vector" or stacked > 1)
+        divisible = blas().library is not None and (kernel.divisible or stacked > 1)
         tasks = ON_DEMAND if work >= HEAVY and divisible else 1
         depth, position = self.partition.depth[op.out], self.position[op.out]
         ops = (added[0], op) if added else (op,)

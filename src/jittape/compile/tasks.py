@@ -38,7 +38,7 @@ _SPEED = 100
 """Instructions of `cost_of_map` a ns on 8-byte elements, with AVX-512."""
 _MEMORY = 20
 """Reading or writing an element costs so many instructions."""
-_PRODUCTS = {"matrix": 400, "vector": 32, "tiny": 64, "narrow": 128}
+_PRODUCTS = {"matrix": 400, "vector": 32, "tiny": 64, "narrow": 128, "dots": 128}
 """Bytes of products of elements a ns in each form of `Gemm`; a vector's matrix is read once."""
 
 
@@ -66,7 +66,7 @@ def work_of(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
 
 def work_of_products(form: str, dtype: np.dtype[Any], multiplications: int) -> int:
     """About how long matrix products take on one thread, in ns."""
-    return multiplications * dtype.itemsize // _PRODUCTS[form]
+    return multiplications * dtype.itemsize // _PRODUCTS[form.rstrip("0123456789")]
 
 
 def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
