@@ -21,6 +21,7 @@ from llvmlite import ir
 from jittape.compile.linked import used_by
 from jittape.compile.objectfile import undefined_symbols
 from jittape.compile.symbols import provide
+from jittape.compile.workers import emit_object, run_passes
 from jittape.errors import CompileError
 
 __all__ = ["environment", "load", "object_code", "optimize"]
@@ -28,8 +29,15 @@ __all__ = ["environment", "load", "object_code", "optimize"]
 OPTIMIZATION = 3
 _RELOCATION = "static" if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else "default"
 
-# LLVM's engine is not made for two threads at once.
+# LLVM's engine and its global context are not made for two threads at once.
 _lock = threading.RLock()
+
+
+class _OfThread(threading.local):
+    target: llvm.TargetMachine | None = None
+
+
+_of_thread = _OfThread()
 
 
 def environment() -> dict[str, str]:
@@ -46,39 +54,43 @@ def environment() -> dict[str, str]:
 
 
 def object_code(module: ir.Module) -> bytes:
-    """Optimize a module and translate it.
+    """Optimize a module and translate it. Several threads may do so at once.
 
     Raises
     ------
     CompileError
         If LLVM does not accept it.
     """
-    with _lock:
-        target = _target()
-        module.triple = llvm.get_process_triple()
-        module.data_layout = str(target.target_data)
-        try:
-            parsed = llvm.parse_assembly(str(module))
-            functions = used_by(module)
-            for function in functions:
-                parsed.link_in(llvm.parse_assembly(function.text))
-            for symbol in [symbol for function in functions for symbol in (function.symbol, *function.math)]:
-                parsed.get_function(symbol).linkage = "internal"
-            parsed.verify()
-        except RuntimeError as error:
-            raise CompileError(f"LLVM does not accept this module: {error}\n{module}") from error
-        optimize(parsed)
-        return target.emit_object(parsed)
+    target = _own_target()
+    module.triple = llvm.get_process_triple()
+    module.data_layout = str(target.target_data)
+    context = llvm.create_context()
+    try:
+        parsed = llvm.parse_assembly(str(module), context)
+        functions = used_by(module)
+        for function in functions:
+            parsed.link_in(llvm.parse_assembly(function.text, context))
+        for symbol in [symbol for function in functions for symbol in (function.symbol, *function.math)]:
+            parsed.get_function(symbol).linkage = "internal"
+        parsed.verify()
+    except RuntimeError as error:
+        raise CompileError(f"LLVM does not accept this module: {error}\n{module}") from error
+    _optimize(parsed, target)
+    return emit_object(target, parsed)
 
 
 def optimize(parsed: llvm.ModuleRef) -> None:
-    """Run the passes on a parsed module."""
+    """Run the passes on a parsed module of LLVM's global context."""
     with _lock:
-        options = llvm.create_pipeline_tuning_options(OPTIMIZATION)
-        options.loop_vectorization = True
-        options.slp_vectorization = False
-        passes = llvm.create_pass_builder(_target(), options)
-        passes.getModulePassManager().run(parsed, passes)
+        _optimize(parsed, _own_target())
+
+
+def _optimize(parsed: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
+    options = llvm.create_pipeline_tuning_options(OPTIMIZATION)
+    options.loop_vectorization = True
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(target, options)
+    run_passes(builder.getModulePassManager(), parsed, builder)
 
 
 def load(code: bytes, names: Iterable[str]) -> list[int]:
@@ -122,9 +134,11 @@ def _new_target() -> llvm.TargetMachine:
     )
 
 
-@cache
-def _target() -> llvm.TargetMachine:
-    return _new_target()
+def _own_target() -> llvm.TargetMachine:
+    """One for each thread."""
+    if _of_thread.target is None:
+        _of_thread.target = _new_target()
+    return _of_thread.target
 
 
 @cache

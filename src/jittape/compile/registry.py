@@ -13,11 +13,15 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any, NamedTuple
 
+from llvmlite import ir
+
 from jittape.compile import diskcache, machine
 from jittape.compile.driver import DRIVER_TYPE, as_function, define_driver
 from jittape.compile.emit import Definition, definition_of, symbol_of, write_module
 from jittape.compile.kernel import Compute, Kernel, LoopKernel, label_of
 from jittape.compile.scalars import Machine
+from jittape.compile.workers import mapped
+from jittape.config import config
 from jittape.errors import CompileError
 from jittape.primitive import Map, Primitive, Reduce
 
@@ -25,6 +29,11 @@ __all__ = ["Origin", "Registry", "RegistryStats", "is_lasting", "registry"]
 
 BATCH = 64
 """Functions in one module at most: who needs one of them from disk loads all, 0.07 ms each."""
+MOST_THREADS = 8
+SHARES = 4
+"""Modules for each thread: with fewer one of them is done long before the others, with more there is more to do."""
+OWN_WEIGHT = 1500
+"""Of a function that is no kernel: as much as a listing of so many characters."""
 
 _DRIVER = Definition("driver", DRIVER_TYPE, define_driver)
 
@@ -110,10 +119,9 @@ class Registry:
                     self._load(cache, name)
         origins.update((name, Origin.DISK) for name in missing if name in wanted)
         fleeting = [name for name in missing if name not in lasting]
-        for names, keep in ((lasting, True), (fleeting, False)):
+        for names, keep in ((lasting, cache), (fleeting, None)):
             names = [name for name in names if name not in self._addresses]
-            for first in range(0, len(names), BATCH):
-                self._compile(wanted, names[first : first + BATCH], cache if keep else None)
+            self._compile(wanted, names, keep)
             origins.update((name, Origin.COMPILED) for name in names if name in wanted)
         return origins
 
@@ -129,19 +137,42 @@ class Registry:
     def _compile(
         self, wanted: dict[str, Kernel], names: list[str], cache: diskcache.DiskCache | None
     ) -> None:
-        definitions = [
-            self._own[name] if name in self._own else definition_of(wanted[name]) for name in names
-        ]
-        batch = diskcache.Batch(tuple(names), machine.object_code(write_module(definitions)))
-        self._link(batch)
-        if cache is not None:
-            cache.publish(batch)
+        """Compile what has these names, in several modules at once."""
+        threads = min(config.threads, MOST_THREADS)
+        weights = {name: len(wanted[name].listing) if name in wanted else OWN_WEIGHT for name in names}
+        shares = _shares(weights, threads)
+        modules = ((share, self._module(wanted, share)) for share in shares)
+        for (share, _), code in mapped(_object_code, modules, min(threads, len(shares))):
+            batch = diskcache.Batch(tuple(share), code)
+            self._link(batch)
+            if cache is not None:
+                cache.publish(batch)
+
+    def _module(self, wanted: dict[str, Kernel], names: list[str]) -> ir.Module:
+        return write_module(
+            [self._own[name] if name in self._own else definition_of(wanted[name]) for name in names]
+        )
 
     def _link(self, batch: diskcache.Batch) -> None:
         # What is known already stays: executables hold its address.
         new = [name for name in batch.names if name not in self._addresses]
         addresses = machine.load(batch.code, [symbol_of(name) for name in new])
         self._addresses.update(zip(new, addresses, strict=True))
+
+
+def _object_code(item: tuple[list[str], ir.Module]) -> bytes:
+    return machine.object_code(item[1])
+
+
+def _shares(weights: dict[str, int], threads: int) -> list[list[str]]:
+    """What goes into one module each: about the same work, the heaviest first."""
+    count = 1 if threads < 2 else min(len(weights), threads * SHARES)
+    count = max(count, -(-len(weights) // BATCH))
+    shares: list[tuple[int, list[str]]] = [(0, []) for _ in range(count)]
+    for name in sorted(weights, key=weights.__getitem__, reverse=True):
+        weight, names = min(shares, key=lambda share: (len(share[1]) == BATCH, share[0]))
+        shares[shares.index((weight, names))] = (weight + weights[name], [*names, name])
+    return [names for _, names in sorted(shares, reverse=True) if names]
 
 
 def is_lasting(kernel: Kernel) -> bool:
