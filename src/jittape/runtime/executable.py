@@ -17,7 +17,7 @@ from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
 from jittape.program import Program
 from jittape.runtime.buffers import Buffer
-from jittape.runtime.tables import Calls, segments
+from jittape.runtime.tables import Calls, announce, segments
 from jittape.runtime.workspace import Input, Layout, Workspace, array_of
 
 __all__ = ["CompiledExecutable", "UsedKernel"]
@@ -71,6 +71,7 @@ class CompiledExecutable:
         steps = [step for one in schedules for step in one.steps if isinstance(step, KernelStep)]
         kernels = {step.kernel.name: step.kernel for step in steps}
         spare = [kernel for one in schedules for kernel in one.spare]
+        announce(schedules)
         addresses, origins = registry.addresses([*kernels.values(), *spare])
         self.kernels = tuple([UsedKernel(k, origins[k.name]) for k in kernels.values()])
         self._layout = Layout(program, scalar_inputs, self.schedule)

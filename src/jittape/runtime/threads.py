@@ -22,7 +22,7 @@ from jittape.compile.registry import registry
 from jittape.config import config
 from jittape.runtime.buffers import address_of
 
-__all__ = ["cells_address"]
+__all__ = ["announce_helper", "cells_address"]
 
 _HELPER = Definition("helper", KERNEL_TYPE, define_helper)
 MOST = 256
@@ -38,6 +38,12 @@ def cells_address(threads: int) -> int:
     if threads > 1:
         _update(threads)
     return address_of(_cells)
+
+
+def announce_helper() -> None:
+    """Have the code of the helpers compiled together with the next kernels if there will be helpers."""
+    if config.threads > 1:
+        registry.announce(_HELPER)
 
 
 def _update(threads: int = 1) -> None:
