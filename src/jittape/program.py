@@ -173,8 +173,8 @@ def check(program: Program, before: Program | None = None) -> Program:
     """Return `program` if it keeps the rules of an op list, else raise `ProgramError`.
 
     Every slot has a shape and dtype and is defined once, every argument is defined before its use, every result is what
-    the primitive's own rule says. With a program that was checked `before`, the rules of the very ops that it has are not
-    asked again: 4,600 ops are simplified in 19 ms instead of 40.
+    the primitive's own rule says. With a program that was checked `before`, the rules of the very ops that it has are
+    not asked again: 4,600 ops are simplified in 19 ms instead of 40.
     """
     known: set[int] = set()
     if before is not None and program.avals.items() <= before.avals.items():

@@ -38,6 +38,7 @@ __all__ = [
     "Load",
     "LoopKernel",
     "Masked",
+    "NamedKernel",
     "Operand",
     "Reduction",
     "RunningStore",
@@ -204,6 +205,17 @@ class Kernel:
     def loops(self) -> int:
         """The number of loop nests' loops over data in the text."""
         return sum(line.lstrip().startswith("for ") for line in self.text.splitlines())
+
+
+@dataclass(frozen=True)
+class NamedKernel(Kernel):
+    """A kernel of which nothing is known but the name, by which machine code is found."""
+
+    known_name: str
+
+    @cached_property
+    def name(self) -> str:
+        return self.known_name
 
 
 @dataclass(frozen=True)

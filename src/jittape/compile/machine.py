@@ -13,18 +13,19 @@ import sys
 import threading
 from collections.abc import Iterable
 from functools import cache
+from typing import NamedTuple
 
 import llvmlite
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from jittape.compile.linked import used_by
+from jittape.compile.linked import Linked, used_by
 from jittape.compile.objectfile import undefined_symbols
 from jittape.compile.symbols import provide
 from jittape.compile.workers import emit_object, run_passes
 from jittape.errors import CompileError
 
-__all__ = ["environment", "load", "object_code", "optimize"]
+__all__ = ["Written", "environment", "load", "object_code", "optimize", "translated", "written"]
 
 OPTIMIZATION = 3
 _RELOCATION = "static" if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else "default"
@@ -53,30 +54,52 @@ def environment() -> dict[str, str]:
     }
 
 
-def object_code(module: ir.Module) -> bytes:
-    """Optimize a module and translate it. Several threads may do so at once.
+class Written(NamedTuple):
+    """A module as text, and the functions from elsewhere that it calls."""
+
+    text: str
+    linked: tuple[Linked, ...]
+
+
+def written(module: ir.Module) -> Written:
+    """What `translated` takes. llvmlite's own modules are not made for several threads, their texts are."""
+    module.triple = llvm.get_process_triple()
+    module.data_layout = str(_own_target().target_data)
+    return Written(str(module), tuple(used_by(module)))
+
+
+def translated(module: Written) -> bytes:
+    """Optimize a module and translate it to an object file; several threads may do so at once.
 
     Raises
     ------
     CompileError
         If LLVM does not accept it.
     """
-    target = _own_target()
-    module.triple = llvm.get_process_triple()
-    module.data_layout = str(target.target_data)
     context = llvm.create_context()
     try:
-        parsed = llvm.parse_assembly(str(module), context)
-        functions = used_by(module)
-        for function in functions:
+        parsed = llvm.parse_assembly(module.text, context)
+        for function in module.linked:
             parsed.link_in(llvm.parse_assembly(function.text, context))
-        for symbol in [symbol for function in functions for symbol in (function.symbol, *function.math)]:
+        for symbol in [symbol for function in module.linked for symbol in (function.symbol, *function.math)]:
             parsed.get_function(symbol).linkage = "internal"
         parsed.verify()
     except RuntimeError as error:
-        raise CompileError(f"LLVM does not accept this module: {error}\n{module}") from error
+        raise CompileError(f"LLVM does not accept this module: {error}\n{module.text}") from error
+    target = _own_target()
     _optimize(parsed, target)
     return emit_object(target, parsed)
+
+
+def object_code(module: ir.Module) -> bytes:
+    """The object file of a module.
+
+    Raises
+    ------
+    CompileError
+        If LLVM does not accept it.
+    """
+    return translated(written(module))
 
 
 def optimize(parsed: llvm.ModuleRef) -> None:

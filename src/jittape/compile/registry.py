@@ -13,19 +13,17 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any, NamedTuple
 
-from llvmlite import ir
-
 from jittape.compile import diskcache, machine
 from jittape.compile.driver import DRIVER_TYPE, as_function, define_driver
 from jittape.compile.emit import Definition, definition_of, symbol_of, write_module
-from jittape.compile.kernel import Compute, Kernel, LoopKernel, label_of
+from jittape.compile.kernel import Compute, Kernel, LoopKernel, NamedKernel, label_of
 from jittape.compile.scalars import Machine
 from jittape.compile.workers import mapped
 from jittape.config import config
 from jittape.errors import CompileError
 from jittape.primitive import Map, Primitive, Reduce
 
-__all__ = ["Origin", "Registry", "RegistryStats", "is_lasting", "registry"]
+__all__ = ["KernelMissing", "Origin", "Registry", "RegistryStats", "is_lasting", "is_our_own", "registry"]
 
 BATCH = 64
 """Functions in one module at most: who needs one of them from disk loads all, 0.07 ms each."""
@@ -44,6 +42,10 @@ class Origin(Enum):
     MEMORY = "found"
     DISK = "loaded from disk"
     COMPILED = "compiled"
+
+
+class KernelMissing(LookupError):
+    """There is no machine code for a kernel of which nothing but the name is known."""
 
 
 class RegistryStats(NamedTuple):
@@ -67,7 +69,13 @@ class Registry:
         self._seconds = 0.0
 
     def addresses(self, kernels: Iterable[Kernel]) -> tuple[list[int], dict[str, Origin]]:
-        """The address of every kernel, and where each came from."""
+        """The address of every kernel, and where each came from.
+
+        Raises
+        ------
+        KernelMissing
+            If a `NamedKernel` is neither in memory nor on disk.
+        """
         kernels = list(kernels)
         wanted = {kernel.name: kernel for kernel in kernels}
         with self._lock:
@@ -117,6 +125,9 @@ class Registry:
             for name in lasting:
                 if name not in self._addresses:
                     self._load(cache, name)
+        for name in missing:
+            if name not in self._addresses and isinstance(wanted.get(name), NamedKernel):
+                raise KernelMissing(name)
         origins.update((name, Origin.DISK) for name in missing if name in wanted)
         fleeting = [name for name in missing if name not in lasting]
         for names, keep in ((lasting, cache), (fleeting, None)):
@@ -141,17 +152,18 @@ class Registry:
         threads = min(config.threads, MOST_THREADS)
         weights = {name: len(wanted[name].listing) if name in wanted else OWN_WEIGHT for name in names}
         shares = _shares(weights, threads)
-        modules = ((share, self._module(wanted, share)) for share in shares)
-        for (share, _), code in mapped(_object_code, modules, min(threads, len(shares))):
-            batch = diskcache.Batch(tuple(share), code)
+        modules = (self._module(wanted, share) for share in shares)
+        for module, code in mapped(_translated, modules, min(threads, len(shares))):
+            batch = diskcache.Batch(module.names, code)
             self._link(batch)
             if cache is not None:
                 cache.publish(batch)
 
-    def _module(self, wanted: dict[str, Kernel], names: list[str]) -> ir.Module:
-        return write_module(
-            [self._own[name] if name in self._own else definition_of(wanted[name]) for name in names]
-        )
+    def _module(self, wanted: dict[str, Kernel], names: list[str]) -> _Module:
+        definitions = [
+            self._own[name] if name in self._own else definition_of(wanted[name]) for name in names
+        ]
+        return _Module(tuple(names), machine.written(write_module(definitions)))
 
     def _link(self, batch: diskcache.Batch) -> None:
         # What is known already stays: executables hold its address.
@@ -160,8 +172,15 @@ class Registry:
         self._addresses.update(zip(new, addresses, strict=True))
 
 
-def _object_code(item: tuple[list[str], ir.Module]) -> bytes:
-    return machine.object_code(item[1])
+class _Module(NamedTuple):
+    """The names of functions, and a module with them."""
+
+    names: tuple[str, ...]
+    written: machine.Written
+
+
+def _translated(module: _Module) -> bytes:
+    return machine.translated(module.written)
 
 
 def _shares(weights: dict[str, int], threads: int) -> list[list[str]]:
@@ -181,15 +200,15 @@ def is_lasting(kernel: Kernel) -> bool:
     A primitive of the user's own goes by its name in the text, and its code may be another tomorrow.
     """
     if isinstance(kernel, Machine):
-        return all(_is_our_own(code.primitive) for code in kernel.codes)
+        return all(is_our_own(code.primitive) for code in kernel.codes)
     if not isinstance(kernel, LoopKernel):
         return True
     used = [i.primitive for i in kernel.instructions if isinstance(i, Compute)]
     used += [r.primitive for r in kernel.reductions]
-    return all(_is_our_own(primitive) for primitive in used)
+    return all(is_our_own(primitive) for primitive in used)
 
 
-def _is_our_own(primitive: Primitive) -> bool:
+def is_our_own(primitive: Primitive) -> bool:
     """Written in the sources that are a part of the cache's environment, and alone under its name."""
     form = primitive.form
     functions: list[Any] = []

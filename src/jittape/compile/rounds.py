@@ -188,7 +188,10 @@ class _Loop(_Code):
         builder.position_at_end(body)
         at = builder.add(self.first, builder.mul(count, self.step))
         builder.store(at, number)
-        with builder.if_then(self.is_while, likely=False), for_range(builder, self.written, scalar=True) as index:
+        with (
+            builder.if_then(self.is_while, likely=False),
+            for_range(builder, self.written, scalar=True) as index,
+        ):
             self._make_room(builder.add(index, self.read), count)
         self.walk(table, self.frame)
         with for_range(builder, self.carries, scalar=True) as index:

@@ -1,9 +1,9 @@
 """LLVM on several threads at once.
 
-llvmlite lets one thread at a time into LLVM, by a lock around each of its functions; LLVM itself asks only that what two
-threads work on belongs to two contexts. The two functions that take long, `run_passes` and `emit_object`, are called past
-that lock, with the types that llvmlite has declared for them. Where these are not the ones known here, all goes through
-llvmlite as ever, and threads wait for each other.
+llvmlite lets one thread at a time into LLVM, by a lock around each of its functions; LLVM itself asks only that what
+two threads work on belongs to two contexts. The two functions that take long, `run_passes` and `emit_object`, are
+called past that lock, with the types that llvmlite has declared for them. Where these are not the ones known here, all
+goes through llvmlite as ever, and threads wait for each other.
 """
 
 from __future__ import annotations
@@ -101,4 +101,4 @@ def _unlocked(name: str, types: tuple[Any, ...]) -> Callable[..., Any] | None:
     if tuple(declared.argtypes or ()) != types:
         return None
     function.argtypes, function.restype = declared.argtypes, declared.restype
-    return function  # type: ignore[no-any-return]
+    return function
