@@ -193,7 +193,7 @@ def run_tasks(
         cells.put(Cell.ARGUMENTS + i, builder.ptrtoint(argument, _I64))
     cells.put(Cell.NEXT, integer(0))
     cells.change("or", Cell.STATE, OPEN)
-    with for_range(builder, builder.sub(threads, integer(1))) as index:
+    with for_range(builder, builder.sub(threads, integer(1)), scalar=True) as index:
         line = builder.add(builder.mul(index, integer(Cell.LINE)), integer(Cell.FIRST_HELPER))
         before = cells.change("xchg", line, AWAKE)
         with builder.if_then(builder.icmp_signed("==", before, integer(ASLEEP))):
@@ -206,7 +206,7 @@ def run_tasks(
     builder.branch(done)
 
     builder.position_at_end(alone)
-    with for_range(builder, tasks) as index:
+    with for_range(builder, tasks, scalar=True) as index:
         builder.call(kernel, [*arguments, builder.or_(index, shares)])
     builder.branch(done)
     builder.position_at_end(done)

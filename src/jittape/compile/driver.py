@@ -87,7 +87,7 @@ def walk_table(builder: ir.IRBuilder, table: ir.Value, slots: ir.Value) -> None:
     """Write the loop over the calls of a table; both arguments are pointers."""
     count, cells = (builder.load(builder.gep(table, [ir.Constant(_I64, i)])) for i in range(_HEADER))
     cells = builder.inttoptr(cells, _I64.as_pointer())
-    with for_range(builder, count) as index:
+    with for_range(builder, count, scalar=True) as index:
         first = builder.add(builder.mul(index, ir.Constant(_I64, _CALL)), ir.Constant(_I64, _HEADER))
         kernel, operand_slots, sizes, tasks, threads = (
             builder.load(builder.gep(table, [builder.add(first, ir.Constant(_I64, i))])) for i in range(_CALL)

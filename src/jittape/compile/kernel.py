@@ -38,6 +38,7 @@ __all__ = [
     "Load",
     "LoopKernel",
     "Masked",
+    "NamedKernel",
     "Operand",
     "Reduction",
     "RunningStore",
@@ -207,6 +208,17 @@ class Kernel:
 
 
 @dataclass(frozen=True)
+class NamedKernel(Kernel):
+    """A kernel of which nothing is known but the name, by which machine code is found."""
+
+    known_name: str
+
+    @cached_property
+    def name(self) -> str:
+        return self.known_name
+
+
+@dataclass(frozen=True)
 class LoopKernel(Kernel):
     """One loop nest with everything that happens in it.
 
@@ -318,8 +330,8 @@ class Gemm(Kernel):
     def divisible(self) -> bool:
         """Whether one product can be divided, not only a stack of them.
 
-        What the BLAS adds up along a vector depends on where a row stands among others; products of few rows and columns
-        are not worth it.
+        What the BLAS adds up along a vector depends on where a row stands among others; products of few rows and few
+        columns are not worth it.
         """
         return self.form in ("matrix", "tiny", "narrow")
 

@@ -22,7 +22,7 @@ from jittape.compile.registry import registry
 from jittape.config import config
 from jittape.runtime.buffers import address_of
 
-__all__ = ["MOST", "cells_address"]
+__all__ = ["MOST", "announce_helper", "cells_address"]
 
 _HELPER = Definition("helper", KERNEL_TYPE, define_helper)
 MOST = 256
@@ -42,6 +42,12 @@ def cells_address(threads: int) -> int:
         _worth = threads
         _update()
     return address_of(_cells)
+
+
+def announce_helper() -> None:
+    """Have the code of the helpers compiled together with the next kernels if there will be helpers."""
+    if config.threads > 1:
+        registry.announce(_HELPER)
 
 
 def _update() -> None:
