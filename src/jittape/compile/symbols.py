@@ -27,8 +27,11 @@ def _from_blas(name: str) -> None:
 PROVIDERS: dict[str, Callable[[str], None]] = {
     "PyEval_RestoreThread": _from_python,
     "PyEval_SaveThread": _from_python,
+    "PyLong_AsLongLongAndOverflow": _from_python,
     "PyLong_AsVoidPtr": _from_python,
     "PyLong_FromVoidPtr": _from_python,
+    "Py_DecRef": _from_python,
+    "Py_IncRef": _from_python,
     **{symbol(routine): _from_blas for routine in ROUTINES},
 }
 
