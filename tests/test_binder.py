@@ -98,7 +98,9 @@ def test_the_sign_of_zero_and_small_floats():
     single = warm(lambda x, a: x * (a * 1.0), np.ones(2, np.float32), 0.1)
     for a in (0.1, 1e-50, 1e300, -math.inf):
         with np.errstate(over="ignore"):
-            np.testing.assert_array_equal(quick(single, np.ones(2, np.float32), a), np.ones(2, np.float32) * a)
+            np.testing.assert_array_equal(
+                quick(single, np.ones(2, np.float32), a), np.ones(2, np.float32) * a
+            )
 
 
 def test_slices_and_indices():
