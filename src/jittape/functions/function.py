@@ -400,8 +400,8 @@ def function(func: Callable[..., Any] | None = None, *, input_signature: Sequenc
     Arrays and tensors are dynamic: their shapes and dtypes make the signature. So are Python numbers; an int or bool
     that the function uses as a Python value (``range(n)``, ``if flag:``) makes the trace hold for that value only.
     Anything else (strings, None, Variables, Modules) is static: another one is another signature, and is kept alive
-    with it. `jt.config.max_signatures` of them are remembered; beyond that a `FunctionWarning` says which argument changes
-    and what to do about it.
+    with it. `jt.config.max_signatures` of them are remembered; beyond that a `FunctionWarning` says which argument
+    changes and what to do about it.
 
     What Python does, it does while tracing only: prints, appending to lists, numbers from ``np.random``. `jt.random`
     draws anew at each call. Variables that the function reads or assigns are looked up and assigned at each call.
