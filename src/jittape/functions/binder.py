@@ -25,6 +25,7 @@ from jittape.compile.driver import (
     as_function,
     object_argument,
     return_integer,
+    return_unless,
     run_table,
 )
 from jittape.compile.irtools import BYTES, alloca_once, external, for_range
@@ -55,6 +56,8 @@ class Outcome(IntEnum):
 @cache
 def binder() -> Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Buffer, ...], int, int, int], int] | None:
     """``run(arguments, held, results, plan, cells, calls)``, the last three addresses; gives an `Outcome`.
+
+    An error that ends the run, as Ctrl-C does in a loop, leaves the Variables as they were.
 
     None where there is none. `calls` is a driver's table; it runs without the GIL, which is kept while objects are
     read. One call for both saves 0.15 of 0.45 µs.
@@ -280,15 +283,15 @@ class _Emitter(Arithmetic):
         )
         with for_range(builder, variables) as index:
             self.count("Py_IncRef", self.load(self.row_of(index), VALUE))
-        run_table(builder, calls, self.cells)
+        failed = run_table(builder, calls, self.cells)
         untouched = self.untouched(entries, assigned)
-        with builder.if_then(untouched, likely=True):
+        with builder.if_then(builder.and_(untouched, builder.not_(failed)), likely=True):
             self.assign(entries, assigned)
         # Letting go of the last reference runs Python code; all Variables are as they should be by now.
         with for_range(builder, variables) as index:
             self.count("Py_DecRef", self.load(self.row_of(index), VALUE))
         outcome = builder.select(untouched, self.const(Outcome.DONE), self.const(Outcome.UNASSIGNED))
-        return_integer(builder, outcome)
+        return_unless(builder, failed, outcome)
 
     def untouched(self, entries: ir.Value, assigned: ir.Value) -> ir.Value:
         """Whether no trace has read a Variable that is assigned, or has a value for it."""
