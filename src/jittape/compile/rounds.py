@@ -193,17 +193,18 @@ class _Loop(_Code):
         count.add_incoming(integer(0), before)
         going.add_incoming(self.going, before)
         more = builder.icmp_signed("<", count, self.last)
-        more = builder.and_(more, builder.icmp_signed("!=", going, integer(0)))
-        over = is_over(builder, self.watch)
-        builder.cbranch(builder.and_(more, builder.not_(over)), body, end)
+        builder.cbranch(builder.and_(more, builder.icmp_signed("!=", going, integer(0))), body, end)
         builder.position_at_end(body)
-        look_up(builder, self.watch)
+        look_up(builder, self.watch, end)
         at = builder.add(self.first, builder.mul(count, self.step))
         builder.store(at, number)
-        with builder.if_then(self.is_while, likely=False), for_range(builder, self.written) as index:
-            self._make_room(builder.add(index, self.read), count)
-        with builder.if_then(builder.not_(is_over(builder, self.watch))):
-            self.walk(table, self.frame)
+        with builder.if_then(self.is_while, likely=False):
+            with for_range(builder, self.written) as index:
+                self._make_room(builder.add(index, self.read), count)
+            roomy = builder.append_basic_block("roomy")
+            builder.cbranch(is_over(builder, self.watch), end, roomy)
+            builder.position_at_end(roomy)
+        self.walk(table, self.frame)
         with for_range(builder, self.carries) as index:
             read, written = self.entry(self.first_carry, index, 6)[:2]
             place = self.cell(self.frame, written)

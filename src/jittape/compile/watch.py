@@ -82,14 +82,26 @@ def is_over(builder: ir.IRBuilder, watch: ir.Value) -> ir.Value:
 # ---- Ctrl-C ----------------------------------------------------------------------------------------------------------
 
 
-def look_up(builder: ir.IRBuilder, watch: ir.Value) -> None:
-    """Write what an iteration begins with: now and then it looks at the clock."""
+def look_up(builder: ir.IRBuilder, watch: ir.Value, end: ir.Block) -> None:
+    """Write what an iteration begins with: now and then it looks at the clock, and goes to `end` if the run is over."""
     place = _word(builder, watch, Watch.LEFT)
     left = builder.sub(builder.load(place), integer(1))
     builder.store(left, place)
-    with builder.if_then(builder.icmp_signed("<", left, integer(0)), likely=False):
-        look = builder.load(_word(builder, watch, Watch.LOOK))
+    rarely, on = (builder.append_basic_block(name) for name in ("rarely", "on"))
+    branch = builder.cbranch(builder.icmp_signed("<", left, integer(0)), rarely, on)
+    branch.set_weights([1, 99])
+    builder.position_at_end(rarely)
+    look = builder.load(_word(builder, watch, Watch.LOOK))
+    with builder.if_then(builder.icmp_signed("!=", look, integer(0))):
         builder.call(builder.inttoptr(look, _LOOK.as_pointer()), [watch])
+    builder.cbranch(is_over(builder, watch), end, on)
+    builder.position_at_end(on)
+
+
+def _end(builder: ir.IRBuilder, watch: ir.Value, outcome: int) -> None:
+    """Write that the run is over; every loop looks up then."""
+    builder.store(integer(outcome), _word(builder, watch, Watch.OUTCOME))
+    builder.store(integer(0), _word(builder, watch, Watch.LEFT))
 
 
 def _looking(module: ir.Module) -> ir.Function:
@@ -102,6 +114,9 @@ def _looking(module: ir.Module) -> ir.Function:
     function.attributes.add("noinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     (watch,) = function.args
+    with builder.if_then(is_over(builder, watch)):
+        builder.store(integer(0), _word(builder, watch, Watch.LEFT))
+        builder.ret_void()
     clock = external(module, ir.FunctionType(_I64, [BYTES]), "jittape_seconds")
     second = builder.call(clock, [ir.Constant(BYTES, None)])
     interval, before = (builder.load(_word(builder, watch, word)) for word in (Watch.INTERVAL, Watch.SECOND))
@@ -121,7 +136,7 @@ def _looking(module: ir.Module) -> ir.Function:
         raised = builder.icmp_signed("!=", builder.call(check, []), ir.Constant(_I32, 0))
         builder.call(give, [state])
         with builder.if_then(raised):
-            builder.store(integer(_INTERRUPTED), _word(builder, watch, Watch.OUTCOME))
+            _end(builder, watch, _INTERRUPTED)
     builder.ret_void()
     return function
 
@@ -131,7 +146,7 @@ def _looking(module: ir.Module) -> ir.Function:
 
 def out_of_memory(builder: ir.IRBuilder, watch: ir.Value) -> None:
     """Write that the run is over for want of memory."""
-    builder.store(integer(_NO_MEMORY), _word(builder, watch, Watch.OUTCOME))
+    _end(builder, watch, _NO_MEMORY)
 
 
 def note_stack(builder: ir.IRBuilder, watch: ir.Value, record: ir.Value) -> None:
