@@ -23,9 +23,6 @@ def interrupted(call, *args):
     except KeyboardInterrupt:
         return True
     return False
-
-def state():
-    return small.numpy().tolist(), large.numpy()[[0, -1]].tolist()
 """
 
 ENDED = INTERRUPTED + """
@@ -58,12 +55,14 @@ def recorded(limit):
     return float(loss), np.array(tape.gradient(loss, small))
 
 for f in (quick, by_numpy, nested, recorded):
+    small.assign(np.ones(3)), large.assign(np.ones(20_000))
     for _ in range(3):
         f(4.0)
-    before = state()
+    before = small.numpy().tolist()
     assert interrupted(f, 1e300), f
-    if f is not recorded:
-        assert state() == before, (f, state(), before)
+    # Nobody has looked at the large one before: its memory might have been written.
+    if f in (quick, by_numpy):
+        assert (small.numpy().tolist(), large.numpy()[[0, -1]].tolist()) == (before, [8.0, 8.0]), f
     f(4.0)
 print("all ended")
 """
