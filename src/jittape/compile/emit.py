@@ -16,6 +16,8 @@ from jittape.compile.dots import define_dots
 from jittape.compile.gemm import define_product
 from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
+from jittape.compile.laid import Laying
+from jittape.compile.laidcode import define_laying
 from jittape.compile.loops import define_loops
 from jittape.compile.plans import Release, Rounds
 from jittape.compile.rounds import define_branch, define_loop, define_release
@@ -46,6 +48,8 @@ def definition_of(kernel: Kernel) -> Definition:
                 (define_loop if kernel.kind == "loop" else define_branch)(function)
             elif isinstance(kernel, Machine):
                 define_machine(kernel, function)
+            elif isinstance(kernel, Laying):
+                define_laying(kernel, function)
             elif isinstance(kernel, Release):
                 define_release(function)
             else:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from jittape.compile.drafts import Draft, written
 from jittape.compile.kernel import Compute, Gemm, LoopKernel, Operand, bits_of
 from jittape.compile.rawnest import RawInstruction, RawLoad, RawNest
+from jittape.compile.tasks import ON_DEMAND
 from jittape.primitives.arithmetic import add_op, multiply_op, subtract_op
 from jittape.primitives.broadcast import cast_op
 from jittape.program import Aval, Program
@@ -37,8 +38,8 @@ def folded(
 ) -> dict[int, int]:
     """Make products add to Variables in place where that is all that is done with them.
 
-    The product's draft then stands for the update's, too. Nothing else may need the gradient, and nothing may read the
-    old value afterwards. With a rate of zero the BLAS adds nothing, not even nan.
+    The product's draft then stands for the update's, too. Nothing else may need the gradient, nothing may read the old
+    value afterwards, and nothing after it may fail. With a rate of zero the BLAS adds nothing, not even nan.
 
     Returns
     -------
@@ -48,6 +49,7 @@ def folded(
     found: dict[int, int] = {}
     if any(d.kernel is None for d in drafts):
         return found
+    last_loop = max([i for i, d in enumerate(drafts) if d.bodies], default=-1)
     shared = {*holder, *holder.values(), *program.inputs}
     for position, output in donated:
         w, out = program.inputs[position], program.outputs[output]
@@ -65,7 +67,7 @@ def folded(
         late |= any(
             rate in written(d, slots) for d, slots in list(zip(drafts, owners, strict=True))[product:]
         )
-        if users != [product, at[0]] or late or not _is_plain(drafts[product]):
+        if users != [product, at[0]] or late or product <= last_loop or not _is_plain(drafts[product]):
             continue
         drafts[product] = _adding(drafts[product], drafts[at[0]], update, out, avals)
         del drafts[at[0]]
@@ -76,9 +78,8 @@ def folded(
 def _is_plain(draft: Draft) -> bool:
     """Whether a step is a product of matrices, not done block by block."""
     kernel = draft.kernel
-    return (
-        isinstance(kernel, Gemm) and kernel.form == "matrix" and not kernel.accumulates and draft.tasks == 1
-    )
+    plain = isinstance(kernel, Gemm) and kernel.form == "matrix" and not kernel.accumulates
+    return plain and draft.tasks in (ON_DEMAND, 1)
 
 
 def _adding(draft: Draft, update: Draft, how: _Update, out: int, avals: Mapping[int, Aval]) -> Draft:

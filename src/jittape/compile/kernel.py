@@ -38,6 +38,7 @@ __all__ = [
     "Load",
     "LoopKernel",
     "Masked",
+    "NamedKernel",
     "Operand",
     "Reduction",
     "RunningStore",
@@ -184,9 +185,13 @@ class Reduction(NamedTuple):
 
 @dataclass(frozen=True)
 class Kernel:
-    """What is compiled once under one name: `text` says all of it but the name."""
+    """What is compiled once under one name: `text` says all of it but the name.
+
+    One that is `watched` is given the run's watch in the place of a task.
+    """
 
     operands: tuple[Operand, ...]
+    watched: ClassVar[bool] = False
 
     @cached_property
     def text(self) -> str:
@@ -205,6 +210,17 @@ class Kernel:
     def loops(self) -> int:
         """The number of loop nests' loops over data in the text."""
         return sum(line.lstrip().startswith("for ") for line in self.text.splitlines())
+
+
+@dataclass(frozen=True)
+class NamedKernel(Kernel):
+    """A kernel of which nothing is known but the name, by which machine code is found."""
+
+    known_name: str
+
+    @cached_property
+    def name(self) -> str:
+        return self.known_name
 
 
 @dataclass(frozen=True)
@@ -310,15 +326,24 @@ class Gemm(Kernel):
     form: str
 
     SYMBOLS: ClassVar[tuple[str, ...]] = (
-        *("b0", "b1", "m", "n", "k"),
+        *("b0", "b1", "m", "n", "k", "lr"),
         *("lx", "ox", "x0", "x1", "ly", "oy", "y0", "y1"),
         *("pm", "pn", "pk"),
-        *("t0", "t1", "tm", "tk"),
+        *("t0", "t1", "tm", "tn", "tk"),
         *("alpha", "beta"),
     )
-    """Extents of the loops over the stack and of a product; leading dimension, offset and stack strides of both
-    operands; extents of a piece; extents of a task, of which one at most is less than the whole; the bytes of two
-    numbers of the dtype's real type."""
+    """Extents of the loops over the stack and of a product; leading dimension of the result; leading dimension, offset
+    and stack strides of both operands; extents of a piece; extents of a task, of which one at most is less than the
+    whole; the bytes of two numbers of the dtype's real type."""
+
+    @property
+    def divisible(self) -> bool:
+        """Whether one product can be divided, not only a stack of them.
+
+        What the BLAS adds up along a vector depends on where a row stands among others; products of few rows and few
+        columns are not worth it.
+        """
+        return self.form in ("matrix", "tiny", "narrow")
 
     @property
     def accumulates(self) -> bool:

@@ -161,7 +161,7 @@ class _Tiny(Vectors):
                     product = builder.fmul(x, y, flags=("contract",))
                     builder.store(builder.fadd(builder.load(place), product, flags=("contract",)), place)
         for i, places in zip(rows, sums, strict=True):
-            start = builder.gep(self.out, [builder.add(builder.mul(i, symbols["n"]), column)])
+            start = builder.gep(self.out, [builder.add(builder.mul(i, symbols["lr"]), column)])
             for number, (place, mask) in enumerate(zip(places, masks, strict=True)):
                 total, out = builder.load(place), self._further(start, number)
                 if self.accumulates:
