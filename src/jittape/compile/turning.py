@@ -98,8 +98,9 @@ class _Finder:
         )
 
     def _leader(self, slot: int) -> int:
-        while self.leader[slot] != slot:
-            slot = self.leader[slot]
+        while (leader := self.leader[slot]) != slot:
+            self.leader[slot] = self.leader[leader]  # or long chains would be walked again and again
+            slot = leader
         return slot
 
     def _join(self, one: int, other: int) -> None:
