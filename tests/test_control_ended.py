@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+
 from processes import run_python
 
 INTERRUPTED = """
@@ -13,8 +14,10 @@ import numpy as np, jittape as jt
 
 small, large = jt.Variable(np.ones(3)), jt.Variable(np.ones(20_000))
 
+zero = jt.constant(0.0, "float64")
+
 def endless(limit, x):
-    return jt.while_loop(lambda i, x: i < limit, lambda i, x: (i + 1.0, x * 0.5 + 1.0), [jt.constant(0.0, "float64"), x])
+    return jt.while_loop(lambda i, x: i < limit, lambda i, x: (i + 1.0, x * 0.5 + 1.0), [zero, x])
 
 def interrupted(call, *args):
     threading.Timer(0.2, _thread.interrupt_main).start()
@@ -25,7 +28,9 @@ def interrupted(call, *args):
     return False
 """
 
-ENDED = INTERRUPTED + """
+ENDED = (
+    INTERRUPTED
+    + """
 @jt.function
 def quick(limit):
     large.assign(large * 2.0)
@@ -66,8 +71,11 @@ for f in (quick, by_numpy, nested, recorded):
     f(4.0)
 print("all ended")
 """
+)
 
-OTHERS = INTERRUPTED + """
+OTHERS = (
+    INTERRUPTED
+    + """
 @jt.function
 def count(limit):
     return endless(limit, jt.ones([3], "float64"))[0]
@@ -80,8 +88,11 @@ assert interrupted(count, 1e300)
 worker.join()
 print(found)
 """
+)
 
-OF_ANOTHER_KIND = INTERRUPTED + """
+OF_ANOTHER_KIND = (
+    INTERRUPTED
+    + """
 import signal, os
 
 @jt.function
@@ -105,6 +116,7 @@ except TimeoutError as error:
     signal.setitimer(signal.ITIMER_REAL, 0.0)
     print(seen, error, float(count(5.0)))
 """
+)
 
 
 def output_of(program: str) -> str:
@@ -161,7 +173,9 @@ def limited(room):
     resource.setrlimit(resource.RLIMIT_AS, (now + room, -1))
 """
 
-REFUSED = OUT_OF_MEMORY + """
+REFUSED = (
+    OUT_OF_MEMORY
+    + """
 limited(120 * 2**20)
 before = resident()
 for name, f in functions.items():
@@ -179,6 +193,7 @@ for name, f in functions.items():
     np.testing.assert_array_equal(f(x, 5.0), right[name])
 print("refused", grown < 60)
 """
+)
 
 IN_NUMBA = """
 import resource

@@ -461,7 +461,9 @@ def counted(module):
 machine.object_code = counted
 """
 
-FIRST = COUNTED + """
+FIRST = (
+    COUNTED
+    + """
 import pickle, sys
 import numpy as np, jittape as jt
 import library
@@ -476,6 +478,7 @@ concrete = score.get_concrete_function(jt.TensorSpec([4, 3]))
 with open(sys.argv[1], "wb") as file:
     pickle.dump((model, score, concrete, settled), file)
 """
+)
 
 SAME = """
 print([float(model.train(x, y)) for i in range(3)], float(score(x)), float(concrete(x)))
@@ -484,7 +487,9 @@ stats = jt.stats()
 print(stats.programs, stats.kernels, stats.kernels_loaded + stats.kernels_found > 0, batches)
 """
 
-SECOND = COUNTED + """
+SECOND = (
+    COUNTED
+    + """
 import pickle, sys
 import numpy as np, jittape as jt
 with open(sys.argv[1], "rb") as file:
@@ -493,6 +498,7 @@ assert score is sys.modules["library"].score
 print(score.trace_count, model.train.trace_count, jt.stats().programs)
 x, y = np.linspace(-1, 1, 12).reshape(4, 3).astype("float32"), np.ones((4, 1), "float32")
 """
+)
 
 
 def test_another_process_compiles_nothing(tmp_path):
