@@ -164,7 +164,7 @@ class _Program:
                 self._free_arena()
                 self.fail(MemoryError, "no memory for what a loop of unknown length keeps for its gradient")
             return
-        with for_range(builder, ir.Constant(_I64, step.tasks)) as task:
+        with for_range(builder, ir.Constant(_I64, step.tasks or 1)) as task:
             builder.call(kernel, [*arguments, task])
 
     def _kernel(self, step: KernelStep) -> ir.Function:
