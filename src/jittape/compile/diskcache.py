@@ -57,6 +57,7 @@ _SOURCES = (
     "functions/binder.py",
     "primitive.py",
     "primitives",
+    "recording/callables.py",
     "recording/recorder.py",
     "runtime",
 )

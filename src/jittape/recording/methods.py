@@ -1,4 +1,4 @@
-"""The methods that record in machine code: what `recorder` has to know of this process to write them."""
+"""The methods that record in machine code: what `callables` has to know of this process to write them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from jittape.config import Config, config
 from jittape.primitive import active
 from jittape.primitives.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.division import divide_op
-from jittape.recording import recorder
+from jittape.recording import callables
+from jittape.recording.flushing import Flushing
 from jittape.recording.operators import Operators
+from jittape.recording.recorder import New
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node
@@ -52,7 +54,7 @@ class _Method(NamedTuple):
     owner: type
     name: str
     flags: int
-    define: Callable[[recorder.New, ir.Function], None]
+    define: Callable[[New, ir.Function], None]
 
     @property
     def label(self) -> str:
@@ -69,16 +71,21 @@ class Found(NamedTuple):
 
 
 def _methods() -> list[_Method]:
-    methods = [_Method(Trace, "apply", BY_NAMES, recorder.define_apply)]
+    methods = [
+        _Method(Trace, "apply", BY_NAMES, callables.define_apply),
+        _Method(Trace, "tensors_at", ONE_ARGUMENT, callables.define_tensors_at),
+        _Method(Flushing, "_taken", NO_ARGUMENT, callables.define_taken),
+        _Method(Flushing, "_hand_out", BY_NAMES, callables.define_hand_out),
+    ]
     for name in _OPS:
         for reflected in (False, True):
             method = f"__{'r' * reflected}{name}__"
-            define = partial(recorder.define_binary, f"Operators.{method}", name, reflected)
+            define = partial(callables.define_binary, f"Operators.{method}", name, reflected)
             methods.append(_Method(Operators, method, ONE_ARGUMENT, define))
-    define = partial(recorder.define_unary, "Operators.__neg__", "neg")
+    define = partial(callables.define_unary, "Operators.__neg__", "neg")
     methods.append(_Method(Operators, "__neg__", NO_ARGUMENT, define))
     for method, op in (("assign_add", "add"), ("assign_sub", "sub")):
-        define = partial(recorder.define_update, f"Variable.{method}", op)
+        define = partial(callables.define_update, f"Variable.{method}", op)
         methods.append(_Method(Variable, method, BY_NAMES, define))
     return methods
 
@@ -86,7 +93,10 @@ def _methods() -> list[_Method]:
 _METHODS = _methods()
 _python = {method.label: vars(method.owner)[method.name] for method in _METHODS}
 _KNOWN: dict[str, Any] = {
-    **{kind.__name__: kind for kind in (Tensor, Variable, Buffer, Trace, tuple, float, int, bool, complex)},
+    **{
+        kind.__name__: kind
+        for kind in (Tensor, Variable, Buffer, Trace, Node, tuple, list, float, int, bool, complex)
+    },
     **_OPS,
     "neg": negative_op,
     **_python,
@@ -121,6 +131,7 @@ def methods() -> tuple[Found, ...]:
     except ValueError:
         return ()
     places = {"type": layout.type, "length": layout.tuple_length, "items": layout.items}
+    places["references"] = layout.references
     for prefix, found in slots:
         places |= {prefix + name: at for name, at in found.items()}
     define(TABLE, address_of(_table))
