@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -548,6 +549,32 @@ def test_python_records_where_there_is_no_machine_code(monkeypatch: pytest.Monke
     for _ in range(3):
         assert w.assign_add(x) is w
         assert (w + x).numpy().shape == (5,)
+
+
+def test_what_a_user_has_put_there_stays(monkeypatch: pytest.MonkeyPatch):
+    """Before machine code is loaded, and after."""
+    _, _, _, b = data()
+
+    def twice(self: Any, delta: Any) -> Any:
+        return self.assign(self + 2 * delta)
+
+    monkeypatch.setattr(jt.Variable, "assign_add", twice)
+    native.use_python()
+    native.use()
+    assert vars(jt.Variable)["assign_add"] is twice
+    for _ in range(3):
+        b.assign_add(jt.constant(np.float64(1)))
+    assert float(b) == 6.5
+
+
+def test_methods_describe_themselves():
+    for name in ("assign_add", "assign_sub"):
+        machine, python = getattr(jt.Variable, name), methods._python[f"Variable.{name}"]
+        assert machine is not python
+        assert [*inspect.signature(machine).parameters] == [*inspect.signature(python).parameters]
+        assert machine.__doc__ == inspect.getdoc(python)
+        assert machine.__name__ == name
+        assert machine.__qualname__ == f"Variable.{name}"
 
 
 def test_back_to_python():

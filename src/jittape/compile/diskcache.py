@@ -58,6 +58,7 @@ _SOURCES = (
     "primitive.py",
     "primitives",
     "recording/callables.py",
+    "recording/methods.py",
     "recording/recorder.py",
     "runtime",
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import cache, partial
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,7 +141,7 @@ def methods() -> tuple[Found, ...]:
     def new(function: ir.Function) -> ObjectCode:
         return ObjectCode(function, places, tuple(_KNOWN))
 
-    where = "_".join(map(str, places.values()))
+    where = blake2b(repr(places).encode(), digest_size=8).hexdigest()
     definitions = [
         Definition(
             f"{method.label}_{where}",
@@ -150,7 +152,17 @@ def methods() -> tuple[Found, ...]:
     ]
     return tuple(
         [
-            Found(m.owner, m.name, _python[m.label], as_method(m.owner, m.name, address, m.flags))
-            for m, address in zip(_METHODS, registry.apart(definitions), strict=True)
+            Found(m.owner, m.name, python, as_method(m.owner, m.name, address, m.flags, _described(python)))
+            for m, python, address in zip(
+                _METHODS, _python.values(), registry.apart(definitions), strict=True
+            )
+            if python.__module__ == m.owner.__module__  # no function that somebody else has put there
         ]
     )
+
+
+def _described(function: Any) -> str:
+    """The documentation of a method in Python, headed by its parameters as `inspect` and `help` read them."""
+    parameters = inspect.signature(function).parameters.values()
+    given = ", ".join([str(p.replace(annotation=p.empty)) for p in parameters][1:])
+    return f"{function.__name__}($self, {given})\n--\n\n{inspect.getdoc(function) or ''}"
