@@ -115,15 +115,11 @@ class Flushing:
         recorder: Any = active.recorder
         if self.holders or self is not recorder:
             return ()
-        positions = {id(buffer): i for i, buffer in enumerate(self.inputs)}
+        inputs = self.inputs
         first = len(needed) - len(self.assigned)
-        return tuple(
-            [
-                (positions[id(variable._buffer)], first + i)
-                for i, (variable, _) in enumerate(self.assigned.values())
-                if variable._buffer.nbytes >= LARGE and id(variable._buffer) in positions
-            ]
-        )
+        buffers = [variable._buffer for variable, _ in self.assigned.values()]
+        large = [(buffer, first + i) for i, buffer in enumerate(buffers) if buffer.nbytes >= LARGE]
+        return tuple([(inputs.index(buffer), output) for buffer, output in large if buffer in inputs])
 
     def _new_executable(self, key: Key) -> PathExecutable:
         path = path_to(self.node)
