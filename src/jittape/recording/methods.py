@@ -141,14 +141,14 @@ def methods() -> tuple[Found, ...]:
     def new(function: ir.Function) -> ObjectCode:
         return ObjectCode(function, places, tuple(_KNOWN))
 
-    where = blake2b(repr(places).encode(), digest_size=8).hexdigest()
+    where = int.from_bytes(blake2b(repr(places).encode(), digest_size=8).digest())
     definitions = [
         Definition(
-            f"{method.label}_{where}",
+            f"method_{number}_{where}",
             ir.FunctionType(I64, [I64] * (4 if method.flags == BY_NAMES else 2)),
             partial(method.define, new),
         )
-        for method in _METHODS
+        for number, method in enumerate(_METHODS)
     ]
     return tuple(
         [

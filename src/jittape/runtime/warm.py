@@ -50,7 +50,7 @@ def warm_run(
         try:
             # The trace and the Variable refer to what may be written in place, besides the dictionary.
             donated = {cell: inputs[pick] for cell, pick in donors} if donors else _NONE
-            results = workspace.begin(donated, 2)
+            results = list(workspace.begin(donated, 2))
             run(tuple(inputs), workspace.address, address)
         finally:
             if arena:
