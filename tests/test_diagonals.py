@@ -7,7 +7,7 @@ import pytest
 
 import jittape as jt
 from jittape.compile.diagonals import diagonals_laid
-from jittape.compile.kernel import LoopKernel
+from jittape.compile.kernel import Compute, LoopKernel
 from jittape.compile.laid import Laying, laid_op
 from jittape.compile.spots import Spot
 from jittape.interpret import interpret
@@ -188,7 +188,43 @@ def test_jacobian_on_a_tape_and_third_derivatives() -> None:
         np.testing.assert_allclose(outer.gradient(total, v).numpy(), -4 * t * (1 - t**2) ** 2, rtol=1e-11)
 
 
-def test_in_a_loop_and_in_numba_code() -> None:
+def test_diagonals_that_cancel_leave_zeros_for_infinite_derivatives() -> None:
+    """The two terms of a difference lie on one diagonal, and are joined before they meet the derivative of a root."""
+
+    def f(x):
+        root = jt.sqrt(x)
+        return root[1:] - root[1:] + root[:-1]
+
+    x = np.linspace(0.0, 1.0, N)
+    got, wanted, is_laid = both_ways(jt.jacobian(f, mode="reverse"), x)
+    assert_close(got, wanted)
+    assert is_laid
+    assert got[0, 0] == np.inf
+    assert not np.isnan(got).any()
+    got, wanted, _ = both_ways(jt.jacobian(lambda x: jt.sqrt(x) - jt.sqrt(x)[::-1], mode="reverse"), x)
+    assert_close(got, wanted)
+
+
+def test_a_diagonal_is_selected_where_it_meets_a_full_array() -> None:
+    function = jt.function(jt.jacobian(jt.nn.softmax))
+    x = numbers("float64", False)
+    p = np.exp(x) / np.exp(x).sum()
+    np.testing.assert_allclose(function(x), np.diag(p) - np.outer(p, p), rtol=1e-12, atol=1e-15)
+    executable = function.get_concrete_function(x)._found.compiled
+    full = [step.kernel for step in executable.steps if step.kernel.depth == 2]
+    assert len(full) == 1
+    assert [i.primitive.name for i in full[0].instructions if isinstance(i, Compute)].count("where") == 1
+
+
+def test_in_numba_code() -> None:
+    x = rng().normal(size=40)
+    native = jt.njit_function(jt.jacobian(lambda x: x[1:] * x[:-1]), jt.TensorSpec((40,), "float64"))
+    wanted = np.zeros((39, 40))
+    wanted[np.arange(39), np.arange(39)], wanted[np.arange(39), np.arange(1, 40)] = x[1:], x[:-1]
+    np.testing.assert_allclose(native(x), wanted, rtol=1e-14)
+
+
+def test_in_a_loop() -> None:
     jacobian = jt.jacobian(lambda x: x * x)
 
     @jt.function
