@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
+from jittape.compile.dots import define_dots
 from jittape.compile.gemm import define_product
 from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
@@ -53,11 +54,17 @@ def definition_of(kernel: Kernel) -> Definition:
                 define_release(function)
             else:
                 assert isinstance(kernel, Gemm)
-                (define_tiny if kernel.form in ("tiny", "narrow") else define_product)(kernel, function)
+                _definer(kernel)(kernel, function)
         except Exception as error:
             raise CompileError(f"cannot write code for this kernel: {error}\n{kernel.listing}") from error
 
     return Definition(kernel.name, KERNEL_TYPE, write)
+
+
+def _definer(kernel: Gemm) -> Callable[[Gemm, ir.Function], None]:
+    if kernel.form.startswith("dots"):
+        return define_dots
+    return define_tiny if kernel.form in ("tiny", "narrow") else define_product
 
 
 def write_module(definitions: Iterable[Definition]) -> ir.Module:

@@ -99,12 +99,12 @@ class _Loop(_Code):
         self.last = builder.select(limited, limit, self.length)
         going = builder.zext(builder.load(self.at(self._cell_or_frame(head), _I8)), _I64)
         self.going = builder.select(is_while, going, integer(1))
-        with for_range(builder, self.fixed) as index:
+        with for_range(builder, self.fixed, scalar=True) as index:
             cell, operand, offset = self.entry(integer(1 + len(LoopWord)), index, 3)
             builder.store(builder.add(self.operand(operand), offset), self.cell(self.frame, cell))
         # With a known number of iterations the last one writes the result's own memory.
         odd = builder.trunc(self.length, ir.IntType(1))
-        with for_range(builder, self.carries) as index:
+        with for_range(builder, self.carries, scalar=True) as index:
             read, written, begin, result, other, _ = self.entry(self.first_carry, index, 6)
             result, other = self.operand(result), self.operand(other)
             builder.store(self.operand(begin), self.cell(self.frame, read))
@@ -113,7 +113,7 @@ class _Loop(_Code):
         backwards = builder.icmp_signed("!=", self.head(LoopWord.BACKWARDS), integer(0))
         self.step = builder.select(backwards, integer(-1), integer(1))
         self.first = builder.select(backwards, builder.sub(self.length, integer(1)), integer(0))
-        with for_range(builder, self.rows) as index:
+        with for_range(builder, self.rows, scalar=True) as index:
             cell, operand, size, grown = self.entry(self.first_read, index, 4)
             base = self.operand(operand)
             is_grown = builder.icmp_signed("!=", grown, integer(0))
@@ -188,16 +188,19 @@ class _Loop(_Code):
         builder.position_at_end(body)
         at = builder.add(self.first, builder.mul(count, self.step))
         builder.store(at, number)
-        with builder.if_then(self.is_while, likely=False), for_range(builder, self.written) as index:
+        with (
+            builder.if_then(self.is_while, likely=False),
+            for_range(builder, self.written, scalar=True) as index,
+        ):
             self._make_room(builder.add(index, self.read), count)
         self.walk(table, self.frame)
-        with for_range(builder, self.carries) as index:
+        with for_range(builder, self.carries, scalar=True) as index:
             read, written = self.entry(self.first_carry, index, 6)[:2]
             place = self.cell(self.frame, written)
             new = builder.load(place)
             builder.store(new, self.cell(self.frame, read))
             builder.store(builder.xor(new, builder.load(self._other(index))), place)
-        with for_range(builder, self.rows) as index:
+        with for_range(builder, self.rows, scalar=True) as index:
             cell, _, size, _ = self.entry(self.first_read, index, 4)
             place = self.cell(self.frame, cell)
             builder.store(builder.add(builder.load(place), builder.mul(size, self.step)), place)
@@ -226,7 +229,7 @@ class _Loop(_Code):
 
     def _end(self, count: ir.Value) -> None:
         builder = self.builder
-        with for_range(builder, self.carries) as index:
+        with for_range(builder, self.carries, scalar=True) as index:
             read, _, _, result, _, nbytes = self.entry(self.first_carry, index, 6)
             value, result = builder.load(self.cell(self.frame, read)), self.operand(result)
             with builder.if_then(builder.icmp_signed("!=", value, result)):
@@ -270,7 +273,7 @@ def define_branch(function: ir.Function) -> None:
     index.add_incoming(builder.add(index, integer(1)), body)
     builder.branch(head)
     builder.position_at_end(end)
-    with for_range(builder, code.word(builder.add(lengths, which))) as number:
+    with for_range(builder, code.word(builder.add(lengths, which)), scalar=True) as number:
         cell, operand, offset = code.entry(at, number, 3)
         builder.store(builder.add(code.operand(operand), offset), code.cell(frame, cell))
     code.walk(code.word(builder.add(which, integer(1))), frame)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from jittape.compile.emit import Definition
 from jittape.program import Aval
 from jittape.runtime.buffers import LARGE, Buffer, pool
 
-__all__ = ["FIT", "ObjectLayout", "object_layout", "place", "reader"]
+__all__ = ["FIT", "ObjectLayout", "object_layout", "place", "reader", "slot_places"]
 
 FIT = 0x101
 """NumPy's flags C_CONTIGUOUS and ALIGNED."""
@@ -131,6 +131,18 @@ def _place_of_references() -> int:
 def place(wanted: int, value: object, count: int) -> int:
     """The byte at which `wanted` stands in the memory of `value`, among its first `count` words."""
     return 8 * _words(value, count).index(wanted)
+
+
+def slot_places(kind: type, names: Iterable[str]) -> dict[str, int]:
+    """The bytes at which objects of a class have their slots, by name."""
+    sample: Any = object.__new__(kind)
+    held = {name: object() for name in names}
+    for name, value in held.items():
+        setattr(sample, name, value)
+    places = {name: place(id(value), sample, kind.__basicsize__ // 8) for name, value in held.items()}
+    for name in held:
+        setattr(sample, name, None)
+    return places
 
 
 def _words(value: object, count: int) -> list[int]:

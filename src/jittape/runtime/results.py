@@ -128,7 +128,7 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
 
     total = builder.alloca(_I64)
     builder.store(ir.Constant(_I64, 0), total)
-    with for_range(builder, load(buffers, layout.tuple_length)) as index:
+    with for_range(builder, load(buffers, layout.tuple_length), scalar=True) as index:
         item = load(builder.add(buffers, builder.mul(index, ir.Constant(_I64, 8))), layout.items)
         seen = builder.icmp_signed("!=", load(item, layout.buffer_exposed), false)
         one = builder.or_(shared(item), seen)

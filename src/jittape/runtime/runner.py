@@ -70,7 +70,7 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
     size = ir.Constant(_I64, 8)
     for kind, convert in enumerate((buffer, double, single)):
         count = load(plan, 8 * (1 + kind))
-        with for_range(builder, count) as index:
+        with for_range(builder, count, scalar=True) as index:
             row = builder.add(feed, builder.mul(index, ir.Constant(_I64, 16)))
             item = load(builder.add(values, builder.mul(load(row, 0), size)), layout.items)
             value = convert(item)
