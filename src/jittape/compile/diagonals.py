@@ -220,7 +220,7 @@ class _Finder(TermWriter):
         terms = self.terms[slot]
         if slot not in self.apart and len(terms) > 1:
             terms = self.terms[slot] = self.joined(terms)
-            own = [(self.shape(values), spots) for values, spots in terms]
+            own = tuple([(self.shape(values), spots) for values, spots in terms])
             self.apart[slot] = not do_meet(own, self.avals[slot].shape)
         return self.apart.get(slot, True)
 
