@@ -188,21 +188,30 @@ def test_jacobian_on_a_tape_and_third_derivatives() -> None:
         np.testing.assert_allclose(outer.gradient(total, v).numpy(), -4 * t * (1 - t**2) ** 2, rtol=1e-11)
 
 
-def test_diagonals_that_cancel_leave_zeros_for_infinite_derivatives() -> None:
-    """The two terms of a difference lie on one diagonal, and are joined before they meet the derivative of a root."""
+def test_terms_that_cancel_leave_zeros_for_an_infinite_derivative() -> None:
+    """Terms on one diagonal are joined before the product; where diagonals cross, all is computed as a whole."""
+    n = N + 1
+    x = rng().normal(size=n)
+    x[[3, 12]] = np.inf, np.nan
+    back = Region((1,), (n - 1,), (n,), (-1,))
+    rest = Region((1,), (1,), (N,), (1,))
 
-    def f(x):
-        root = jt.sqrt(x)
-        return root[1:] - root[1:] + root[:-1]
+    def joined(x):
+        unit = eye(n, dtype=np.dtype("float64"))
+        other = place_op.bind(slice_op.bind(unit, region=rest), region=rest, shape=(n, n))
+        return chain_op.bind(add(unit, negative(other)), broadcast(x, (n, n)))
 
-    x = np.linspace(0.0, 1.0, N)
-    got, wanted, is_laid = both_ways(jt.jacobian(f, mode="reverse"), x)
-    assert_close(got, wanted)
-    assert is_laid
-    assert got[0, 0] == np.inf
-    assert not np.isnan(got).any()
-    got, wanted, _ = both_ways(jt.jacobian(lambda x: jt.sqrt(x) - jt.sqrt(x)[::-1], mode="reverse"), x)
-    assert_close(got, wanted)
+    def crossing(x):
+        unit = eye(n, dtype=np.dtype("float64"))
+        return chain_op.bind(add(unit, negative(slice_op.bind(unit, region=back))), broadcast(x, (n, n)))
+
+    for function, is_laid in ((joined, True), (crossing, False)):
+        program = program_of(function, x)
+        (wanted,) = interpret(program, [x])
+        assert wanted[12, 12] == 0
+        for got in (*interpret(diagonals_laid(program), [x]), *compiled(program, [x])):
+            np.testing.assert_array_equal(got, wanted)
+        assert bool(laid(diagonals_laid(program))) is is_laid
 
 
 def test_a_diagonal_is_selected_where_it_meets_a_full_array() -> None:
