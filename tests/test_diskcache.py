@@ -94,19 +94,16 @@ def test_the_named_parts_of_the_environment(monkeypatch, tmp_path):
 def test_a_change_in_the_sources_is_another_environment(monkeypatch, tmp_path):
     package = tmp_path / "jittape"
     (package / "compile").mkdir(parents=True)
-    (package / "primitives").mkdir()
-    for name in (
-        "compile/loops.py",
-        "primitives/reduce.py",
-        *[n for n in diskcache._SOURCES if n[-3:] == ".py"],
-    ):
+    sources = ["compile/loops.py", "primitives/reduce.py", "runtime/objects.py"]
+    for name in sources + [name for name in diskcache._SOURCES if name.endswith(".py")]:
+        (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_text("a = 1\n")
     monkeypatch.setattr(diskcache, "__file__", str(package / "compile" / "diskcache.py"))
     digests = []
-    for name in ("compile/loops.py", "primitives/reduce.py", "simplify.py"):
+    for name in (*sources, "simplify.py"):
         digests.append(diskcache._source_digest.__wrapped__())
         (package / name).write_text("a = 2\n")
-    assert len({*digests, diskcache._source_digest.__wrapped__()}) == 4
+    assert len({*digests, diskcache._source_digest.__wrapped__()}) == 5
 
 
 # ---- damage ----------------------------------------------------------------------------------------------------------

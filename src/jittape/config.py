@@ -28,9 +28,10 @@ class Config:
         Check the result of every op for nan and infinities; set by `debugging.enable_check_numerics`. While it is set
         every program is interpreted.
     deterministic : bool
-        Pin the BLAS to one thread, so that products too are bitwise the same for any number of threads. jittape's own
-        copy of the BLAS uses one thread in any case. Where the wheel ``scipy-openblas32`` is missing, products run on
-        SciPy's copy, which is pinned as long as this is True and otherwise has the threads that the user has given it.
+        Compute every matrix product on one thread, so that products too are bitwise the same for any number of threads.
+        Otherwise a large product is divided between them, and where a row then stands in the kernels of the BLAS may
+        change its last bits. Where the wheel ``scipy-openblas32`` is missing, products run on SciPy's copy, which is
+        pinned to one thread as long as this is True and otherwise has the threads that the user has given it.
     max_pending_ops : int
         Outside a tape, so many recorded ops are run without waiting for somebody to look at a value. Takes effect at
         the next step boundary.
@@ -39,8 +40,9 @@ class Config:
     max_pool_bytes : int
         Large memory that nobody holds is kept for the next buffer of its size up to so many bytes in all.
     threads : int
-        Loops over large arrays use so many threads at most; 1 turns them off. By default the number of cores that the
-        process may run on. Results do not depend on it.
+        Loops over large arrays and large matrix products use so many threads at most; 1 turns them off. By default the
+        number of cores that the process may run on. Results of loops do not depend on it; for products see
+        `deterministic`.
     max_trie_nodes : int
         The number of recorded op lists (nodes of the trie) that are remembered before cold ones are dropped.
     compile_after : int

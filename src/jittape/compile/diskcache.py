@@ -52,7 +52,18 @@ _BATCH = re.compile(r"batch-[0-9a-f]{32}")
 _POINTER = re.compile(r"k[0-9a-f]{16}|[a-z]+(_[0-9]+)*")
 _PLAN = re.compile(r"p[0-9a-f]{32}")
 _TEMPORARY = re.compile(r"temporary-[0-9]+-[0-9]+")
-_SOURCES = ("compile", "primitives", "builder.py", "dtypes.py", "primitive.py", "program.py", "simplify.py")
+_SOURCES = (
+    "builder.py",
+    "compile",
+    "dtypes.py",
+    "functions/binder.py",
+    "primitive.py",
+    "primitives",
+    "program.py",
+    "recording/recorder.py",
+    "runtime",
+    "simplify.py",
+)
 """The files of the package that decide the machine code of a kernel of a given text, and the schedule of a program."""
 
 

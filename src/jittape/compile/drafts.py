@@ -10,7 +10,7 @@ from jittape.compile.rawnest import RawNest
 from jittape.compile.steps import Schedule
 from jittape.program import Aval, Op, Program
 
-__all__ = ["Draft", "SharedRows", "updated_in_place"]
+__all__ = ["Draft", "SharedRows", "updated_in_place", "written"]
 
 
 @dataclass
@@ -47,13 +47,15 @@ def updated_in_place(
     holder: Mapping[int, int],
     donated: tuple[tuple[int, int], ...],
     accumulated: Container[int],
+    added: Mapping[int, int],
 ) -> dict[int, tuple[int, bool]]:
     """For inputs whose memory a result gets: the slot of the result, and whether its kernel reads the input.
 
     That kernel must be the last that reads it, and the only one that writes the result: not one of several products
-    that are added up there. A NumPy step may fail, and then inputs must be what they were.
+    that are added up there. A NumPy step may fail, and then inputs must be what they were. To the results in `added`
+    a product is added, which are what the input was before.
     """
-    found: dict[int, tuple[int, bool]] = {}
+    found = {w: (out, True) for out, w in added.items()}
     if any(d.kernel is None for d in drafts):
         return found
     for position, output in donated:
@@ -61,12 +63,12 @@ def updated_in_place(
         taken = {slot for slot, _ in found.values()}
         if owner in program.inputs or owner in taken or x in program.outputs:
             continue
-        if avals[x] != avals[owner]:
+        if avals[x] != avals[owner] or x in found:
             continue
         owners = [[holder.get(s, s) for s in d.operands] for d in drafts]
         if owner in accumulated:
             continue
-        writers = [i for i, d in enumerate(drafts) if owner in _written(d, owners[i])]
+        writers = [i for i, d in enumerate(drafts) if owner in written(d, owners[i])]
         writer = writers[0]
         if (
             len(writers) > 1
@@ -89,7 +91,7 @@ def updated_in_place(
     return found
 
 
-def _written(draft: Draft, owners: list[int]) -> list[int]:
+def written(draft: Draft, owners: list[int]) -> list[int]:
     """What of a step's operands it writes."""
     kernel = draft.kernel
     if isinstance(kernel, (LoopKernel, Gemm)):

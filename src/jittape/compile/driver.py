@@ -20,9 +20,13 @@ from jittape.compile.crew import run_tasks
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range
 
 __all__ = [
+    "BY_NAMES",
     "DRIVER_TYPE",
+    "NO_ARGUMENT",
+    "ONE_ARGUMENT",
     "address_argument",
     "as_function",
+    "as_method",
     "define_driver",
     "object_argument",
     "return_integer",
@@ -32,6 +36,10 @@ __all__ = [
 
 _I64 = ir.IntType(64)
 _FASTCALL = 0x80
+BY_NAMES = 0x82
+"""Of a method that is called as ``(self, arguments, count, names)``."""
+NO_ARGUMENT, ONE_ARGUMENT = 0x04, 0x08
+"""Of methods that are called as ``(self, nothing)`` and ``(self, argument)``."""
 
 DRIVER_TYPE = ir.FunctionType(BYTES, [BYTES, BYTES.as_pointer(), _I64])
 """``PyObject *driver(PyObject *self, PyObject *const *args, Py_ssize_t count)``."""
@@ -120,3 +128,11 @@ def as_function(address: int) -> Callable[..., Any]:
     )
     make = prototype(("PyCFunction_NewEx", ctypes.pythonapi))
     return make(ctypes.byref(definition), None, None)
+
+
+def as_method(owner: type, name: str, address: int, flags: int) -> Any:
+    """Machine code as a method of a class, for ``setattr``; `flags` says how it is called."""
+    definition = _MethodDefinition(name.encode(), address, flags, None)
+    _definitions.append(definition)
+    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.POINTER(_MethodDefinition))
+    return prototype(("PyDescr_NewMethod", ctypes.pythonapi))(owner, ctypes.byref(definition))

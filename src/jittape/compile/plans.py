@@ -12,7 +12,7 @@ triples it has, then the triples. The tables' addresses come before: one for a l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.kernel import Kernel
+from jittape.compile.laid import Laying, table_of
 from jittape.compile.scalars import instructions_of
 from jittape.control.parts import COUNT, WHILE, Parts
 from jittape.primitive import Control
@@ -101,12 +102,14 @@ class Plan:
     words: tuple[int, ...]
 
 
-def plan_of(run: Sequence[Op], schedule: Callable[[Program], Any]) -> Plan | None:
+def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[[Program], Any]) -> Plan | None:
     """How a run of `Control` ops becomes a step; None if a body has a NumPy step."""
     form = run[0].primitive.form
     assert isinstance(form, Control)
     if form.kind == "scalars":
         return _scalars(run)
+    if form.kind == "laid":
+        return _laid(run[0], avals)
     if form.kind == "branch":
         return _Branch(run, schedule).plan()
     return _Loop(run, schedule).plan()
@@ -118,6 +121,11 @@ def _scalars(run: Sequence[Op]) -> Plan:
     machine, words, cells = instructions_of(params[0]["body"], [one["pick"] for one in params])
     frame = len(run[0].args) + len(run)
     return Plan(machine, (), (Aval((cells,), np.dtype(np.int64)),), (frame, *words))
+
+
+def _laid(op: Op, avals: Mapping[int, Aval]) -> Plan:
+    out = avals[op.out]
+    return Plan(Laying((), out.dtype), (), (), table_of(op, [avals[slot] for slot in op.args], out))
 
 
 def _native(scheduled: Any) -> bool:

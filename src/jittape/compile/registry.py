@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -106,6 +106,21 @@ class Registry:
             self._require({})
             return self._addresses[definition.name]
 
+    def apart(self, definitions: Iterable[Definition]) -> list[int]:
+        """The addresses of functions that are no kernels, in a module of their own: nothing waits for them or fails."""
+        wanted = {definition.name: definition for definition in definitions}
+        with self._lock:
+            cache = diskcache.current()
+            if cache is not None:
+                for name in wanted:
+                    if name not in self._addresses:
+                        self._load(cache, name)
+            missing = [definition for name, definition in wanted.items() if name not in self._addresses]
+            if missing:
+                module = _module(missing)
+                self._keep(diskcache.Batch(module.names, _translated(module)), cache)
+            return [self._addresses[name] for name in wanted]
+
     def stats(self) -> RegistryStats:
         """How much was compiled, found and loaded, and the time that it took."""
         counts = self._counts
@@ -154,16 +169,18 @@ class Registry:
         shares = _shares(weights, threads)
         modules = (self._module(wanted, share) for share in shares)
         for module, code in mapped(_translated, modules, min(threads, len(shares))):
-            batch = diskcache.Batch(module.names, code)
-            self._link(batch)
-            if cache is not None:
-                cache.publish(batch)
+            self._keep(diskcache.Batch(module.names, code), cache)
 
     def _module(self, wanted: dict[str, Kernel], names: list[str]) -> _Module:
         definitions = [
             self._own[name] if name in self._own else definition_of(wanted[name]) for name in names
         ]
-        return _Module(tuple(names), machine.written(write_module(definitions)))
+        return _module(definitions)
+
+    def _keep(self, batch: diskcache.Batch, cache: diskcache.DiskCache | None) -> None:
+        self._link(batch)
+        if cache is not None:
+            cache.publish(batch)
 
     def _link(self, batch: diskcache.Batch) -> None:
         # What is known already stays: executables hold its address.
@@ -177,6 +194,11 @@ class _Module(NamedTuple):
 
     names: tuple[str, ...]
     written: machine.Written
+
+
+def _module(definitions: Sequence[Definition]) -> _Module:
+    names = tuple([definition.name for definition in definitions])
+    return _Module(names, machine.written(write_module(definitions)))
 
 
 def _translated(module: _Module) -> bytes:

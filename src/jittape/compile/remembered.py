@@ -49,7 +49,7 @@ def key_of(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None
         lines.append(f"{op.primitive.name} {operands} {op.params}")
     lines.append(repr([number[slot] for slot in program.outputs]))
     if calls:
-        lines.append(f"unpacked: {blas().unpacked}")
+        lines.append(f"BLAS: {blas().unpacked}, {blas().library is not None}")
     return "p" + hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 

@@ -26,9 +26,10 @@ class KernelStep:
     ops : tuple of Op
         What of the program it computes, in part or whole.
     tasks : int
-        Into so many calls the step is divided, which may run at the same time.
+        Into so many calls the step is divided, which may run at the same time; `tasks.ON_DEMAND` for products that are
+        divided by the number of threads.
     work : int
-        About how long a loop nest takes on one thread, in ns; 0 for what is not divided.
+        About how long it takes on one thread, in ns; 0 for what is never divided.
     strip : Strip or None
         Neighbors with the same strip are done block by block; the tasks are the blocks then.
     bodies : tuple of Schedule

@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterable
 import llvmlite.binding as llvm
 
 from jittape.compile.blas import ROUTINES, blas, symbol
+from jittape.compile.objectcode import PYTHON_FUNCTIONS
 
-__all__ = ["PROVIDERS", "provide"]
+__all__ = ["PROVIDERS", "define", "provide"]
 
 
 def _from_python(name: str) -> None:
-    llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+    function = getattr(ctypes.pythonapi, name, None)
+    if function is not None:
+        llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
 
 
 def _from_blas(name: str) -> None:
@@ -29,8 +32,14 @@ PROVIDERS: dict[str, Callable[[str], None]] = {
     "PyEval_SaveThread": _from_python,
     "PyLong_AsVoidPtr": _from_python,
     "PyLong_FromVoidPtr": _from_python,
+    **dict.fromkeys(PYTHON_FUNCTIONS, _from_python),
     **{symbol(routine): _from_blas for routine in ROUTINES},
 }
+
+
+def define(name: str, address: int) -> None:
+    """Have code that is loaded from now on find this address by that name."""
+    PROVIDERS[name] = lambda name: llvm.add_symbol(name, address)
 
 
 def provide(names: Iterable[str]) -> list[str]:
@@ -40,6 +49,6 @@ def provide(names: Iterable[str]) -> list[str]:
         provider = PROVIDERS.get(name)
         if provider is not None:
             provider(name)
-        elif llvm.address_of_symbol(name) is None:
+        if llvm.address_of_symbol(name) is None:
             missing.append(name)
     return missing

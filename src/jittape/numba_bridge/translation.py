@@ -152,7 +152,7 @@ class _Program:
         kernel = self._kernel(step)
         operands, sizes = self._described(f"{self.function.name}_{number}", step, step.storages)
         arguments = [slots, operands.bitcast(_I32.as_pointer()), sizes.bitcast(_I64.as_pointer())]
-        with for_range(builder, ir.Constant(_I64, step.tasks)) as task:
+        with for_range(builder, ir.Constant(_I64, step.tasks or 1)) as task:
             builder.call(kernel, [*arguments, task])
 
     def _kernel(self, step: KernelStep) -> ir.Function:

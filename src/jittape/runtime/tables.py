@@ -17,7 +17,7 @@ from jittape.compile.stripper import define_strip
 from jittape.compile.strips import Strip
 from jittape.compile.tasks import HEAVY
 from jittape.runtime.buffers import address_of
-from jittape.runtime.threads import announce_helper, cells_address
+from jittape.runtime.threads import MOST, announce_helper, cells_address
 from jittape.runtime.workspace import Layout
 
 __all__ = ["Calls", "announce", "segments"]
@@ -97,7 +97,7 @@ def _calls(steps: list[KernelStep], cell_of: Sequence[int], count: int, addresse
 
 def _threads(step: KernelStep) -> int:
     """How many threads a step is worth."""
-    return min(step.tasks, max(1, step.work // SHARE))
+    return min(step.tasks or MOST, max(1, step.work // SHARE))
 
 
 def _most_threads(steps: Sequence[KernelStep]) -> int:

@@ -96,11 +96,11 @@ class Workspace:
         self._arena: Buffer | None = None
         self._arena_address = 0
         self.keeps_arena = schedule.arena < KEPT
-        self._results = ResultMemory(layout.results)
         self._first, self._last = CELL * layout.count, CELL * (layout.count + len(layout.results))
         self._boxed: list[Input] = []
         self._grown: dict[int, np.ndarray[Any, Any]] = {}
         self._in_place = {result: (i, read) for i, result, read in schedule.in_place}
+        self._results = ResultMemory(layout.results, self._in_place)
 
     def fill(self, inputs: list[Input], held: int) -> list[Buffer]:
         """Write addresses and scalars into the slot table; returns the buffers for the results."""
