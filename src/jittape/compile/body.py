@@ -41,7 +41,7 @@ def memory_type(dtype: np.dtype[Any]) -> ir.Type:
 
 
 MANY_PLACES = 16
-"""From so many places on that one loop visits, it is not said to LLVM where in their arrays they begin: see `_place`."""
+"""Of so many places that one loop visits, LLVM is not told where in their arrays they begin: see `_place`."""
 _HIDDEN = "llvm.strip.invariant.group.p0"
 
 
