@@ -205,9 +205,9 @@ class Body:
     def _place(self, address: Address) -> ir.Value:
         """The address of an element.
 
-        LLVM's strength reduction tries all ways to write the addresses of a loop as sums of one another: for a loop over
-        50 arrays it takes 0.15 s, for an ordinary nest a third of all that LLVM does after vectorizing. So where nothing
-        is lost by it, an address is a pointer of which nothing is known plus what the innermost loop has counted.
+        LLVM's strength reduction tries all ways to write the addresses of a loop as sums of one another: for a loop
+        over 50 arrays it takes 0.15 s, for an ordinary nest a sixth of all code generation. So where nothing is lost
+        by it, an address is a pointer of which nothing is known plus what the innermost loop has counted.
         """
         pointer, linear = self.pointers[address.operand], address.linear
         loop = f"i{self.kernel.depth - 1}"
@@ -228,7 +228,8 @@ class Body:
     def _may_hide(self, address: Address) -> bool:
         """Whether LLVM need not know how far the address is from others.
 
-        It has to where one operand is visited at several places, as neighbors are loaded together, unless they are many.
+        It has to where one operand is visited at several places, as neighbors are loaded together; unless places are
+        many.
         """
         names = [name for name, _ in address.linear.terms]
         if f"i{self.kernel.depth - 1}" not in names or any(name[0] == "%" for name in names):
