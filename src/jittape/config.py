@@ -45,6 +45,9 @@ class Config:
         see `deterministic`.
     max_trie_nodes : int
         The number of recorded op lists (nodes of the trie) that are remembered before cold ones are dropped.
+    max_signatures : int
+        A `jt.function` remembers so many traces, each instance for a method; what was used longest ago makes room, with
+        one warning.
     compile_after : int
         So many visits of a path are interpreted before it is compiled: 1 by default, so that a program that never
         repeats never waits for a compiler; 0 compiles at once.
@@ -74,6 +77,7 @@ class Config:
         "_max_pending_bytes",
         "_max_pending_ops",
         "_max_pool_bytes",
+        "_max_signatures",
         "_max_trie_nodes",
         "_threads",
     )
@@ -89,6 +93,7 @@ class Config:
         self._max_pending_bytes = 256 * 2**20
         self._max_pool_bytes = 2**30
         self._max_trie_nodes = 100_000
+        self._max_signatures = 256
         self._compile_after = 1
         self._cache = True
         self._cache_size = 512 * 2**20
@@ -170,6 +175,14 @@ class Config:
     @max_trie_nodes.setter
     def max_trie_nodes(self, value: int) -> None:
         self._max_trie_nodes = _positive("max_trie_nodes", value)
+
+    @property
+    def max_signatures(self) -> int:
+        return self._max_signatures
+
+    @max_signatures.setter
+    def max_signatures(self, value: int) -> None:
+        self._max_signatures = _positive("max_signatures", value)
 
     @property
     def compile_after(self) -> int:

@@ -52,12 +52,13 @@ def updated_in_place(
     """For inputs whose memory a result gets: the slot of the result, and whether its kernel reads the input.
 
     That kernel must be the last that reads it, and the only one that writes the result: not one of several products
-    that are added up there. A NumPy step may fail, and then inputs must be what they were. To the results in `added`
-    a product is added, which are what the input was before.
+    that are added up there. A NumPy step may fail, and so may a loop, and then inputs must be what they were. To the
+    results in `added` a product is added, which are what the input was before.
     """
     found = {w: (out, True) for out, w in added.items()}
     if any(d.kernel is None for d in drafts):
         return found
+    last_loop = max([i for i, d in enumerate(drafts) if d.bodies], default=-1)
     for position, output in donated:
         x, owner = program.inputs[position], holder.get(program.outputs[output], program.outputs[output])
         taken = {slot for slot, _ in found.values()}
@@ -72,6 +73,7 @@ def updated_in_place(
         writer = writers[0]
         if (
             len(writers) > 1
+            or writer <= last_loop
             or any(x in slots for slots in owners[writer + 1 :])
             or owners[writer].count(x) > 1
         ):

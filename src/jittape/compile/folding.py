@@ -40,8 +40,8 @@ def folded(
 ) -> dict[int, int]:
     """Make products add to Variables in place where that is all that is done with them.
 
-    The product's draft then stands for the update's, too. Nothing else may need the gradient, and nothing may read the
-    old value afterwards. With a rate of zero the BLAS adds nothing, not even nan.
+    The product's draft then stands for the update's, too. Nothing else may need the gradient, nothing may read the old
+    value afterwards, and nothing after it may fail. With a rate of zero the BLAS adds nothing, not even nan.
 
     Returns
     -------
@@ -51,6 +51,7 @@ def folded(
     found: dict[int, int] = {}
     if any(d.kernel is None for d in drafts):
         return found
+    last_loop = max([i for i, d in enumerate(drafts) if d.bodies], default=-1)
     shared = {*holder, *holder.values(), *program.inputs}
     for position, output in donated:
         w, out = program.inputs[position], program.outputs[output]
@@ -68,7 +69,7 @@ def folded(
         late |= any(
             rate in written(d, slots) for d, slots in list(zip(drafts, owners, strict=True))[product:]
         )
-        if users != [product, at[0]] or late or not _is_plain(drafts[product]):
+        if users != [product, at[0]] or late or product <= last_loop or not _is_plain(drafts[product]):
             continue
         drafts[product] = _adding(drafts[product], drafts[at[0]], update, out, avals)
         del drafts[at[0]]

@@ -184,9 +184,13 @@ class Reduction(NamedTuple):
 
 @dataclass(frozen=True)
 class Kernel:
-    """What is compiled once under one name: `text` says all of it but the name."""
+    """What is compiled once under one name: `text` says all of it but the name.
+
+    One that is `watched` is given the run's watch in the place of a task.
+    """
 
     operands: tuple[Operand, ...]
+    watched: ClassVar[bool] = False
 
     @cached_property
     def text(self) -> str:

@@ -33,8 +33,8 @@ __all__ = ["CELL", "RECORD", "LoopWord", "Plan", "Release", "Rounds", "plan_of"]
 
 CELL = 8
 """Bytes of an entry of a slot table."""
-RECORD = Aval((2,), np.dtype(np.int64))
-"""What stands for a grown stack: address and capacity of memory from the C library."""
+RECORD = Aval((3,), np.dtype(np.int64))
+"""What stands for a grown stack: address and capacity of memory from the C library, and where the next such is."""
 
 
 class LoopWord(IntEnum):
@@ -59,6 +59,7 @@ class Rounds(Kernel):
     """What runs the bodies of a loop or a branch."""
 
     kind: str
+    watched = True
 
     @cached_property
     def text(self) -> str:
@@ -73,6 +74,8 @@ class Rounds(Kernel):
 @dataclass(frozen=True)
 class Release(Kernel):
     """Gives back the memory of a grown stack."""
+
+    watched = True
 
     @cached_property
     def text(self) -> str:

@@ -1,8 +1,9 @@
 """What runs the bodies of loops and branches: functions like kernels, whose "sizes" are the words of a plan.
 
 ``plans`` says what the words are. The first is the address of the body's table (of a branch: one for each body), which
-`walk_table` runs as the driver runs the table of the program, on the frame as slot table. Between two iterations
-nothing is copied: a carry is read from where it was written, and rows of stacks are addresses that move on.
+`walk_table` runs as the driver runs the table of the program, on the frame as slot table. In the place of a task they
+have the address of the run's watch. Between two iterations nothing is copied: a carry is read from where it was
+written, and rows of stacks are addresses that move on.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from llvmlite import ir
 from jittape.compile.driver import walk_table
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range, integer
 from jittape.compile.plans import CELL, LoopWord
+from jittape.compile.watch import is_over, look_up, note_stack, out_of_memory, release_stack
 
 __all__ = ["define_branch", "define_loop", "define_release"]
 
@@ -26,7 +28,7 @@ class _Code:
     def __init__(self, function: ir.Function) -> None:
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.module = function.module
-        self.slots, self.operands, self.words = function.args[:3]
+        self.slots, self.operands, self.words, self.watch = function.args
 
     def word(self, position: int | ir.Value) -> ir.Value:
         at = integer(position) if isinstance(position, int) else position
@@ -60,7 +62,7 @@ class _Code:
 
     def walk(self, table: ir.Value, frame: ir.Value) -> None:
         cells = self.builder.bitcast(frame, KERNEL_TYPE.args[0])
-        walk_table(self.builder, self.at(table), cells)
+        walk_table(self.builder, self.at(table), cells, self.watch)
 
 
 class _Loop(_Code):
@@ -131,11 +133,12 @@ class _Loop(_Code):
             capacity = builder.gep(place, [integer(1)])
             builder.store(integer(0), place)
             builder.store(integer(0), capacity)
+            note_stack(builder, self.watch, record)
             rows = builder.select(self.is_while, integer(1), self.length)
             self._reserve(place, builder.add(builder.mul(rows, size), integer(CELL)))
 
     def _reserve(self, place: ir.Value, wanted: ir.Value) -> None:
-        """Let a stack have a capacity of at least `wanted` bytes."""
+        """Let a stack have a capacity of at least `wanted` bytes. If there is no memory it stays as it is."""
         builder = self.builder
         capacity = builder.gep(place, [integer(1)])
         before = builder.load(capacity)
@@ -145,8 +148,14 @@ class _Loop(_Code):
             more = builder.select(self.is_while, more, wanted)
             function = external(self.module, ir.FunctionType(BYTES, [BYTES, _I64]), "realloc")
             moved = builder.call(function, [self.at(builder.load(place), _I8), more])
-            builder.store(builder.ptrtoint(moved, _I64), place)
-            builder.store(more, capacity)
+            moved = builder.ptrtoint(moved, _I64)
+            none = builder.icmp_signed("==", moved, integer(0))
+            with builder.if_else(none, likely=False) as (refused, given):
+                with refused:
+                    out_of_memory(builder, self.watch)
+                with given:
+                    builder.store(moved, place)
+                    builder.store(more, capacity)
 
     def _cell_or_frame(self, head: ir.Value) -> ir.Value:
         """The address of the predicate; for other loops anything that can be read."""
@@ -186,13 +195,15 @@ class _Loop(_Code):
         more = builder.icmp_signed("<", count, self.last)
         builder.cbranch(builder.and_(more, builder.icmp_signed("!=", going, integer(0))), body, end)
         builder.position_at_end(body)
+        look_up(builder, self.watch, end)
         at = builder.add(self.first, builder.mul(count, self.step))
         builder.store(at, number)
-        with (
-            builder.if_then(self.is_while, likely=False),
-            for_range(builder, self.written, scalar=True) as index,
-        ):
-            self._make_room(builder.add(index, self.read), count)
+        with builder.if_then(self.is_while, likely=False):
+            with for_range(builder, self.written, scalar=True) as index:
+                self._make_room(builder.add(index, self.read), count)
+            roomy = builder.append_basic_block("roomy")
+            builder.cbranch(is_over(builder, self.watch), end, roomy)
+            builder.position_at_end(roomy)
         self.walk(table, self.frame)
         with for_range(builder, self.carries, scalar=True) as index:
             read, written = self.entry(self.first_carry, index, 6)[:2]
@@ -283,8 +294,5 @@ def define_branch(function: ir.Function) -> None:
 def define_release(function: ir.Function) -> None:
     """Write the body of what gives back a grown stack."""
     code = _Code(function)
-    builder = code.builder
-    place = code.at(code.operand(integer(0)))
-    release = external(code.module, ir.FunctionType(ir.VoidType(), [BYTES]), "free")
-    builder.call(release, [code.at(builder.load(place), _I8)])
-    builder.ret_void()
+    release_stack(code.builder, code.watch, code.operand(integer(0)))
+    code.builder.ret_void()

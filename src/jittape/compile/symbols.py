@@ -7,6 +7,7 @@ code is loaded: those in `PROVIDERS` by a module, all others by the C library, w
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterable
 
 import llvmlite.binding as llvm
@@ -27,12 +28,26 @@ def _from_blas(name: str) -> None:
     blas()
 
 
+def _clock(name: str) -> None:
+    """C's `time`, whose name is another one where it is older than 64 bits."""
+    library, clock = ("msvcrt", "_time64") if sys.platform == "win32" else (None, "time")
+    llvm.add_symbol(name, ctypes.cast(getattr(ctypes.CDLL(library), clock), ctypes.c_void_p).value)
+
+
 PROVIDERS: dict[str, Callable[[str], None]] = {
+    "PyErr_CheckSignals": _from_python,
+    "PyErr_NoMemory": _from_python,
     "PyEval_RestoreThread": _from_python,
     "PyEval_SaveThread": _from_python,
+    "PyGILState_Ensure": _from_python,
+    "PyGILState_Release": _from_python,
+    "PyLong_AsLongLongAndOverflow": _from_python,
     "PyLong_AsVoidPtr": _from_python,
     "PyLong_FromVoidPtr": _from_python,
     **dict.fromkeys(PYTHON_FUNCTIONS, _from_python),
+    "Py_DecRef": _from_python,
+    "Py_IncRef": _from_python,
+    "jittape_seconds": _clock,
     **{symbol(routine): _from_blas for routine in ROUTINES},
 }
 

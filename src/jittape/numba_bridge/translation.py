@@ -15,9 +15,11 @@ from numba.np import arrayobj
 from numba.np.numpy_support import from_dtype
 
 from jittape.compile.crew import Cell
+from jittape.compile.driver import WATCHED
 from jittape.compile.emit import definition_of, symbol_of
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
+from jittape.compile.watch import is_over, new_watch, release_stacks
 from jittape.numba_bridge.native import BAKED, NativeFunction
 from jittape.numba_bridge.operation import array_call
 from jittape.numba_bridge.substitutes import SUBSTITUTES
@@ -72,6 +74,7 @@ class _Program:
         slots = builder.alloca(BYTES, size=max(1, len(self.places)))
         for i, place in enumerate(self.places):
             builder.store(place, builder.gep(slots, [ir.Constant(_I64, i)]))
+        self.watch = new_watch(builder, interrupted=False)
         for number, step in enumerate(schedule.steps):
             if isinstance(step, KernelStep):
                 self._call(number, step, slots)
@@ -81,10 +84,7 @@ class _Program:
                 _ArrayCall(self, step).write()
         for to, source, nbytes in copied:
             self._copy(to, source, nbytes)
-        if schedule.arena > ON_STACK:
-            builder.call(
-                self._external(ir.FunctionType(ir.VoidType(), [BYTES]), "NRT_Free"), [self.allocated]
-            )
+        self._free_arena()
         self.context.call_conv.return_value(builder, self.context.get_dummy_value())
 
     def _arena(self, nbytes: int) -> ir.Value:
@@ -101,6 +101,11 @@ class _Program:
             self.fail(MemoryError, f"no memory for {nbytes} bytes")
         upwards = builder.add(address, ir.Constant(_I64, ALIGNMENT - 1))
         return builder.inttoptr(builder.and_(upwards, ir.Constant(_I64, -ALIGNMENT)), BYTES)
+
+    def _free_arena(self) -> None:
+        if self.native.schedule.arena > ON_STACK:
+            free = self._external(ir.FunctionType(ir.VoidType(), [BYTES]), "NRT_Free")
+            self.builder.call(free, [self.allocated])
 
     def fail(self, kind: type, text: str) -> None:
         """Write the raising of an error."""
@@ -152,6 +157,13 @@ class _Program:
         kernel = self._kernel(step)
         operands, sizes = self._described(f"{self.function.name}_{number}", step, step.storages)
         arguments = [slots, operands.bitcast(_I32.as_pointer()), sizes.bitcast(_I64.as_pointer())]
+        if step.kernel.watched:
+            builder.call(kernel, [*arguments, self.watch])
+            with builder.if_then(is_over(builder, self.watch), likely=False):
+                release_stacks(builder, self.watch)
+                self._free_arena()
+                self.fail(MemoryError, "no memory for what a loop of unknown length keeps for its gradient")
+            return
         with for_range(builder, ir.Constant(_I64, step.tasks or 1)) as task:
             builder.call(kernel, [*arguments, task])
 
@@ -183,7 +195,8 @@ class _Program:
             assert isinstance(step, KernelStep)
             operands, sizes = self._described(f"{name}_{number}", step, step.storages)
             words += [self._kernel(step).ptrtoint(_I64), operands.ptrtoint(_I64), sizes.ptrtoint(_I64)]
-            words += [ir.Constant(_I64, step.tasks), ir.Constant(_I64, 1)]
+            tasks = WATCHED if step.kernel.watched else step.tasks
+            words += [ir.Constant(_I64, tasks), ir.Constant(_I64, 1)]
         table: ir.Constant = self._table(f"{name}_table", _constants(_I64, words)).ptrtoint(_I64)
         return table
 

@@ -32,7 +32,7 @@ from jittape.recording.trie import Node, trie
 from jittape.recording.variable import Variable, read_variable_op
 from jittape.runtime.buffers import LARGE, Buffer
 
-__all__ = ["NOTHING_READ", "Trace", "Variables", "begin_step", "current_trace"]
+__all__ = ["NOTHING_READ", "Trace", "Variables", "begin_step", "current_trace", "within"]
 
 Variables = Mapping[int, tuple[Variable, tuple[int, ...]]]
 """Variables by identity, each with its slots, one for each version read."""
@@ -423,14 +423,21 @@ def _scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
 def _fitted(value: Any, integer: np.dtype[Any]) -> Any:
     try:
         if value.__class__ is HostNumber:
-            return derived(_within, value.text, value, integer)
-        return _within(value, integer)
+            return derived(within, value.text, value, integer)
+        return within(value, integer)
     except OverflowError as error:
         named(error)
         raise
 
 
-def _within(value: Any, integer: np.dtype[Any]) -> Any:
+def within(value: Any, integer: np.dtype[Any]) -> Any:
+    """A number as an element of an integer dtype.
+
+    Raises
+    ------
+    OverflowError
+        If it is an int that does not fit.
+    """
     if isinstance(value, (float, complex)):
         return cast_op.evaluate(np.asarray(value), dtype=integer).item()
     try:

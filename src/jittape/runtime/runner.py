@@ -17,7 +17,7 @@ from jittape.compile.driver import (
     address_argument,
     as_function,
     object_argument,
-    return_integer,
+    return_unless,
     run_table,
 )
 from jittape.compile.irtools import for_range, load_at
@@ -77,8 +77,7 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
             cell = builder.add(cells, builder.mul(load(row, 8), size))
             builder.store(value, builder.inttoptr(cell, value.type.as_pointer()))
         feed = builder.add(feed, builder.mul(count, ir.Constant(_I64, 16)))
-    run_table(builder, load(plan, 0), cells)
-    return_integer(builder, ir.Constant(_I64, 0))
+    return_unless(builder, run_table(builder, load(plan, 0), cells), ir.Constant(_I64, 0))
 
 
 _RUNNER = reader("runner", _define)

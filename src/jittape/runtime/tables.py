@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.compile.driver import WATCHED
 from jittape.compile.emit import Definition
 from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.registry import registry
@@ -78,7 +79,8 @@ def _calls(steps: list[KernelStep], cell_of: Sequence[int], count: int, addresse
     ]
     rows: list[list[int]] = []
     for step, own, worth in zip(steps, words, threads, strict=True):
-        rows.append([addresses[step.kernel.name], slot, size, step.tasks, worth])
+        tasks = WATCHED if step.kernel.watched else step.tasks
+        rows.append([addresses[step.kernel.name], slot, size, tasks, worth])
         slot += 4 * len(step.storages)
         size += 8 * len(own)
     for strip, group in groupby(range(len(steps)), lambda i: steps[i].strip):

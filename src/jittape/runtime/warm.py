@@ -45,7 +45,7 @@ def warm_run(
         except IndexError:
             workspace = compiled.workspace()
         try:
-            results = workspace.begin(inputs, 0)
+            results = list(workspace.begin(inputs, 0))
             run(tuple(inputs), workspace.address, address)
         finally:
             if arena:
