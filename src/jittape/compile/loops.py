@@ -350,6 +350,7 @@ class _Nest(Body):
         index.add_incoming(integer(0), before)
         builder.cbranch(builder.icmp_signed("<", index, count), inside, after)
         builder.position_at_end(inside)
+        self.counted[name] = start, index
         self.integers[name] = index if start is None else builder.add(start, index, flags=NO_WRAP)
         body()
         index.add_incoming(builder.add(index, integer(1), flags=NO_WRAP), builder.block)
