@@ -405,10 +405,10 @@ class Partition:
             return True
         if self._cheap(slot):
             return len(uses) > MANY
-        computed = sum([visited(group[0], access) for group, access in uses])
-        return (len(uses) > 1 and computed > self.avals[slot].size) or any(
-            repeats(access) for _, access in uses
-        )
+        if any(repeats(access) for _, access in uses):
+            return True
+        size = self.avals[slot].size
+        return len(uses) > 1 and sum([visited(group[0], access) for group, access in uses]) > size
 
     def _is_scattered(self, slot: int, uses: list[tuple[Group, Access]]) -> bool:
         """Whether a nest reads a view often, along an axis on which its elements lie apart."""
