@@ -321,6 +321,16 @@ def test_many_pending_ops_run():
     assert y.numpy().tolist() == [0, 101, 202, 303, 404]
 
 
+def test_limits_without_measure(monkeypatch: pytest.MonkeyPatch):
+    """They need not fit a register."""
+    monkeypatch.setattr(jt.config, "_max_pending_bytes", 10**30)
+    jt.config.max_pending_ops = 10**30
+    x, y, *_ = data()
+    for _ in range(4):
+        current_trace().step()
+        assert (x + y + 1.0 - x).numpy().tolist() == (1 + y.numpy()).tolist()
+
+
 def test_many_pending_bytes_run(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(jt.config, "_max_pending_bytes", 1000)
     for _ in range(4):
@@ -541,10 +551,10 @@ def nothing_made() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("nothing_made")
-@pytest.mark.parametrize("reason", ["layout", "place", "compiler"])
+@pytest.mark.parametrize("reason", ["layout", "place", "compiler", "memory"])
 def test_python_records_where_there_is_no_machine_code(monkeypatch: pytest.MonkeyPatch, reason: str):
     def fail(*_: Any) -> Any:
-        raise CompileError("no") if reason == "compiler" else ValueError("no")
+        raise {"place": ValueError, "compiler": CompileError, "memory": OSError}[reason]("no")
 
     if reason == "layout":
         monkeypatch.setattr(methods, "object_layout", lambda: None)

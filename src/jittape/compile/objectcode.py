@@ -126,8 +126,12 @@ class ObjectCode:
         return made
 
     def number(self, value: ir.Value) -> ir.Value:
-        """The value of a Python int, an i64."""
-        return self.call("PyLong_AsSsize_t", value)
+        """The value of a Python int that is not negative; of one that has no room in an i64 the largest."""
+        found = self.call("PyLong_AsSsize_t", value)
+        fits = self.builder.icmp_signed(">=", found, integer(0))
+        with self.builder.if_then(self.builder.not_(fits), likely=False):
+            self.call("PyErr_Clear")
+        return self.builder.select(fits, found, integer(2**63 - 1))
 
     # ---- calls -------------------------------------------------------------------------------------------------
 

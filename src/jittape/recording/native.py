@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from jittape.errors import CompileError
-
 __all__ = ["is_used", "use", "use_python"]
 
 _used = False
@@ -12,8 +10,8 @@ _used = False
 def use() -> None:
     """Put methods of machine code in the places of those of Python; where there are none all stays as it is.
 
-    These are `Trace.apply`, the commonest operators and the updates of a Variable. What they do is what the methods in
-    Python do, which they call whenever something is not as usual.
+    These are `Trace.apply`, the commonest operators, the updates of a Variable and what a flush does with tensors. What
+    they do is what the methods in Python do, which they call whenever something is not as usual.
     """
     # Not at the top, as LLVM comes with it.
     from jittape.recording.methods import methods
@@ -21,7 +19,7 @@ def use() -> None:
     global _used
     try:
         found = methods()
-    except CompileError:
+    except (RuntimeError, OSError):  # of LLVM's; a `CompileError` is one
         return
     for method in found:
         if vars(method.owner)[method.name] is method.python:

@@ -158,13 +158,10 @@ class _Record:
         """The marker of a computed value that comes in here, for the first time."""
         code, builder = self.code, self.code.builder
         none = code.known("None")
-        marker = code.get(operand, "_marker")
-        code.require(
-            code.differ(marker, integer(0)), self.refused
-        )  # an object whose `__init__` has not come so far
-        code.require(code.differ(marker, none), self.refused)
-        buffer = code.get(operand, "_buffer")
-        code.require(code.differ(buffer, none), self.refused)
+        marker, buffer = code.get(operand, "_marker"), code.get(operand, "_buffer")
+        # An object whose `__init__` was interrupted has no marker; it is what is set last.
+        for missing in (integer(0), none):
+            code.require(code.differ(marker, missing), self.refused)
         code.require(code.is_a(buffer, "Buffer"), self.refused)
         self._require_no_holder(code.get(operand, "_trace"))
         is_variable = code.is_a(operand, "Variable")
@@ -207,14 +204,12 @@ class _Record:
             (code.get(self.trace, "Trace.node"), node),
             (code.get(child, "Node.results"), code.known("None")),
         )
-        any_aval, same_aval = (
-            code.same(self.aval, integer(0)),
-            code.same(self.aval, code.get(child, "Node.aval")),
-        )
+        any_aval = code.same(self.aval, integer(0))
+        same_aval = code.same(self.aval, code.get(child, "Node.aval"))
         code.require(builder.or_(any_aval, same_aval), self.refused)
+        no_scalars = code.same(code.read(self.n_scalars), integer(0))
         as_given = code.same(code.get(child, "Node.takes_scalars_as_given"), code.known("True"))
-        none = code.same(code.read(self.n_scalars), integer(0))
-        code.require(builder.or_(none, as_given), self.refused)
+        code.require(builder.or_(no_scalars, as_given), self.refused)
         return code.own(child)
 
     def _enter(self, child: ir.Value) -> None:
@@ -237,7 +232,7 @@ class _Record:
                     self._note("Trace.entered", number, entry)
             code.put(operand, "_trace", code.own(self.trace))
             code.put(operand, "_slot", code.own(slot))
-        with builder.if_then(code.differ(code.read(self.n_fresh), integer(0)), likely=False):
+        with builder.if_then(code.differ(code.read(self.n_fresh), integer(0))):
             most = code.number(code.get(code.known("config"), "Config._max_pending_bytes"))
             nbytes = code.number(code.get(child, "Node.nbytes"))
             with builder.if_then(builder.icmp_signed(">", nbytes, most), likely=False):
@@ -257,14 +252,11 @@ class _Record:
     def _pending(self, child: ir.Value) -> ir.Value:
         """The Tensor that `child` results in."""
         code, builder = self.code, self.code.builder
-        tensor = new_tensor(
-            code, self.trace, code.get(child, "Node.slot"), code.get(child, "Node.aval"), self.failed
-        )
-        pending = code.get(self.trace, "Trace.pending")
+        slot, aval = code.get(child, "Node.slot"), code.get(child, "Node.aval")
+        tensor = new_tensor(code, self.trace, slot, aval, self.failed)
+        count = code.call("PyList_Size", code.get(self.trace, "Trace.pending"))
         limit = code.number(code.get(self.trace, "Trace.limit"))
-        with builder.if_then(
-            builder.icmp_signed(">", code.call("PyList_Size", pending), limit), likely=False
-        ):
+        with builder.if_then(builder.icmp_signed(">", count, limit), likely=False):
             memory = code.words(1)
             code.write(memory, self.trace)
             answer = code.call_object(code.known("Trace._relieve"), memory, integer(1))
