@@ -15,7 +15,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from jittape.functions.signature import (
     TensorSpec,
     aval_of_leaf,
     fitted,
-    key_of,
+    keys_of,
     leaf_names,
     shown,
     taken_apart,
@@ -52,7 +52,7 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Look, Tracing
 
-__all__ = ["Function", "function"]
+__all__ = ["Function"]
 
 _RETRACES = 5
 """After so many, a warning says why."""
@@ -115,7 +115,7 @@ class Function:
             result = recent.quick(call.leaves)
             if result is not MISS:
                 return result
-        keys = tuple([key_of(leaf) for leaf in call.leaves])
+        keys = keys_of(self._python, call, len(owner))
         key = _key(call, keys)
         traces = self._traces.found(key)
         for found in traces:
@@ -170,7 +170,10 @@ class Function:
         """The same call with as few keywords as can be, so that ``f(x, y=1)`` is ``f(x, 1)``."""
         if self._parameters is None:
             self._parameters = inspect.signature(self._python)
-        bound = self._parameters.bind(*owner, *args, **kwargs)
+        try:
+            bound = self._parameters.bind(*owner, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self._name}() {error}") from None
         return bound.args[len(owner) :], bound.kwargs
 
     @property
@@ -292,7 +295,7 @@ class Function:
 
     def _signature_of(self, owner: tuple[Any, ...], call: Call) -> tuple[Concrete | Recorded, Signature]:
         """The trace for such a call, which may be there already, and what it is for."""
-        made = self._traced(owner, call, tuple([key_of(leaf) for leaf in call.leaves]))
+        made = self._traced(owner, call, keys_of(self._python, call, len(owner)))
         return made, self._traces.signature_of(made)
 
     def signatures(self) -> tuple[Signature, ...]:
@@ -371,59 +374,3 @@ def _settings_changed() -> None:
 
 
 config.on_change(_settings_changed)
-
-
-@overload
-def function(func: Callable[..., Any], *, input_signature: Sequence[Any] | None = None) -> Function: ...
-@overload
-def function(
-    func: None = None, *, input_signature: Sequence[Any] | None = None
-) -> Callable[[Callable[..., Any]], Function]: ...
-def function(func: Callable[..., Any] | None = None, *, input_signature: Sequence[Any] | None = None) -> Any:
-    """Compile a function: it is traced once for each signature, later calls run the compiled code.
-
-    Parameters
-    ----------
-    func : callable, optional
-        A function or method. Without it, a decorator is returned.
-    input_signature : sequence of TensorSpec or of nested structures of them, optional
-        What all arguments must be; they are converted to tensors.
-
-    Returns
-    -------
-    Function
-        Called like `func`. It has ``trace_count``, ``signatures()``, ``explain()`` and ``get_concrete_function(...)``.
-
-    Notes
-    -----
-    Tracing runs the Python code once, with stand-ins for the arguments; they and the results are any nested structures.
-    Arrays and tensors are dynamic: their shapes and dtypes make the signature. So are Python numbers; an int or bool
-    that the function uses as a Python value (``range(n)``, ``if flag:``) makes the trace hold for that value only.
-    Anything else (strings, None, Variables, Modules) is static: another one is another signature, and is kept alive
-    with it. `jt.config.max_signatures` of them are remembered; beyond that a `FunctionWarning` says which argument
-    changes and what to do about it.
-
-    What Python does, it does while tracing only: prints, appending to lists, numbers from ``np.random``. `jt.random`
-    draws anew at each call. Variables that the function reads or assigns are looked up and assigned at each call.
-
-    If the function looks at a traced value, as in ``if loss < 1:``, a `FunctionWarning` says where, and it is recorded
-    at each call instead, for this signature.
-
-    Examples
-    --------
-    >>> import jittape as jt
-    >>> w = jt.Variable([1.0, 2.0])
-    >>> @jt.function
-    ... def step(x, rate):
-    ...     with jt.GradientTape() as tape:
-    ...         loss = jt.reduce_sum(jt.square(w * x))
-    ...     w.assign_sub(rate * tape.gradient(loss, w))
-    ...     return loss
-    >>> [float(step(jt.constant([1.0, 1.0]), rate)) for rate in (0.25, 0.125, 0.0625)]
-    [5.0, 1.25, 0.703125]
-    >>> step.trace_count
-    1
-    """
-    if func is None:
-        return lambda f: Function(f, input_signature)
-    return Function(func, input_signature)
