@@ -270,4 +270,4 @@ def define_helper(function: ir.Function) -> None:
 
     builder.position_at_end(block["gone"])
     cells.change("xchg", line, GONE)
-    builder.ret_void()
+    builder.ret(integer(0))

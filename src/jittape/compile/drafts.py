@@ -10,7 +10,7 @@ from jittape.compile.rawnest import RawNest
 from jittape.compile.steps import Schedule
 from jittape.program import Aval, Op, Program
 
-__all__ = ["Draft", "SharedRows", "updated_in_place"]
+__all__ = ["Draft", "SharedRows", "in_order", "updated_in_place"]
 
 
 @dataclass
@@ -30,6 +30,12 @@ class Draft:
     strip: SharedRows | None = None
     bodies: tuple[Schedule, ...] = ()
 
+    @property
+    def ends_run(self) -> bool:
+        """Whether the step may say that the run must not go on."""
+        ends = self.kernel is not None and self.kernel.ends_run
+        return ends or any(body.ends_run for body in self.bodies)
+
 
 @dataclass(eq=False)
 class SharedRows:
@@ -38,6 +44,22 @@ class SharedRows:
     blocks: int
     moved: dict[int, int]
     work: int
+
+
+def in_order(drafts: list[Draft]) -> list[Draft]:
+    """The drafts in an order in which they can run: what ends a run as early as can be."""
+    looked_at = {slot for draft in drafts if _is_check(draft) for slot in draft.operands}
+
+    def place(draft: Draft) -> tuple[int, int, int]:
+        if _is_check(draft):
+            return draft.depth - 1, 1, draft.position
+        return draft.depth, 2 if looked_at.isdisjoint(draft.operands) else 0, draft.position
+
+    return sorted(drafts, key=place)
+
+
+def _is_check(draft: Draft) -> bool:
+    return draft.kernel is not None and draft.kernel.ends_run
 
 
 def updated_in_place(
@@ -51,11 +73,12 @@ def updated_in_place(
     """For inputs whose memory a result gets: the slot of the result, and whether its kernel reads the input.
 
     That kernel must be the last that reads it, and the only one that writes the result: not one of several products
-    that are added up there. A NumPy step may fail, and then inputs must be what they were.
+    that are added up there. A step may fail, and then inputs must be what they were.
     """
     found: dict[int, tuple[int, bool]] = {}
     if any(d.kernel is None for d in drafts):
         return found
+    safe = max([i + 1 for i, draft in enumerate(drafts) if draft.ends_run], default=0)
     for position, output in donated:
         x, owner = program.inputs[position], holder.get(program.outputs[output], program.outputs[output])
         taken = {slot for slot, _ in found.values()}
@@ -69,7 +92,8 @@ def updated_in_place(
         writers = [i for i, d in enumerate(drafts) if owner in _written(d, owners[i])]
         writer = writers[0]
         if (
-            len(writers) > 1
+            writer < safe
+            or len(writers) > 1
             or any(x in slots for slots in owners[writer + 1 :])
             or owners[writer].count(x) > 1
         ):

@@ -2,7 +2,7 @@
 
 A table is an int64 array: the number of calls and the address of the cells of `crew`, then for each call the kernel's
 address, the address of its operands' slot numbers (int32), the address of its sizes (int64), its number of tasks and
-how many threads they are worth.
+how many threads they are worth. A call without tasks gives something back: it is made even after the run has ended.
 
 Python calls it without a wrapper: the machine code has the signature of a built-in function (``METH_FASTCALL``), takes
 two addresses as Python integers and releases the GIL. A call takes 0.1 µs; through `ctypes` it would take 0.3 µs.
@@ -17,7 +17,7 @@ from typing import Any
 from llvmlite import ir
 
 from jittape.compile.crew import run_tasks
-from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range
+from jittape.compile.irtools import BYTES, KERNEL_TYPE, alloca_once, external, for_range, integer
 
 __all__ = [
     "DRIVER_TYPE",
@@ -44,8 +44,8 @@ def define_driver(function: ir.Function) -> None:
     """Write the body. It trusts its caller: two arguments, both addresses."""
     function.attributes.add("optsize")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    run_table(builder, *(address_argument(builder, function, position) for position in range(2)))
-    return_integer(builder, ir.Constant(_I64, 0))
+    status = run_table(builder, *(address_argument(builder, function, position) for position in range(2)))
+    return_integer(builder, status)
 
 
 def address_argument(builder: ir.IRBuilder, function: ir.Function, position: int) -> ir.Value:
@@ -65,18 +65,24 @@ def return_integer(builder: ir.IRBuilder, value: ir.Value) -> None:
     builder.ret(builder.call(as_integer, [builder.inttoptr(value, BYTES)]))
 
 
-def run_table(builder: ir.IRBuilder, table: ir.Value, cells: ir.Value) -> None:
-    """Write the run of all calls of a table, without the GIL; both arguments are addresses."""
+def run_table(builder: ir.IRBuilder, table: ir.Value, cells: ir.Value) -> ir.Value:
+    """Write the run of all calls of a table, without the GIL; both arguments are addresses. See `walk_table`."""
     release = external(builder.module, ir.FunctionType(BYTES, []), "PyEval_SaveThread")
     acquire = external(builder.module, ir.FunctionType(ir.VoidType(), [BYTES]), "PyEval_RestoreThread")
     thread = builder.call(release, [])
     slots = builder.inttoptr(cells, KERNEL_TYPE.args[0])
-    walk_table(builder, builder.inttoptr(table, _I64.as_pointer()), slots)
+    status = walk_table(builder, builder.inttoptr(table, _I64.as_pointer()), slots)
     builder.call(acquire, [thread])
+    return status
 
 
-def walk_table(builder: ir.IRBuilder, table: ir.Value, slots: ir.Value) -> None:
-    """Write the loop over the calls of a table; both arguments are pointers."""
+def walk_table(builder: ir.IRBuilder, table: ir.Value, slots: ir.Value) -> ir.Value:
+    """Write the loop over the calls of a table; both arguments are pointers.
+
+    The value is 0, or 1 if a kernel has ended the run; after it only those calls are made that have no tasks.
+    """
+    status = alloca_once(builder, _I64)
+    builder.store(integer(0), status)
     count, cells = (builder.load(builder.gep(table, [ir.Constant(_I64, i)])) for i in range(_HEADER))
     cells = builder.inttoptr(cells, _I64.as_pointer())
     with for_range(builder, count) as index:
@@ -88,12 +94,16 @@ def walk_table(builder: ir.IRBuilder, table: ir.Value, slots: ir.Value) -> None:
         arguments = [slots]
         arguments.append(builder.inttoptr(operand_slots, KERNEL_TYPE.args[1]))
         arguments.append(builder.inttoptr(sizes, KERNEL_TYPE.args[2]))
-        one = builder.icmp_signed("==", tasks, ir.Constant(_I64, 1))
-        with builder.if_else(one, likely=True) as (at_once, divided):
+        goes_on = builder.icmp_signed("==", builder.load(status), integer(0))
+        goes_on = builder.or_(goes_on, builder.icmp_signed("==", tasks, integer(0)))
+        one = builder.icmp_signed("<=", tasks, integer(1))
+        with builder.if_then(goes_on, likely=True), builder.if_else(one, likely=True) as (at_once, divided):
             with at_once:
-                builder.call(kernel, [*arguments, ir.Constant(_I64, 0)])
+                ended = builder.call(kernel, [*arguments, integer(0)])
+                builder.store(builder.or_(builder.load(status), ended), status)
             with divided:
                 run_tasks(builder, cells, tasks, threads, kernel, arguments)
+    return builder.load(status)
 
 
 class _MethodDefinition(ctypes.Structure):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from jittape.compile.blas import symbol
-from jittape.compile.irtools import alloca_once, external, for_range, for_steps
+from jittape.compile.irtools import alloca_once, external, for_range, for_steps, integer
 from jittape.compile.kernel import Gemm
 
 __all__ = ["Stack", "define_product", "pointer", "size", "stack"]
@@ -88,7 +88,7 @@ def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
                     for p, stride in zip(places, strides, strict=True)
                 ],
             )
-    builder.ret_void()
+    builder.ret(integer(0))
 
 
 def _task_part(builder: ir.IRBuilder, values: dict[str, ir.Value], name: str, task: ir.Value) -> ir.Value:

@@ -41,6 +41,7 @@ __all__ = [
     "Operand",
     "Reduction",
     "RunningStore",
+    "Scattered",
     "Store",
     "Whole",
     "label_of",
@@ -153,13 +154,20 @@ class RunningStore(NamedTuple):
     values: tuple[int, ...]
 
 
+class Scattered(NamedTuple):
+    """What is written goes on what stands there: combined with it by a primitive's expression, or None: over it."""
+
+    combining: Primitive | None
+
+
 class Store(NamedTuple):
-    """Writes `value`, or what `running` says, in loop level `level` (0: outside all loops)."""
+    """Writes `value`, or what `running` or `scattered` make of it, in loop level `level` (0: outside all loops)."""
 
     address: Address
     value: int
     level: int
     running: RunningStore | None
+    scattered: Scattered | None = None
 
 
 class Reduction(NamedTuple):
@@ -183,9 +191,14 @@ class Reduction(NamedTuple):
 
 @dataclass(frozen=True)
 class Kernel:
-    """What is compiled once under one name: `text` says all of it but the name."""
+    """What is compiled once under one name: `text` says all of it but the name.
+
+    `ends_run`: whether it may say that the run must not go on.
+    """
 
     operands: tuple[Operand, ...]
+
+    ends_run: ClassVar[bool] = False
 
     @cached_property
     def text(self) -> str:
@@ -250,7 +263,7 @@ class LoopKernel(Kernel):
         """
         stores = [s for s in self.stores if s.address.operand == written]
         places = [r.address.operand for r in self.reductions]
-        if len(stores) != 1 or stores[0].running or written in places or read in places:
+        if len(stores) != 1 or stores[0].running or stores[0].scattered or {read, written} & set(places):
             return None
         (store,) = stores
         for instruction, level in zip(self.instructions, self.levels, strict=True):
@@ -264,7 +277,7 @@ class LoopKernel(Kernel):
             operand = written if address.operand == read else address.operand
             return address._replace(operand=operand - (operand > read))
 
-        counts = {"a": 0, "r": 0}
+        counts = {"a": 0, "r": 0, "u": 0}
         operands = []
         for kind, dtype in [(o.name[0], o.dtype) for i, o in enumerate(self.operands) if i != read]:
             operands.append(Operand(f"{kind}{counts[kind]}", dtype))
@@ -378,6 +391,10 @@ def _store_text(kernel: LoopKernel, store: Store) -> str:
         values = ", ".join(f"%{v}" for v in running.values) + params_text(running.params)
         along = f"{label_of(running.primitive)} along i{running.axis}"
         return f"{_place(kernel, store.address)} = {along} of {values}"
+    if store.scattered is not None and store.scattered.combining is not None:
+        combine = label_of(store.scattered.combining)
+        place = _place(kernel, store.address)
+        return f"{place} = {combine}({place}, %{store.value})"
     return f"{_place(kernel, store.address)} = %{store.value}"
 
 

@@ -22,11 +22,13 @@ import numpy as np
 from jittape.compile.blas import blas
 from jittape.compile.cost import cost_of_map
 from jittape.compile.indexing import Access, identity, is_unrolled, lanes, nest_over, space_of
-from jittape.compile.nest import operand_accesses
+from jittape.compile.nest import operand_accesses, scattered_to
 from jittape.compile.operands import Product, product_of, wants_rows
 from jittape.primitive import (
     Alias,
     Call,
+    Check,
+    Checked,
     Composed,
     Control,
     Coordinate,
@@ -36,6 +38,7 @@ from jittape.primitive import (
     Place,
     Reduce,
     Running,
+    Scatter,
     View,
 )
 from jittape.primitives.arithmetic import add_op
@@ -58,6 +61,8 @@ CHEAP_SCALAR = 60
 """The same for a value of one element, which is computed once a nest."""
 MANY = 8
 """So many uses at most of a value that is computed again."""
+MOST_PICKS = 3
+"""So many arrays of indices in a row say at most where an element of a value that is computed again stands."""
 MANY_LOADS = 2
 """Computing a value from more arrays than this again costs more traffic than storing it."""
 PATIENCE = 6
@@ -72,6 +77,8 @@ class Kind(Enum):
     RUNNING = "written by a nest, one element after another"
     JOIN = "operands that nests write where they belong in it"
     ALIAS = "the operand's memory under another shape"
+    SCATTER = "a copy, and a nest that writes into it at indices"
+    CHECK = "the end of the run where it is true"
     CALL = "a library routine"
     ABSORBED = "a product that is added in place by the sum that it goes into"
     CONTROL = "a loop or a branch"
@@ -94,6 +101,8 @@ class Partition:
         whose memory it is added.
     depth : dict
         When the value of a slot can be computed.
+    begun : dict
+        For a slot that is scattered to, when its memory can be filled, before that.
     """
 
     def __init__(self, program: Program) -> None:
@@ -107,6 +116,7 @@ class Partition:
         self.stored = set(program.inputs) | set(program.outputs)
         self.hard: set[int] = set()
         self.depth: dict[int, int] = {}
+        self.begun: dict[int, int] = {}
         self._identities: dict[tuple[int, ...], Access] = {}
         self._mark_stored()
         self._costs = self._inlined_costs()
@@ -154,13 +164,19 @@ class Partition:
             return Kind.JOIN
         if isinstance(form, Running):
             return Kind.RUNNING if avals[-1].shape[dict(op.params)["axis"]] != 1 else Kind.NUMPY
-        if isinstance(form, Composed):
+        if isinstance(form, Scatter):
+            return Kind.SCATTER
+        if isinstance(form, Check):
+            return Kind.CHECK
+        if isinstance(form, Composed | Checked):
             return Kind.NUMPY
         assert isinstance(form, Map | View | Place | Overlay | Coordinate), form
         return Kind.INLINE
 
     def groups(self, slot: int) -> list[Group]:
-        """The nests of a root, of which only a join may have several."""
+        """The nests of a root, of which a join may have several, and what is scattered has two: copy and writes."""
+        if self.kinds[slot] is Kind.SCATTER:
+            return [(space_of(self.avals[slot].shape), self.begun[slot]), self.group(slot)]
         if self.kinds[slot] is not Kind.JOIN:
             return [self.group(slot)]
         spaces = [space_of(self.avals[s].shape) for s in self.op_of[slot].args]
@@ -171,6 +187,8 @@ class Partition:
         op = self.op_of[slot]
         if self.kinds[slot] is Kind.REDUCE:
             return (nest_over(self.avals[op.args[0]].shape)[0], self.depth[slot])
+        if self.kinds[slot] is Kind.SCATTER:
+            return (space_of(self.avals[op.args[1]].shape), self.depth[slot])
         return (space_of(self.avals[slot].shape), self.depth[slot])
 
     def finished(self, slot: int) -> int:
@@ -192,7 +210,7 @@ class Partition:
                 self.products[op.out] = product_of(
                     self._multiplied(op), self.avals, self._view_of, self._in_memory
                 )
-            elif kind not in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING):
+            elif kind not in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING, Kind.SCATTER):
                 self.stored.update(op.args)
         self._write_out_transposes()
         for product in self.products.values():
@@ -307,10 +325,15 @@ class Partition:
         for op in self.program.ops:
             slot, kind = op.out, self.kinds[op.out]
             elementwise = isinstance(op.primitive.form, Map)
-            if kind in (Kind.CALL, Kind.CONTROL, Kind.NUMPY):
+            if kind in (Kind.CALL, Kind.CONTROL, Kind.NUMPY, Kind.CHECK):
                 at = max([self.finished(s) for s in self._memory_operands(op)], default=0)
             elif kind is Kind.ALIAS:
                 at = 0
+            elif kind is Kind.SCATTER:
+                copied = here[op.args[0]]
+                at = max(copied + 1, here[op.args[1]], *[moved[s] for s in op.args[2:]])
+                # Zeros are written when they are needed.
+                self.begun[slot] = at - 1 if self._costs.get(op.args[0]) == (0, 0) else copied
             else:
                 whole = kind is Kind.REDUCE and len(lanes(self.avals[op.args[0]].shape)) == 1
                 whole = whole or kind in (Kind.JOIN, Kind.RUNNING)
@@ -356,6 +379,12 @@ class Partition:
             if kind is Kind.REDUCE:
                 for access in lanes(self.avals[op.args[0]].shape):
                     use(op.args[0], self.group(slot), access)
+            if kind is Kind.SCATTER:
+                copied, written = self.groups(slot)
+                use(op.args[0], copied, self._identity(self.avals[slot].shape))
+                use(op.args[1], written, self._identity(self.avals[op.args[1]].shape))
+                for element, access in scattered_to(op, self.avals)[1]:
+                    use(element, written, access)
             if kind in (Kind.JOIN, Kind.RUNNING):
                 for operand in op.args:
                     shape = self.avals[operand].shape
@@ -387,12 +416,16 @@ class Partition:
     def _must_store(self, slot: int, uses: list[tuple[Group, Access]], cautious: bool) -> bool:
         if not uses or self._costs[slot][0] == 0:
             return False
+        picks = [access.picks() for _, access in uses]
+        if max(picks) > MOST_PICKS:
+            return True
         if cautious and len(uses) > 1:
             return True
         if self._cheap(slot):
             return len(uses) > MANY
         computed = sum([_elements(group, access) for group, access in uses])
-        return (len(uses) > 1 and computed > self.avals[slot].size) or any(_repeats(*use) for use in uses)
+        again = len(uses) > 1 or any(picks)
+        return (again and computed > self.avals[slot].size) or any(_repeats(*use) for use in uses)
 
 
 def _elements(group: Group, access: Access) -> int:

@@ -28,7 +28,7 @@ from jittape.primitives.custom import identity_op
 from jittape.program import ALIGNMENT, Aval, Body, Op, Program, dead_code_removed
 from jittape.simplify import simplify
 
-__all__ = ["CELL", "RECORD", "LoopWord", "Plan", "Release", "Rounds", "plan_of"]
+__all__ = ["CELL", "RECORD", "LoopWord", "Plan", "Release", "Reserve", "Rounds", "Stop", "plan_of"]
 
 CELL = 8
 """Bytes of an entry of a slot table."""
@@ -70,8 +70,38 @@ class Rounds(Kernel):
 
 
 @dataclass(frozen=True)
+class Stop(Kernel):
+    """Ends the run if its operand is true."""
+
+    ends_run = True
+
+    @cached_property
+    def text(self) -> str:
+        return "(a0: bool)\n  stop if a0"
+
+    @property
+    def loops(self) -> int:
+        """None over data."""
+        return 0
+
+
+@dataclass(frozen=True)
+class Reserve(Kernel):
+    """Makes a grown stack empty, so that it can be given back whether it has been written or not."""
+
+    @cached_property
+    def text(self) -> str:
+        return "()\n  reserve: makes a grown stack empty"
+
+    @property
+    def loops(self) -> int:
+        """None over data."""
+        return 0
+
+
+@dataclass(frozen=True)
 class Release(Kernel):
-    """Gives back the memory of a grown stack."""
+    """Gives back the memory of a grown stack; also after the run has ended."""
 
     @cached_property
     def text(self) -> str:

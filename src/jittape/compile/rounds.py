@@ -13,7 +13,7 @@ from jittape.compile.driver import walk_table
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range, integer
 from jittape.compile.plans import CELL, LoopWord
 
-__all__ = ["define_branch", "define_loop", "define_release"]
+__all__ = ["define_branch", "define_loop", "define_release", "define_reserve", "define_stop"]
 
 _I64, _I32, _I8 = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 _LEAST = 4096
@@ -58,9 +58,10 @@ class _Code:
         function = external(self.module, kind, "memcpy")
         self.builder.call(function, [self.at(to, _I8), self.at(source, _I8), nbytes])
 
-    def walk(self, table: ir.Value, frame: ir.Value) -> None:
+    def walk(self, table: ir.Value, frame: ir.Value) -> ir.Value:
+        """Run a body's table; the value is 0, or 1 if the run must not go on."""
         cells = self.builder.bitcast(frame, KERNEL_TYPE.args[0])
-        walk_table(self.builder, self.at(table), cells)
+        return walk_table(self.builder, self.at(table), cells)
 
 
 class _Loop(_Code):
@@ -78,7 +79,7 @@ class _Loop(_Code):
         self._begin()
         count = self._rounds()
         self._end(count)
-        builder.ret_void()
+        builder.ret(integer(0))
 
     # ---- before --------------------------------------------------------------------------------------------------
 
@@ -190,7 +191,9 @@ class _Loop(_Code):
         builder.store(at, number)
         with builder.if_then(self.is_while, likely=False), for_range(builder, self.written) as index:
             self._make_room(builder.add(index, self.read), count)
-        self.walk(table, self.frame)
+        ended = self.walk(table, self.frame)
+        with builder.if_then(builder.icmp_signed("!=", ended, integer(0)), likely=False):
+            builder.ret(ended)
         with for_range(builder, self.carries) as index:
             read, written = self.entry(self.first_carry, index, 6)[:2]
             place = self.cell(self.frame, written)
@@ -273,8 +276,7 @@ def define_branch(function: ir.Function) -> None:
     with for_range(builder, code.word(builder.add(lengths, which))) as number:
         cell, operand, offset = code.entry(at, number, 3)
         builder.store(builder.add(code.operand(operand), offset), code.cell(frame, cell))
-    code.walk(code.word(builder.add(which, integer(1))), frame)
-    builder.ret_void()
+    builder.ret(code.walk(code.word(builder.add(which, integer(1))), frame))
 
 
 def define_release(function: ir.Function) -> None:
@@ -284,4 +286,18 @@ def define_release(function: ir.Function) -> None:
     place = code.at(code.operand(integer(0)))
     release = external(code.module, ir.FunctionType(ir.VoidType(), [BYTES]), "free")
     builder.call(release, [code.at(builder.load(place), _I8)])
-    builder.ret_void()
+    builder.ret(integer(0))
+
+
+def define_reserve(function: ir.Function) -> None:
+    """Write the body of what makes a grown stack empty."""
+    code = _Code(function)
+    code.builder.store(integer(0), code.at(code.operand(integer(0))))
+    code.builder.ret(integer(0))
+
+
+def define_stop(function: ir.Function) -> None:
+    """Write the body of what ends a run."""
+    code = _Code(function)
+    bad = code.builder.load(code.at(code.operand(integer(0)), _I8))
+    code.builder.ret(code.builder.zext(bad, _I64))

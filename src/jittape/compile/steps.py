@@ -44,6 +44,11 @@ class KernelStep:
     strip: Strip | None = None
     bodies: tuple[Schedule, ...] = ()
 
+    @property
+    def ends_run(self) -> bool:
+        """Whether it may say that the run must not go on."""
+        return self.kernel.ends_run or any(body.ends_run for body in self.bodies)
+
 
 @dataclass(frozen=True)
 class NumpyStep:
@@ -79,6 +84,11 @@ class NumpyStep:
     def bodies(self) -> tuple[Schedule, ...]:
         """Those of a loop that NumPy runs are no schedules."""
         return ()
+
+    @property
+    def ends_run(self) -> bool:
+        """It raises an error instead."""
+        return False
 
     @property
     def kernel(self) -> None:
@@ -121,3 +131,8 @@ class Schedule:
     arena: int
     in_place: tuple[tuple[int, int, bool], ...]
     spare: tuple[Kernel, ...]
+
+    @property
+    def ends_run(self) -> bool:
+        """Whether one of the steps may say that the run must not go on."""
+        return any(step.ends_run for step in self.steps)

@@ -17,6 +17,7 @@ from numba.np.numpy_support import from_dtype
 from jittape.compile.crew import Cell
 from jittape.compile.emit import definition_of, symbol_of
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range
+from jittape.compile.plans import Release
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
 from jittape.numba_bridge.native import BAKED, NativeFunction
 from jittape.numba_bridge.operation import array_call
@@ -81,10 +82,7 @@ class _Program:
                 _ArrayCall(self, step).write()
         for to, source, nbytes in copied:
             self._copy(to, source, nbytes)
-        if schedule.arena > ON_STACK:
-            builder.call(
-                self._external(ir.FunctionType(ir.VoidType(), [BYTES]), "NRT_Free"), [self.allocated]
-            )
+        self._free_arena()
         self.context.call_conv.return_value(builder, self.context.get_dummy_value())
 
     def _arena(self, nbytes: int) -> ir.Value:
@@ -101,6 +99,11 @@ class _Program:
             self.fail(MemoryError, f"no memory for {nbytes} bytes")
         upwards = builder.add(address, ir.Constant(_I64, ALIGNMENT - 1))
         return builder.inttoptr(builder.and_(upwards, ir.Constant(_I64, -ALIGNMENT)), BYTES)
+
+    def _free_arena(self) -> None:
+        if self.native.schedule.arena > ON_STACK:
+            free = self._external(ir.FunctionType(ir.VoidType(), [BYTES]), "NRT_Free")
+            self.builder.call(free, [self.allocated])
 
     def fail(self, kind: type, text: str) -> None:
         """Write the raising of an error."""
@@ -152,8 +155,23 @@ class _Program:
         kernel = self._kernel(step)
         operands, sizes = self._described(f"{self.function.name}_{number}", step, step.storages)
         arguments = [slots, operands.bitcast(_I32.as_pointer()), sizes.bitcast(_I64.as_pointer())]
-        with for_range(builder, ir.Constant(_I64, step.tasks)) as task:
+        if step.ends_run:
+            self._call_that_may_end(number, step, kernel, arguments)
+            return
+        with for_range(builder, ir.Constant(_I64, max(1, step.tasks))) as task:
             builder.call(kernel, [*arguments, task])
+
+    def _call_that_may_end(
+        self, number: int, step: KernelStep, kernel: ir.Function, arguments: list[ir.Value]
+    ) -> None:
+        builder = self.builder
+        ended = builder.call(kernel, [*arguments, ir.Constant(_I64, 0)])
+        with cgutils.if_unlikely(builder, builder.icmp_signed("!=", ended, ir.Constant(_I64, 0))):
+            for later, other in enumerate(self.native.schedule.steps[number:], number):
+                if isinstance(other.kernel, Release):
+                    self._call(later, other, arguments[0])
+            self._free_arena()
+            self.fail(IndexError, f"an index is out of bounds in {step.ops[0].source or 'an unknown line'}")
 
     def _kernel(self, step: KernelStep) -> ir.Function:
         kernel = self.module.globals.get(symbol_of(step.kernel.name))
@@ -232,7 +250,7 @@ class _Program:
         return array._getvalue()
 
     def _table(self, name: str, value: ir.Constant) -> ir.GlobalVariable:
-        table = ir.GlobalVariable(self.module, value.type, name)
+        table = ir.GlobalVariable(self.module, value.type, self.module.get_unique_name(name))
         table.linkage = "internal"
         table.global_constant = True
         table.initializer = value

@@ -10,11 +10,14 @@ and go back.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 from jittape.compile.kernel import Kernel
 from jittape.compile.registry import Origin, registry
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
+from jittape.errors import CompileError
+from jittape.interpret import interpret
 from jittape.program import Program
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.tables import Calls, segments
@@ -129,13 +132,24 @@ class CompiledExecutable:
             results = workspace.fill(inputs, held)
             for segment in self._segments:
                 if isinstance(segment, Calls):
-                    self._drive(segment.address, workspace.address)
+                    if self._drive(segment.address, workspace.address):
+                        self.fail(inputs)
                 else:
                     workspace.evaluate(segment, inputs, results)
         finally:
             workspace.leave()
             self.free_workspaces.append(workspace)
         return results if self._layout.plain_outputs else self._outputs(inputs, results)
+
+    def fail(self, inputs: list[Input]) -> NoReturn:
+        """Raise the error for which a check has ended a run: the interpreter finds it once more, and says where.
+
+        Inputs are what they were, as nothing is updated in place before the last check.
+        """
+        interpret(self.program, [x.array if isinstance(x, Buffer) else x for x in inputs])
+        raise CompileError(
+            "a compiled check has failed where the interpreter finds nothing wrong: please report it"
+        )
 
     def _outputs(self, inputs: list[Input], results: list[Buffer]) -> list[Buffer]:
         """The outputs where some are inputs or asked for twice."""

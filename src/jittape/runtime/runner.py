@@ -43,7 +43,7 @@ def plan(
 
 @cache
 def runner() -> Callable[[tuple[Any, ...], int, int], int] | None:
-    """``run(values, cells, plan)``, the last two addresses; None where there is none.
+    """``run(values, cells, plan)``, the last two addresses; 0, or 1 if a check has ended the run. None: there is none.
 
     It trusts its caller: the values are the buffers and floats that the plan says.
     """
@@ -77,8 +77,7 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
             cell = builder.add(cells, builder.mul(load(row, 8), size))
             builder.store(value, builder.inttoptr(cell, value.type.as_pointer()))
         feed = builder.add(feed, builder.mul(count, ir.Constant(_I64, 16)))
-    run_table(builder, load(plan, 0), cells)
-    return_integer(builder, ir.Constant(_I64, 0))
+    return_integer(builder, run_table(builder, load(plan, 0), cells))
 
 
 _RUNNER = reader("runner", _define)

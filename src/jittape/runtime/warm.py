@@ -46,7 +46,8 @@ def warm_run(
             workspace = compiled.workspace()
         try:
             results = workspace.begin(inputs, 0)
-            run(tuple(inputs), workspace.address, address)
+            if run(tuple(inputs), workspace.address, address):
+                compiled.fail([inputs[i] for i in picks])
         finally:
             if arena:
                 workspace.leave()
