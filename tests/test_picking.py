@@ -286,3 +286,55 @@ def test_the_order_of_additions_does_not_depend_on_threads(monkeypatch: pytest.M
         results.append(compiled(program, [x, i])[0])
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
+
+
+# ---- gradients -------------------------------------------------------------------------------------------------------
+
+
+def test_gradients_of_second_order_agree_with_those_of_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    i, j, rows = indices(6, 5, 2), indices(5, 7), indices(6, 4)
+
+    def derivatives(x: Any, v: Any) -> Any:
+        with jt.GradientTape() as outer:
+            outer.watch([x, v])
+            with jt.GradientTape() as inner:
+                inner.watch([x, v])
+                picked = jt.gather(jt.gather(jt.sin(x), i), j, axis=0)
+                written = jt.tensor_scatter_nd_update(x * x, rows[:, None], v * v)
+                added = jt.tensor_scatter_nd_add(jt.exp(x), rows[:, None], v**3)
+                greatest = jt.tensor_scatter_nd_max(x, rows[:, None], v)
+                parts = [jt.reduce_sum(part**3) for part in (picked, written, added, greatest)]
+                total = parts[0] + parts[1] + parts[2] + parts[3]
+            first = inner.gradient(total, [x, v])
+            norm = jt.reduce_sum(first[0] ** 2) + jt.reduce_sum(first[1] ** 2)
+        return [total, *first, *outer.gradient(norm, [x, v])]
+
+    x, v = normal(6, 3), normal(4, 3)
+    function = jt.function(derivatives)
+    for _ in range(3):
+        got = function(x, v)
+    assert all(step.kernel is not None for step in counters.last.compiled.steps)
+    monkeypatch.setattr(jt.config, "interpret", True)
+    for a, b in zip(got, derivatives(jt.constant(x), jt.constant(v)), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-10, atol=1e-10)
+
+
+def test_methods_of_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    i = np.array([3, 0, 3, -1])
+    slices = jt.IndexedSlices(normal(4, 2), i)
+
+    def all_of_them() -> list[Array]:
+        found = []
+        for name in ("add", "sub", "update", "max", "min", "mul", "div"):
+            v = jt.Variable(normal(5, 2) + 1.0)
+            getattr(v, f"scatter_{name}")(slices)
+            found.append(v.numpy())
+        v.scatter_nd_add(i[:, None], slices.values)
+        v.scatter_nd_update(i[:2, None], slices.values[:2])
+        return [*found, v.numpy()]
+
+    monkeypatch.setattr(jt.config, "compile_after", 0)
+    compiled = all_of_them()
+    monkeypatch.setattr(jt.config, "interpret", True)
+    for a, b in zip(compiled, all_of_them(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-14)
