@@ -291,7 +291,9 @@ def test_the_order_of_additions_does_not_depend_on_threads(monkeypatch: pytest.M
 # ---- gradients -------------------------------------------------------------------------------------------------------
 
 
-def test_gradients_of_second_order_agree_with_those_of_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gradients_of_second_order_agree_with_those_of_the_interpreter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     i, j, rows = indices(6, 5, 2), indices(5, 7), indices(6, 4)
 
     def derivatives(x: Any, v: Any) -> Any:

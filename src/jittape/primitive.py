@@ -201,9 +201,13 @@ class Composed:
 
 @dataclass(frozen=True)
 class Call:
-    """A library routine, by the name under which the code generator knows its calling sequence (``"gemm"``)."""
+    """A library routine, by the name under which the code generator knows its calling sequence (``"gemm"``).
+
+    For dtypes that the routine does not have, `otherwise` takes its place if there is one, as in `Composed`.
+    """
 
     routine: str
+    otherwise: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ from jittape.primitive import (
 from jittape.primitives.arithmetic import add_op
 from jittape.program import Op, Program
 
-__all__ = ["NATIVE", "Group", "Kind", "Partition"]
+__all__ = ["BLAS", "NATIVE", "Group", "Kind", "Partition"]
 
 NATIVE = frozenset(
     np.dtype(name) for name in ["float32", "float64", "bool", "int8", "int16", "int32", "int64"]

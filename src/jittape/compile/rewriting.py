@@ -17,10 +17,11 @@ from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from jittape.builder import Builder, Symbol, literal_op
-from jittape.compile.partition import Group, Kind, Partition
+from jittape.compile.partition import BLAS, Group, Kind, Partition
 from jittape.errors import ShapeError
 from jittape.primitive import (
     Alias,
+    Call,
     Checked,
     Composed,
     Coordinate,
@@ -128,6 +129,8 @@ def expanded(program: Program, dtypes: Container[Any]) -> Program:
     for op in program.ops:
         form = op.primitive.form
         native = all(editor.avals[slot].dtype in dtypes for slot in (*op.args, op.out))
+        if isinstance(form, Call) and form.otherwise is not None and editor.avals[op.out].dtype not in BLAS:
+            form = Composed(form.otherwise)
         if isinstance(form, Composed) and native:
             editor.write_out(op, form)
         else:
