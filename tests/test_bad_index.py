@@ -132,6 +132,22 @@ def test_every_op_with_indices(op: str, call: Callable[..., Any]) -> None:
     fails(lambda: function(x, np.array([0, -6])), -6, 5, op)
 
 
+def test_one_among_many() -> None:
+    """The loop that looks is done in tasks, and what they find is combined."""
+    function = jt.function(lambda x, i: jt.reduce_sum(jt.gather(x, i)))
+    x, i = normal(1000), np.zeros(3_000_000, np.int64)
+    for _ in range(3):
+        function(x, i)
+    kernels = [step.kernel for step in counters.last.compiled.steps]
+    assert counters.last.compiled.steps[0].tasks > 1
+    assert sum(kernel.ends_run for kernel in kernels) == 1
+    for place in (0, 1_234_567, 2_999_999):
+        i[place] = 1000
+        fails(lambda: function(x, i), 1000, 1000)
+        i[place] = -1
+        function(x, i)
+
+
 def test_no_element_to_pick_from() -> None:
     function = jt.function(lambda x, i: jt.gather(x, i))
     for _ in range(3):

@@ -53,7 +53,8 @@ def in_order(drafts: list[Draft]) -> list[Draft]:
     def place(draft: Draft) -> tuple[int, int, int]:
         if _is_check(draft):
             return draft.depth - 1, 1, draft.position
-        return draft.depth, 2 if looked_at.isdisjoint(draft.operands) else 0, draft.position
+        written = [slot for part in (draft, *draft.combining) for slot in part.operands]
+        return draft.depth, 2 if looked_at.isdisjoint(written) else 0, draft.position
 
     return sorted(drafts, key=place)
 
