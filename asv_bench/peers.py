@@ -3,16 +3,19 @@
     make peers                                     everything; takes some ten minutes
     python asv_bench/peers.py --only rosenbrock    rows whose name has this in it
     python asv_bench/peers.py --rounds 20 --starts 0   shorter: fewer turns, no processes started
+    python asv_bench/peers.py --threads 2          all libraries on two threads
 
 Every gradient is checked against the others first. Then the sides take turns, always in the same order, and each turn
 is some milliseconds long; the table has the median turn of each side as a multiple of the hand-written code's. All run
-on one thread. A library that is not installed gets a dash.
+on one thread unless told otherwise; on several, most rows have no hand-written code, and the times of jittape are what
+to look at. A library that is not installed gets a dash.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import itertools
 import json
 import os
 import statistics
@@ -25,22 +28,24 @@ from typing import Any
 
 STARTED = float(os.environ.get("PEERS_STARTED", "0"))
 
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-    "TF_NUM_INTRAOP_THREADS": "1",
-    "TF_NUM_INTEROP_THREADS": "1",
+THREADS = next((b for a, b in itertools.pairwise(sys.argv) if a == "--threads"), "1")
+SETTINGS = {
+    **{
+        f"{library}_NUM_THREADS": THREADS
+        for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "TF_NUM_INTRAOP", "TF_NUM_INTEROP")
+    },
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "JAX_PLATFORMS": "cpu",
     "JAX_ENABLE_X64": "1",
-    "NPROC": "1",
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+    "NPROC": THREADS,
+    # OpenMP's threads would go on spinning in the others' turns.
+    "OMP_WAIT_POLICY": "PASSIVE",
 }
+if THREADS == "1":
+    SETTINGS["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 if not STARTED:
     # Before anything is imported that reads them.
-    os.environ.update(ONE_THREAD)
+    os.environ.update(SETTINGS)
 
 import numpy as np  # noqa: E402
 
@@ -52,6 +57,8 @@ MODULES = {"hand": "numba", "jittape": "jittape", "numpy": "numpy"} | {
 }
 TURN = 2e-3
 """Seconds that a turn lasts at least."""
+WARM = 0.1
+"""Seconds of steps before anything is timed: what is loaded for loops only is there then."""
 FIRST_USE = ("jittape", "jax")
 """The sides whose first use is timed, in processes of their own."""
 
@@ -64,6 +71,7 @@ def main() -> None:
     parser.add_argument("--without", action="append", default=[], choices=SIDES, help="a side to leave out")
     parser.add_argument("--rounds", type=int, default=100, help="turns of each side")
     parser.add_argument("--seconds", type=float, default=8.0, help="for the turns of a row, at most")
+    parser.add_argument("--threads", type=int, default=1, help="of every library")
     parser.add_argument("--starts", type=int, default=3, help="processes started for each first use")
     parser.add_argument("--json", type=Path, help="also write the times here")
     parser.add_argument("--first-use", nargs=2, metavar=("SIDE", "ROW"), help=argparse.SUPPRESS)
@@ -71,10 +79,12 @@ def main() -> None:
     if options.first_use:
         print(json.dumps(first_use(*options.first_use)))
         return
-    prepare()
+    prepare(options.threads)
     sides = [s for s in SIDES if s not in options.without and importlib.util.find_spec(MODULES[s])]
     rows = [row for row in ROWS if all(text in row.name for text in options.only)]
-    print(f"times of one thread; sides: {', '.join(sides)}; a turn lasts at least {TURN * 1e3:.0f} ms\n")
+    print(
+        f"threads: {options.threads}; sides: {', '.join(sides)}; a turn lasts at least {TURN * 1e3:.0f} ms\n"
+    )
     print(heading(), flush=True)
     measured = []
     for row in rows:
@@ -88,22 +98,23 @@ def main() -> None:
             options.json.write_text(json.dumps(measured, indent=1))
 
 
-def prepare() -> None:
+def prepare(threads: int) -> None:
     """What no environment variable says."""
     if importlib.util.find_spec("torch"):
         import torch
 
-        torch.set_num_threads(1)
+        torch.set_num_threads(threads)
     import jittape
 
-    # Looked up as a value: releases without threads have no such setting.
-    if "threads" in vars(type(jittape.config)):
-        jittape.config.threads = 1  # type: ignore[attr-defined]
+    jittape.config.threads = threads
+    Workload.threads = threads
 
 
 def measure(row: Workload, names: list[str], rounds: int, seconds: float) -> dict[str, dict[str, float]]:
     """The median and the least time of a run of each side, in µs."""
     row.data()
+    if row.threads > 1 and not row.by_hand_on_threads:
+        names = [name for name in names if name != "hand"]
     sides = {name: side for name in names if (side := getattr(row, name)()) is not None}
     check(row, sides)
     repeats = {name: repeats_of(side) for name, side in sides.items()}
@@ -129,6 +140,9 @@ def repeats_of(side: Side) -> int:
     """How many runs make a turn; this also warms up."""
     repeats = 1
     turn(side, 3)
+    end = time.perf_counter() + WARM
+    while time.perf_counter() < end:
+        turn(side, 1)
     while turn(side, repeats) < TURN:
         repeats *= 2
     return repeats

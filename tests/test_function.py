@@ -626,6 +626,94 @@ def test_many_signatures_warn_once():
     assert warning.filename == __file__
 
 
+def warnings_of(function: Any, calls: Any) -> list[str]:
+    """What is said while `function` is called with each of `calls`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for args in calls:
+            function(*args)
+    assert all(warning.filename == __file__ for warning in caught)
+    return [str(warning.message) for warning in caught]
+
+
+@pytest.mark.parametrize(
+    ("python", "calls", "remedy"),
+    [
+        (lambda x, n: sum(x * i for i in range(n)), [(1.0, n) for n in range(1, 8)], "jt.fori_loop"),
+        (lambda x, s: x + len(s), [(1.0, str(n)) for n in range(8)], "pass what varies as arrays or floats"),
+        (lambda x, o: x + 1.0, [(1.0, object()) for n in range(8)], "must be the same or equal at each call"),
+        (lambda x: x[0], [([1.0] * n,) for n in range(1, 8)], "lists of one length"),
+        (lambda x: x * 2, [(np.zeros(n),) for n in range(7)], "padded"),
+    ],
+)
+def test_the_warning_names_what_changes_and_the_remedy(python, calls, remedy):
+    (text,) = warnings_of(jt.function(python), calls)
+    assert remedy in text
+    assert "this time because" in text
+
+
+@pytest.fixture
+def few_signatures():
+    before = jt.config.max_signatures
+    jt.config.max_signatures = 8
+    yield
+    jt.config.max_signatures = before
+
+
+class Thing:
+    """An object that is another argument each time."""
+
+
+def test_signatures_are_bounded(few_signatures):
+    f = jt.function(lambda x, thing: x + 1.0)
+    things = [Thing() for _ in range(30)]
+    texts = warnings_of(f, [(X, thing) for thing in things])
+    assert len(texts) == 2
+    assert "more than 8 signatures (jt.config.max_signatures)" in texts[1]
+    assert "thing changed from <" in texts[1]
+    assert len(f.signatures()) == 8
+    assert "8 signatures, traced 30 times; 22 more have been dropped" in f.explain()
+    f(X, things[-1])
+    assert f.trace_count == 30
+    f(X, things[0])
+    assert f.trace_count == 31
+    kept = [weakref.ref(thing) for thing in things]
+    del things
+    gc.collect()
+    assert sum(one() is not None for one in kept) <= 9  # with what ran last
+
+
+@pytest.mark.filterwarnings("ignore::jittape.FunctionWarning")
+def test_signatures_that_are_used_are_not_dropped(few_signatures, mode):
+    def branchy(x, mode):
+        return x * 2.0 if mode != "look" or x[0] > 0 else x
+
+    f = jt.function(branchy)
+    taped = jt.Variable(X)
+    for i in range(20):
+        thrice(f, X, "often")
+        f(X, "look")
+        with jt.GradientTape() as tape:
+            y = f(taped, "taped")
+        np.testing.assert_array_equal(tape.gradient(y, taped), np.full(6, 2.0))
+        f(X, str(i))
+    assert f.trace_count == 23
+    assert len(f.signatures()) == 8
+
+
+@pytest.mark.filterwarnings("ignore::jittape.FunctionWarning")
+def test_a_dropped_signature_is_not_found_again(few_signatures):
+    f = jt.function(lambda x, n: sum([x] * n))
+    for n in range(1, 30):
+        np.testing.assert_array_equal(f(X, n), X * n)
+        np.testing.assert_array_equal(f(X, 1 + n // 2), X * (1 + n // 2))
+    concrete = f.get_concrete_function(X, 3)
+    for n in range(1, 30):
+        f(X, n)
+    np.testing.assert_array_equal(concrete(X, 3), X * 3)  # it keeps its trace
+    assert len(f.signatures()) == 8
+
+
 def test_a_new_shape_compiles_no_machine_code(mode):
     f = jt.function(lambda x: jt.reduce_sum(jt.exp(x) * 2.0))
     f(np.zeros(100))

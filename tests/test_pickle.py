@@ -441,38 +441,64 @@ class Model(jt.Module):
 @jt.function
 def score(x):
     return jt.reduce_sum(jt.exp(x) / (1.0 + x * x))
+
+@jt.function
+def settled(x, n):
+    step = lambda i, x: (i + 1, jt.cond(i < 2, lambda: jt.cos(x), lambda: jt.sin(x[:n] @ x[:n]) * x))
+    with jt.GradientTape() as tape:
+        tape.watch(x)
+        _, y = jt.while_loop(lambda i, x: jt.reduce_max(x) + 0.1 * i < 1.5, step, [jt.constant(0.0), x])
+    return tape.gradient(y, x) + jt.fori_loop(0, 5, lambda i, y: y * 0.5 + jt.linalg.norm(y), y)
 """
 
-FIRST = """
+COUNTED = """
+from jittape.compile import machine
+object_code, batches = machine.object_code, 0
+def counted(module):
+    global batches
+    batches += 1
+    return object_code(module)
+machine.object_code = counted
+"""
+
+FIRST = (
+    COUNTED
+    + """
 import pickle, sys
 import numpy as np, jittape as jt
 import library
 jt.random.set_seed(0)
 x, y = np.linspace(-1, 1, 12).reshape(4, 3).astype("float32"), np.ones((4, 1), "float32")
-model, score = library.Model(), library.score
+model, score, settled = library.Model(), library.score, library.settled
 for i in range(3):
     model.train(x, y)
+    settled(x[0], 2)
 score(x)
 concrete = score.get_concrete_function(jt.TensorSpec([4, 3]))
 with open(sys.argv[1], "wb") as file:
-    pickle.dump((model, score, concrete), file)
+    pickle.dump((model, score, concrete, settled), file)
 """
+)
 
 SAME = """
 print([float(model.train(x, y)) for i in range(3)], float(score(x)), float(concrete(x)))
+print([settled(x[0], 2).numpy().tolist() for i in range(3)])
 stats = jt.stats()
-print(stats.programs, stats.kernels, stats.kernels_loaded + stats.kernels_found > 0)
+print(stats.programs, stats.kernels, stats.kernels_loaded + stats.kernels_found > 0, batches)
 """
 
-SECOND = """
+SECOND = (
+    COUNTED
+    + """
 import pickle, sys
 import numpy as np, jittape as jt
 with open(sys.argv[1], "rb") as file:
-    model, score, concrete = pickle.load(file)
+    model, score, concrete, settled = pickle.load(file)
 assert score is sys.modules["library"].score
 print(score.trace_count, model.train.trace_count, jt.stats().programs)
 x, y = np.linspace(-1, 1, 12).reshape(4, 3).astype("float32"), np.ones((4, 1), "float32")
 """
+)
 
 
 def test_another_process_compiles_nothing(tmp_path):
@@ -484,17 +510,17 @@ def test_another_process_compiles_nothing(tmp_path):
     pickled = str(tmp_path / "pickled")
     first = run_python("-c", FIRST + SAME, pickled, **variables)
     assert first.stderr == ""
-    losses, compiled = first.stdout.splitlines()
+    *values, compiled = first.stdout.splitlines()
     assert int(compiled.split()[1]) > 0
 
     second = run_python("-c", SECOND + SAME, pickled, **variables)
     assert second.stderr == ""
-    assert second.stdout.splitlines() == ["0 0 0", losses, "2 0 True"]
+    assert second.stdout.splitlines() == ["0 0 0", *values, "3 0 True 0"]
 
     empty = variables | {"JITTAPE_CACHE_DIR": str(tmp_path / "empty")}
     third = run_python("-c", SECOND + SAME, pickled, **empty)
-    assert third.stdout.splitlines()[:2] == ["0 0 0", losses]
-    assert int(third.stdout.splitlines()[2].split()[1]) > 0
+    assert third.stdout.splitlines()[:3] == ["0 0 0", *values]
+    assert int(third.stdout.splitlines()[3].split()[1]) > 0
 
 
 def test_a_function_of_the_main_program(tmp_path):

@@ -333,11 +333,33 @@ def test_narrow_products_of_every_size(flags: tuple[bool, bool]) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_dot_products_of_every_size(dtype: str) -> None:
+    sizes = [(m, n, k) for m in (2, 5, 7, 10, 16) for n in (3, 6, 10) for k in (64, 107)]
+    for m, n, k in sizes:
+        x, y = normal(3, m, k, dtype=dtype), normal(3, n, k, dtype=dtype)
+        program = simplify(program_of(lambda a, b: matmul(a, b, False, True), x, y))
+        (step,) = schedule(program).steps
+        assert step.kernel.form.startswith("dots")  # type: ignore[union-attr]
+        (found,) = compiled(program, [x, y], fill=np.nan)
+        np.testing.assert_allclose(found, x @ np.swapaxes(y, 1, 2), rtol=1e-3, atol=1e-4)
+
+
+def test_dot_products_are_added_to_what_is_there() -> None:
+    def total(a: Any, b: Any) -> Any:
+        return add(matmul(a, b, False, True), matmul(exp(b), exp(a), False, True))
+
+    shapes = (7, 100), (7, 100)
+    assert accumulating(plan(total, *shapes)) == [False, True]
+    check_against_numpy(total, normal(*shapes[0]), normal(*shapes[1]) + 1)
+
+
 def test_a_stack_of_tiny_products_is_one_kernel_without_the_blas() -> None:
     assert steps(matmul, (1000, 4, 4), (1000, 4, 4)) == steps(matmul, (8, 8), (8, 8)) == ["tiny"]
     assert steps(matmul, (1000, 4, 4), (1000, 4, 9)) == steps(matmul, (9, 9), (9, 9)) == ["narrow"]
     assert steps(matmul, (1000, 4, 4), (1000, 4, 13)) == ["matrix"]
     assert steps(matmul, (30, 100), (100, 10)) == ["matrix"]
+    assert steps(matmul, (10, 100), (100, 10)) == ["narrow"]
     assert steps(matmul, (4, 4), (4, 4), dtype="complex64") == ["matrix"]
 
 

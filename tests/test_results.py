@@ -26,21 +26,21 @@ def test_there_is_machine_code():
 
 def test_what_makes_a_buffer_busy(count):
     buffers, _ = memory((2,), (), (3, 4)).take()
-    assert count(buffers, False) == 0
+    assert count(buffers, False, None) == 0
     held = buffers[1]
-    assert count(buffers, False) == 1
+    assert count(buffers, False, None) == 1
     also = buffers[1]
-    assert count(buffers, False) == 1
+    assert count(buffers, False, None) == 1
     derived = buffers[0].array[1:]
-    assert count(buffers, False) == 2
+    assert count(buffers, False, None) == 2
     del held, also, derived
-    assert count(buffers, False) == 0
+    assert count(buffers, False, None) == 0
     buffers[2].view()
-    assert count(buffers, False) == 1
+    assert count(buffers, False, None) == 1
 
 
 def test_no_buffers_are_free(count):
-    assert count((), False) == 0
+    assert count((), False, None) == 0
 
 
 @pytest.mark.parametrize("way", ["machine code", "Python"])
@@ -75,6 +75,29 @@ def test_not_more_than_so_many_are_kept():
     held = [results.take()[0][0] for _ in range(10)]
     assert len({id(b) for b in held}) == 10
     assert len(results._sets) == SETS
+
+
+def test_moderate_results_are_kept_though_they_are_of_the_pool(count):
+    results = memory((LARGE // 8,), (3,))
+    assert results.large == ()
+    first, _ = results.take()
+    assert count(first, False, None) == 0
+    assert first[0].pooled is not None
+    for use in (lambda b: b, lambda b: b.array, lambda b: b.array[5:], lambda b: memoryview(b.array)):
+        held = use(first[0])
+        assert count(first, False, None) == 1
+        del held
+        assert count(first, False, None) == 0
+    view = first[0].view()
+    del view
+    assert count(first, False, None) == 1
+    assert results.take()[0][0].address != first[0].address
+
+
+def test_results_that_are_much_together_are_not_kept():
+    assert memory(*[(LARGE // 4,)] * 9).large == tuple(range(9))
+    assert memory((4,), (5,)).large == ()
+    assert ResultMemory([Aval((4,), FLOAT), Aval((5,), FLOAT)], {1}).large == (1,)
 
 
 def test_large_results_are_not_kept():

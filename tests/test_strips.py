@@ -76,6 +76,13 @@ def rows_and_columns(x: Any) -> Any:
     return sum_op.bind(multiply(e, spread(sum_op.bind(e, axes=(1,)), x.shape, (1,))), axes=(0,))
 
 
+def beside_running(x: Any, w: Any, y: Any) -> Any:
+    """The running sum comes first, has as many rows as the strip, and cannot be cut at rows."""
+    total = cumsum_op.bind(y, axis=0)
+    q = exp(matmul_op.bind(x, w))
+    return total, matmul_op.bind(transpose_op.bind(x, perm=(1, 0)), q)
+
+
 def running(x: Any) -> Any:
     total = cumsum_op.bind(sin(x), axis=1)
     return divide(total, spread(max_op.bind(total, axes=(1,)), x.shape, (1,)))
@@ -92,6 +99,7 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = [
     (stacks, ((11, 20, 6), (11, 6, 6))),
     (rows_and_columns, ((600, 9),)),
     (running, ((60, 11),)),
+    (beside_running, ((1010, 7), (7, 1), (1010, 3))),
     (side_by_side, ((90, 5),)),
 ]
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile import tasks
+from jittape.compile import schedule, tasks
 from jittape.compile.crew import Cell
 from jittape.interpret import interpret
 from jittape.primitives.arithmetic import add, multiply, square
 from jittape.primitives.broadcast import sum_op
+from jittape.primitives.contract import matmul
 from jittape.primitives.elementwise import exp
 from jittape.primitives.reduce import all_op, any_op, max_op, min_op, prod_op
 from jittape.primitives.trigonometric import sin
@@ -151,6 +152,80 @@ def test_a_float32_sum_over_ten_million_elements_is_accurate():
     x = np.random.default_rng(0).uniform(size=10_000_000).astype(np.float32)
     (found,) = run_with(2, executable_of(lambda a: sum_op.bind(a, axes=(0,)), x), [Buffer(x)])
     assert abs(found / np.sum(x, dtype=np.float64) - 1) < 1e-6
+
+
+# ---- products ------------------------------------------------------------------------------------------------------
+
+PRODUCTS = [
+    *[((257, 64), (64, 200)), ((300, 40), (40, 33)), ((17, 900), (900, 500)), ((129, 513), (513, 40))],
+    *[
+        ((1000, 9), (9, 30)),
+        ((8, 40, 50), (8, 50, 60)),
+        ((3, 90, 80), (3, 80, 70)),
+        ((3000, 4, 5), (3000, 5, 6)),
+    ],
+    *[((400, 300), (300, 1)), ((1, 300), (300, 400)), ((5, 60, 70), (5, 70, 1)), ((40, 10, 10), (10, 10))],
+]
+
+
+@pytest.fixture
+def small_products(monkeypatch, small_tasks):
+    """Every product is divided on demand, and worth many threads."""
+    monkeypatch.setattr(schedule, "HEAVY", 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("flags", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("shapes", PRODUCTS)
+@pytest.mark.usefixtures("small_products")
+def test_products_in_shares(shapes, flags, dtype):
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=s).astype(dtype) for s in shapes)
+    wanted = x @ y
+    x, y = (np.swapaxes(v, -1, -2).copy() if f else v for v, f in zip((x, y), flags, strict=True))
+    function = jt.function(lambda a, b: jt.matmul(a, b, transpose_a=flags[0], transpose_b=flags[1]))
+    scale = np.abs(wanted).max()
+    at_once = None
+    for count in (1, 2, 3, 7):
+        jt.config.threads = count
+        np.testing.assert_allclose(
+            function(x, y).numpy() / scale, wanted / scale, atol=1e-5 if dtype is np.float32 else 1e-13
+        )
+        jt.config.deterministic = True
+        found = function(x, y).numpy()
+        jt.config.deterministic = False
+        at_once = found if at_once is None else at_once
+        np.testing.assert_array_equal(found, at_once)
+
+
+@pytest.mark.usefixtures("small_products")
+def test_a_product_is_the_same_whether_other_threads_come_or_not():
+    x, y = np.random.default_rng(0).normal(size=(2, 513, 513))
+    compiled = executable_of(lambda a, b: matmul(transpose_op.bind(a, perm=(1, 0)), b), x, y)
+    assert compiled.steps[0].tasks == tasks.ON_DEMAND
+    shared = run_with(2, compiled, [Buffer(x), Buffer(y)])[0]
+    threads._cells[Cell.BUSY] = 1  # as if another Python thread's loop had the helpers
+    (alone,) = compiled.run([Buffer(x), Buffer(y)])
+    threads._cells[Cell.BUSY] = 0
+    np.testing.assert_array_equal(shared, alone.array)
+
+
+def test_large_products_are_divided_and_small_ones_are_not():
+    def tasks_of(*shapes):
+        return executable_of(matmul, *[np.ones(s) for s in shapes]).steps[0].tasks
+
+    assert tasks_of((256, 784), (784, 128)) == tasks.ON_DEMAND
+    assert tasks_of((32, 64), (64, 10)) == 1
+    assert tasks_of((5000, 3000), (3000, 1)) == 1  # rows of a product with a vector: see `gemm`
+
+
+def test_more_threads_than_before_come_to_what_is_compiled_already():
+    jt.config.threads = 1
+    x = np.ones((300, 300))
+    compiled = executable_of(matmul, x, x)
+    run_with(1, compiled, [Buffer(x), Buffer(x)])
+    run_with(3, compiled, [Buffer(x), Buffer(x)])
+    assert threads._cells[Cell.TASKS] == 3
 
 
 # ---- several Python threads ----------------------------------------------------------------------------------------

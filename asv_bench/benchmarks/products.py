@@ -67,10 +67,10 @@ def kernel_calls(x, y, out):
     form = form_of(product, x.dtype)
     cut = pieces(product, form == "matrix" and blas().unpacked)
     if form == "vector" and n > 1:
-        sizes = (1, batch, n, 1, k, n, 0, 0, k * n, 1, 0, 0, m * k, *cut, 1, batch, n, k)
+        sizes = (1, batch, n, 1, k, 1, n, 0, 0, k * n, 1, 0, 0, m * k, *cut, 1, batch, n, 1, k)
         operands, flags = (y, x, out), (True, False)
     else:
-        sizes = (1, batch, m, n, k, k, 0, 0, m * k, n, 0, 0, k * n, *cut, 1, batch, m, k)
+        sizes = (1, batch, m, n, k, n, k, 0, 0, m * k, n, 0, 0, k * n, *cut, 1, batch, m, n, k)
         operands, flags = (x, y, out), (False, False)
     kernel = Gemm(tuple([Operand(name, x.dtype) for name in ("a0", "a1", "r0")]), x.dtype, flags, form)
     (machine_code,), _ = registry.addresses([kernel])

@@ -44,11 +44,17 @@ class Workload:
         What jittape is to reach: ``"1.2 hand"`` or ``"2.5 us"``.
     tolerance : float
         Of a result, as a part of its largest element.
+    threads : int
+        That all sides may use.
+    by_hand_on_threads : bool
+        Whether the code written by hand uses them; if not, it is left out where there are several.
     """
 
     name: str
     goal: str
     tolerance = 1e-9
+    threads = 1
+    by_hand_on_threads = False
 
     def data(self) -> None:
         """Make the inputs, as attributes."""

@@ -20,6 +20,8 @@ def rosenbrock(x: Any) -> Any:
 class Rosenbrock(Workload):
     """Value and gradient."""
 
+    by_hand_on_threads = True
+
     def __init__(self, n: int, goal: str) -> None:
         self.n, self.goal = n, goal
         self.name = f"rosenbrock, n={n:,}"
@@ -40,9 +42,11 @@ class Rosenbrock(Workload):
         return plain(run)
 
     def hand(self) -> Side:
-        from workloads.elementwise_hand import rosenbrock
+        from workloads.elementwise_hand import rosenbrock, rosenbrock_on_threads
 
-        x, out = self.x, np.empty(self.n)
+        x, out, threads = self.x, np.empty(self.n), self.threads
+        if threads > 1:
+            return plain(lambda: (rosenbrock_on_threads(x, out, threads), out))
         return plain(lambda: (rosenbrock(x, out), out))
 
     def tape(self, tf: Any, compiled: Any) -> Side:
@@ -123,12 +127,17 @@ class RosenbrockHessian(Workload):
 class Chain(Workload):
     """Value and gradient of sum(tanh(ax + b) exp(-x²) + log1p(x²))."""
 
-    def __init__(self, n: int, goal: str) -> None:
-        self.n, self.goal = n, goal
+    by_hand_on_threads = True
+
+    def __init__(self, n: int, goal: str, dtype: str = "float64") -> None:
+        self.n, self.goal, self.dtype = n, goal, dtype
         self.name = f"tanh, exp, log1p, n={n:,}"
+        if dtype != "float64":
+            self.name += f", {dtype}"
+            self.tolerance = 1e-4  # by hand ten million are added up in eight lanes
 
     def data(self) -> None:
-        self.x = np.random.default_rng(0).normal(size=self.n)
+        self.x = np.random.default_rng(0).normal(size=self.n).astype(self.dtype)
 
     def numpy(self) -> Side:
         x = self.x
@@ -142,9 +151,11 @@ class Chain(Workload):
         return plain(run)
 
     def hand(self) -> Side:
-        from workloads.elementwise_hand import chain
+        from workloads.elementwise_hand import chain, chain_on_threads
 
-        x, out = self.x, np.empty(self.n)
+        x, out, threads = self.x, np.empty_like(self.x), self.threads
+        if threads > 1:
+            return plain(lambda: (chain_on_threads(x, A, B, out, threads), out))
         return plain(lambda: (chain(x, A, B, out), out))
 
     def tape(self, tf: Any, compiled: Any) -> Side:

@@ -2,21 +2,42 @@
 
 # mypy: ignore-errors
 
-from workloads.handmade import by_hand, exp, log1p, tanh
+from numba import prange
+
+from workloads.handmade import by_hand, by_hand_on_threads, exp, log1p, tanh
 
 
 @by_hand
-def rosenbrock(x, out):
-    total, n = 0.0, x.size
+def rosenbrock_ends(x, out):
+    n = x.size
     d, e = x[1] - x[0] * x[0], 1 - x[0]
     out[0] = -400 * x[0] * d - 2 * e
-    total = 100 * d * d + e * e
-    for i in range(1, n - 1):
+    out[n - 1] = 200 * (x[n - 1] - x[n - 2] * x[n - 2])
+    return 100 * d * d + e * e
+
+
+@by_hand
+def rosenbrock_within(x, out):
+    total = 0.0
+    for i in range(1, x.size - 1):
         before, here, after = x[i - 1], x[i], x[i + 1]
         d, e = after - here * here, 1 - here
         total += 100 * d * d + e * e
         out[i] = 200 * (here - before * before) - 400 * here * d - 2 * e
-    out[n - 1] = 200 * (x[n - 1] - x[n - 2] * x[n - 2])
+    return total
+
+
+@by_hand
+def rosenbrock(x, out):
+    return rosenbrock_ends(x, out) + rosenbrock_within(x, out)
+
+
+@by_hand_on_threads
+def rosenbrock_on_threads(x, out, parts):
+    total, n = rosenbrock_ends(x, out), x.size
+    for part in prange(parts):
+        begin, end = (n - 2) * part // parts, 2 + (n - 2) * (part + 1) // parts
+        total += rosenbrock_within(x[begin:end], out[begin:end])
     return total
 
 
@@ -33,11 +54,22 @@ def rosenbrock_hessian(x, out):
 
 @by_hand
 def chain(x, a, b, out):
-    total = 0.0
+    kind = x.dtype.type
+    one, two, total = kind(1), kind(2), kind(0)
+    a, b = kind(a), kind(b)
     for i in range(x.size):
         u = x[i]
         q = u * u
         t, e = tanh(a * u + b), exp(-q)
         total += t * e + log1p(q)
-        out[i] = a * (1 - t * t) * e - 2 * u * e * t + 2 * u / (1 + q)
+        out[i] = a * (one - t * t) * e - two * u * e * t + two * u / (one + q)
+    return total
+
+
+@by_hand_on_threads
+def chain_on_threads(x, a, b, out, parts):
+    total = 0.0
+    for part in prange(parts):
+        begin, end = x.size * part // parts, x.size * (part + 1) // parts
+        total += chain(x[begin:end], a, b, out[begin:end])
     return total

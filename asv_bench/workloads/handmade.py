@@ -18,10 +18,22 @@ import jittape.compile.irmath as ir_math
 import jittape.compile.value as ir_value
 from jittape.compile.blas import blas
 
-__all__ = ["by_hand", "dgemm", "exp", "log", "log1p", "rsqrt", "sgemm", "sigmoid", "tanh"]
+__all__ = [
+    "by_hand",
+    "by_hand_on_threads",
+    "dgemm",
+    "exp",
+    "log",
+    "log1p",
+    "rsqrt",
+    "sgemm",
+    "sigmoid",
+    "tanh",
+]
 
 # With `nsz` as well, LLVM would also reassociate within the functions, which they do not survive.
-by_hand = njit(error_model="numpy", fastmath={"contract", "reassoc"}, nogil=True)
+_options = {"error_model": "numpy", "fastmath": {"contract", "reassoc"}, "nogil": True}
+by_hand, by_hand_on_threads = njit(**_options), njit(parallel=True, **_options)
 
 
 def _vectorized(name: str) -> Any:

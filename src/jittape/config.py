@@ -28,9 +28,10 @@ class Config:
         Check the result of every op for nan and infinities; set by `debugging.enable_check_numerics`. While it is set
         every program is interpreted.
     deterministic : bool
-        Pin the BLAS to one thread, so that products too are bitwise the same for any number of threads. jittape's own
-        copy of the BLAS uses one thread in any case. Where the wheel ``scipy-openblas32`` is missing, products run on
-        SciPy's copy, which is pinned as long as this is True and otherwise has the threads that the user has given it.
+        Compute every matrix product on one thread, so that products too are bitwise the same for any number of threads.
+        Otherwise a large product is divided between them, and where a row then stands in the kernels of the BLAS may
+        change its last bits. Where the wheel ``scipy-openblas32`` is missing, products run on SciPy's copy, which is
+        pinned to one thread as long as this is True and otherwise has the threads that the user has given it.
     max_pending_ops : int
         Outside a tape, so many recorded ops are run without waiting for somebody to look at a value. Takes effect at
         the next step boundary.
@@ -39,10 +40,14 @@ class Config:
     max_pool_bytes : int
         Large memory that nobody holds is kept for the next buffer of its size up to so many bytes in all.
     threads : int
-        Loops over large arrays use so many threads at most; 1 turns them off. By default the number of cores that the
-        process may run on. Results do not depend on it.
+        Loops over large arrays and large matrix products use so many threads at most; 1 turns them off. By default the
+        number of cores that the process may run on. Results of loops do not depend on it; for products see
+        `deterministic`.
     max_trie_nodes : int
         The number of recorded op lists (nodes of the trie) that are remembered before cold ones are dropped.
+    max_signatures : int
+        A `jt.function` remembers so many traces, each instance for a method; what was used longest ago makes room, with
+        one warning.
     compile_after : int
         So many visits of a path are interpreted before it is compiled: 1 by default, so that a program that never
         repeats never waits for a compiler; 0 compiles at once.
@@ -72,6 +77,7 @@ class Config:
         "_max_pending_bytes",
         "_max_pending_ops",
         "_max_pool_bytes",
+        "_max_signatures",
         "_max_trie_nodes",
         "_threads",
     )
@@ -87,6 +93,7 @@ class Config:
         self._max_pending_bytes = 256 * 2**20
         self._max_pool_bytes = 2**30
         self._max_trie_nodes = 100_000
+        self._max_signatures = 256
         self._compile_after = 1
         self._cache = True
         self._cache_size = 512 * 2**20
@@ -168,6 +175,14 @@ class Config:
     @max_trie_nodes.setter
     def max_trie_nodes(self, value: int) -> None:
         self._max_trie_nodes = _positive("max_trie_nodes", value)
+
+    @property
+    def max_signatures(self) -> int:
+        return self._max_signatures
+
+    @max_signatures.setter
+    def max_signatures(self, value: int) -> None:
+        self._max_signatures = _positive("max_signatures", value)
 
     @property
     def compile_after(self) -> int:

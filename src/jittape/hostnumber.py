@@ -18,7 +18,15 @@ import numpy as np
 
 from jittape.dtypes import as_dtype, default_dtype
 
-__all__ = ["HostNumber", "derived", "traced_index", "traced_slice"]
+__all__ = [
+    "HostNumber",
+    "derived",
+    "from_front",
+    "slice_length",
+    "slice_start",
+    "traced_index",
+    "traced_slice",
+]
 
 _PYTHON = (bool, int, float, complex)
 _serial = itertools.count()
@@ -292,13 +300,15 @@ def derived(compute: Callable[..., Any], text: str, *parts: Any) -> HostNumber:
 # The usual slice is asked for first: `slice.indices` takes 0.3 µs.
 
 
-def _start(start: Any, stop: Any, step: Any, size: int) -> int:
+def slice_start(start: Any, stop: Any, step: Any, size: int) -> int:
+    """Where ``start:stop:step`` begins in an axis of `size`."""
     if start.__class__ is int and step == 1 and 0 <= start <= size:
         return start
     return slice(start, stop, step).indices(size)[0]
 
 
-def _length(start: Any, stop: Any, step: Any, size: int) -> int:
+def slice_length(start: Any, stop: Any, step: Any, size: int) -> int:
+    """How many elements of an axis of `size` it takes."""
     if start.__class__ is int and stop.__class__ is int and step == 1 and 0 <= start <= stop <= size:
         return stop - start
     return len(range(*slice(start, stop, step).indices(size)))
@@ -309,8 +319,12 @@ def traced_slice(part: slice, size: int) -> tuple[Any, int, int]:
     step = 1 if part.step is None else operator.index(part.step)
     text = f"{_text(part.start)}:{_text(part.stop)}"
     bounds = (part.start, part.stop, step, size)
-    length = operator.index(derived(_length, f"the length of [{text}]", *bounds))
-    return derived(_start, f"the start of [{text}]", *bounds) if length else 0, length, step if length else 1
+    length = operator.index(derived(slice_length, f"the length of [{text}]", *bounds))
+    return (
+        derived(slice_start, f"the start of [{text}]", *bounds) if length else 0,
+        length,
+        step if length else 1,
+    )
 
 
 def traced_index(op: str, index: HostNumber, axis: int, size: int) -> HostNumber:
@@ -321,10 +335,17 @@ def traced_index(op: str, index: HostNumber, axis: int, size: int) -> HostNumber
     IndexError
         Now or at the call, if it is out of bounds.
     """
-    return derived(_from_front, f"the index {index.text}", index, op, axis, size)
+    return derived(from_front, f"the index {index.text}", index, op, axis, size)
 
 
-def _from_front(i: Any, op: str, axis: int, size: int) -> int:
+def from_front(i: Any, op: str, axis: int, size: int) -> int:
+    """The index `i` of an axis of `size`, not negative.
+
+    Raises
+    ------
+    IndexError
+        If it is out of bounds.
+    """
     if not -size <= i < size:
         raise IndexError(f"[{op}] index {i} is out of bounds for axis {axis} with size {size}")
     return int(i) + size if i < 0 else int(i)

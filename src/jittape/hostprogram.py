@@ -8,7 +8,7 @@ from typing import Any
 
 from jittape.hostnumber import HostNumber
 
-__all__ = ["Changed", "HostProgram"]
+__all__ = ["Changed", "HostProgram", "reachable"]
 
 
 class Changed(Exception):
@@ -26,7 +26,7 @@ class HostProgram:
     """
 
     def __init__(self, wanted: Sequence[HostNumber], settled: Sequence[tuple[HostNumber, Any]]) -> None:
-        nodes = _reachable([*wanted, *[number for number, _ in settled]])
+        nodes = reachable([*wanted, *[number for number, _ in settled]])
         self._leaves = sorted({number.leaf for number in nodes if number.leaf is not None})
         self._constants: list[Any] = []
         self._steps: list[tuple[Callable[..., Any], Callable[[list[Any]], Any], type]] = []
@@ -92,8 +92,8 @@ class HostProgram:
 
 
 def _typed(value: Any) -> tuple[type, Any]:
-    """A key for a constant: 1, 1.0 and True are three."""
-    return type(value), value
+    """A key for a constant: 1, 1.0 and True are three, and so are 0.0 and -0.0 two."""
+    return type(value), repr(value) if isinstance(value, (float, complex)) else value
 
 
 def _picker(places: tuple[int, ...]) -> Callable[[list[Any]], Any]:
@@ -104,7 +104,7 @@ def _picker(places: tuple[int, ...]) -> Callable[[list[Any]], Any]:
     return itemgetter(slice(first, first + len(places)))
 
 
-def _reachable(numbers: Sequence[HostNumber]) -> list[HostNumber]:
+def reachable(numbers: Sequence[HostNumber]) -> list[HostNumber]:
     """`numbers` and all that they are made of, oldest first."""
     found: dict[int, HostNumber] = {}
     stack = list(numbers)

@@ -311,6 +311,11 @@ class Primitive:
         How it runs on a stack of operands: see `jittape.batching`. A callable is called as ``batch(n, stacked,
         *operands, **params)``, where ``stacked[i]`` says whether operand `i` has a first dimension of `n` more. None:
         an op of the form `Map` runs as it is, any other runs on one row after the other.
+    linear : tuple of tuples of int
+        Operands in which it is linear together, each alone or in groups, whatever the others are: of zeros it makes
+        zeros, though another operand be infinite. That is where the diagonals of a Jacobian stay diagonals.
+    linear_if_finite : tuple of tuples of int
+        The same where the other operands are finite numbers other than zero.
     reads_variable : bool
         The result is a Variable as read after an assignment: a new slot, which a tape watches by itself.
     calls_back : bool
@@ -328,6 +333,8 @@ class Primitive:
     gradient_stops: str = ""
     simplified: Callable[[Op, Mapping[int, Op]], int | None] | None = None
     batch: Batch | Callable[..., Any] | None = None
+    linear: tuple[tuple[int, ...], ...] = ()
+    linear_if_finite: tuple[tuple[int, ...], ...] = ()
     reads_variable: bool = False
     calls_back: bool = False
     ends_run: bool = False

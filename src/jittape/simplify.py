@@ -14,9 +14,10 @@ __all__ = ["common_subexpressions_merged", "identities_removed", "simplify"]
 
 
 def simplify(program: Program) -> Program:
-    """The program after all passes, each of them checked."""
+    """The program after all passes; it is checked before and after each of them."""
+    check(program)
     for rewrite in PASSES:
-        program = check(rewrite(program))
+        program = check(rewrite(program), program)
     return program
 
 
@@ -44,7 +45,9 @@ def identities_removed(program: Program) -> Program:
     producers: dict[int, Op] = {}
     ops: list[Op] = []
     for op in program.ops:
-        op = op._replace(args=tuple([replacement.get(slot, slot) for slot in op.args]))
+        args = tuple([replacement.get(slot, slot) for slot in op.args])
+        if args != op.args:
+            op = op._replace(args=args)
         same_as = _identity(program, producers, op)
         if same_as is not None:
             replacement[op.out] = same_as

@@ -62,7 +62,7 @@ def _write_carry(function: ir.Function, combine: Combine) -> None:
     count = builder.load(place)
     # The trailing ones of the count are the carries that are full.
     ones = builder.cttz(builder.not_(count), _EXACT)
-    with for_range(builder, ones) as index:
+    with for_range(builder, ones, scalar=True) as index:
         below = builder.load(builder.gep(carried, [index]))
         builder.store(combine(builder, below, builder.load(held)), held)
     builder.store(builder.load(held), builder.gep(carried, [ones]))
@@ -76,7 +76,7 @@ def _write_collect(function: ir.Function, combine: Combine) -> None:
     held = builder.alloca(start.type)
     builder.store(start, held)
     bits = builder.sub(ir.Constant(_I64, 64), builder.ctlz(count, _EXACT))
-    with for_range(builder, bits) as index:
+    with for_range(builder, bits, scalar=True) as index:
         used = builder.trunc(builder.lshr(count, index), ir.IntType(1))
         with builder.if_then(used):
             value = builder.load(builder.gep(carried, [index]))

@@ -6,8 +6,15 @@ by CPython's portable `PyThread_start_new_thread` and sleep on its locks; they n
 What is special: nobody waits for a thread that has not come. Tasks are taken from a common counter, so the thread that
 opened the region does them all if no other gets a core meanwhile, and at the end it waits only for those that are in
 the middle of a task. With OpenMP, whose regions end when every thread has been there, a loop of 0.17 ms took 8 ms on
-two busy cores. If even such a one keeps the opener waiting, because it has lost its core to another process, the next
-regions are done alone: 1, then 3, 7, ... up to 255 of them, and fewer again when all goes well.
+two busy cores. If such a one keeps the opener waiting for far longer than its tasks took, it has lost its core to
+another process, and the next regions are done alone: 1, then 3, 7, ... up to 255 of them, and fewer again when all goes
+well.
+
+A step either has a number of tasks of its own, the same for any number of threads; or it is divided on demand
+(`ON_DEMAND`), into as many equal *shares* as there may be threads, also where no other thread comes: so the result
+depends on `config.threads`, never on chance, and with `config.deterministic` not even on that, as all is done at once.
+A kernel is told by its last argument: the task, and in the upper half the number of shares, 0 for a step that has tasks
+of its own.
 """
 
 from __future__ import annotations
@@ -18,6 +25,7 @@ from typing import Any
 from llvmlite import ir
 
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range, integer
+from jittape.compile.tasks import ON_DEMAND, SHARES_SHIFT
 
 __all__ = ["Cell", "define_helper", "run_tasks"]
 
@@ -32,6 +40,7 @@ class Cell:
     RELEASE = 4
     NAP = 5
     STOP = 6
+    AT_ONCE = 7
     BUSY = 8
     NAPPED = 9
     PENALTY = 10
@@ -42,6 +51,7 @@ class Cell:
     TASKS = 33
     KERNEL = 34
     ARGUMENTS = 35
+    SHARES = 38
     FIRST_HELPER = 40
     LINE = 8
     """For every helper a line of its own: whether it sleeps, and its lock."""
@@ -52,6 +62,9 @@ OPEN, ONE_INSIDE = 1, 2
 AWAKE, ASLEEP, GONE = range(3)
 SPINS = 1000
 """A helper looks so many times before it sleeps, since it is at hand at once as long as it looks."""
+PATIENCE = 4
+"""The opener waits for as long as so many of its own tasks took, of a share as half as many, before it gives a helper's
+core for lost."""
 MOST_SKIPPED = 255
 """Regions done alone at most after one that had to wait; all bits are set."""
 NAP = 50
@@ -97,9 +110,10 @@ class _Cells:
     def lock_of(self, line: ir.Value) -> ir.Value:
         return self.builder.inttoptr(self.get(self.builder.add(line, integer(1))), BYTES)
 
-    def take_tasks(self) -> None:
-        """Do tasks until none is left."""
+    def take_tasks(self) -> ir.Value:
+        """Do tasks until none is left; gives how many these were."""
         builder = self.builder
+        before = builder.block
         tasks, kernel = self.get(Cell.TASKS), self.get(Cell.KERNEL)
         kernel = builder.inttoptr(kernel, KERNEL_TYPE.as_pointer())
         arguments = [
@@ -109,12 +123,22 @@ class _Cells:
         head, body, end = (builder.append_basic_block(name) for name in ("take", "task", "none_left"))
         builder.branch(head)
         builder.position_at_end(head)
+        done = builder.phi(_I64)
+        done.add_incoming(integer(0), before)
         task = self.change("add", Cell.NEXT, 1)
         builder.cbranch(builder.icmp_signed("<", task, tasks), body, end)
         builder.position_at_end(body)
-        builder.call(kernel, [*arguments, task])
+        builder.call(kernel, [*arguments, builder.or_(task, self.get(Cell.SHARES))])
+        done.add_incoming(builder.add(done, integer(1)), builder.block)
         builder.branch(head)
         builder.position_at_end(end)
+        return done
+
+    def clock(self) -> ir.Value:
+        """Ticks of the processor's clock; where it has none that can be read, 0."""
+        return self.builder.call(
+            external(self.builder.module, ir.FunctionType(_I64, []), "llvm.readcyclecounter"), []
+        )
 
     def pause(self) -> None:
         """Tell the processor that this is a waiting loop."""
@@ -137,6 +161,11 @@ def run_tasks(
     cells = _Cells(builder, base)
     limit = cells.get(Cell.LIMIT)
     threads = builder.select(builder.icmp_signed("<", threads, limit), threads, limit)
+    on_demand = builder.icmp_signed("==", tasks, integer(ON_DEMAND))
+    whole = builder.and_(on_demand, builder.icmp_signed("!=", cells.get(Cell.AT_ONCE), integer(0)))
+    threads = builder.select(whole, integer(1), threads)
+    tasks = builder.select(on_demand, threads, tasks)
+    shares = builder.select(on_demand, builder.shl(threads, integer(SHARES_SHIFT)), integer(0))
     several, region, alone, done = (
         builder.append_basic_block(name) for name in ("several", "region", "alone", "done")
     )
@@ -158,32 +187,38 @@ def run_tasks(
     builder.position_at_end(region)
     cells.put(Cell.THREADS, threads)
     cells.put(Cell.TASKS, tasks)
+    cells.put(Cell.SHARES, shares)
     cells.put(Cell.KERNEL, builder.ptrtoint(kernel, _I64))
     for i, argument in enumerate(arguments):
         cells.put(Cell.ARGUMENTS + i, builder.ptrtoint(argument, _I64))
     cells.put(Cell.NEXT, integer(0))
     cells.change("or", Cell.STATE, OPEN)
-    with for_range(builder, builder.sub(threads, integer(1))) as index:
+    with for_range(builder, builder.sub(threads, integer(1)), scalar=True) as index:
         line = builder.add(builder.mul(index, integer(Cell.LINE)), integer(Cell.FIRST_HELPER))
         before = cells.change("xchg", line, AWAKE)
         with builder.if_then(builder.icmp_signed("==", before, integer(ASLEEP))):
             cells.call(_RELEASE, Cell.RELEASE, cells.lock_of(line))
-    cells.take_tasks()
+    begin = cells.clock()
+    done_here = cells.take_tasks()
     cells.change("and", Cell.STATE, ~OPEN)
-    _wait_for_helpers(cells)
+    _wait_for_helpers(cells, begin, done_here)
     builder.store_atomic(integer(0), cells.at(Cell.BUSY), "seq_cst", 8)
     builder.branch(done)
 
     builder.position_at_end(alone)
-    with for_range(builder, tasks) as index:
-        builder.call(kernel, [*arguments, index])
+    with for_range(builder, tasks, scalar=True) as index:
+        builder.call(kernel, [*arguments, builder.or_(index, shares)])
     builder.branch(done)
     builder.position_at_end(done)
 
 
-def _wait_for_helpers(cells: _Cells) -> None:
+def _wait_for_helpers(cells: _Cells, begin: ir.Value, tasks: ir.Value) -> None:
+    """Write the wait for those in the middle of a task; the opener has done so many since `begin`."""
     builder = cells.builder
     cells.put(Cell.NAPPED, integer(0))
+    now = cells.clock()
+    per_task = builder.udiv(builder.sub(now, begin), builder.add(tasks, integer(1)))
+    patience = builder.mul(per_task, integer(PATIENCE))
     before = builder.block
     head, look, nap, end = (builder.append_basic_block(name) for name in ("wait", "look", "nap", "all_out"))
     builder.branch(head)
@@ -194,7 +229,11 @@ def _wait_for_helpers(cells: _Cells) -> None:
     builder.cbranch(builder.icmp_signed("==", cells.look(Cell.STATE), integer(0)), end, look)
     builder.position_at_end(look)
     spins.add_incoming(builder.add(spins, integer(1)), look)
-    builder.cbranch(builder.icmp_signed("<", spins, integer(SPINS)), head, nap)
+    waited = builder.sub(cells.clock(), now)
+    patient = builder.or_(
+        builder.icmp_signed("<", spins, integer(SPINS)), builder.icmp_signed("<", waited, patience)
+    )
+    builder.cbranch(patient, head, nap)
     builder.position_at_end(nap)
     cells.put(Cell.NAPPED, integer(1))
     lock = builder.inttoptr(cells.get(Cell.NAP), BYTES)
@@ -270,4 +309,4 @@ def define_helper(function: ir.Function) -> None:
 
     builder.position_at_end(block["gone"])
     cells.change("xchg", line, GONE)
-    builder.ret(integer(0))
+    builder.ret_void()

@@ -49,10 +49,22 @@ _STALE_AFTER = 3600.0
 
 _FOLDER = re.compile(r"v1-[0-9a-f]{16}")
 _BATCH = re.compile(r"batch-[0-9a-f]{32}")
-_POINTER = re.compile(r"driver|helper|k[0-9a-f]{16}")
+_POINTER = re.compile(r"k[0-9a-f]{16}|[a-z]+(_[0-9]+)*")
+_PLAN = re.compile(r"p[0-9a-f]{32}")
 _TEMPORARY = re.compile(r"temporary-[0-9]+-[0-9]+")
-_SOURCES = ("compile", "primitives", "builder.py", "primitive.py")
-"""The files of the package that decide the machine code of a kernel of a given text."""
+_SOURCES = (
+    "builder.py",
+    "compile",
+    "dtypes.py",
+    "functions/binder.py",
+    "primitive.py",
+    "primitives",
+    "program.py",
+    "recording/recorder.py",
+    "runtime",
+    "simplify.py",
+)
+"""The files of the package that decide the machine code of a kernel of a given text, and the schedule of a program."""
 
 
 class Batch(NamedTuple):
@@ -339,7 +351,7 @@ def _entries(root: Path, *kinds: re.Pattern[str]) -> list[tuple[Path, os.stat_re
     for folder in _folders(root):
         with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
             for entry in entries:
-                if any(kind.fullmatch(entry.name) for kind in kinds or (_BATCH, _POINTER, _TEMPORARY)):
+                if any(kind.fullmatch(entry.name) for kind in kinds or (_BATCH, _POINTER, _PLAN, _TEMPORARY)):
                     with contextlib.suppress(FileNotFoundError):
                         found.append((Path(entry.path), entry.stat()))
     return found

@@ -10,7 +10,7 @@ from jittape.compile.rawnest import RawNest
 from jittape.compile.steps import Schedule
 from jittape.program import Aval, Op, Program
 
-__all__ = ["Draft", "SharedRows", "in_order", "updated_in_place"]
+__all__ = ["Draft", "SharedRows", "in_order", "updated_in_place", "written"]
 
 
 @dataclass
@@ -32,9 +32,8 @@ class Draft:
 
     @property
     def ends_run(self) -> bool:
-        """Whether the step may say that the run must not go on."""
-        ends = self.kernel is not None and self.kernel.ends_run
-        return ends or any(body.ends_run for body in self.bodies)
+        """Whether the step may end the run, and then inputs must be what they were."""
+        return self.kernel is not None and self.kernel.ends_run
 
 
 @dataclass(eq=False)
@@ -60,7 +59,7 @@ def in_order(drafts: list[Draft]) -> list[Draft]:
 
 
 def _is_check(draft: Draft) -> bool:
-    return draft.kernel is not None and draft.kernel.ends_run
+    return draft.ends_run and not draft.bodies
 
 
 def updated_in_place(
@@ -70,31 +69,33 @@ def updated_in_place(
     holder: Mapping[int, int],
     donated: tuple[tuple[int, int], ...],
     accumulated: Container[int],
+    added: Mapping[int, int],
 ) -> dict[int, tuple[int, bool]]:
     """For inputs whose memory a result gets: the slot of the result, and whether its kernel reads the input.
 
     That kernel must be the last that reads it, and the only one that writes the result: not one of several products
-    that are added up there. A step may fail, and then inputs must be what they were.
+    that are added up there. A step may fail, and then inputs must be what they were. To the results in `added` a
+    product is added, which are what the input was before.
     """
-    found: dict[int, tuple[int, bool]] = {}
+    found = {w: (out, True) for out, w in added.items()}
     if any(d.kernel is None for d in drafts):
         return found
-    safe = max([i + 1 for i, draft in enumerate(drafts) if draft.ends_run], default=0)
+    last = max([i for i, draft in enumerate(drafts) if draft.ends_run], default=-1)
     for position, output in donated:
         x, owner = program.inputs[position], holder.get(program.outputs[output], program.outputs[output])
         taken = {slot for slot, _ in found.values()}
         if owner in program.inputs or owner in taken or x in program.outputs:
             continue
-        if avals[x] != avals[owner]:
+        if avals[x] != avals[owner] or x in found:
             continue
         owners = [[holder.get(s, s) for s in d.operands] for d in drafts]
         if owner in accumulated:
             continue
-        writers = [i for i, d in enumerate(drafts) if owner in _written(d, owners[i])]
+        writers = [i for i, d in enumerate(drafts) if owner in written(d, owners[i])]
         writer = writers[0]
         if (
-            writer < safe
-            or len(writers) > 1
+            len(writers) > 1
+            or writer <= last
             or any(x in slots for slots in owners[writer + 1 :])
             or owners[writer].count(x) > 1
         ):
@@ -114,7 +115,7 @@ def updated_in_place(
     return found
 
 
-def _written(draft: Draft, owners: list[int]) -> list[int]:
+def written(draft: Draft, owners: list[int]) -> list[int]:
     """What of a step's operands it writes."""
     kernel = draft.kernel
     if isinstance(kernel, (LoopKernel, Gemm)):

@@ -2,7 +2,7 @@
 
 A table is an int64 array: the number of calls and the address of the cells of `crew`, then for each call the kernel's
 address, the address of its operands' slot numbers (int32), the address of its sizes (int64), its number of tasks and
-how many threads they are worth. A call without tasks gives something back: it is made even after the run has ended.
+how many threads they are worth. In the place of tasks `WATCHED` stands for a loop or a branch, which may end the run.
 
 Python calls it without a wrapper: the machine code has the signature of a built-in function (``METH_FASTCALL``), takes
 two addresses as Python integers and releases the GIL. A call takes 0.1 µs; through `ctypes` it would take 0.3 µs.
@@ -17,25 +17,37 @@ from typing import Any
 from llvmlite import ir
 
 from jittape.compile.crew import run_tasks
-from jittape.compile.irtools import BYTES, KERNEL_TYPE, alloca_once, external, for_range, integer
+from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range, integer
+from jittape.compile.watch import is_over, new_watch, raise_error
 
 __all__ = [
+    "BY_NAMES",
     "DRIVER_TYPE",
+    "NO_ARGUMENT",
+    "ONE_ARGUMENT",
+    "WATCHED",
     "address_argument",
     "as_function",
+    "as_method",
     "define_driver",
     "object_argument",
     "return_integer",
+    "return_unless",
     "run_table",
     "walk_table",
 ]
 
 _I64 = ir.IntType(64)
 _FASTCALL = 0x80
+BY_NAMES = 0x82
+"""Of a method that is called as ``(self, arguments, count, names)``."""
+NO_ARGUMENT, ONE_ARGUMENT = 0x04, 0x08
+"""Of methods that are called as ``(self, nothing)`` and ``(self, argument)``."""
 
 DRIVER_TYPE = ir.FunctionType(BYTES, [BYTES, BYTES.as_pointer(), _I64])
 """``PyObject *driver(PyObject *self, PyObject *const *args, Py_ssize_t count)``."""
 
+WATCHED = -1
 _HEADER, _CALL = 2, 5
 """Entries of a table before the first call, and of a call."""
 
@@ -44,8 +56,8 @@ def define_driver(function: ir.Function) -> None:
     """Write the body. It trusts its caller: two arguments, both addresses."""
     function.attributes.add("optsize")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    status = run_table(builder, *(address_argument(builder, function, position) for position in range(2)))
-    return_integer(builder, status)
+    failed = run_table(builder, *(address_argument(builder, function, position) for position in range(2)))
+    return_unless(builder, failed, ir.Constant(_I64, 0))
 
 
 def address_argument(builder: ir.IRBuilder, function: ir.Function, position: int) -> ir.Value:
@@ -65,27 +77,37 @@ def return_integer(builder: ir.IRBuilder, value: ir.Value) -> None:
     builder.ret(builder.call(as_integer, [builder.inttoptr(value, BYTES)]))
 
 
+def return_unless(builder: ir.IRBuilder, failed: ir.Value, value: ir.Value) -> None:
+    """Give a Python int back, or nothing where Python's error is set."""
+    with builder.if_then(failed, likely=False):
+        builder.ret(ir.Constant(BYTES, None))
+    return_integer(builder, value)
+
+
 def run_table(builder: ir.IRBuilder, table: ir.Value, cells: ir.Value) -> ir.Value:
-    """Write the run of all calls of a table, without the GIL; both arguments are addresses. See `walk_table`."""
+    """Write the run of all calls of a table, without the GIL; both arguments are addresses.
+
+    The value is whether the run has ended before its time; Python's error is set then.
+    """
     release = external(builder.module, ir.FunctionType(BYTES, []), "PyEval_SaveThread")
     acquire = external(builder.module, ir.FunctionType(ir.VoidType(), [BYTES]), "PyEval_RestoreThread")
+    watch = new_watch(builder)
     thread = builder.call(release, [])
     slots = builder.inttoptr(cells, KERNEL_TYPE.args[0])
-    status = walk_table(builder, builder.inttoptr(table, _I64.as_pointer()), slots)
+    walk_table(builder, builder.inttoptr(table, _I64.as_pointer()), slots, watch)
     builder.call(acquire, [thread])
-    return status
+    failed = is_over(builder, watch)
+    with builder.if_then(failed, likely=False):
+        raise_error(builder, watch)
+    return failed
 
 
-def walk_table(builder: ir.IRBuilder, table: ir.Value, slots: ir.Value) -> ir.Value:
-    """Write the loop over the calls of a table; both arguments are pointers.
-
-    The value is 0, or 1 if a kernel has ended the run; after it only those calls are made that have no tasks.
-    """
-    status = alloca_once(builder, _I64)
-    builder.store(integer(0), status)
+def walk_table(builder: ir.IRBuilder, table: ir.Value, slots: ir.Value, watch: ir.Value) -> None:
+    """Write the loop over the calls of a table, which ends if the run is over; table and slots are pointers."""
     count, cells = (builder.load(builder.gep(table, [ir.Constant(_I64, i)])) for i in range(_HEADER))
     cells = builder.inttoptr(cells, _I64.as_pointer())
-    with for_range(builder, count) as index:
+    walked = builder.append_basic_block("walked")
+    with for_range(builder, count, scalar=True) as index:
         first = builder.add(builder.mul(index, ir.Constant(_I64, _CALL)), ir.Constant(_I64, _HEADER))
         kernel, operand_slots, sizes, tasks, threads = (
             builder.load(builder.gep(table, [builder.add(first, ir.Constant(_I64, i))])) for i in range(_CALL)
@@ -94,16 +116,22 @@ def walk_table(builder: ir.IRBuilder, table: ir.Value, slots: ir.Value) -> ir.Va
         arguments = [slots]
         arguments.append(builder.inttoptr(operand_slots, KERNEL_TYPE.args[1]))
         arguments.append(builder.inttoptr(sizes, KERNEL_TYPE.args[2]))
-        goes_on = builder.icmp_signed("==", builder.load(status), integer(0))
-        goes_on = builder.or_(goes_on, builder.icmp_signed("==", tasks, integer(0)))
-        one = builder.icmp_signed("<=", tasks, integer(1))
-        with builder.if_then(goes_on, likely=True), builder.if_else(one, likely=True) as (at_once, divided):
+        one = builder.icmp_signed("==", tasks, integer(1))
+        with builder.if_else(one, likely=True) as (at_once, otherwise):
             with at_once:
-                ended = builder.call(kernel, [*arguments, integer(0)])
-                builder.store(builder.or_(builder.load(status), ended), status)
-            with divided:
-                run_tasks(builder, cells, tasks, threads, kernel, arguments)
-    return builder.load(status)
+                builder.call(kernel, [*arguments, integer(0)])
+            with otherwise:
+                watched = builder.icmp_signed("==", tasks, integer(WATCHED))
+                with builder.if_else(watched) as (alone, divided):
+                    with alone:
+                        builder.call(kernel, [*arguments, watch])
+                        on = builder.append_basic_block("on")
+                        builder.cbranch(is_over(builder, watch), walked, on)
+                        builder.position_at_end(on)
+                    with divided:
+                        run_tasks(builder, cells, tasks, threads, kernel, arguments)
+    builder.branch(walked)
+    builder.position_at_end(walked)
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -130,3 +158,11 @@ def as_function(address: int) -> Callable[..., Any]:
     )
     make = prototype(("PyCFunction_NewEx", ctypes.pythonapi))
     return make(ctypes.byref(definition), None, None)
+
+
+def as_method(owner: type, name: str, address: int, flags: int) -> Any:
+    """Machine code as a method of a class, for ``setattr``; `flags` says how it is called."""
+    definition = _MethodDefinition(name.encode(), address, flags, None)
+    _definitions.append(definition)
+    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.POINTER(_MethodDefinition))
+    return prototype(("PyDescr_NewMethod", ctypes.pythonapi))(owner, ctypes.byref(definition))

@@ -12,12 +12,15 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
+from jittape.compile.dots import define_dots
 from jittape.compile.gemm import define_product
 from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
+from jittape.compile.laid import Laying
+from jittape.compile.laidcode import define_laying
 from jittape.compile.loops import define_loops
-from jittape.compile.plans import Release, Reserve, Rounds, Stop
-from jittape.compile.rounds import define_branch, define_loop, define_release, define_reserve, define_stop
+from jittape.compile.plans import Release, Rounds, Stop
+from jittape.compile.rounds import define_branch, define_loop, define_release, define_stop
 from jittape.compile.scalarcode import define_machine
 from jittape.compile.scalars import Machine
 from jittape.compile.tiny import define_tiny
@@ -47,17 +50,23 @@ def definition_of(kernel: Kernel) -> Definition:
                 define_machine(kernel, function)
             elif isinstance(kernel, Stop):
                 define_stop(function)
-            elif isinstance(kernel, Reserve):
-                define_reserve(function)
+            elif isinstance(kernel, Laying):
+                define_laying(kernel, function)
             elif isinstance(kernel, Release):
                 define_release(function)
             else:
                 assert isinstance(kernel, Gemm)
-                (define_tiny if kernel.form in ("tiny", "narrow") else define_product)(kernel, function)
+                _definer(kernel)(kernel, function)
         except Exception as error:
             raise CompileError(f"cannot write code for this kernel: {error}\n{kernel.listing}") from error
 
     return Definition(kernel.name, KERNEL_TYPE, write)
+
+
+def _definer(kernel: Gemm) -> Callable[[Gemm, ir.Function], None]:
+    if kernel.form.startswith("dots"):
+        return define_dots
+    return define_tiny if kernel.form in ("tiny", "narrow") else define_product
 
 
 def write_module(definitions: Iterable[Definition]) -> ir.Module:

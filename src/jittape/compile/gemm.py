@@ -17,13 +17,18 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from jittape.compile.blas import symbol
-from jittape.compile.irtools import alloca_once, external, for_range, for_steps, integer
+from jittape.compile.irmath import IRMath
+from jittape.compile.irtools import alloca_once, external, for_range, for_steps
 from jittape.compile.kernel import Gemm
+from jittape.compile.tasks import SHARES_SHIFT
+from jittape.compile.value import IRValue, llvm_type
 
 __all__ = ["Stack", "define_product", "pointer", "size", "stack"]
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _BYTES = _I8.as_pointer()
+SHARE_STEP = 16
+"""Rows or columns in a share of a product are a multiple of this: so many the kernels of a BLAS do at once."""
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
@@ -54,19 +59,24 @@ def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     slots, operand_slots, sizes, task = function.args
     values = {name: size(builder, sizes, i) for i, name in enumerate(kernel.SYMBOLS)}
+    if kernel.scaled:
+        values["alpha"] = _scale(
+            kernel, builder, size(builder, sizes, len(kernel.SYMBOLS)), slots, operand_slots
+        )
     x, y, out = (pointer(builder, slots, operand_slots, i) for i in range(3))
     area = builder.mul(values["m"], values["n"])
     row = builder.mul(area, values["b1"])
     (tx, ty), step = kernel.transposed, ir.Constant(_I64, 1)
     own = builder.icmp_signed("<", values["tk"], values["k"])
     results = builder.mul(builder.mul(row, values["b0"]), builder.select(own, task, ir.Constant(_I64, 0)))
-    begins = {name: _task_part(builder, values, name, task) for name in ("b0", "b1", "m", "k")}
+    task = _shared(builder, values, task, kernel.divisible)
+    begins = {name: _task_part(builder, values, name, task) for name in ("b0", "b1", "m", "n", "k")}
     x, y, out = (
         _moved(builder, kernel, place, _distance(builder, begins, values, start, factors))
         for place, start, factors in (
-            (x, values["ox"], ("x0", "x1", step if tx else "lx", "lx" if tx else step)),
-            (y, values["oy"], ("y0", "y1", None, step if ty else "ly")),
-            (out, results, (row, area, "n", None)),
+            (x, values["ox"], ("x0", "x1", step if tx else "lx", None, "lx" if tx else step)),
+            (y, values["oy"], ("y0", "y1", None, "ly" if ty else step, step if ty else "ly")),
+            (out, results, (row, area, "lr", step, None)),
         )
     )
     with for_range(builder, values["b0"], scalar=True) as outer:
@@ -88,7 +98,54 @@ def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
                     for p, stride in zip(places, strides, strict=True)
                 ],
             )
-    builder.ret(integer(0))
+    builder.ret_void()
+
+
+def _shared(builder: ir.IRBuilder, values: dict[str, ir.Value], task: ir.Value, divisible: bool) -> ir.Value:
+    """The task's number; of a product that is divided on demand, `values` then has the extent of a share.
+
+    A stack with enough products is divided between them, else the larger of rows and columns if that may be.
+    """
+    shares = builder.lshr(task, ir.Constant(_I64, SHARES_SHIFT))
+    demanded = builder.icmp_unsigned(">", shares, ir.Constant(_I64, 1))
+    divisor = builder.select(demanded, shares, ir.Constant(_I64, 1))
+
+    def exceeds(name: str, other: ir.Value) -> ir.Value:
+        return builder.icmp_signed(">=", values[name], other)
+
+    tests = {"b0": exceeds("b0", values["b1"]), "b1": exceeds("b1", ir.Constant(_I64, 0))}
+    if divisible:
+        tests = {"b0": exceeds("b0", shares), "b1": exceeds("b1", shares)}
+        tests |= {"m": exceeds("m", values["n"]), "n": exceeds("n", ir.Constant(_I64, 0))}
+    free = demanded
+    for name, fits in tests.items():
+        part = "t" + name[-1]
+        unit = ir.Constant(_I64, SHARE_STEP if name in "mn" else 1)
+        share = builder.mul(_quotient(builder, values[name], builder.mul(divisor, unit)), unit)
+        values[part] = builder.select(builder.and_(free, fits), share, values[part])
+        free = builder.and_(free, builder.not_(fits))
+    return builder.and_(task, ir.Constant(_I64, (1 << SHARES_SHIFT) - 1))
+
+
+def _quotient(builder: ir.IRBuilder, number: ir.Value, divisor: ir.Value) -> ir.Value:
+    """Rounded up."""
+    more = builder.sub(divisor, ir.Constant(_I64, 1))
+    return builder.sdiv(builder.add(number, more), divisor)
+
+
+def _scale(
+    kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value, slots: ir.Value, operand_slots: ir.Value
+) -> ir.Value:
+    """The number that products are multiplied by."""
+    kind = llvm_type(kernel.dtype)
+    whole = bits if kernel.dtype.itemsize == 8 else builder.trunc(bits, _I32)
+    factor = builder.bitcast(whole, kind)
+    if len(kernel.operands) < 4:
+        return factor
+    dtype = kernel.operands[3].dtype
+    place = builder.bitcast(pointer(builder, slots, operand_slots, 3), llvm_type(dtype).as_pointer())
+    rate = IRValue(builder, builder.load(place), dtype)
+    return builder.fmul(factor, IRMath(builder).cast(rate, kernel.dtype).ir)
 
 
 def _task_part(builder: ir.IRBuilder, values: dict[str, ir.Value], name: str, task: ir.Value) -> ir.Value:
@@ -96,7 +153,8 @@ def _task_part(builder: ir.IRBuilder, values: dict[str, ir.Value], name: str, ta
     whole, part = values[name], values["t" + name[-1]]
     divided = builder.icmp_signed("<", part, whole)
     begin = builder.select(divided, builder.mul(task, part), ir.Constant(_I64, 0))
-    left = builder.sub(whole, begin)
+    # Of the last shares nothing may be left.
+    left = builder.sub(whole, builder.select(builder.icmp_signed("<", begin, whole), begin, whole))
     values[name] = builder.select(builder.icmp_signed("<", part, left), part, left)
     return begin
 
@@ -142,6 +200,7 @@ class _Caller:
         self.kernel = kernel
         self.builder, self.symbols, self.x, self.y, self.out = stack
         self.one = self._number(1.0)
+        self.alpha = self._held(self.symbols["alpha"]) if kernel.scaled else self.one
         self.first = self.one if kernel.accumulates else self._number(0.0)
 
     def vector(self) -> None:
@@ -153,7 +212,7 @@ class _Caller:
             "gemv",
             self._letter("N" if transposed else "T"),
             *[self._integer(v) for v in shape],
-            self.one,
+            self.alpha,
             self.x,
             self._integer(self.symbols["lx"]),
             self.y,
@@ -187,14 +246,14 @@ class _Caller:
             "gemm",
             *[self._letter("T" if t else "N") for t in (ty, tx)],
             *[self._integer(v) for v in (columns, rows, inner)],
-            self.one,
+            self.alpha,
             y,
             self._integer(symbols["ly"]),
             x,
             self._integer(symbols["lx"]),
             beta,
-            self._element(self.out, symbols["n"], i, j),
-            self._integer(symbols["n"]),
+            self._element(self.out, symbols["lr"], i, j),
+            self._integer(symbols["lr"]),
         )
 
     def _extent(self, name: str, start: ir.Value) -> ir.Value:

@@ -26,9 +26,12 @@ __all__ = [
     "lanes",
     "nest_over",
     "placed",
+    "repeats",
     "space_of",
+    "times_along",
     "unrolled",
     "viewed",
+    "visited",
 ]
 
 
@@ -93,6 +96,24 @@ def axes_of(position: Position) -> set[int]:
     if isinstance(variable, Quotient):
         return found | axes_of(variable.numerator)
     return found if variable is None else {*found, variable}
+
+
+def visited(extents: tuple[int, ...], access: Access) -> int:
+    """How many elements of a value the nest over `extents` reaches."""
+    return prod([extents[axis] for axis in access.axes()])
+
+
+def repeats(access: Access) -> bool:
+    """Whether a nest reaches an element more than once: there is a loop outside of those that the place depends on."""
+    axes = access.axes()
+    return bool(axes) and len(axes) <= max(axes)
+
+
+def times_along(extents: tuple[int, ...], access: Access) -> int:
+    """How often the nest over `extents` reaches an element, if its innermost loop runs along the value's last axis."""
+    if not access.positions or access.positions[-1].variable != len(extents) - 1:
+        return 0
+    return prod(extents) // max(1, visited(extents, access))
 
 
 def space_of(shape: tuple[int, ...]) -> tuple[int, ...]:

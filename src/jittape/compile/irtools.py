@@ -22,13 +22,10 @@ __all__ = [
 
 BYTES = ir.IntType(8).as_pointer()
 KERNEL_TYPE = ir.FunctionType(
-    ir.IntType(64),
+    ir.VoidType(),
     [BYTES.as_pointer(), ir.IntType(32).as_pointer(), ir.IntType(64).as_pointer(), ir.IntType(64)],
 )
-"""What every kernel is called with: the slot table, the numbers of its operands' slots, its sizes, the task.
-
-It gives 0, or 1 if the run must not go on: what the program says cannot be done.
-"""
+"""What every kernel is called with: the slot table, the numbers of its operands' slots, its sizes, the task."""
 
 
 def integer(value: int) -> ir.Constant:

@@ -38,6 +38,7 @@ __all__ = [
     "Load",
     "LoopKernel",
     "Masked",
+    "NamedKernel",
     "Operand",
     "Reduction",
     "RunningStore",
@@ -193,11 +194,11 @@ class Reduction(NamedTuple):
 class Kernel:
     """What is compiled once under one name: `text` says all of it but the name.
 
-    `ends_run`: whether it may say that the run must not go on.
+    One that is `watched` is given the run's watch in the place of a task, and may end the run if it `ends_run`.
     """
 
     operands: tuple[Operand, ...]
-
+    watched: ClassVar[bool] = False
     ends_run: ClassVar[bool] = False
 
     @cached_property
@@ -217,6 +218,17 @@ class Kernel:
     def loops(self) -> int:
         """The number of loop nests' loops over data in the text."""
         return sum(line.lstrip().startswith("for ") for line in self.text.splitlines())
+
+
+@dataclass(frozen=True)
+class NamedKernel(Kernel):
+    """A kernel of which nothing is known but the name, by which machine code is found."""
+
+    known_name: str
+
+    @cached_property
+    def name(self) -> str:
+        return self.known_name
 
 
 @dataclass(frozen=True)
@@ -306,21 +318,35 @@ class Gemm(Kernel):
         Whether columns, not rows, of an operand are contiguous.
     form : str
         ``"matrix"``: a call of the BLAS for each product, perhaps in pieces; ``"vector"``: likewise, and `a1` is a
-        vector; ``"tiny"`` and ``"narrow"``: loops of jittape's own.
+        vector; ``"tiny"``, ``"narrow"`` and ``"dots2"`` to ``"dots5"``: loops of jittape's own.
+    scaled : bool
+        Whether the product is multiplied by a number first: the symbol ``alpha``, its bytes as an integer, times the
+        operand `a2` if there is one.
     """
 
     dtype: np.dtype[Any]
     transposed: tuple[bool, bool]
     form: str
+    scaled: bool = False
 
     SYMBOLS: ClassVar[tuple[str, ...]] = (
-        *("b0", "b1", "m", "n", "k"),
+        *("b0", "b1", "m", "n", "k", "lr"),
         *("lx", "ox", "x0", "x1", "ly", "oy", "y0", "y1"),
         *("pm", "pn", "pk"),
-        *("t0", "t1", "tm", "tk"),
+        *("t0", "t1", "tm", "tn", "tk"),
     )
-    """Extents of the loops over the stack and of a product; leading dimension, offset and stack strides of both
-    operands; extents of a piece; extents of a task, of which one at most is less than the whole."""
+    """Extents of the loops over the stack and of a product; leading dimension of the result; leading dimension, offset
+    and stack strides of both operands; extents of a piece; extents of a task, of which one at most is less than the
+    whole."""
+
+    @property
+    def divisible(self) -> bool:
+        """Whether one product can be divided, not only a stack of them.
+
+        What the BLAS adds up along a vector depends on where a row stands among others; products of few rows and few
+        columns are not worth it.
+        """
+        return self.form in ("matrix", "tiny", "narrow")
 
     @property
     def accumulates(self) -> bool:
@@ -331,7 +357,9 @@ class Gemm(Kernel):
     def text(self) -> str:
         flags = "".join("t" if t else "n" for t in self.transposed)
         operands = ", ".join(f"{o.name}: {o.dtype.name}" for o in self.operands)
-        return f"({operands}; {', '.join(self.SYMBOLS)})\n  {self.form} product {flags}"
+        symbols = ", ".join([*self.SYMBOLS, *(["alpha"] if self.scaled else [])])
+        scaled = (" times alpha" if self.scaled else "") + (" a2" if len(self.operands) > 3 else "")
+        return f"({operands}; {symbols})\n  {self.form} product {flags}{scaled}"
 
 
 _namesakes: dict[str, list[Primitive]] = {}

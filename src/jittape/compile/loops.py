@@ -61,7 +61,7 @@ def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
         whole = builder.icmp_signed("<", integers[kernel.task], left)
         count = builder.select(whole, integers[kernel.task], left)
     builder.call(inner, [*pointers, *integers.values(), begin, count])
-    builder.ret(integer(0))
+    builder.ret_void()
 
 
 class _Nest(Body):

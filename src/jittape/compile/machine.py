@@ -13,23 +13,32 @@ import sys
 import threading
 from collections.abc import Iterable
 from functools import cache
+from typing import NamedTuple
 
 import llvmlite
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from jittape.compile.linked import used_by
+from jittape.compile.linked import Linked, used_by
 from jittape.compile.objectfile import undefined_symbols
 from jittape.compile.symbols import provide
+from jittape.compile.workers import emit_object, run_passes
 from jittape.errors import CompileError
 
-__all__ = ["environment", "load", "object_code", "optimize"]
+__all__ = ["Written", "environment", "load", "object_code", "optimize", "translated", "written"]
 
 OPTIMIZATION = 3
 _RELOCATION = "static" if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else "default"
 
-# LLVM's engine is not made for two threads at once.
+# LLVM's engine and its global context are not made for two threads at once.
 _lock = threading.RLock()
+
+
+class _OfThread(threading.local):
+    target: llvm.TargetMachine | None = None
+
+
+_of_thread = _OfThread()
 
 
 def environment() -> dict[str, str]:
@@ -45,40 +54,66 @@ def environment() -> dict[str, str]:
     }
 
 
-def object_code(module: ir.Module) -> bytes:
-    """Optimize a module and translate it.
+class Written(NamedTuple):
+    """A module as text, and the functions from elsewhere that it calls."""
+
+    text: str
+    linked: tuple[Linked, ...]
+
+
+def written(module: ir.Module) -> Written:
+    """What `translated` takes. llvmlite's own modules are not made for several threads, their texts are."""
+    module.triple = llvm.get_process_triple()
+    module.data_layout = str(_own_target().target_data)
+    return Written(str(module), tuple(used_by(module)))
+
+
+def translated(module: Written) -> bytes:
+    """Optimize a module and translate it to an object file; several threads may do so at once.
 
     Raises
     ------
     CompileError
         If LLVM does not accept it.
     """
-    with _lock:
-        target = _target()
-        module.triple = llvm.get_process_triple()
-        module.data_layout = str(target.target_data)
-        try:
-            parsed = llvm.parse_assembly(str(module))
-            functions = used_by(module)
-            for function in functions:
-                parsed.link_in(llvm.parse_assembly(function.text))
-            for symbol in [symbol for function in functions for symbol in (function.symbol, *function.math)]:
-                parsed.get_function(symbol).linkage = "internal"
-            parsed.verify()
-        except RuntimeError as error:
-            raise CompileError(f"LLVM does not accept this module: {error}\n{module}") from error
-        optimize(parsed)
-        return target.emit_object(parsed)
+    context = llvm.create_context()
+    try:
+        parsed = llvm.parse_assembly(module.text, context)
+        for function in module.linked:
+            parsed.link_in(llvm.parse_assembly(function.text, context))
+        for symbol in [symbol for function in module.linked for symbol in (function.symbol, *function.math)]:
+            parsed.get_function(symbol).linkage = "internal"
+        parsed.verify()
+    except RuntimeError as error:
+        raise CompileError(f"LLVM does not accept this module: {error}\n{module.text}") from error
+    target = _own_target()
+    _optimize(parsed, target)
+    return emit_object(target, parsed)
+
+
+def object_code(module: ir.Module) -> bytes:
+    """The object file of a module.
+
+    Raises
+    ------
+    CompileError
+        If LLVM does not accept it.
+    """
+    return translated(written(module))
 
 
 def optimize(parsed: llvm.ModuleRef) -> None:
-    """Run the passes on a parsed module."""
+    """Run the passes on a parsed module of LLVM's global context."""
     with _lock:
-        options = llvm.create_pipeline_tuning_options(OPTIMIZATION)
-        options.loop_vectorization = True
-        options.slp_vectorization = False
-        passes = llvm.create_pass_builder(_target(), options)
-        passes.getModulePassManager().run(parsed, passes)
+        _optimize(parsed, _own_target())
+
+
+def _optimize(parsed: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
+    options = llvm.create_pipeline_tuning_options(OPTIMIZATION)
+    options.loop_vectorization = True
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(target, options)
+    run_passes(builder.getModulePassManager(), parsed, builder)
 
 
 def load(code: bytes, names: Iterable[str]) -> list[int]:
@@ -122,9 +157,11 @@ def _new_target() -> llvm.TargetMachine:
     )
 
 
-@cache
-def _target() -> llvm.TargetMachine:
-    return _new_target()
+def _own_target() -> llvm.TargetMachine:
+    """One for each thread."""
+    if _of_thread.target is None:
+        _of_thread.target = _new_target()
+    return _of_thread.target
 
 
 @cache

@@ -12,7 +12,7 @@ triples it has, then the triples. The tables' addresses come before: one for a l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.kernel import Kernel
+from jittape.compile.laid import Laying, table_of
 from jittape.compile.scalars import instructions_of
 from jittape.control.parts import COUNT, WHILE, Parts
 from jittape.primitive import Control
@@ -28,12 +29,12 @@ from jittape.primitives.custom import identity_op
 from jittape.program import ALIGNMENT, Aval, Body, Op, Program, dead_code_removed
 from jittape.simplify import simplify
 
-__all__ = ["CELL", "RECORD", "LoopWord", "Plan", "Release", "Reserve", "Rounds", "Stop", "plan_of"]
+__all__ = ["CELL", "RECORD", "LoopWord", "Plan", "Release", "Rounds", "Stop", "plan_of"]
 
 CELL = 8
 """Bytes of an entry of a slot table."""
-RECORD = Aval((2,), np.dtype(np.int64))
-"""What stands for a grown stack: address and capacity of memory from the C library."""
+RECORD = Aval((3,), np.dtype(np.int64))
+"""What stands for a grown stack: address and capacity of memory from the C library, and where the next such is."""
 
 
 class LoopWord(IntEnum):
@@ -58,6 +59,8 @@ class Rounds(Kernel):
     """What runs the bodies of a loop or a branch."""
 
     kind: str
+    watched = True
+    ends_run = True
 
     @cached_property
     def text(self) -> str:
@@ -73,6 +76,7 @@ class Rounds(Kernel):
 class Stop(Kernel):
     """Ends the run if its operand is true."""
 
+    watched = True
     ends_run = True
 
     @cached_property
@@ -86,22 +90,10 @@ class Stop(Kernel):
 
 
 @dataclass(frozen=True)
-class Reserve(Kernel):
-    """Makes a grown stack empty, so that it can be given back whether it has been written or not."""
-
-    @cached_property
-    def text(self) -> str:
-        return "()\n  reserve: makes a grown stack empty"
-
-    @property
-    def loops(self) -> int:
-        """None over data."""
-        return 0
-
-
-@dataclass(frozen=True)
 class Release(Kernel):
-    """Gives back the memory of a grown stack; also after the run has ended."""
+    """Gives back the memory of a grown stack."""
+
+    watched = True
 
     @cached_property
     def text(self) -> str:
@@ -131,12 +123,14 @@ class Plan:
     words: tuple[int, ...]
 
 
-def plan_of(run: Sequence[Op], schedule: Callable[[Program], Any]) -> Plan | None:
+def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[[Program], Any]) -> Plan | None:
     """How a run of `Control` ops becomes a step; None if a body has a NumPy step."""
     form = run[0].primitive.form
     assert isinstance(form, Control)
     if form.kind == "scalars":
         return _scalars(run)
+    if form.kind == "laid":
+        return _laid(run[0], avals)
     if form.kind == "branch":
         return _Branch(run, schedule).plan()
     return _Loop(run, schedule).plan()
@@ -148,6 +142,11 @@ def _scalars(run: Sequence[Op]) -> Plan:
     machine, words, cells = instructions_of(params[0]["body"], [one["pick"] for one in params])
     frame = len(run[0].args) + len(run)
     return Plan(machine, (), (Aval((cells,), np.dtype(np.int64)),), (frame, *words))
+
+
+def _laid(op: Op, avals: Mapping[int, Aval]) -> Plan:
+    out = avals[op.out]
+    return Plan(Laying((), out.dtype), (), (), table_of(op, [avals[slot] for slot in op.args], out))
 
 
 def _native(scheduled: Any) -> bool:

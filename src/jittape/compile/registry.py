@@ -9,22 +9,29 @@ from __future__ import annotations
 import inspect
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
 from jittape.compile import diskcache, machine
 from jittape.compile.driver import DRIVER_TYPE, as_function, define_driver
 from jittape.compile.emit import Definition, definition_of, symbol_of, write_module
-from jittape.compile.kernel import Compute, Kernel, LoopKernel, label_of
+from jittape.compile.kernel import Compute, Kernel, LoopKernel, NamedKernel, label_of
 from jittape.compile.scalars import Machine
+from jittape.compile.workers import mapped
+from jittape.config import config
 from jittape.errors import CompileError
 from jittape.primitive import Map, Primitive, Reduce
 
-__all__ = ["Origin", "Registry", "RegistryStats", "is_lasting", "registry"]
+__all__ = ["KernelMissing", "Origin", "Registry", "RegistryStats", "is_lasting", "is_our_own", "registry"]
 
 BATCH = 64
 """Functions in one module at most: who needs one of them from disk loads all, 0.07 ms each."""
+MOST_THREADS = 8
+SHARES = 4
+"""Modules for each thread: with fewer one of them is done long before the others, with more there is more to do."""
+OWN_WEIGHT = 1500
+"""Of a function that is no kernel: as much as a listing of so many characters."""
 
 _DRIVER = Definition("driver", DRIVER_TYPE, define_driver)
 
@@ -35,6 +42,10 @@ class Origin(Enum):
     MEMORY = "found"
     DISK = "loaded from disk"
     COMPILED = "compiled"
+
+
+class KernelMissing(LookupError):
+    """There is no machine code for a kernel of which nothing but the name is known."""
 
 
 class RegistryStats(NamedTuple):
@@ -58,7 +69,13 @@ class Registry:
         self._seconds = 0.0
 
     def addresses(self, kernels: Iterable[Kernel]) -> tuple[list[int], dict[str, Origin]]:
-        """The address of every kernel, and where each came from."""
+        """The address of every kernel, and where each came from.
+
+        Raises
+        ------
+        KernelMissing
+            If a `NamedKernel` is neither in memory nor on disk.
+        """
         kernels = list(kernels)
         wanted = {kernel.name: kernel for kernel in kernels}
         with self._lock:
@@ -89,6 +106,21 @@ class Registry:
             self._require({})
             return self._addresses[definition.name]
 
+    def apart(self, definitions: Iterable[Definition]) -> list[int]:
+        """The addresses of functions that are no kernels, in a module of their own: nothing waits for them or fails."""
+        wanted = {definition.name: definition for definition in definitions}
+        with self._lock:
+            cache = diskcache.current()
+            if cache is not None:
+                for name in wanted:
+                    if name not in self._addresses:
+                        self._load(cache, name)
+            missing = [definition for name, definition in wanted.items() if name not in self._addresses]
+            if missing:
+                module = _module(missing)
+                self._keep(diskcache.Batch(module.names, _translated(module)), cache)
+            return [self._addresses[name] for name in wanted]
+
     def stats(self) -> RegistryStats:
         """How much was compiled, found and loaded, and the time that it took."""
         counts = self._counts
@@ -108,12 +140,14 @@ class Registry:
             for name in lasting:
                 if name not in self._addresses:
                     self._load(cache, name)
+        for name in missing:
+            if name not in self._addresses and isinstance(wanted.get(name), NamedKernel):
+                raise KernelMissing(name)
         origins.update((name, Origin.DISK) for name in missing if name in wanted)
         fleeting = [name for name in missing if name not in lasting]
-        for names, keep in ((lasting, True), (fleeting, False)):
+        for names, keep in ((lasting, cache), (fleeting, None)):
             names = [name for name in names if name not in self._addresses]
-            for first in range(0, len(names), BATCH):
-                self._compile(wanted, names[first : first + BATCH], cache if keep else None)
+            self._compile(wanted, names, keep)
             origins.update((name, Origin.COMPILED) for name in names if name in wanted)
         return origins
 
@@ -129,10 +163,21 @@ class Registry:
     def _compile(
         self, wanted: dict[str, Kernel], names: list[str], cache: diskcache.DiskCache | None
     ) -> None:
+        """Compile what has these names, in several modules at once."""
+        threads = min(config.threads, MOST_THREADS)
+        weights = {name: len(wanted[name].listing) if name in wanted else OWN_WEIGHT for name in names}
+        shares = _shares(weights, threads)
+        modules = (self._module(wanted, share) for share in shares)
+        for module, code in mapped(_translated, modules, min(threads, len(shares))):
+            self._keep(diskcache.Batch(module.names, code), cache)
+
+    def _module(self, wanted: dict[str, Kernel], names: list[str]) -> _Module:
         definitions = [
             self._own[name] if name in self._own else definition_of(wanted[name]) for name in names
         ]
-        batch = diskcache.Batch(tuple(names), machine.object_code(write_module(definitions)))
+        return _module(definitions)
+
+    def _keep(self, batch: diskcache.Batch, cache: diskcache.DiskCache | None) -> None:
         self._link(batch)
         if cache is not None:
             cache.publish(batch)
@@ -144,22 +189,49 @@ class Registry:
         self._addresses.update(zip(new, addresses, strict=True))
 
 
+class _Module(NamedTuple):
+    """The names of functions, and a module with them."""
+
+    names: tuple[str, ...]
+    written: machine.Written
+
+
+def _module(definitions: Sequence[Definition]) -> _Module:
+    names = tuple([definition.name for definition in definitions])
+    return _Module(names, machine.written(write_module(definitions)))
+
+
+def _translated(module: _Module) -> bytes:
+    return machine.translated(module.written)
+
+
+def _shares(weights: dict[str, int], threads: int) -> list[list[str]]:
+    """What goes into one module each: about the same work, the heaviest first."""
+    count = 1 if threads < 2 else min(len(weights), threads * SHARES)
+    count = max(count, -(-len(weights) // BATCH))
+    shares: list[tuple[int, list[str]]] = [(0, []) for _ in range(count)]
+    for name in sorted(weights, key=weights.__getitem__, reverse=True):
+        weight, names = min(shares, key=lambda share: (len(share[1]) == BATCH, share[0]))
+        shares[shares.index((weight, names))] = (weight + weights[name], [*names, name])
+    return [names for _, names in sorted(shares, reverse=True) if names]
+
+
 def is_lasting(kernel: Kernel) -> bool:
     """Whether the text means the same in every process.
 
     A primitive of the user's own goes by its name in the text, and its code may be another tomorrow.
     """
     if isinstance(kernel, Machine):
-        return all(_is_our_own(code.primitive) for code in kernel.codes)
+        return all(is_our_own(code.primitive) for code in kernel.codes)
     if not isinstance(kernel, LoopKernel):
         return True
     used = [i.primitive for i in kernel.instructions if isinstance(i, Compute)]
     used += [r.primitive for r in kernel.reductions]
     used += [s.scattered.combining for s in kernel.stores if s.scattered and s.scattered.combining]
-    return all(_is_our_own(primitive) for primitive in used)
+    return all(is_our_own(primitive) for primitive in used)
 
 
-def _is_our_own(primitive: Primitive) -> bool:
+def is_our_own(primitive: Primitive) -> bool:
     """Written in the sources that are a part of the cache's environment, and alone under its name."""
     form = primitive.form
     functions: list[Any] = []

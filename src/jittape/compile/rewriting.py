@@ -37,10 +37,10 @@ from jittape.primitives.contract import matmul_op
 from jittape.program import Aval, Op, Program, dead_code_removed
 from jittape.simplify import common_subexpressions_merged
 
-__all__ = ["expanded", "joined_sums", "settled", "summed_first"]
+__all__ = ["Editor", "expanded", "joined_sums", "settled", "summed_first"]
 
 
-class _Editor:
+class Editor:
     """A copy of a program that ops are added to."""
 
     def __init__(self, program: Program) -> None:
@@ -93,7 +93,7 @@ def settled(program: Program, values: Mapping[int, float]) -> Program:
 
     The inputs stay, unused.
     """
-    editor = _Editor(program)
+    editor = Editor(program)
     known = dict(values)
     here: dict[int, int] = {}
     for slot, value in values.items():
@@ -125,7 +125,7 @@ def _with_known_starts(op: Op, known: Mapping[int, float], avals: Mapping[int, A
 
 def expanded(program: Program, dtypes: Container[Any]) -> Program:
     """`program` with the ops that other ops take the place of written out, where all `dtypes` are right."""
-    editor = _Editor(program)
+    editor = Editor(program)
     for op in program.ops:
         form = op.primitive.form
         native = all(editor.avals[slot].dtype in dtypes for slot in (*op.args, op.out))
@@ -143,7 +143,7 @@ def checked(program: Program) -> Program:
     if not any(isinstance(op.primitive.form, Checked) for op in program.ops):
         return program
     program = common_subexpressions_merged(program)
-    editor = _Editor(program)
+    editor = Editor(program)
     op_of: dict[int, Op] = {}
     here: dict[int, int] = {}
     for op in program.ops:
@@ -171,7 +171,7 @@ def _is_below(slot: int, size: int, op_of: Mapping[int, Op], avals: Mapping[int,
 
 def summed_first(program: Program) -> Program:
     """`program` with sums over the rows of a product taken before the product."""
-    editor = _Editor(program)
+    editor = Editor(program)
     op_of: dict[int, Op] = {}
     for op in program.ops:
         op_of[op.out] = op
@@ -190,7 +190,7 @@ def summed_first(program: Program) -> Program:
     return editor.result()
 
 
-def _path_to_product(op: Op, op_of: dict[int, Op], editor: _Editor) -> list[Op]:
+def _path_to_product(op: Op, op_of: dict[int, Op], editor: Editor) -> list[Op]:
     """From a sum over rows to a product that nothing else needs, by way of negations; empty if there is none."""
     path: list[Op] = []
     before = op_of.get(op.args[0])
@@ -216,7 +216,7 @@ class _Sum(NamedTuple):
 
 def joined_sums(program: Program, partition: Partition) -> Program:
     """`program` with its sums of sums joined where one loop nest computes them all."""
-    editor = _Editor(program)
+    editor = Editor(program)
     avals, uses = editor.avals, editor.uses
     sums: dict[int, _Sum] = {}
     for op in program.ops:

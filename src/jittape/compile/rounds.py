@@ -1,8 +1,9 @@
 """What runs the bodies of loops and branches: functions like kernels, whose "sizes" are the words of a plan.
 
 ``plans`` says what the words are. The first is the address of the body's table (of a branch: one for each body), which
-`walk_table` runs as the driver runs the table of the program, on the frame as slot table. Between two iterations
-nothing is copied: a carry is read from where it was written, and rows of stacks are addresses that move on.
+`walk_table` runs as the driver runs the table of the program, on the frame as slot table. In the place of a task they
+have the address of the run's watch. Between two iterations nothing is copied: a carry is read from where it was
+written, and rows of stacks are addresses that move on.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from llvmlite import ir
 from jittape.compile.driver import walk_table
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range, integer
 from jittape.compile.plans import CELL, LoopWord
+from jittape.compile.watch import is_over, look_up, note_stack, out_of_memory, refuse, release_stack
 
-__all__ = ["define_branch", "define_loop", "define_release", "define_reserve", "define_stop"]
+__all__ = ["define_branch", "define_loop", "define_release", "define_stop"]
 
 _I64, _I32, _I8 = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 _LEAST = 4096
@@ -26,7 +28,7 @@ class _Code:
     def __init__(self, function: ir.Function) -> None:
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.module = function.module
-        self.slots, self.operands, self.words = function.args[:3]
+        self.slots, self.operands, self.words, self.watch = function.args
 
     def word(self, position: int | ir.Value) -> ir.Value:
         at = integer(position) if isinstance(position, int) else position
@@ -58,10 +60,9 @@ class _Code:
         function = external(self.module, kind, "memcpy")
         self.builder.call(function, [self.at(to, _I8), self.at(source, _I8), nbytes])
 
-    def walk(self, table: ir.Value, frame: ir.Value) -> ir.Value:
-        """Run a body's table; the value is 0, or 1 if the run must not go on."""
+    def walk(self, table: ir.Value, frame: ir.Value) -> None:
         cells = self.builder.bitcast(frame, KERNEL_TYPE.args[0])
-        return walk_table(self.builder, self.at(table), cells)
+        walk_table(self.builder, self.at(table), cells, self.watch)
 
 
 class _Loop(_Code):
@@ -79,7 +80,7 @@ class _Loop(_Code):
         self._begin()
         count = self._rounds()
         self._end(count)
-        builder.ret(integer(0))
+        builder.ret_void()
 
     # ---- before --------------------------------------------------------------------------------------------------
 
@@ -100,12 +101,12 @@ class _Loop(_Code):
         self.last = builder.select(limited, limit, self.length)
         going = builder.zext(builder.load(self.at(self._cell_or_frame(head), _I8)), _I64)
         self.going = builder.select(is_while, going, integer(1))
-        with for_range(builder, self.fixed) as index:
+        with for_range(builder, self.fixed, scalar=True) as index:
             cell, operand, offset = self.entry(integer(1 + len(LoopWord)), index, 3)
             builder.store(builder.add(self.operand(operand), offset), self.cell(self.frame, cell))
         # With a known number of iterations the last one writes the result's own memory.
         odd = builder.trunc(self.length, ir.IntType(1))
-        with for_range(builder, self.carries) as index:
+        with for_range(builder, self.carries, scalar=True) as index:
             read, written, begin, result, other, _ = self.entry(self.first_carry, index, 6)
             result, other = self.operand(result), self.operand(other)
             builder.store(self.operand(begin), self.cell(self.frame, read))
@@ -114,7 +115,7 @@ class _Loop(_Code):
         backwards = builder.icmp_signed("!=", self.head(LoopWord.BACKWARDS), integer(0))
         self.step = builder.select(backwards, integer(-1), integer(1))
         self.first = builder.select(backwards, builder.sub(self.length, integer(1)), integer(0))
-        with for_range(builder, self.rows) as index:
+        with for_range(builder, self.rows, scalar=True) as index:
             cell, operand, size, grown = self.entry(self.first_read, index, 4)
             base = self.operand(operand)
             is_grown = builder.icmp_signed("!=", grown, integer(0))
@@ -132,11 +133,12 @@ class _Loop(_Code):
             capacity = builder.gep(place, [integer(1)])
             builder.store(integer(0), place)
             builder.store(integer(0), capacity)
+            note_stack(builder, self.watch, record)
             rows = builder.select(self.is_while, integer(1), self.length)
             self._reserve(place, builder.add(builder.mul(rows, size), integer(CELL)))
 
     def _reserve(self, place: ir.Value, wanted: ir.Value) -> None:
-        """Let a stack have a capacity of at least `wanted` bytes."""
+        """Let a stack have a capacity of at least `wanted` bytes. If there is no memory it stays as it is."""
         builder = self.builder
         capacity = builder.gep(place, [integer(1)])
         before = builder.load(capacity)
@@ -146,8 +148,14 @@ class _Loop(_Code):
             more = builder.select(self.is_while, more, wanted)
             function = external(self.module, ir.FunctionType(BYTES, [BYTES, _I64]), "realloc")
             moved = builder.call(function, [self.at(builder.load(place), _I8), more])
-            builder.store(builder.ptrtoint(moved, _I64), place)
-            builder.store(more, capacity)
+            moved = builder.ptrtoint(moved, _I64)
+            none = builder.icmp_signed("==", moved, integer(0))
+            with builder.if_else(none, likely=False) as (refused, given):
+                with refused:
+                    out_of_memory(builder, self.watch)
+                with given:
+                    builder.store(moved, place)
+                    builder.store(more, capacity)
 
     def _cell_or_frame(self, head: ir.Value) -> ir.Value:
         """The address of the predicate; for other loops anything that can be read."""
@@ -187,20 +195,23 @@ class _Loop(_Code):
         more = builder.icmp_signed("<", count, self.last)
         builder.cbranch(builder.and_(more, builder.icmp_signed("!=", going, integer(0))), body, end)
         builder.position_at_end(body)
+        look_up(builder, self.watch, end)
         at = builder.add(self.first, builder.mul(count, self.step))
         builder.store(at, number)
-        with builder.if_then(self.is_while, likely=False), for_range(builder, self.written) as index:
-            self._make_room(builder.add(index, self.read), count)
-        ended = self.walk(table, self.frame)
-        with builder.if_then(builder.icmp_signed("!=", ended, integer(0)), likely=False):
-            builder.ret(ended)
-        with for_range(builder, self.carries) as index:
+        with builder.if_then(self.is_while, likely=False):
+            with for_range(builder, self.written, scalar=True) as index:
+                self._make_room(builder.add(index, self.read), count)
+            roomy = builder.append_basic_block("roomy")
+            builder.cbranch(is_over(builder, self.watch), end, roomy)
+            builder.position_at_end(roomy)
+        self.walk(table, self.frame)
+        with for_range(builder, self.carries, scalar=True) as index:
             read, written = self.entry(self.first_carry, index, 6)[:2]
             place = self.cell(self.frame, written)
             new = builder.load(place)
             builder.store(new, self.cell(self.frame, read))
             builder.store(builder.xor(new, builder.load(self._other(index))), place)
-        with for_range(builder, self.rows) as index:
+        with for_range(builder, self.rows, scalar=True) as index:
             cell, _, size, _ = self.entry(self.first_read, index, 4)
             place = self.cell(self.frame, cell)
             builder.store(builder.add(builder.load(place), builder.mul(size, self.step)), place)
@@ -229,7 +240,7 @@ class _Loop(_Code):
 
     def _end(self, count: ir.Value) -> None:
         builder = self.builder
-        with for_range(builder, self.carries) as index:
+        with for_range(builder, self.carries, scalar=True) as index:
             read, _, _, result, _, nbytes = self.entry(self.first_carry, index, 6)
             value, result = builder.load(self.cell(self.frame, read)), self.operand(result)
             with builder.if_then(builder.icmp_signed("!=", value, result)):
@@ -273,31 +284,25 @@ def define_branch(function: ir.Function) -> None:
     index.add_incoming(builder.add(index, integer(1)), body)
     builder.branch(head)
     builder.position_at_end(end)
-    with for_range(builder, code.word(builder.add(lengths, which))) as number:
+    with for_range(builder, code.word(builder.add(lengths, which)), scalar=True) as number:
         cell, operand, offset = code.entry(at, number, 3)
         builder.store(builder.add(code.operand(operand), offset), code.cell(frame, cell))
-    builder.ret(code.walk(code.word(builder.add(which, integer(1))), frame))
+    code.walk(code.word(builder.add(which, integer(1))), frame)
+    builder.ret_void()
 
 
 def define_release(function: ir.Function) -> None:
     """Write the body of what gives back a grown stack."""
     code = _Code(function)
-    builder = code.builder
-    place = code.at(code.operand(integer(0)))
-    release = external(code.module, ir.FunctionType(ir.VoidType(), [BYTES]), "free")
-    builder.call(release, [code.at(builder.load(place), _I8)])
-    builder.ret(integer(0))
-
-
-def define_reserve(function: ir.Function) -> None:
-    """Write the body of what makes a grown stack empty."""
-    code = _Code(function)
-    code.builder.store(integer(0), code.at(code.operand(integer(0))))
-    code.builder.ret(integer(0))
+    release_stack(code.builder, code.watch, code.operand(integer(0)))
+    code.builder.ret_void()
 
 
 def define_stop(function: ir.Function) -> None:
-    """Write the body of what ends a run."""
+    """Write the body of what ends a run where something is true."""
     code = _Code(function)
-    bad = code.builder.load(code.at(code.operand(integer(0)), _I8))
-    code.builder.ret(code.builder.zext(bad, _I64))
+    builder = code.builder
+    bad = builder.load(code.at(code.operand(integer(0)), _I8))
+    with builder.if_then(builder.icmp_unsigned("!=", bad, ir.Constant(_I8, 0)), likely=False):
+        refuse(builder, code.watch)
+    builder.ret_void()

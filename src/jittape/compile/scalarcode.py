@@ -55,7 +55,7 @@ class _Writer:
             position.add_incoming(builder.add(first, builder.mul(count, integer(words))), builder.block)
             builder.branch(head)
         builder.position_at_end(end)
-        builder.ret(integer(0))
+        builder.ret_void()
 
     def _kinds(self) -> list[tuple[int, Callable[[ir.Value], None], int]]:
         """Each kind's number, what writes one instruction of it, and how many words that has."""

@@ -11,14 +11,16 @@ from dataclasses import replace
 
 from jittape.compile.blas import blas
 from jittape.compile.canonical import Placed, Rows, canonical
+from jittape.compile.diagonals import diagonals_laid
 from jittape.compile.drafts import Draft, SharedRows, in_order, updated_in_place
+from jittape.compile.folding import folded
 from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, Operand
 from jittape.compile.nest import NestBuilder
 from jittape.compile.operands import BatchLoop, form_of, pieces
 from jittape.compile.partition import NATIVE, Group, Kind, Partition
 from jittape.compile.placement import Placer
-from jittape.compile.plans import RECORD, Plan, Release, Reserve, Stop, plan_of
+from jittape.compile.plans import RECORD, Plan, Release, Stop, plan_of
 from jittape.compile.rawnest import RawAddress, RawLinear, RawLoad, RawNest, RawReduction
 from jittape.compile.rewriting import expanded, joined_sums, summed_first
 from jittape.compile.scalars import gathered
@@ -26,6 +28,8 @@ from jittape.compile.split import split
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule, Step
 from jittape.compile.strips import Cut, Strip, StripFinder
 from jittape.compile.strips import Step as _Step
+from jittape.compile.tasks import HEAVY, ON_DEMAND, work_of_products
+from jittape.compile.turning import turned
 from jittape.primitive import runs_of
 from jittape.primitives.broadcast import sum_op
 from jittape.program import Aval, Op, Program, is_grown
@@ -48,7 +52,7 @@ def _schedule_of_body(program: Program) -> Schedule:
 
 class _Scheduler:
     def __init__(self, program: Program) -> None:
-        written = summed_first(expanded(program, NATIVE))
+        written = turned(summed_first(diagonals_laid(expanded(program, NATIVE))))
         self.partition = Partition(written)
         # Sums of many sums are joined first: their parts are single numbers, and would be taken together too.
         self.program = program = gathered(joined_sums(written, self.partition))
@@ -69,7 +73,8 @@ class _Scheduler:
             drafts = self._in_strips(drafts, holder)
         drafts = self._with_releases(drafts)
         accumulated = {holder[total] for total in self.partition.addends}
-        updates = updated_in_place(self.program, self.avals, drafts, holder, donated, accumulated)
+        added = folded(self.program, self.avals, drafts, holder, donated)
+        updates = updated_in_place(self.program, self.avals, drafts, holder, donated, accumulated, added)
         return self._placed(drafts, holder, updates)
 
     # ---- whose memory a slot stands in --------------------------------------------------------------------------
@@ -209,7 +214,7 @@ class _Scheduler:
         What one has stacked that is not compiled, no compiled one can read; then all of these are not compiled.
         """
         runs = {run[0].out: run for run in self.runs.values()}
-        plans = {slot: plan_of(run, _schedule_of_body) for slot, run in runs.items()}
+        plans = {slot: plan_of(run, self.program.avals, _schedule_of_body) for slot, run in runs.items()}
         grown = [
             slot
             for slot, run in runs.items()
@@ -239,10 +244,7 @@ class _Scheduler:
         for i, draft in enumerate(drafts):
             found.append(draft)
             for slot in [slot for slot, at in last.items() if at == i]:
-                found.append(Draft(draft.depth, draft.position, draft.ops, (slot,), Release(()), tasks=0))
-        if any(draft.ends_run for draft in drafts):
-            records = {slot: drafts[at] for slot, at in last.items()}
-            found[:0] = [Draft(0, 0, user.ops, (slot,), Reserve(())) for slot, user in records.items()]
+                found.append(Draft(draft.depth, draft.position, draft.ops, (slot,), Release(())))
         return found
 
     def _gemm(self, op: Op) -> Draft:
@@ -264,15 +266,20 @@ class _Scheduler:
         operands = tuple([Operand(name, dtype) for name in ("a0", "a1", "u0" if added else "r0")])
         kernel = Gemm(operands, dtype, (x.transposed, y.transposed), form)
         sizes = (
-            *(outer.extent, inner.extent, m, n, product.inner),
+            *(outer.extent, inner.extent, m, n, product.inner, n),
             *(x.leading, x.offset, outer.x_stride, inner.x_stride),
             *(y.leading, y.offset, outer.y_stride, inner.y_stride),
             *cut,
-            *(outer.extent, inner.extent, m, product.inner),
+            *(outer.extent, inner.extent, m, n, product.inner),
         )
+        stacked = outer.extent * inner.extent
+        work = work_of_products(form, dtype, stacked * m * n * product.inner)
+        # A BLAS with threads of its own divides products itself.
+        divisible = blas().library is not None and (kernel.divisible or stacked > 1)
+        tasks = ON_DEMAND if work >= HEAVY and divisible else 1
         depth, position = self.partition.depth[op.out], self.position[op.out]
         ops = (added[0], op) if added else (op,)
-        return Draft(depth, position, ops, (x.slot, y.slot, op.out), kernel, sizes)
+        return Draft(depth, position, ops, (x.slot, y.slot, op.out), kernel, sizes, tasks, work)
 
     # ---- strips --------------------------------------------------------------------------------------------------
 
@@ -315,7 +322,6 @@ class _Scheduler:
         assert isinstance(kernel, Gemm)
         extents = dict(zip(kernel.SYMBOLS, draft.sizes, strict=True))
         extents["t" + cut.axis[-1]] = rows.block
-        work = extents["b0"] * extents["b1"] * extents["m"] * extents["n"] * extents["k"] // 4
         combining: list[Draft] = []
         if cut.partial:
             aval = self.avals[slots[2]]
@@ -325,7 +331,7 @@ class _Scheduler:
             slots[2], nest = self._combination([r], (aval.size,), blocks)
             combining = self._divided(nest, draft.ops, draft.depth, draft.position)
         sizes = tuple(extents.values())
-        main = replace(draft, operands=tuple(slots), sizes=sizes, tasks=blocks, work=work)
+        main = replace(draft, operands=tuple(slots), sizes=sizes, tasks=blocks)
         return [main, *combining]
 
     # ---- memory --------------------------------------------------------------------------------------------------

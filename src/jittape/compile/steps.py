@@ -26,9 +26,10 @@ class KernelStep:
     ops : tuple of Op
         What of the program it computes, in part or whole.
     tasks : int
-        Into so many calls the step is divided, which may run at the same time.
+        Into so many calls the step is divided, which may run at the same time; `tasks.ON_DEMAND` for products that are
+        divided by the number of threads.
     work : int
-        About how long a loop nest takes on one thread, in ns; 0 for what is not divided.
+        About how long it takes on one thread, in ns; 0 for what is never divided.
     strip : Strip or None
         Neighbors with the same strip are done block by block; the tasks are the blocks then.
     bodies : tuple of Schedule
@@ -43,11 +44,6 @@ class KernelStep:
     work: int
     strip: Strip | None = None
     bodies: tuple[Schedule, ...] = ()
-
-    @property
-    def ends_run(self) -> bool:
-        """Whether it may say that the run must not go on."""
-        return self.kernel.ends_run or any(body.ends_run for body in self.bodies)
 
 
 @dataclass(frozen=True)
@@ -84,11 +80,6 @@ class NumpyStep:
     def bodies(self) -> tuple[Schedule, ...]:
         """Those of a loop that NumPy runs are no schedules."""
         return ()
-
-    @property
-    def ends_run(self) -> bool:
-        """It raises an error instead."""
-        return False
 
     @property
     def kernel(self) -> None:
@@ -131,8 +122,3 @@ class Schedule:
     arena: int
     in_place: tuple[tuple[int, int, bool], ...]
     spare: tuple[Kernel, ...]
-
-    @property
-    def ends_run(self) -> bool:
-        """Whether one of the steps may say that the run must not go on."""
-        return any(step.ends_run for step in self.steps)

@@ -55,4 +55,4 @@ def define_strip(function: ir.Function) -> None:
                 for value, kind in zip((operands, sizes), KERNEL_TYPE.args[1:3], strict=True)
             )
             builder.call(kernel, [own, operands, sizes, block])
-    builder.ret(integer(0))
+    builder.ret_void()

@@ -247,7 +247,9 @@ class StripFinder:
         for i, step in enumerate(steps):
             for slot in step.operands:
                 self.users.setdefault(self._owner(slot), set()).add(i)
+        self._owners = [frozenset([self._owner(slot) for slot in step.operands]) for step in steps]
         self._cuts: dict[tuple[int, int], Cut | None] = {}
+        self._large: dict[int, bool] = {}
 
     def strip_from(self, first: int, taken: Container[int]) -> Found | None:
         """The strip that begins with a step and saves most, without those that are `taken`; None if there is none."""
@@ -256,11 +258,21 @@ class StripFinder:
             return None
         best, most = None, 0
         for rows in dict.fromkeys(possible_rows(step.nest, step.kernel, step.sizes)):
+            if self._cut(first, rows) is None or not self._is_large(rows):
+                continue
             members = self._members(first, rows, taken)
             found, saved = self._measured(rows, members)
             if found is not None and saved > most:
                 best, most = found, saved
         return best
+
+    def _is_large(self, rows: int) -> bool:
+        """Whether all steps that can be cut at `rows` touch, together, more than fits the cache."""
+        if rows not in self._large:
+            cuts = [cut for i in range(len(self.steps)) if (cut := self._cut(i, rows)) is not None]
+            distinct = frozenset().union(*[cut.reads | cut.writes for cut in cuts])
+            self._large[rows] = sum([self._nbytes(slot) for slot in distinct]) > CACHE
+        return self._large[rows]
 
     def _members(self, first: int, rows: int, taken: Container[int]) -> list[tuple[int, Cut]]:
         members: list[tuple[int, Cut]] = []
@@ -274,7 +286,7 @@ class StripFinder:
             if not isinstance(step.kernel, LoopKernel | Gemm):
                 break
             cut = self._cut(i, rows)
-            owners = {self._owner(slot) for slot in step.operands}
+            owners = self._owners[i]
             if (
                 cut is None
                 or not owners.isdisjoint(late)

@@ -7,30 +7,56 @@ code is loaded: those in `PROVIDERS` by a module, all others by the C library, w
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterable
 
 import llvmlite.binding as llvm
 
 from jittape.compile.blas import ROUTINES, blas, symbol
+from jittape.compile.objectcode import PYTHON_FUNCTIONS
 
-__all__ = ["PROVIDERS", "provide"]
+__all__ = ["PROVIDERS", "define", "provide"]
 
 
 def _from_python(name: str) -> None:
-    llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+    function = getattr(ctypes.pythonapi, name, None)
+    if function is not None:
+        llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
 
 
 def _from_blas(name: str) -> None:
     blas()
 
 
+def _clock(name: str) -> None:
+    """C's `time`, whose name is another one where it is older than 64 bits."""
+    library, clock = ("msvcrt", "_time64") if sys.platform == "win32" else (None, "time")
+    llvm.add_symbol(name, ctypes.cast(getattr(ctypes.CDLL(library), clock), ctypes.c_void_p).value)
+
+
 PROVIDERS: dict[str, Callable[[str], None]] = {
+    "PyErr_CheckSignals": _from_python,
+    "PyErr_NoMemory": _from_python,
     "PyEval_RestoreThread": _from_python,
     "PyEval_SaveThread": _from_python,
+    "PyGILState_Ensure": _from_python,
+    "PyGILState_Release": _from_python,
+    "PyLong_AsLongLongAndOverflow": _from_python,
     "PyLong_AsVoidPtr": _from_python,
     "PyLong_FromVoidPtr": _from_python,
+    **dict.fromkeys(PYTHON_FUNCTIONS, _from_python),
+    "PyTuple_GetItem": _from_python,
+    "PyTuple_New": _from_python,
+    "Py_DecRef": _from_python,
+    "Py_IncRef": _from_python,
+    "jittape_seconds": _clock,
     **{symbol(routine): _from_blas for routine in ROUTINES},
 }
+
+
+def define(name: str, address: int) -> None:
+    """Have code that is loaded from now on find this address by that name."""
+    PROVIDERS[name] = lambda name: llvm.add_symbol(name, address)
 
 
 def provide(names: Iterable[str]) -> list[str]:
@@ -40,6 +66,6 @@ def provide(names: Iterable[str]) -> list[str]:
         provider = PROVIDERS.get(name)
         if provider is not None:
             provider(name)
-        elif llvm.address_of_symbol(name) is None:
+        if llvm.address_of_symbol(name) is None:
             missing.append(name)
     return missing

@@ -14,7 +14,12 @@ import numpy as np
 from jittape.compile.cost import cost_of_map
 from jittape.compile.kernel import Compute, Instruction, Load, LoopKernel, Store
 
-__all__ = ["HEAVY", "Tasks", "divided", "work_of"]
+__all__ = ["HEAVY", "ON_DEMAND", "SHARES_SHIFT", "Tasks", "divided", "work_of", "work_of_products"]
+
+ON_DEMAND = 0
+"""In the place of a number of tasks: as many equal shares as there may be threads."""
+SHARES_SHIFT = 32
+"""Where the number of shares stands in a kernel's last argument."""
 
 TASK = 10_000
 """What a task should take, in ns of `work_of`: long enough that handing it out does not count."""
@@ -33,6 +38,8 @@ _SPEED = 100
 """Instructions of `cost_of_map` a ns on 8-byte elements, with AVX-512."""
 _MEMORY = 20
 """Reading or writing an element costs so many instructions."""
+_PRODUCTS = {"matrix": 400, "vector": 32, "tiny": 64, "narrow": 128, "dots": 128}
+"""Bytes of products of elements a ns in each form of `Gemm`; a vector's matrix is read once."""
 
 
 class Tasks(NamedTuple):
@@ -55,6 +62,11 @@ def work_of(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
     for r in kernel.reductions:
         total += (1 if r.level < kernel.depth else 2 * _MEMORY) * _width(r.dtype) * times[-1]
     return int(total / _SPEED)
+
+
+def work_of_products(form: str, dtype: np.dtype[Any], multiplications: int) -> int:
+    """About how long matrix products take on one thread, in ns."""
+    return multiplications * dtype.itemsize // _PRODUCTS[form.rstrip("0123456789")]
 
 
 def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:

@@ -14,7 +14,7 @@ from jittape.compile.irtools import alloca_once, external, for_range, for_steps
 from jittape.compile.kernel import Gemm
 from jittape.compile.operands import FEW
 
-__all__ = ["define_tiny"]
+__all__ = ["Vectors", "define_tiny"]
 
 _I1, _I64 = ir.IntType(1), ir.IntType(64)
 _VECTOR_BYTES = 64
@@ -30,18 +30,21 @@ def _integer(value: int) -> ir.Constant:
     return ir.Constant(_I64, value)
 
 
-class _Tiny:
-    """Writes one product."""
+class Vectors:
+    """What is done with vector registers, at the place of a builder.
+
+    Attributes
+    ----------
+    x, y, out : ir.Value
+        The addresses of a product's operands, as pointers to elements.
+    """
 
     def __init__(self, kernel: Gemm, one: Stack) -> None:
         self.builder = one.builder
         self.symbols = one.symbols
-        self.transposed = kernel.transposed
         self.accumulates = kernel.accumulates
         self.width = kernel.dtype.itemsize
         self.lanes = _VECTOR_BYTES // self.width
-        self.panels = 2 if kernel.form == "narrow" else 1
-        self.rows = (8, 2, 1) if kernel.form == "narrow" else (4, 1)
         self.kind = ir.FloatType() if self.width == 4 else ir.DoubleType()
         self.vector = ir.VectorType(self.kind, self.lanes)
         self.mask_type = ir.VectorType(_I1, self.lanes)
@@ -49,25 +52,7 @@ class _Tiny:
             self.builder.bitcast(p, self.kind.as_pointer()) for p in (one.x, one.y, one.out)
         )
 
-    def write(self) -> None:
-        """Panels of as many columns as the vectors have lanes; in each, several rows at a time, then fewer."""
-        builder, symbols = self.builder, self.symbols
-        width = _integer(self.panels * self.lanes)
-        with for_steps(builder, _integer(0), symbols["n"], width, scalar=True) as column:
-            left = builder.sub(symbols["n"], column)
-            masks = [
-                self._mask(builder.sub(left, _integer(panel * self.lanes))) for panel in range(self.panels)
-            ]
-            panel, leading = self._packed(column) if self.transposed[1] else self._in_place(column)
-            first = _integer(0)
-            for count in self.rows:
-                rows = _integer(count)
-                last = builder.mul(builder.sdiv(symbols["m"], rows), rows)
-                with for_steps(builder, first, last, rows, scalar=True) as row:
-                    self._block(panel, leading, masks, row, column, count)
-                first = last
-
-    def _mask(self, left: ir.Value) -> ir.Value:
+    def mask(self, left: ir.Value) -> ir.Value:
         """True in the lanes of columns that exist."""
         builder = self.builder
         numbers = ir.VectorType(_I64, self.lanes)
@@ -77,6 +62,59 @@ class _Tiny:
         zeros = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
         every = builder.shuffle_vector(first, ir.Constant(numbers, ir.Undefined), zeros)
         return builder.icmp_signed("<", ir.Constant(numbers, list(range(self.lanes))), every)
+
+    def every_lane(self, value: ir.Value) -> ir.Value:
+        undefined = ir.Constant(self.vector, ir.Undefined)
+        first = self.builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
+        return self.builder.shuffle_vector(first, undefined, zeros)
+
+    def load(self, place: ir.Value, mask: ir.Value) -> ir.Value:
+        place = self.builder.bitcast(place, self.vector.as_pointer())
+        zeros = ir.Constant(self.vector, [0.0] * self.lanes)
+        return self._masked("load", self.vector, place, self._alignment(), mask, zeros)
+
+    def store(self, value: ir.Value, place: ir.Value, mask: ir.Value) -> None:
+        place = self.builder.bitcast(place, self.vector.as_pointer())
+        self._masked("store", ir.VoidType(), value, place, self._alignment(), mask)
+
+    def _alignment(self) -> ir.Value:
+        return ir.Constant(ir.IntType(32), self.width)
+
+    def _masked(self, what: str, result: ir.Type, *arguments: ir.Value) -> ir.Value:
+        """A vector in memory, of which only the lanes of the mask are touched."""
+        name = f"llvm.masked.{what}.v{self.lanes}f{8 * self.width}.p0"
+        kind = ir.FunctionType(result, [a.type for a in arguments])
+        function = external(self.builder.module, kind, name)
+        return self.builder.call(function, arguments)
+
+
+class _Tiny(Vectors):
+    """Writes one product."""
+
+    def __init__(self, kernel: Gemm, one: Stack) -> None:
+        super().__init__(kernel, one)
+        self.transposed = kernel.transposed
+        self.panels = 2 if kernel.form == "narrow" else 1
+        self.rows = (8, 2, 1) if kernel.form == "narrow" else (4, 1)
+
+    def write(self) -> None:
+        """Panels of as many columns as the vectors have lanes; in each, several rows at a time, then fewer."""
+        builder, symbols = self.builder, self.symbols
+        width = _integer(self.panels * self.lanes)
+        with for_steps(builder, _integer(0), symbols["n"], width, scalar=True) as column:
+            left = builder.sub(symbols["n"], column)
+            masks = [
+                self.mask(builder.sub(left, _integer(panel * self.lanes))) for panel in range(self.panels)
+            ]
+            panel, leading = self._packed(column) if self.transposed[1] else self._in_place(column)
+            first = _integer(0)
+            for count in self.rows:
+                rows = _integer(count)
+                last = builder.mul(builder.sdiv(symbols["m"], rows), rows)
+                with for_steps(builder, first, last, rows, scalar=True) as row:
+                    self._block(panel, leading, masks, row, column, count)
+                first = last
 
     def _in_place(self, column: ir.Value) -> tuple[ir.Value, ir.Value]:
         return self.builder.gep(self.y, [column]), self.symbols["ly"]
@@ -114,48 +152,21 @@ class _Tiny:
                 builder.store(ir.Constant(self.vector, [0.0] * self.lanes), place)
         with for_range(builder, symbols["k"], scalar=self.panels > 1) as at:
             start = builder.gep(panel, [builder.mul(at, leading)])
-            ys = [self._load(self._further(start, i), mask) for i, mask in enumerate(masks)]
+            ys = [self.load(self._further(start, i), mask) for i, mask in enumerate(masks)]
             for i, places in zip(rows, sums, strict=True):
                 outer, inner = (at, i) if self.transposed[0] else (i, at)
                 element = builder.add(builder.mul(outer, symbols["lx"]), inner)
-                x = self._every_lane(builder.load(builder.gep(self.x, [element])))
+                x = self.every_lane(builder.load(builder.gep(self.x, [element])))
                 for place, y in zip(places, ys, strict=True):
                     product = builder.fmul(x, y, flags=("contract",))
                     builder.store(builder.fadd(builder.load(place), product, flags=("contract",)), place)
         for i, places in zip(rows, sums, strict=True):
-            start = builder.gep(self.out, [builder.add(builder.mul(i, symbols["n"]), column)])
+            start = builder.gep(self.out, [builder.add(builder.mul(i, symbols["lr"]), column)])
             for number, (place, mask) in enumerate(zip(places, masks, strict=True)):
                 total, out = builder.load(place), self._further(start, number)
                 if self.accumulates:
-                    total = builder.fadd(self._load(out, mask), total)
-                self._store(total, out, mask)
+                    total = builder.fadd(self.load(out, mask), total)
+                self.store(total, out, mask)
 
     def _further(self, start: ir.Value, vectors: int) -> ir.Value:
         return self.builder.gep(start, [_integer(vectors * self.lanes)]) if vectors else start
-
-    # ---- vectors ---------------------------------------------------------------------------------------------------
-
-    def _every_lane(self, value: ir.Value) -> ir.Value:
-        undefined = ir.Constant(self.vector, ir.Undefined)
-        first = self.builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
-        return self.builder.shuffle_vector(first, undefined, zeros)
-
-    def _load(self, place: ir.Value, mask: ir.Value) -> ir.Value:
-        place = self.builder.bitcast(place, self.vector.as_pointer())
-        zeros = ir.Constant(self.vector, [0.0] * self.lanes)
-        return self._masked("load", self.vector, place, self._alignment(), mask, zeros)
-
-    def _store(self, value: ir.Value, place: ir.Value, mask: ir.Value) -> None:
-        place = self.builder.bitcast(place, self.vector.as_pointer())
-        self._masked("store", ir.VoidType(), value, place, self._alignment(), mask)
-
-    def _alignment(self) -> ir.Value:
-        return ir.Constant(ir.IntType(32), self.width)
-
-    def _masked(self, what: str, result: ir.Type, *arguments: ir.Value) -> ir.Value:
-        """A vector in memory, of which only the lanes of the mask are touched."""
-        name = f"llvm.masked.{what}.v{self.lanes}f{8 * self.width}.p0"
-        kind = ir.FunctionType(result, [a.type for a in arguments])
-        function = external(self.builder.module, kind, name)
-        return self.builder.call(function, arguments)

@@ -77,6 +77,7 @@ class Concrete:
         numbers = [source for source in self.sources if isinstance(source, HostNumber)]
         self.host = HostProgram([*numbers, *self._numbers.values()], self.settled)
         self.visits = 0
+        self._recordings = 0
         self.ran_compiled = True
         self._replay = _Replay(self.program)
         self._compiled: Any = None
@@ -109,6 +110,11 @@ class Concrete:
     def is_quick(self) -> bool:
         """Whether there is a quick way."""
         return self.quick is not _missed
+
+    @property
+    def uses(self) -> int:
+        """How often it was called or recorded."""
+        return self.visits + self._recordings
 
     def holds(self, leaves: tuple[Any, ...]) -> bool:
         """Whether the trace holds for leaves of its key."""
@@ -242,6 +248,7 @@ class Concrete:
             numbers = self.host.run(leaves)
         except Changed:
             return MISS
+        self._recordings += 1
         values = iter(numbers)
         operands: list[Any] = []
         for source in self.sources:

@@ -26,11 +26,13 @@ from jittape.functions.bound import BoundFunction, ConcreteFunction
 from jittape.functions.concrete import Concrete
 from jittape.functions.pickling import holder_of, loaded, packed, unpacked
 from jittape.functions.report import (
+    Reason,
     Recorded,
     Signature,
     not_compiled,
     often_traced,
     recorded_because,
+    too_many,
     why_traced,
 )
 from jittape.functions.signature import (
@@ -44,6 +46,7 @@ from jittape.functions.signature import (
     shown,
     taken_apart,
 )
+from jittape.functions.traces import Traces
 from jittape.primitive import active_recorder, recording_with
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.trace import Trace
@@ -69,13 +72,12 @@ class Function:
         self.trace_count = 0
         self._python = python
         self._input_signature = input_signature
-        self._traces: dict[Any, list[Concrete | Recorded]] = {}
-        self._signatures: list[tuple[Concrete | Recorded, Signature]] = []
+        self._traces = Traces()
         self._recent: Concrete | None = None
         self._recent_nested: Concrete | None = None
         self._parameters: inspect.Signature | None = None
         self._lock = threading.RLock()
-        self._warned = False
+        self._warned: set[Callable[..., str]] = set()
         self._bound: dict[int, tuple[Any, Function]] = {}
         self._unbound: Function = self
         _all_functions.add(self)
@@ -114,18 +116,21 @@ class Function:
             if result is not MISS:
                 return result
         keys = tuple([key_of(leaf) for leaf in call.leaves])
-        traces = self._traces_of(call, keys)
+        key = _key(call, keys)
+        traces = self._traces.found(key)
         for found in traces:
             result = self._run(found, owner, call, recorder)
             if result is not MISS:
                 if found is not traces[0]:
-                    self._move_to_front(traces, found)
+                    with self._lock:
+                        self._traces.move_to_front(key, found)
                 return result
         return self._run(self._traced(owner, call, keys), owner, call, active_recorder())
 
     def _run(self, found: Concrete | Recorded, owner: tuple[Any, ...], call: Call, recorder: Any) -> Any:
         """The result by way of `found`, or `MISS`."""
         if isinstance(found, Recorded):
+            found.uses += 1
             return self._recorded(owner, call)
         if recorder.spans:
             if found.recordable:
@@ -168,16 +173,6 @@ class Function:
         bound = self._parameters.bind(*owner, *args, **kwargs)
         return bound.args[len(owner) :], bound.kwargs
 
-    def _traces_of(self, call: Call, keys: tuple[Any, ...]) -> list[Concrete | Recorded]:
-        key = (call.structure, config.default_float, keys)
-        found = self._traces.get(key)
-        return self._traces.setdefault(key, []) if found is None else found
-
-    def _move_to_front(self, traces: list[Concrete | Recorded], found: Concrete | Recorded) -> None:
-        with self._lock:
-            traces.remove(found)
-            traces.insert(0, found)
-
     @property
     def _name(self) -> str:
         return getattr(self._python, "__qualname__", repr(self._python))
@@ -187,26 +182,27 @@ class Function:
     def _traced(self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...]) -> Concrete | Recorded:
         """A new trace for `call`, which none holds for; or the one that another thread has made meanwhile."""
         with self._lock:
-            traces = self._traces_of(call, keys)
-            for known in traces:
+            key = _key(call, keys)
+            for known in self._traces.found(key):
                 if isinstance(known, Recorded) or known.holds(call.leaves):
                     return known
             names = leaf_names(self._python, call, len(owner))
-            why = why_traced([known for known, _ in self._signatures], call, keys, names)
+            why = why_traced(self._traces.traces(), call, keys, names)
             made, look = self._trace(owner, call, keys, names)
-            traces.insert(0, made)
             holds_for = () if isinstance(made, Recorded) else tuple([(n.text, v) for n, v in made.settled])
             arguments = tuple([(name, shown(key)) for name, key in zip(names, keys, strict=True)])
             recorded = "" if look is None else recorded_because(look)
-            self._signatures.append((made, Signature(arguments, holds_for, why, recorded)))
-        self._warn(look)
+            dropped = self._traces.add(key, made, Signature(arguments, holds_for, why.text, recorded))
+            if self._recent in dropped or self._recent_nested in dropped:
+                self._recent = self._recent_nested = None
+        self._warn(look, why)
         return made
 
     def _trace(
         self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...], names: list[str]
     ) -> tuple[Concrete | Recorded, Look | None]:
         """Run the Python function with placeholders; a second time if it has made Variables."""
-        may_create = not self._signatures
+        may_create = self._traces.added == 0
         while True:
             leaves = [leaf.aval if isinstance(leaf, TensorSpec) else leaf for leaf in call.leaves]
             tracing = Tracing(self._name, leaves, may_create)
@@ -235,13 +231,18 @@ class Function:
                     return Concrete(tracing, result, keys, call), None
             may_create = False
 
-    def _warn(self, look: Look | None) -> None:
+    def _warn(self, look: Look | None, why: Reason) -> None:
         if look is not None:
             warnings.warn(not_compiled(self._name, look), FunctionWarning, stacklevel=stack_level())
-        if len(self._signatures) > _RETRACES and not self._warned:
-            self._warned = True
-            text = often_traced(self._name, self.signatures())
-            warnings.warn(text, FunctionWarning, stacklevel=stack_level())
+        if self._traces.dropped:
+            self._warn_once(too_many, why)
+        elif len(self._traces) > _RETRACES:
+            self._warn_once(often_traced, len(self._traces), why)
+
+    def _warn_once(self, text: Callable[..., str], *arguments: Any) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
+            warnings.warn(text(self._name, *arguments), FunctionWarning, stacklevel=stack_level())
 
     # ---- methods ---------------------------------------------------------------------------------------------------
 
@@ -292,11 +293,11 @@ class Function:
     def _signature_of(self, owner: tuple[Any, ...], call: Call) -> tuple[Concrete | Recorded, Signature]:
         """The trace for such a call, which may be there already, and what it is for."""
         made = self._traced(owner, call, tuple([key_of(leaf) for leaf in call.leaves]))
-        return made, next(signature for known, signature in self._signatures if known is made)
+        return made, self._traces.signature_of(made)
 
     def signatures(self) -> tuple[Signature, ...]:
-        """What the function was traced for so far, oldest first."""
-        return tuple([signature for _, signature in self._signatures])
+        """What the function was traced for so far, oldest first; at most `jt.config.max_signatures`."""
+        return self._traces.signatures()
 
     def explain(self) -> str:
         """Why each signature was traced and what differed, as text to print.
@@ -317,8 +318,9 @@ class Function:
             traced because x changed from float32[1] to float32[2]
             compiled
         """
-        count = len(self._signatures)
+        count, dropped = len(self._traces), self._traces.dropped
         head = f"{self._name}: {count} signature{'' if count == 1 else 's'}, traced {self.trace_count} times"
+        head += f"; {dropped} more have been dropped" if dropped else ""
         return "\n".join([head, *[f"{i}. {s}" for i, s in enumerate(self.signatures(), 1)]])
 
     # ---- copies, see `pickling` ------------------------------------------------------------------------------------
@@ -347,6 +349,11 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<jt.function {self._name}>"
+
+
+def _key(call: Call, keys: tuple[Any, ...]) -> Any:
+    """What a trace is found by."""
+    return call.structure, config.default_float, keys
 
 
 def _blank() -> Function:
@@ -392,7 +399,9 @@ def function(func: Callable[..., Any] | None = None, *, input_signature: Sequenc
     Tracing runs the Python code once, with stand-ins for the arguments; they and the results are any nested structures.
     Arrays and tensors are dynamic: their shapes and dtypes make the signature. So are Python numbers; an int or bool
     that the function uses as a Python value (``range(n)``, ``if flag:``) makes the trace hold for that value only.
-    Anything else (strings, None, Variables, Modules) is static: another one is another signature, and is kept alive.
+    Anything else (strings, None, Variables, Modules) is static: another one is another signature, and is kept alive
+    with it. `jt.config.max_signatures` of them are remembered; beyond that a `FunctionWarning` says which argument
+    changes and what to do about it.
 
     What Python does, it does while tracing only: prints, appending to lists, numbers from ``np.random``. `jt.random`
     draws anew at each call. Variables that the function reads or assigns are looked up and assigned at each call.

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.functions.binder import ARRAY, FLOAT32, FLOAT64, LIKE, SAME, TYPE, Entry, binder, plan
+from jittape.functions.binder import Outcome, binder
+from jittape.functions.entries import Entry, Kind, plan
+from jittape.functions.numbers import entries_for
 from jittape.functions.signature import MISS, static_value
 from jittape.hostnumber import HostNumber
 from jittape.hostprogram import Changed, HostProgram
@@ -20,7 +23,7 @@ from jittape.program import Aval
 from jittape.recording.tensor import Tensor
 from jittape.recording.tracing import Drawn, Leaf
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import Buffer
+from jittape.runtime.buffers import Buffer, address_of
 from jittape.runtime.counters import counters
 from jittape.runtime.executable import CompiledExecutable
 from jittape.runtime.workspace import CELL, KEPT, SCALAR_FORMATS, Workspace, array_of
@@ -30,9 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["quick_call"]
 
-_FLOATS = {"f8": FLOAT64, "f4": FLOAT32}
-_ONE_OBJECT = range(-5, 257)
-"""Of these ints Python has one object each."""
+_AtHand = tuple[Workspace, int, np.ndarray[Any, Any]]
+"""What one call at a time uses: a workspace, and a plan, by its address and itself."""
+_FLOATS = {"f8": Kind.FLOAT64, "f4": Kind.FLOAT32}
 _NONE: Mapping[int, Buffer] = {}
 
 
@@ -53,32 +56,30 @@ class _Quick:
         self.compiled = compiled
         self.entries: list[Entry] = []
         self.direct: set[int] = set()
-        self.variables: list[Variable] = []
-        self.draws: list[Drawn] = []
         self.presets: list[tuple[str, int, Any]] = []
-        self.numbers: list[HostNumber] = []
-        self.cells: list[tuple[Callable[..., None], int, np.dtype[Any]]] = []
-        held: list[tuple[Any, int, Aval]] = []
+        self.numbers: list[tuple[HostNumber, int, np.dtype[Any]]] = []
+        self.donated = {i: position for position, (i, _, _) in enumerate(compiled.schedule.in_place)}
+        self.donors: dict[int, Variable] = {}
+        self.draws: list[Drawn] = []
         for cell, (slot, source) in enumerate(zip(concrete.program.inputs, concrete.sources, strict=True)):
-            aval = concrete.program.avals[slot]
-            if isinstance(source, (Variable, Drawn)):
-                held.append((source, cell, aval))
-            else:
-                self._place(cell, aval, source)
-        held.sort(key=lambda one: isinstance(one[0], Drawn))
-        self.held = {cell: position for position, (_, cell, _) in enumerate(held)}
-        for position, (source, cell, aval) in enumerate(held):
-            self.entries.append(Entry(ARRAY, True, position, cell, aval))
-            (self.draws if isinstance(source, Drawn) else self.variables).append(source)
+            self._place(cell, concrete.program.avals[slot], source)
+        self.entries.sort(key=lambda entry: entry.kind is not Kind.VARIABLE)
         self._check_leaves()
+        self.host = self._host_program()
         self._keep: Any = None
         self.call = self._function()
 
     def _place(self, cell: int, aval: Aval, source: Any) -> None:
         """See to it that `cell` gets its value."""
         code = f"{aval.dtype.kind}{aval.dtype.itemsize}"
-        if isinstance(source, Leaf):
-            self.entries.append(Entry(ARRAY, False, source.number, cell, aval))
+        if isinstance(source, Variable):
+            self._place_variable(cell, aval, source)
+        elif isinstance(source, Drawn):
+            position = len(self.donated) + len(self.draws)
+            self.entries.append(Entry(Kind.ARRAY, True, position, cell, aval))
+            self.draws.append(source)
+        elif isinstance(source, Leaf):
+            self.entries.append(Entry(Kind.ARRAY, False, source.number, cell, aval))
             self.direct.add(source.number)
         elif isinstance(source, Buffer):
             self.presets.append(("=Q", cell, source.address))
@@ -88,106 +89,134 @@ class _Quick:
             self.entries.append(Entry(_FLOATS[code], False, source.leaf, cell))
             self.direct.add(source.leaf)
         else:
-            self.numbers.append(source)
-            self.cells.append((struct.Struct("=" + SCALAR_FORMATS[code]).pack_into, CELL * cell, aval.dtype))
+            self.numbers.append((source, cell, aval.dtype))
+
+    def _place_variable(self, cell: int, aval: Aval, variable: Variable) -> None:
+        """The binder reads it, unless it may be written in place: who else refers to its memory Python finds out."""
+        if cell in self.donated:
+            self.donors[cell] = variable
+            self.entries.append(Entry(Kind.ARRAY, True, self.donated[cell], cell, aval))
+        else:
+            self.entries.append(Entry(Kind.VARIABLE, cell=cell, what=variable))
 
     def _check_leaves(self) -> None:
         """Entries for arguments that are not written anywhere, but must be what they were."""
         concrete = self.concrete
-        one_object = {
-            number.leaf: value
-            for number, value in concrete.settled
-            if number.leaf is not None
-            and (type(value) is bool or (type(value) is int and value in _ONE_OBJECT))
-        }
-        self.settled = [
-            pair for pair in concrete.settled if pair[0].leaf is None or pair[0].leaf not in one_object
-        ]
+        bools = {number.leaf: value for number, value in concrete.settled if number.kind is bool}
+        bools.pop(None, None)
+        self.settled = [pair for pair in concrete.settled if pair[0].leaf is None or pair[0].kind is not bool]
         for i, key in enumerate(concrete.keys):
-            if i in one_object:
-                self.entries.append(Entry(SAME, False, i, 0, one_object[i]))
+            if i in bools:
+                self.entries.append(Entry(Kind.SAME, False, i, 0, bools[i]))
             elif i in self.direct:
                 continue
             elif isinstance(key, Aval):
-                self.entries.append(Entry(LIKE, False, i, 0, key))
+                self.entries.append(Entry(Kind.LIKE, False, i, 0, key))
             elif isinstance(key, type):
-                self.entries.append(Entry(TYPE, False, i, 0, key))
+                self.entries.append(Entry(Kind.TYPE, False, i, 0, key))
             else:
-                self.entries.append(Entry(SAME, False, i, 0, static_value(key)))
+                self.entries.append(Entry(Kind.SAME, False, i, 0, static_value(key)))
 
-    def _workspace(self) -> Workspace:
-        """A fresh one, with the constants in it."""
-        workspace = self.compiled.workspace()
-        for form, cell, value in self.presets:
-            struct.pack_into(form, workspace.cells, CELL * cell, value)
-        return workspace
+    def _host_program(self) -> HostProgram:
+        """What is left to Python of the numbers that the trace has made; nothing if the binder can do it."""
+        returned = self.concrete.numbers_returned
+        if not returned:
+            entries = entries_for(self.numbers, self.settled, len(self.entries))
+            if entries is not None:
+                self.entries += entries
+                return HostProgram([], [])
+        return HostProgram([*[number for number, _, _ in self.numbers], *returned], self.settled)
 
     def _write(self, cells: memoryview, values: Sequence[Any]) -> None:
         """Write the numbers that Python has worked out."""
-        for (pack, offset, dtype), value in zip(self.cells, values):  # noqa: B905 - the numbers returned come last
+        for (pack, offset, dtype), value in zip(self._cells, values):  # noqa: B905 - the numbers returned come last
             try:
                 pack(cells, offset, value)
             except (struct.error, OverflowError):
                 # `struct` is strict where NumPy rounds to infinity or wraps around, and knows no NumPy scalars.
                 pack(cells, offset, array_of(value, dtype).item())
 
+    def _at_hand(self, table: np.ndarray[Any, Any]) -> _AtHand:
+        """A fresh workspace, with the constants in it, and a plan."""
+        workspace = self.compiled.workspace()
+        for form, cell, value in self.presets:
+            struct.pack_into(form, workspace.cells, CELL * cell, value)
+        own = table.copy()
+        return workspace, address_of(own), own
+
     def _function(self) -> Callable[[tuple[Any, ...]], Any]:
         """The function, with all that it needs at hand."""
-        table, kept = plan(len(self.concrete.keys), self.entries)
-        self._keep = table, kept
-        entries: int = table.__array_interface__["data"][0]
-        (calls,) = self.compiled.tables or (0,)
-        run, free = binder(), list[Workspace]()
-        assert run is not None
         concrete = self.concrete
-        new_workspace, write, put_together = self._workspace, self._write, concrete.put_together
-        variables, draws = self.variables, [drawn.draw for drawn in self.draws]
-        host = HostProgram([*self.numbers, *concrete.numbers_returned], self.settled)
-        numbers_from = None if host.empty else self._typed(host)
         avals, assigned, rebuild = concrete.avals, concrete.assigned, concrete.rebuild_tensors
         count, single = len(avals), len(avals) == 1
+        new_values = [(count + i, variable) for i, variable in enumerate(assigned)]
+        table, kept = plan(len(concrete.keys), self.entries, new_values)
+        self._keep = kept
+        (calls,) = self.compiled.tables or (0,)
+        run, free = binder(), list[_AtHand]()
+        assert run is not None
+        self._cells = [
+            (
+                struct.Struct("=" + SCALAR_FORMATS[f"{dtype.kind}{dtype.itemsize}"]).pack_into,
+                CELL * cell,
+                dtype,
+            )
+            for _, cell, dtype in self.numbers
+        ]
+        new_at_hand, write, put_together = partial(self._at_hand, table), self._write, concrete.put_together
+        numbers_from = None if self.host.empty else self._typed(self.host)
         arena = self.compiled.schedule.arena >= KEPT
-        donors = [(i, self.held[i]) for i, _, _ in self.compiled.schedule.in_place]
+        donors = [(i, self.donors[i]) for i in self.donated]
+        draws = [drawn.draw for drawn in self.draws]
+        pending, unassigned = Outcome.PENDING.value, Outcome.UNASSIGNED.value
 
         def call(leaves: tuple[Any, ...]) -> Any:
             numbers = () if numbers_from is None else numbers_from(leaves)
             if numbers is None:
                 return MISS
             held: Any = ()
-            if variables:
-                held = tuple([v._buffer if v._assigned_in is None else v._computed() for v in variables])
+            if donors:
+                held = tuple([v._buffer if v._assigned_in is None else v._computed() for _, v in donors])
             if draws:
                 held += tuple([Buffer(np.asarray(draw(), order="C")) for draw in draws])
             try:
-                workspace = free.pop()
+                at_hand = free.pop()
             except IndexError:
-                workspace = new_workspace()
+                at_hand = new_at_hand()
+            workspace, entries, _ = at_hand
+            inputs = {i: held[position] for position, (i, _) in enumerate(donors)} if donors else _NONE
+            # Variables refer to what may be written in place, and `held`, besides `inputs`.
+            results = workspace.begin(inputs, 2)
+            if numbers:
+                write(workspace.cells, numbers)
             try:
-                inputs = {i: held[position] for i, position in donors} if donors else _NONE
-                # Variables refer to what may be written in place, and `held`, besides `inputs`.
-                results = workspace.begin(inputs, 2)
-                if numbers:
-                    write(workspace.cells, numbers)
-                if run(leaves, held, entries, workspace.address, calls):
-                    return MISS
-            finally:
-                if arena:
-                    workspace.leave()
-                free.append(workspace)
+                outcome = run(leaves, held, results, entries, workspace.address, calls)
+                if outcome == pending:
+                    for source in concrete.sources:
+                        if isinstance(source, Variable):
+                            source._computed()
+                    outcome = run(leaves, held, results, entries, workspace.address, calls)
+            except IndexError:
+                return MISS  # the general way comes to it again, and says where it is
+            if arena:
+                workspace.leave()
+            if outcome == unassigned:
+                for variable, buffer in zip(assigned, results[count:], strict=True):
+                    variable._set(buffer)
+            elif outcome:
+                free.append(at_hand)
+                return MISS
             counters.compiled_runs += 1
             counters.last = concrete
             concrete.visits += 1
-            if assigned:
-                for variable, buffer in zip(assigned, results[count:]):  # noqa: B905 - as many, and it is called often
-                    if variable._trace is None:  # no trace has read it, or has a value for it
-                        variable._buffer = buffer
-                    else:
-                        variable._set(buffer)
             if rebuild is None:
-                return put_together(results, numbers)
-            if single:
-                return rebuild([Tensor(None, -1, avals[0], results[0])])
-            return rebuild([Tensor(None, -1, aval, buffer) for aval, buffer in zip(avals, results)])  # noqa: B905
+                result = put_together(results, numbers)
+            elif single:
+                result = rebuild([Tensor(None, -1, avals[0], results[0])])
+            else:
+                result = rebuild([Tensor(None, -1, aval, buffer) for aval, buffer in zip(avals, results)])  # noqa: B905
+            free.append(at_hand)  # not before the buffers are referred to
+            return result
 
         return call
 

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from jittape.config import config
 from jittape.functions.concrete import Concrete
 from jittape.functions.signature import Call, difference, distance
 from jittape.hostprogram import Changed
+from jittape.program import Aval
 from jittape.recording.tracing import Look
 
-__all__ = ["Recorded", "Signature", "not_compiled", "often_traced", "recorded_because", "why_traced"]
+__all__ = [
+    "Reason",
+    "Recorded",
+    "Signature",
+    "not_compiled",
+    "often_traced",
+    "recorded_because",
+    "too_many",
+    "why_traced",
+]
 
 
 @dataclass(frozen=True)
@@ -48,28 +59,65 @@ class Recorded:
     def __init__(self, keys: tuple[Any, ...], call: Call) -> None:
         self.keys = keys
         self.structure = call.structure
+        self.uses = 0
+
+
+class Reason(NamedTuple):
+    """Why a function was traced, and how that can be avoided."""
+
+    text: str
+    remedy: str
 
 
 def why_traced(
     known: Sequence[Concrete | Recorded], call: Call, keys: tuple[Any, ...], names: list[str]
-) -> str:
+) -> Reason:
     """What differs from the trace that is most like `call`."""
     if not known:
-        return "it is the first call"
+        return Reason("it is the first call", "")
     alike = [one for one in known if one.structure == call.structure]
     if not alike:
-        return "the structure of the arguments is another one"
+        text = "the structure of the arguments is another one"
+        return Reason(
+            text, "give arguments of the same structure: lists of one length, dicts of the same keys"
+        )
     nearest = min(reversed(alike), key=lambda one: distance(one.keys, keys))
     changes = difference(names, nearest.keys, keys)
-    if not changes and isinstance(nearest, Concrete):
-        try:
-            other = nearest.host.difference(call.leaves)
-        except Changed:
-            other = None
-        if other is not None:
-            text, was, now = other
-            changes = [f"{text} changed from {was!r} to {now!r}, and the function uses it as a Python value"]
-    return ", ".join(changes) or "a setting or the type of a computed number is another one"
+    if changes:
+        return Reason(", ".join(changes), _remedy(nearest.keys, keys))
+    other = _settled_otherwise(nearest, call)
+    if other is None:
+        return Reason("a setting or the type of a computed number is another one", "")
+    text, was, now = other
+    return Reason(
+        f"{text} changed from {was!r} to {now!r}, and the function uses it as a Python value",
+        f"pass what {text} comes from as an array, or use jt.fori_loop, jt.cond or jt.switch_case in the place of "
+        "Python's loop or branch",
+    )
+
+
+def _settled_otherwise(nearest: Concrete | Recorded, call: Call) -> tuple[str, Any, Any] | None:
+    if not isinstance(nearest, Concrete):
+        return None
+    try:
+        return nearest.host.difference(call.leaves)
+    except Changed:
+        return None
+
+
+def _remedy(old: Sequence[Any], new: Sequence[Any]) -> str:
+    """What to do about keys that differ."""
+    pairs = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
+    ways = []
+    if any(isinstance(a, Aval) and isinstance(b, Aval) for a, b in pairs):
+        ways.append("give arrays of the same shapes and dtypes, padded if need be")
+    if any(isinstance(a, type) != isinstance(b, type) or isinstance(a, type) for a, b in pairs):
+        ways.append("give numbers of one type always")
+    if any(not isinstance(key, (Aval, type)) for pair in pairs for key in pair):
+        ways.append(
+            "pass what varies as arrays or floats; other objects must be the same or equal at each call"
+        )
+    return ", and ".join(ways)
 
 
 def recorded_because(look: Look) -> str:
@@ -86,10 +134,22 @@ def not_compiled(name: str, look: Look) -> str:
     )
 
 
-def often_traced(name: str, signatures: Sequence[Signature]) -> str:
+def often_traced(name: str, count: int, why: Reason) -> str:
     """The warning of a function that is traced again and again."""
     return (
-        f"{name} has been traced for {len(signatures)} signatures, this time because {signatures[-1].why}; "
-        ".explain() lists all. Each costs compile time: give arrays of the same shapes and dtypes, and pass what "
-        "varies as arrays or floats"
+        f"{name} has been traced for {count} signatures, this time because {why.text}; .explain() lists all. Each "
+        f"costs compile time{_to_do(why)}"
     )
+
+
+def too_many(name: str, why: Reason) -> str:
+    """The warning of a function that forgets traces."""
+    return (
+        f"{name} has been traced for more than {config.max_signatures} signatures (jt.config.max_signatures): from now "
+        "on those used longest ago are dropped, and traced and compiled again when they are needed. This time it was "
+        f"traced because {why.text}{_to_do(why)}"
+    )
+
+
+def _to_do(why: Reason) -> str:
+    return f": {why.remedy}" if why.remedy else ""

@@ -142,7 +142,7 @@ def _explained(executable: PathExecutable) -> Explanation:
     compiled = executable.compiled
     if not executable.ran_compiled:
         return Explanation(False, executable.visits, executable.program, ())
-    program: Program = compiled.schedule.program
+    program: Program = compiled.explained.program
     found = {kernel.name: kernel.found for kernel in compiled.kernels}
     steps = []
     for step in compiled.steps:

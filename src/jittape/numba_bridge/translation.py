@@ -15,10 +15,11 @@ from numba.np import arrayobj
 from numba.np.numpy_support import from_dtype
 
 from jittape.compile.crew import Cell
+from jittape.compile.driver import WATCHED
 from jittape.compile.emit import definition_of, symbol_of
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range
-from jittape.compile.plans import Release
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
+from jittape.compile.watch import is_over, new_watch, refused, release_stacks
 from jittape.numba_bridge.native import BAKED, NativeFunction
 from jittape.numba_bridge.operation import array_call
 from jittape.numba_bridge.substitutes import SUBSTITUTES
@@ -73,6 +74,7 @@ class _Program:
         slots = builder.alloca(BYTES, size=max(1, len(self.places)))
         for i, place in enumerate(self.places):
             builder.store(place, builder.gep(slots, [ir.Constant(_I64, i)]))
+        self.watch = new_watch(builder, interrupted=False)
         for number, step in enumerate(schedule.steps):
             if isinstance(step, KernelStep):
                 self._call(number, step, slots)
@@ -155,23 +157,18 @@ class _Program:
         kernel = self._kernel(step)
         operands, sizes = self._described(f"{self.function.name}_{number}", step, step.storages)
         arguments = [slots, operands.bitcast(_I32.as_pointer()), sizes.bitcast(_I64.as_pointer())]
-        if step.ends_run:
-            self._call_that_may_end(number, step, kernel, arguments)
+        if step.kernel.watched:
+            builder.call(kernel, [*arguments, self.watch])
+            with builder.if_then(is_over(builder, self.watch), likely=False):
+                release_stacks(builder, self.watch)
+                self._free_arena()
+                with builder.if_then(refused(builder, self.watch)):
+                    line = step.ops[0].source or "an unknown line"
+                    self.fail(IndexError, f"an index is out of bounds in {line}")
+                self.fail(MemoryError, "no memory for what a loop of unknown length keeps for its gradient")
             return
-        with for_range(builder, ir.Constant(_I64, max(1, step.tasks))) as task:
+        with for_range(builder, ir.Constant(_I64, step.tasks or 1)) as task:
             builder.call(kernel, [*arguments, task])
-
-    def _call_that_may_end(
-        self, number: int, step: KernelStep, kernel: ir.Function, arguments: list[ir.Value]
-    ) -> None:
-        builder = self.builder
-        ended = builder.call(kernel, [*arguments, ir.Constant(_I64, 0)])
-        with cgutils.if_unlikely(builder, builder.icmp_signed("!=", ended, ir.Constant(_I64, 0))):
-            for later, other in enumerate(self.native.schedule.steps[number:], number):
-                if isinstance(other.kernel, Release):
-                    self._call(later, other, arguments[0])
-            self._free_arena()
-            self.fail(IndexError, f"an index is out of bounds in {step.ops[0].source or 'an unknown line'}")
 
     def _kernel(self, step: KernelStep) -> ir.Function:
         kernel = self.module.globals.get(symbol_of(step.kernel.name))
@@ -201,7 +198,8 @@ class _Program:
             assert isinstance(step, KernelStep)
             operands, sizes = self._described(f"{name}_{number}", step, step.storages)
             words += [self._kernel(step).ptrtoint(_I64), operands.ptrtoint(_I64), sizes.ptrtoint(_I64)]
-            words += [ir.Constant(_I64, step.tasks), ir.Constant(_I64, 1)]
+            tasks = WATCHED if step.kernel.watched else step.tasks
+            words += [ir.Constant(_I64, tasks), ir.Constant(_I64, 1)]
         table: ir.Constant = self._table(f"{name}_table", _constants(_I64, words)).ptrtoint(_I64)
         return table
 
@@ -250,7 +248,7 @@ class _Program:
         return array._getvalue()
 
     def _table(self, name: str, value: ir.Constant) -> ir.GlobalVariable:
-        table = ir.GlobalVariable(self.module, value.type, self.module.get_unique_name(name))
+        table = ir.GlobalVariable(self.module, value.type, name)
         table.linkage = "internal"
         table.global_constant = True
         table.initializer = value

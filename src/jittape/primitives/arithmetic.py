@@ -65,6 +65,7 @@ chain_op = Primitive(
     evaluate=_chain_evaluate,
     vjp=(lambda h, out, g, d: chain(h, d), lambda h, out, g, d: annihilate_op.bind(h, conj(g))),
     form=Map(lambda m, g, d: m.where(g == 0, 0, g * d)),
+    linear=((0,),),
     simplified=neutral(1, 0),
 )
 
@@ -82,6 +83,7 @@ annihilate_op: Primitive = Primitive(
         lambda h, out, a, b: annihilate_op.bind(h, conj(a)),
     ),
     form=Map(lambda m, a, b: m.where((a == 0) | (b == 0), 0, a * b)),
+    linear=((0,), (1,)),
 )
 
 
@@ -104,6 +106,7 @@ add_op = Primitive(
     vjp=(lambda g, out, x, y: g, lambda g, out, x, y: g),
     form=Map(lambda m, x, y: m.add(x, y)),
     prepare=common("add"),
+    linear=((0, 1),),
 )
 
 
@@ -126,6 +129,7 @@ subtract_op = Primitive(
     form=Map(lambda m, x, y: m.subtract(x, y)),
     prepare=common("subtract"),
     simplified=neutral(0, 1),
+    linear=((0, 1),),
 )
 
 
@@ -147,6 +151,7 @@ negative_op = Primitive(
     vjp=(lambda g, out, x: negative(g),),
     form=Map(lambda m, x: m.negative(x)),
     prepare=one,
+    linear=((0,),),
 )
 
 
@@ -213,6 +218,7 @@ multiply_op = Primitive(
     form=Map(lambda m, x, y: m.multiply(x, y)),
     prepare=common("multiply"),
     simplified=neutral(1, 0, 1),
+    linear_if_finite=((0,), (1,)),
 )
 
 

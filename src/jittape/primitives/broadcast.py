@@ -79,6 +79,7 @@ cast_op = Primitive(
     evaluate=_cast_evaluate,
     vjp=(_cast_vjp,),
     form=Map(lambda m, x, *, dtype: m.cast(x, dtype)),
+    linear=((0,),),
 )
 
 
@@ -232,6 +233,7 @@ sum_op = Primitive(
     vjp=(lambda g, out, x, *, axes: spread(g, x.shape, axes),),
     form=Reduce(combine=lambda m, a, b: m.add(a, b), identity=lambda dtype: 0),
     batch=along_axes(),
+    linear=((0,),),
 )
 
 

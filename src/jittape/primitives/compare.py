@@ -269,6 +269,7 @@ where_op = Primitive(
     vjp=(None, lambda g, out, c, x, y: where(c, g, 0), lambda g, out, c, x, y: where(c, 0, g)),
     form=Map(lambda m, c, x, y: m.where(c, x, y)),
     prepare=_where_prepare,
+    linear=((1, 2),),
 )
 
 

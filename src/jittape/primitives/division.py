@@ -25,6 +25,7 @@ divide_op = Primitive(
     form=Map(lambda m, x, y: m.divide(x, y)),
     prepare=quotient("divide"),
     simplified=neutral(1, 1),
+    linear_if_finite=((0,),),
 )
 
 

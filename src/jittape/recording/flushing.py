@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 from weakref import ref
 
 from jittape.primitive import active
@@ -17,13 +18,18 @@ from jittape.runtime.buffers import LARGE, Buffer
 from jittape.runtime.counters import counters
 from jittape.runtime.path import PathExecutable
 
-__all__ = ["Flushing"]
+__all__ = ["LOOP", "Flushing"]
 
 _VARIANTS_PER_NODE = 16
+LOOP = 100
+"""After so many flushes of known paths, machine code records. It takes 5 ms to load, and 80 to compile where no process
+has used it before, which a short program need not pay."""
 
 
 class Flushing:
     """Runs what is pending. The attributes are those of `Trace`."""
+
+    __slots__ = ("_flushing", "assigned", "holders", "inputs", "large", "materialized", "node", "pending")
 
     node: Node
     inputs: list[Any]
@@ -33,6 +39,9 @@ class Flushing:
     large: bool
     holders: int
     _flushing: Any
+
+    loop_found: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
+    """Called when a program turns out to run the same paths again and again: see `jittape.recording.native`."""
 
     def _end(self) -> None:
         raise NotImplementedError
@@ -85,6 +94,8 @@ class Flushing:
             executable = self._new_executable(key)
         else:
             counters.paths_found += 1
+            if counters.paths_found == LOOP:
+                Flushing.loop_found()
         trie.clock = node.stamp = trie.clock + 1
         counters.last = executable
         return executable.run(self.inputs, [t._buffer for t in at_hand] if at_hand else [])

@@ -129,8 +129,7 @@ def _append(old: Trace, onto: Trace, path: Path, slots: dict[int, int], appended
         node = join(parent, key, node)
     onto.node = node
     onto.inputs += [old.inputs[i] for i, _ in inputs]
-    onto.input_bytes += sum(path.avals[slot].nbytes for _, slot in inputs)
-    if onto.input_bytes > config.max_pending_bytes:
+    if node.nbytes > config.max_pending_bytes:
         onto.limit = 0
 
 

@@ -122,6 +122,8 @@ def join(parent: Node, key: tuple[Any, ...], node: Node) -> Node:
     """Put `node`, whose ops are known, into the trie; the one that another thread has put there meanwhile wins."""
     node.n_inputs = parent.n_inputs + len(node.inputs)
     node.n_ops = parent.n_ops + len(node.ops)
+    arrays = node.inputs[: len(node.inputs) - len(node.scalars)]
+    node.nbytes = parent.nbytes + sum([aval.nbytes for _, aval, _ in arrays])
     kept = parent.children.setdefault(key, node)
     if kept is node:
         trie.added(node)

@@ -25,10 +25,14 @@ __all__ = ["Operators"]
 class Operators:
     """What Tensor and Variable have in common: operators that record, and looks that run."""
 
-    __slots__ = ()
+    __slots__ = ("_aval", "_buffer", "_marker", "_slot", "_trace")
     __array_priority__ = 1000
 
     _aval: Aval
+    _buffer: Any
+    _marker: Any
+    _slot: int
+    _trace: Any
 
     # ---- what is known without running -------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ def rewound(trace: Trace) -> Iterator[None]:
     So a question that is asked again is found in the trie, and its executable with it. Tensors that were recorded
     inside keep their values and are constants from then on. Nobody else may be recording.
     """
-    node, inputs, input_bytes = trace.node, len(trace.inputs), trace.input_bytes
+    node, inputs = trace.node, len(trace.inputs)
     with recording_with(trace):
         yield
     trace.flush()
@@ -40,4 +40,3 @@ def rewound(trace: Trace) -> Iterator[None]:
                 del trace.variables[key]
     trace.node = node
     del trace.inputs[inputs:]
-    trace.input_bytes = input_bytes

@@ -21,7 +21,9 @@ from jittape.recording.arguments import (
     seeds_for,
     wants_zeros,
 )
+from jittape.recording.flushing import Flushing
 from jittape.recording.jacobians import batch_jacobian_of, jacobians_of
+from jittape.recording.native import use
 from jittape.recording.nested import flatten
 from jittape.recording.reasons import Asked, all_reasons, reason
 from jittape.recording.reverse import record_gradient
@@ -386,3 +388,6 @@ def _explain_missing(results: list[Any], asked: Asked, before: Node, after: Node
 
 def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
     return tensor_of(np.zeros(shape, dtype))
+
+
+Flushing.loop_found = staticmethod(use)

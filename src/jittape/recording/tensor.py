@@ -61,7 +61,7 @@ class Tensor(Operators):
     jt.Tensor([3. 6.], shape=(2,), dtype=float32)
     """
 
-    __slots__ = ("__weakref__", "_aval", "_buffer", "_marker", "_origin", "_slot", "_trace")
+    __slots__ = ("__weakref__", "_origin")
 
     def __init__(self, trace: Any, slot: int, aval: Aval, buffer: Any = None) -> None:
         self._trace = trace

@@ -32,7 +32,7 @@ from jittape.recording.trie import Node, trie
 from jittape.recording.variable import Variable, read_variable_op
 from jittape.runtime.buffers import LARGE, Buffer
 
-__all__ = ["NOTHING_READ", "Trace", "Variables", "begin_step", "current_trace"]
+__all__ = ["NOTHING_READ", "Trace", "Variables", "begin_step", "current_trace", "within"]
 
 Variables = Mapping[int, tuple[Variable, tuple[int, ...]]]
 """Variables by identity, each with its slots, one for each version read."""
@@ -75,13 +75,19 @@ class Trace(Flushing):
         The function that is traced, where this is no recording of what happens.
     """
 
+    __slots__ = (
+        "__weakref__",
+        "_ops_when_left",
+        "callbacks",
+        "entered",
+        "former",
+        "limit",
+        "spans",
+        "superseded",
+        "variables",
+    )
+
     traced_in: str | None = None
-    input_bytes = 0
-    large = False
-    former: Mapping[int, int] = _SAME
-    holders = 0
-    superseded = False
-    _ops_when_left = 0
 
     def __init__(self, lock: Any = None) -> None:
         self.node: Node = trie.root()
@@ -94,6 +100,9 @@ class Trace(Flushing):
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
         self.spans: list[ref[Any]] = []
+        self.large = self.superseded = False
+        self.former: Mapping[int, int] = _SAME
+        self.holders = self._ops_when_left = 0
         self._flushing = threading.RLock() if lock is None else lock
 
     @property
@@ -142,6 +151,8 @@ class Trace(Flushing):
             for a in fresh:
                 self._enter(a, slot)
                 slot += 1
+            if node.nbytes > config._max_pending_bytes:
+                self.limit = 0
         if scalars is not None:
             self.inputs += scalars
         if node.results is not None:
@@ -224,6 +235,8 @@ class Trace(Flushing):
         values = _scalar_inputs(node, scalars)
         for a, slot in fresh.values():
             self._enter(a, slot)
+        if node.nbytes > config._max_pending_bytes:
+            self.limit = 0
         self.inputs.extend(values)
         return self._advance(node)
 
@@ -263,9 +276,6 @@ class Trace(Flushing):
         """Make the computed value of `a` the input at `slot`."""
         buffer: Buffer = a._buffer
         self.inputs.append(buffer)
-        self.input_bytes += buffer.nbytes
-        if self.input_bytes > config._max_pending_bytes:
-            self.limit = 0
         number = id(a)
         if a.__class__ is Variable:
             known = self.variables.get(number)
@@ -314,7 +324,7 @@ class Trace(Flushing):
 
     def nbytes(self) -> int:
         """Bytes of the inputs, and of computed results that somebody still holds."""
-        return self.input_bytes + sum(t.aval.nbytes for t in self._at_hand())
+        return self.node.nbytes + sum(t.aval.nbytes for t in self._at_hand())
 
     def assign(self, variable: Variable, value: Tensor) -> None:
         """Make `value` the new value of `variable`; reading it later gives a slot of its own."""
@@ -385,7 +395,6 @@ class Trace(Flushing):
         """Let go of everything; tensors may go on pointing here, at an empty shell."""
         self.node = _NOWHERE
         self.inputs = []
-        self.input_bytes = 0
         self.materialized = []
         self.entered = {}
         self.variables = {}
@@ -414,14 +423,21 @@ def _scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
 def _fitted(value: Any, integer: np.dtype[Any]) -> Any:
     try:
         if value.__class__ is HostNumber:
-            return derived(_within, value.text, value, integer)
-        return _within(value, integer)
+            return derived(within, value.text, value, integer)
+        return within(value, integer)
     except OverflowError as error:
         named(error)
         raise
 
 
-def _within(value: Any, integer: np.dtype[Any]) -> Any:
+def within(value: Any, integer: np.dtype[Any]) -> Any:
+    """A number as an element of an integer dtype.
+
+    Raises
+    ------
+    OverflowError
+        If it is an int that does not fit.
+    """
     if isinstance(value, (float, complex)):
         return cast_op.evaluate(np.asarray(value), dtype=integer).item()
     try:

@@ -175,7 +175,6 @@ class Tracing(Trace):
     def _enter(self, a: Tensor | Variable, slot: int) -> None:
         self._remember(a)
         super()._enter(a, slot)
-        self.limit = sys.maxsize
         if isinstance(a, Variable):
             self.inputs[-1] = a
 

@@ -45,8 +45,8 @@ class Node:
         What the edge added to the list, and what each gives.
     slot, aval : int, Aval
         The result of the call; `results` has them all where the call gave a tuple.
-    n_slots, n_inputs, n_ops : int
-        Totals from the root.
+    n_slots, n_inputs, n_ops, nbytes : int
+        Totals from the root; the last of the arrays among the inputs.
     callback, reverse
         Where a gradient waits for a Python function: for which op, and the walk to go on with.
     executables : dict
@@ -67,6 +67,7 @@ class Node:
         "n_inputs",
         "n_ops",
         "n_slots",
+        "nbytes",
         "notes",
         "op_avals",
         "ops",
@@ -95,6 +96,7 @@ class Node:
         self.n_slots: int = parent.n_slots if parent is not None else 0
         self.n_inputs: int = parent.n_inputs if parent is not None else 0
         self.n_ops: int = parent.n_ops if parent is not None else 0
+        self.nbytes: int = parent.nbytes if parent is not None else 0
         self.source: SourceLine | None = None
         self.stamp = 0
         self.notes: dict[Any, str] | None = None

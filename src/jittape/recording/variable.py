@@ -70,12 +70,7 @@ class Variable(Scattering):
     __slots__ = (
         "__weakref__",
         "_assigned_in",
-        "_aval",
-        "_buffer",
-        "_marker",
         "_serial",
-        "_slot",
-        "_trace",
         "_trainable",
         "constraint",
         "name",

@@ -10,20 +10,21 @@ and go back.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
+from functools import cached_property
 
 from jittape.compile.kernel import Kernel
-from jittape.compile.registry import Origin, registry
+from jittape.compile.registry import KernelMissing, Origin, registry
+from jittape.compile.remembered import keep, key_of, recall
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
-from jittape.errors import CompileError
 from jittape.interpret import interpret
 from jittape.program import Program
 from jittape.runtime.buffers import Buffer
-from jittape.runtime.tables import Calls, segments
+from jittape.runtime.tables import Calls, announce, segments
 from jittape.runtime.workspace import Input, Layout, Workspace, array_of
+from jittape.simplify import simplify
 
-__all__ = ["CompiledExecutable", "UsedKernel"]
+__all__ = ["CompiledExecutable", "UsedKernel", "executable_of"]
 
 
 @dataclass(frozen=True)
@@ -62,30 +63,56 @@ class CompiledExecutable:
         Input slots of shape () that `run` gets as Python scalars.
     donated : tuple of (int, int)
         Inputs and outputs by position: the output may be computed in the input's memory if nobody else refers to that.
+    recalled : Schedule or None
+        What `remembered` has of the program, which then is as recorded.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        What runs. A recalled one has names for kernels and no ops: who explains it takes `explained`.
     """
 
     def __init__(
-        self, program: Program, scalar_inputs: frozenset[int], donated: tuple[tuple[int, int], ...] = ()
+        self,
+        program: Program,
+        scalar_inputs: frozenset[int],
+        donated: tuple[tuple[int, int], ...] = (),
+        recalled: Schedule | None = None,
     ) -> None:
         self.program = program
-        self.schedule: Schedule = schedule(program, donated)
+        self._donated = donated
+        self.schedule: Schedule = schedule(program, donated) if recalled is None else recalled
+        self.is_recalled = recalled is not None
         self.scalar_inputs = scalar_inputs
         schedules = _with_bodies(self.schedule)
         steps = [step for one in schedules for step in one.steps if isinstance(step, KernelStep)]
         kernels = {step.kernel.name: step.kernel for step in steps}
         spare = [kernel for one in schedules for kernel in one.spare]
+        announce(schedules)
         addresses, origins = registry.addresses([*kernels.values(), *spare])
-        self.kernels = tuple([UsedKernel(k, origins[k.name]) for k in kernels.values()])
+        self.origins = {name: origins[name] for name in kernels}
         self._layout = Layout(program, scalar_inputs, self.schedule)
         known = dict(zip(kernels, addresses, strict=False))
         self._segments = segments(self.schedule, self._layout, known)
         self._drive = registry.driver()
         self.free_workspaces: list[Workspace] = []
 
+    @cached_property
+    def explained(self) -> Schedule:
+        """The schedule with all that explains it."""
+        return schedule(simplify(self.program), self._donated) if self.is_recalled else self.schedule
+
     @property
     def steps(self) -> tuple[KernelStep | NumpyStep, ...]:
         """What runs, in order; each step knows the ops that it covers."""
-        return self.schedule.steps
+        return self.explained.steps
+
+    @property
+    def kernels(self) -> tuple[UsedKernel, ...]:
+        """The kernels that run."""
+        steps = [step for one in _with_bodies(self.explained) for step in one.steps]
+        kernels = {step.kernel.name: step.kernel for step in steps if step.kernel is not None}
+        return tuple([UsedKernel(k, self.origins[k.name]) for k in kernels.values()])
 
     @property
     def listing(self) -> str:
@@ -132,8 +159,11 @@ class CompiledExecutable:
             results = workspace.fill(inputs, held)
             for segment in self._segments:
                 if isinstance(segment, Calls):
-                    if self._drive(segment.address, workspace.address):
-                        self.fail(inputs)
+                    try:
+                        self._drive(segment.address, workspace.address)
+                    except IndexError:
+                        self.explain(inputs)
+                        raise
                 else:
                     workspace.evaluate(segment, inputs, results)
         finally:
@@ -141,15 +171,15 @@ class CompiledExecutable:
             self.free_workspaces.append(workspace)
         return results if self._layout.plain_outputs else self._outputs(inputs, results)
 
-    def fail(self, inputs: list[Input]) -> NoReturn:
+    def explain(self, inputs: list[Input]) -> None:
         """Raise the error for which a check has ended a run: the interpreter finds it once more, and says where.
 
         Inputs are what they were, as nothing is updated in place before the last check.
         """
-        interpret(self.program, [x.array if isinstance(x, Buffer) else x for x in inputs])
-        raise CompileError(
-            "a compiled check has failed where the interpreter finds nothing wrong: please report it"
-        )
+        try:
+            interpret(self.program, [x.array if isinstance(x, Buffer) else x for x in inputs])
+        except IndexError as found:
+            raise found from None
 
     def _outputs(self, inputs: list[Input], results: list[Buffer]) -> list[Buffer]:
         """The outputs where some are inputs or asked for twice."""
@@ -162,6 +192,23 @@ class CompiledExecutable:
             else:
                 outputs.append(Buffer(array_of(value, self.program.avals[slot].dtype)))
         return outputs
+
+
+def executable_of(
+    program: Program, scalar_inputs: frozenset[int], donated: tuple[tuple[int, int], ...] = ()
+) -> CompiledExecutable:
+    """The executable of a program as recorded, with the schedule that is on disk if there is one."""
+    key = key_of(program, donated)
+    recalled = None if key is None else recall(key, program)
+    if recalled is not None:
+        try:
+            return CompiledExecutable(program, scalar_inputs, donated, recalled)
+        except KernelMissing:
+            pass  # it has been dropped, or was damaged; what it computed says the whole schedule
+    compiled = CompiledExecutable(simplify(program), scalar_inputs, donated)
+    if key is not None:
+        keep(key, compiled.schedule)
+    return compiled
 
 
 def _with_bodies(schedule: Schedule) -> list[Schedule]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -17,16 +17,20 @@ from llvmlite import ir
 
 from jittape.compile.driver import DRIVER_TYPE
 from jittape.compile.emit import Definition
-from jittape.runtime.buffers import Buffer
+from jittape.program import Aval
+from jittape.runtime.buffers import LARGE, Buffer, pool
 
-__all__ = ["FIT", "ObjectLayout", "object_layout", "place", "reader"]
+__all__ = ["FIT", "ObjectLayout", "object_layout", "place", "reader", "slot_places"]
 
 FIT = 0x101
 """NumPy's flags C_CONTIGUOUS and ALIGNED."""
 
 
 class ObjectLayout(NamedTuple):
-    """Bytes from the beginning of an object; of `shape` to where its extents' address stands."""
+    """Bytes from the beginning of an object; of `shape` to where its extents' address stands.
+
+    The last two are counts: of the references to a pool's memory that only a buffer has, as bytes and as an array.
+    """
 
     references: int
     type: int
@@ -40,6 +44,9 @@ class ObjectLayout(NamedTuple):
     flags: int
     buffer_array: int
     buffer_exposed: int
+    buffer_pooled: int
+    raw_references: int
+    array_references: int
 
 
 @cache
@@ -49,9 +56,12 @@ def object_layout() -> ObjectLayout | None:
         return None
     array = np.zeros((3, 5, 7))
     buffer = Buffer(array)
+    memory = pool.take(Aval((LARGE,), np.dtype(np.uint8)))
+    pooled = Buffer(memory.array, memory)
     try:
+        references = _place_of_references()
         layout = ObjectLayout(
-            references=_place_of_references(),
+            references=references,
             type=place(id(np.ndarray), array, 4),
             tuple_length=place(5, (None,) * 5, 3),
             items=place(id(array), (array, None), 6),
@@ -63,10 +73,22 @@ def object_layout() -> ObjectLayout | None:
             flags=place(id(array.dtype), array, 10) + 8,
             buffer_array=place(id(array), buffer, 8),
             buffer_exposed=place(id(False), buffer, 8),
+            buffer_pooled=place(id(memory), pooled, 8),
+            raw_references=ctypes.c_int32.from_address(id(memory.raw) + references).value,
+            array_references=ctypes.c_int32.from_address(id(memory.array) + references).value,
         )
     except ValueError:
         return None
-    return layout if _fits(layout, array) else None
+    return (
+        layout
+        if _fits(layout, array)
+        and _words(memory, 8)[layout.items // 8 :][1:3]
+        == [
+            id(memory.raw),
+            id(memory.array),
+        ]
+        else None
+    )
 
 
 def reader(name: str, define: Callable[[ir.Function, ObjectLayout], None], *more: int) -> Definition | None:
@@ -109,6 +131,18 @@ def _place_of_references() -> int:
 def place(wanted: int, value: object, count: int) -> int:
     """The byte at which `wanted` stands in the memory of `value`, among its first `count` words."""
     return 8 * _words(value, count).index(wanted)
+
+
+def slot_places(kind: type, names: Iterable[str]) -> dict[str, int]:
+    """The bytes at which objects of a class have their slots, by name."""
+    sample: Any = object.__new__(kind)
+    held = {name: object() for name in names}
+    for name, value in held.items():
+        setattr(sample, name, value)
+    places = {name: place(id(value), sample, kind.__basicsize__ // 8) for name, value in held.items()}
+    for name in held:
+        setattr(sample, name, None)
+    return places
 
 
 def _words(value: object, count: int) -> list[int]:

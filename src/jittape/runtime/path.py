@@ -15,7 +15,6 @@ from jittape.interpret import interpret
 from jittape.program import Program
 from jittape.runtime.buffers import Buffer, owned
 from jittape.runtime.counters import counters
-from jittape.simplify import simplify
 
 __all__ = ["PathExecutable", "compiled_from", "interpreted"]
 
@@ -128,13 +127,13 @@ def compiled_from(
     # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
     from jittape.compile.registry import Origin
     from jittape.compile.rewriting import settled
-    from jittape.runtime.executable import CompiledExecutable
+    from jittape.runtime.executable import executable_of
 
     began = time.perf_counter()
     if constants is not None:
         program = settled(program, constants)
-    compiled = CompiledExecutable(simplify(program), scalars, donated)
-    origins = [kernel.origin for kernel in compiled.kernels]
+    compiled = executable_of(program, scalars, donated)
+    origins = list(compiled.origins.values())
     counters.programs_compiled += 1
     counters.kernels_found += origins.count(Origin.MEMORY)
     counters.kernels_loaded += origins.count(Origin.DISK)

@@ -17,7 +17,7 @@ from jittape.compile.driver import (
     address_argument,
     as_function,
     object_argument,
-    return_integer,
+    return_unless,
     run_table,
 )
 from jittape.compile.irtools import for_range, load_at
@@ -43,7 +43,7 @@ def plan(
 
 @cache
 def runner() -> Callable[[tuple[Any, ...], int, int], int] | None:
-    """``run(values, cells, plan)``, the last two addresses; 0, or 1 if a check has ended the run. None: there is none.
+    """``run(values, cells, plan)``, the last two addresses; None where there is none.
 
     It trusts its caller: the values are the buffers and floats that the plan says.
     """
@@ -70,14 +70,14 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
     size = ir.Constant(_I64, 8)
     for kind, convert in enumerate((buffer, double, single)):
         count = load(plan, 8 * (1 + kind))
-        with for_range(builder, count) as index:
+        with for_range(builder, count, scalar=True) as index:
             row = builder.add(feed, builder.mul(index, ir.Constant(_I64, 16)))
             item = load(builder.add(values, builder.mul(load(row, 0), size)), layout.items)
             value = convert(item)
             cell = builder.add(cells, builder.mul(load(row, 8), size))
             builder.store(value, builder.inttoptr(cell, value.type.as_pointer()))
         feed = builder.add(feed, builder.mul(count, ir.Constant(_I64, 16)))
-    return_integer(builder, run_table(builder, load(plan, 0), cells))
+    return_unless(builder, run_table(builder, load(plan, 0), cells), ir.Constant(_I64, 0))
 
 
 _RUNNER = reader("runner", _define)

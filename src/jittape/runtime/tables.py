@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.compile.driver import WATCHED
 from jittape.compile.emit import Definition
 from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.registry import registry
@@ -17,10 +18,10 @@ from jittape.compile.stripper import define_strip
 from jittape.compile.strips import Strip
 from jittape.compile.tasks import HEAVY
 from jittape.runtime.buffers import address_of
-from jittape.runtime.threads import cells_address
+from jittape.runtime.threads import MOST, announce_helper, cells_address
 from jittape.runtime.workspace import Layout
 
-__all__ = ["Calls", "segments"]
+__all__ = ["Calls", "announce", "segments"]
 
 _STRIP = Definition("strip", KERNEL_TYPE, define_strip)
 SHARE = HEAVY // 2
@@ -33,6 +34,15 @@ class Calls:
 
     address: int
     memory: tuple[np.ndarray[Any, Any], ...]
+
+
+def announce(schedules: Sequence[Schedule]) -> None:
+    """Have what the tables of these will need besides kernels compiled together with the kernels."""
+    steps = [step for one in schedules for step in one.steps if isinstance(step, KernelStep)]
+    if any(step.strip is not None for step in steps):
+        registry.announce(_STRIP)
+    if _most_threads(steps) > 1:
+        announce_helper()
 
 
 def segments(schedule: Schedule, layout: Layout, addresses: dict[str, int]) -> list[Calls | NumpyStep]:
@@ -59,9 +69,8 @@ def _calls(steps: list[KernelStep], cell_of: Sequence[int], count: int, addresse
     bodies = [[_body_calls(body, addresses) for body in step.bodies] for step in steps]
     words = [_table_words(own) + list(step.sizes) for own, step in zip(bodies, steps, strict=True)]
     sizes = np.array([n % 2**64 for own in words for n in own] or [0], np.uint64)
-    threads = [min(step.tasks, max(1, step.work // SHARE)) for step in steps]
-    most = [min(s.strip.groups, s.strip.work // SHARE) for s in steps if s.strip is not None]
-    table = [0, cells_address(max([*threads, *most], default=1))]
+    threads = [_threads(step) for step in steps]
+    table = [0, cells_address(_most_threads(steps))]
     slot, size = address_of(slots), address_of(sizes)
     memory: list[np.ndarray[Any, Any]] = [
         slots,
@@ -70,7 +79,8 @@ def _calls(steps: list[KernelStep], cell_of: Sequence[int], count: int, addresse
     ]
     rows: list[list[int]] = []
     for step, own, worth in zip(steps, words, threads, strict=True):
-        rows.append([addresses[step.kernel.name], slot, size, step.tasks, worth])
+        tasks = WATCHED if step.kernel.watched else step.tasks
+        rows.append([addresses[step.kernel.name], slot, size, tasks, worth])
         slot += 4 * len(step.storages)
         size += 8 * len(own)
     for strip, group in groupby(range(len(steps)), lambda i: steps[i].strip):
@@ -85,6 +95,16 @@ def _calls(steps: list[KernelStep], cell_of: Sequence[int], count: int, addresse
         table[0] += len(found)
     calls = np.array(table, np.int64)
     return Calls(address_of(calls), (calls, *memory))
+
+
+def _threads(step: KernelStep) -> int:
+    """How many threads a step is worth."""
+    return min(step.tasks or MOST, max(1, step.work // SHARE))
+
+
+def _most_threads(steps: Sequence[KernelStep]) -> int:
+    strips = [min(s.strip.groups, s.strip.work // SHARE) for s in steps if s.strip is not None]
+    return max([*map(_threads, steps), *strips], default=1)
 
 
 def _strip_table(

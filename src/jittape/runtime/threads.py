@@ -22,7 +22,7 @@ from jittape.compile.registry import registry
 from jittape.config import config
 from jittape.runtime.buffers import address_of
 
-__all__ = ["cells_address"]
+__all__ = ["MOST", "announce_helper", "cells_address"]
 
 _HELPER = Definition("helper", KERNEL_TYPE, define_helper)
 MOST = 256
@@ -31,21 +31,32 @@ MOST = 256
 _cells = np.zeros(Cell.FIRST_HELPER + MOST * Cell.LINE, np.int64)
 _lock = threading.Lock()
 _helper_code = 0
+_worth = 1
+"""For how many threads there has been work so far."""
 
 
 def cells_address(threads: int) -> int:
     """The cells that the driver reads; there are helpers for a call worth so many threads when this returns."""
-    if threads > 1:
-        _update(threads)
+    global _worth
+    if threads > _worth:
+        _worth = threads
+        _update()
     return address_of(_cells)
 
 
-def _update(threads: int = 1) -> None:
-    """Follow `config.threads`."""
+def announce_helper() -> None:
+    """Have the code of the helpers compiled together with the next kernels if there will be helpers."""
+    if config.threads > 1:
+        registry.announce(_HELPER)
+
+
+def _update() -> None:
+    """Follow `config.threads` and `config.deterministic`."""
     with _lock:
         if _cells[Cell.STOP]:
             return
-        if threads > 1 or _cells[Cell.HELPERS]:
+        _cells[Cell.AT_ONCE] = config.deterministic
+        if _worth > 1:
             _start_helpers(min(config.threads, MOST) - 1)
         _cells[Cell.LIMIT] = min(config.threads, _cells[Cell.HELPERS] + 1)
 
@@ -103,10 +114,12 @@ def _stop() -> None:
 
 def _after_fork() -> None:
     """The threads have not come along."""
-    global _lock
+    global _lock, _worth
     _lock = threading.Lock()
+    _worth = 1
     _cells[:] = 0
     _cells[Cell.LIMIT] = 1
+    _cells[Cell.AT_ONCE] = config.deterministic
 
 
 _cells[Cell.LIMIT] = 1

@@ -45,9 +45,11 @@ def warm_run(
         except IndexError:
             workspace = compiled.workspace()
         try:
-            results = workspace.begin(inputs, 0)
-            if run(tuple(inputs), workspace.address, address):
-                compiled.fail([inputs[i] for i in picks])
+            results = list(workspace.begin(inputs, 0))
+            run(tuple(inputs), workspace.address, address)
+        except IndexError:
+            compiled.explain([inputs[i] for i in picks])
+            raise
         finally:
             if arena:
                 workspace.leave()

@@ -96,11 +96,11 @@ class Workspace:
         self._arena: Buffer | None = None
         self._arena_address = 0
         self.keeps_arena = schedule.arena < KEPT
-        self._results = ResultMemory(layout.results)
         self._first, self._last = CELL * layout.count, CELL * (layout.count + len(layout.results))
         self._boxed: list[Input] = []
         self._grown: dict[int, np.ndarray[Any, Any]] = {}
         self._in_place = {result: (i, read) for i, result, read in schedule.in_place}
+        self._results = ResultMemory(layout.results, self._in_place)
 
     def fill(self, inputs: list[Input], held: int) -> list[Buffer]:
         """Write addresses and scalars into the slot table; returns the buffers for the results."""
@@ -115,7 +115,7 @@ class Workspace:
             values = [x if raw else x.address for x, raw in zip(inputs, layout.is_raw, strict=True)]  # type: ignore[union-attr]
         else:
             values = [x.address for x in inputs]  # type: ignore[union-attr]
-        results = self.begin(inputs, held)
+        results = list(self.begin(inputs, held))
         try:
             layout.pack_into(self.cells, 0, *values)
         except (struct.error, OverflowError):
@@ -125,19 +125,24 @@ class Workspace:
             layout.pack_into(self.cells, 0, *values)
         return results
 
-    def begin(self, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> list[Buffer]:
-        """Take what memory a run needs; the buffers for the results, whose addresses stand in the slot table then."""
+    def begin(self, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> tuple[Buffer, ...]:
+        """Take what memory a run needs; the buffers for the results, whose addresses stand in the slot table then.
+
+        The next run may get the same buffers, unless somebody refers to each of them by then.
+        """
         if self._arena is None:
             self._place_temporaries()
         small, packed = self._results.take()
         if not self._results.large:
             self.cells[self._first : self._last] = packed
-            return list(small)
+            return small
         waiting = iter(small)
-        results = [
-            self._large(i, inputs, held) if i in self._results.large else next(waiting)
-            for i in range(len(self._layout.results))
-        ]
+        results = tuple(
+            [
+                self._large(i, inputs, held) if i in self._results.large else next(waiting)
+                for i in range(len(self._layout.results))
+            ]
+        )
         struct.pack_into(f"={len(results)}Q", self.cells, self._first, *[b.address for b in results])
         return results
 

@@ -1,0 +1,146 @@
+"""Schedules on disk: a large program that another process has run need not be simplified and scheduled again.
+
+What runs of a schedule is names of kernels and integers; what explains it, the ops of each step, is left out and made
+again when somebody asks. It is found by a hash of all that decides it: the program as recorded, with its shapes and the
+numbers written in it, and the kernels that the BLAS has; the sources of the package are a part of the cache's folder.
+The 4,600 ops of an unrolled loop are simplified and scheduled in 0.23 s and found in 0.02.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from jittape.compile import diskcache
+from jittape.compile.blas import blas
+from jittape.compile.kernel import NamedKernel
+from jittape.compile.registry import is_lasting, is_our_own
+from jittape.compile.steps import KernelStep, Schedule
+from jittape.compile.strips import Strip
+from jittape.primitive import Call, Composed, Control, Primitive
+from jittape.primitives.views import Region
+from jittape.program import Aval, Program
+
+__all__ = ["LARGE", "keep", "key_of", "recall"]
+
+LARGE = 256
+"""A program of fewer ops is scheduled in less time than it takes to look for its schedule."""
+_PLAIN = (bool, int, float, str, type(None))
+
+
+def key_of(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None:
+    """The name by which the schedule of a program is kept; None if it is small, or not the same in every process."""
+    if len(program.ops) < LARGE:
+        return None
+    number = {slot: i for i, slot in enumerate(program.inputs)}
+    lines = [repr(donated), *[str(aval) for aval in program.input_avals()]]
+    calls = False
+    for op in program.ops:
+        if not _is_lasting(op.primitive) or not all(_is_plain(value) for _, value in op.params):
+            return None
+        calls = calls or isinstance(op.primitive.form, Call | Composed)
+        operands = [number[slot] for slot in op.args]
+        number[op.out] = len(number)
+        lines.append(f"{op.primitive.name} {operands} {op.params}")
+    lines.append(repr([number[slot] for slot in program.outputs]))
+    if calls:
+        lines.append(f"BLAS: {blas().unpacked}, {blas().library is not None}")
+    return "p" + hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+
+
+@lru_cache(maxsize=1024)
+def _is_lasting(primitive: Primitive) -> bool:
+    """Whether the name stands for the same in every process."""
+    rule = primitive.result
+    covered = inspect.isfunction(rule) and diskcache.covers(rule.__code__.co_filename)
+    return covered and not isinstance(primitive.form, Control) and is_our_own(primitive)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether `repr` says all of a parameter."""
+    if type(value) in (tuple, Region):
+        return all(map(_is_plain, value))
+    return type(value) in _PLAIN or isinstance(value, np.dtype)
+
+
+def keep(key: str, schedule: Schedule) -> None:
+    """Write a schedule to disk, if it is one of kernels that are there."""
+    cache = diskcache.current()
+    if cache is None or not all(isinstance(s, KernelStep) and not s.kernel.watched for s in schedule.steps):
+        return
+    steps = [step for step in schedule.steps if isinstance(step, KernelStep)]
+    names = list(dict.fromkeys([step.kernel.name for step in steps]))
+    strips = list(dict.fromkeys([step.strip for step in steps if step.strip is not None]))
+    if not all(is_lasting(step.kernel) for step in steps):
+        return
+    content = {
+        "kernels": names,
+        "strips": [[s.blocks, s.groups, s.region, s.moved, s.work] for s in strips],
+        "steps": [
+            [
+                names.index(step.kernel.name),
+                step.storages,
+                step.sizes,
+                step.tasks,
+                step.work,
+                -1 if step.strip is None else strips.index(step.strip),
+            ]
+            for step in steps
+        ],
+        "outputs": schedule.outputs,
+        "results": [[aval.shape, aval.dtype.str] for aval in schedule.results],
+        "offsets": schedule.offsets,
+        "arena": schedule.arena,
+        "in_place": schedule.in_place,
+    }
+    cache.publish(diskcache.Batch((key,), json.dumps(content, default=int).encode()))
+
+
+def recall(key: str, program: Program) -> Schedule | None:
+    """The schedule of that key, with names for kernels and no ops; None if it is not on disk."""
+    cache = diskcache.current()
+    found = None if cache is None else cache.find(key)
+    if cache is None or found is None:
+        return None
+    try:
+        return _unpacked(json.loads(found.code), program)
+    except (ValueError, LookupError, TypeError):
+        cache.discard(key)
+        return None
+
+
+def _unpacked(content: Any, program: Program) -> Schedule:
+    kernels = [NamedKernel((), name) for name in content["kernels"]]
+    strips = [
+        Strip(blocks, groups, region, tuple([(slot, nbytes) for slot, nbytes in moved]), work)
+        for blocks, groups, region, moved, work in content["strips"]
+    ]
+    steps = tuple(
+        [
+            KernelStep(
+                kernels[kernel],
+                tuple(storages),
+                tuple(sizes),
+                (),
+                tasks,
+                work,
+                None if strip < 0 else strips[strip],
+            )
+            for kernel, storages, sizes, tasks, work, strip in content["steps"]
+        ]
+    )
+    return Schedule(
+        program,
+        steps,
+        tuple(content["outputs"]),
+        tuple([Aval(tuple(shape), np.dtype(dtype)) for shape, dtype in content["results"]]),
+        tuple(content["offsets"]),
+        content["arena"],
+        tuple([(given, result, read) for given, result, read in content["in_place"]]),
+        (),
+    )

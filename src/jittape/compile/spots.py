@@ -1,0 +1,145 @@
+"""Where the elements of an array belong in another: an affine index into each of its dimensions.
+
+An axis that several dimensions step along makes a diagonal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from jittape.primitive import Index
+
+__all__ = [
+    "Spot",
+    "cut",
+    "ends",
+    "is_diagonal",
+    "parts_of",
+    "placed",
+    "plus",
+    "renumbered",
+    "same_size",
+    "split",
+    "step_along",
+    "times",
+    "with_axis_split",
+]
+
+
+class Spot(NamedTuple):
+    """An index into one dimension: ``offset + sum of step * coordinate[axis]``; `steps` are sorted pairs of those."""
+
+    offset: int = 0
+    steps: tuple[tuple[int, int], ...] = ()
+
+
+def is_diagonal(spots: Sequence[Spot]) -> bool:
+    """Whether two dimensions step along one axis, or one along two."""
+    axes = [axis for spot in spots for axis, _ in spot.steps]
+    return len(axes) > len(set(axes)) or any(len(spot.steps) > 1 for spot in spots)
+
+
+def placed(spots: Sequence[Spot], index: Sequence[Index]) -> tuple[Spot, ...]:
+    """Where in an array the values are that stand at `spots` of a part of it."""
+    found = []
+    for entry in index:
+        own = Spot() if entry.axis is None else times(spots[entry.axis], entry.step)
+        found.append(plus(own, Spot(entry.offset)))
+    return tuple(found)
+
+
+def times(spot: Spot, factor: int) -> Spot:
+    """A multiple of an index."""
+    return Spot(spot.offset * factor, tuple([(axis, step * factor) for axis, step in spot.steps]))
+
+
+def plus(a: Spot, b: Spot) -> Spot:
+    """The sum of two indices."""
+    steps = dict(a.steps)
+    for axis, step in b.steps:
+        steps[axis] = steps.get(axis, 0) + step
+    return Spot(a.offset + b.offset, tuple(sorted(steps.items())))
+
+
+def step_along(spot: Spot, axis: int) -> int:
+    """The step along an axis, 0 if there is none."""
+    return dict(spot.steps).get(axis, 0)
+
+
+def renumbered(spot: Spot, numbers: Mapping[int, int]) -> Spot:
+    """With the axes that `numbers` names, by their new numbers."""
+    return Spot(spot.offset, tuple([(numbers[axis], step) for axis, step in spot.steps if axis in numbers]))
+
+
+def with_axis_split(spot: Spot, axis: int, extents: Sequence[int]) -> Spot:
+    """With an axis of the values become several, of these extents."""
+    steps = []
+    for a, step in spot.steps:
+        if a == axis:
+            steps += [(a + i, step * math.prod(extents[i + 1 :])) for i in range(len(extents))]
+        else:
+            steps.append((a + len(extents) - 1 if a > axis else a, step))
+    return Spot(spot.offset, tuple(steps))
+
+
+def cut(count: int, step: int, extents: Sequence[int]) -> list[int]:
+    """The extents into which an axis of `count` steps falls where dimensions of `extents` end."""
+    found, stride = list[int](), 1
+    for extent in reversed(extents[1:]):
+        stride *= extent
+        part, rest = divmod(stride, step * math.prod(found))
+        left, odd = divmod(count, math.prod(found) * max(1, part))
+        if part > 1 and left > 1 and not rest and not odd:
+            found.insert(0, part)
+    return [count // math.prod(found), *found]
+
+
+def split(spot: Spot, extents: Sequence[int], shape: tuple[int, ...]) -> list[Spot] | None:
+    """The indices into dimensions of these extents that an index into all of them as one amounts to, if they are."""
+    found: list[Spot] = []
+    for extent in reversed(extents[1:]):
+        rest = Spot(spot.offset % extent, tuple([pair for pair in spot.steps if pair[1] % extent]))
+        low, high = ends(rest, shape)
+        if low < 0 or high >= extent:
+            return None
+        quotients = [(axis, step // extent) for axis, step in spot.steps if not step % extent]
+        found.append(rest)
+        spot = Spot(spot.offset // extent, tuple(quotients))
+    return [spot, *reversed(found)]
+
+
+def parts_of(spot: Spot, extent: int, shape: tuple[int, ...]) -> list[tuple[Spot, int]]:
+    """A dimension that several axes step along, as dimensions with one axis at most; empty if it is no such product."""
+    strides = [1, *sorted({abs(step) for _, step in spot.steps} - {1}), extent]
+    if any(b % a for a, b in pairwise(strides)):
+        return []
+    extents = [b // a for a, b in pairwise(strides)][::-1]
+    several = split(spot, extents, shape)
+    if several is None or any(len(one.steps) > 1 for one in several):
+        return []
+    return list(zip(several, extents, strict=True))
+
+
+def ends(spot: Spot, shape: tuple[int, ...]) -> tuple[int, int]:
+    """The least and the greatest index."""
+    reach = [step * (shape[axis] - 1) for axis, step in spot.steps]
+    return spot.offset + sum([r for r in reach if r < 0]), spot.offset + sum([r for r in reach if r > 0])
+
+
+def same_size(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, list[int]]]:
+    """The dimensions of two shapes in groups with as many elements: of the first how many, of the second which."""
+    found: list[tuple[int, list[int]]] = []
+    i = j = 0
+    while i < len(old):
+        taken, given, first, extents = old[i], new[j], i, [new[j]]
+        i, j = i + 1, j + 1
+        while taken != given:
+            if taken < given:
+                taken, i = taken * old[i], i + 1
+            else:
+                given, extents, j = given * new[j], [*extents, new[j]], j + 1
+        found.append((i - first, extents))
+    return found

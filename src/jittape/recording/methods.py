@@ -1,0 +1,145 @@
+"""The methods that record in machine code: what `recorder` has to know of this process to write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+
+from jittape.compile.driver import BY_NAMES, NO_ARGUMENT, ONE_ARGUMENT, as_method
+from jittape.compile.emit import Definition
+from jittape.compile.objectcode import TABLE, ObjectCode
+from jittape.compile.registry import registry
+from jittape.compile.symbols import define
+from jittape.config import Config, config
+from jittape.primitive import active
+from jittape.primitives.arithmetic import add_op, multiply_op, negative_op, subtract_op
+from jittape.primitives.division import divide_op
+from jittape.recording import recorder
+from jittape.recording.operators import Operators
+from jittape.recording.tensor import Tensor
+from jittape.recording.trace import Trace
+from jittape.recording.trie import Node
+from jittape.recording.variable import Variable
+from jittape.runtime.buffers import LARGE, Buffer, address_of
+from jittape.runtime.objects import object_layout, slot_places
+
+__all__ = ["Found", "methods"]
+
+I64 = ir.IntType(64)
+_SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
+    ("", Operators, ("_aval", "_buffer", "_marker", "_slot", "_trace")),
+    ("", Variable, ("_assigned_in",)),
+    ("Tensor.", Tensor, ("_origin",)),
+    ("Buffer.", Buffer, ("nbytes", "pooled")),
+    ("Config.", Config, ("_max_pending_bytes",)),
+    ("Node.", Node, ("aval", "children", "inputs", "nbytes", "results", "slot", "takes_scalars_as_given")),
+    (
+        "Trace.",
+        Trace,
+        ("assigned", "entered", "holders", "inputs", "large", "limit", "node", "pending", "variables"),
+    ),
+)
+_OPS = {"add": add_op, "sub": subtract_op, "mul": multiply_op, "truediv": divide_op}
+
+
+class _Method(NamedTuple):
+    """A method of a class in machine code: how it is called, and what writes it."""
+
+    owner: type
+    name: str
+    flags: int
+    define: Callable[[recorder.New, ir.Function], None]
+
+    @property
+    def label(self) -> str:
+        return f"{self.owner.__name__}.{self.name}"
+
+
+class Found(NamedTuple):
+    """A method in Python and in machine code."""
+
+    owner: type
+    name: str
+    python: Any
+    machine: Any
+
+
+def _methods() -> list[_Method]:
+    methods = [_Method(Trace, "apply", BY_NAMES, recorder.define_apply)]
+    for name in _OPS:
+        for reflected in (False, True):
+            method = f"__{'r' * reflected}{name}__"
+            define = partial(recorder.define_binary, f"Operators.{method}", name, reflected)
+            methods.append(_Method(Operators, method, ONE_ARGUMENT, define))
+    define = partial(recorder.define_unary, "Operators.__neg__", "neg")
+    methods.append(_Method(Operators, "__neg__", NO_ARGUMENT, define))
+    for method, op in (("assign_add", "add"), ("assign_sub", "sub")):
+        define = partial(recorder.define_update, f"Variable.{method}", op)
+        methods.append(_Method(Variable, method, BY_NAMES, define))
+    return methods
+
+
+_METHODS = _methods()
+_python = {method.label: vars(method.owner)[method.name] for method in _METHODS}
+_KNOWN: dict[str, Any] = {
+    **{kind.__name__: kind for kind in (Tensor, Variable, Buffer, Trace, tuple, float, int, bool, complex)},
+    **_OPS,
+    "neg": negative_op,
+    **_python,
+    "Trace._relieve": Trace._relieve,
+    "None": None,
+    "True": True,
+    "LARGE": LARGE,
+    "minus one": -1,
+    "zero": 0,
+    "empty": (),
+    "active": active,
+    "recorder": "recorder",
+    "config": config,
+}
+_table = np.array([id(value) for value in _KNOWN.values()], np.int64)
+
+
+@cache
+def methods() -> tuple[Found, ...]:
+    """The methods that there can be in machine code; none where objects are not as it expects them.
+
+    Raises
+    ------
+    CompileError
+        If LLVM has no code for them.
+    """
+    layout = object_layout()
+    if layout is None:
+        return ()
+    try:
+        slots = [(prefix, slot_places(kind, names)) for prefix, kind, names in _SLOTS]
+    except ValueError:
+        return ()
+    places = {"type": layout.type, "length": layout.tuple_length, "items": layout.items}
+    for prefix, found in slots:
+        places |= {prefix + name: at for name, at in found.items()}
+    define(TABLE, address_of(_table))
+
+    def new(function: ir.Function) -> ObjectCode:
+        return ObjectCode(function, places, tuple(_KNOWN))
+
+    where = "_".join(map(str, places.values()))
+    definitions = [
+        Definition(
+            f"{method.label}_{where}",
+            ir.FunctionType(I64, [I64] * (4 if method.flags == BY_NAMES else 2)),
+            partial(method.define, new),
+        )
+        for method in _METHODS
+    ]
+    return tuple(
+        [
+            Found(m.owner, m.name, _python[m.label], as_method(m.owner, m.name, address, m.flags))
+            for m, address in zip(_METHODS, registry.apart(definitions), strict=True)
+        ]
+    )

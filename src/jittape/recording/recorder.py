@@ -1,0 +1,419 @@
+"""The recorder in machine code: what `Trace.apply` does when it meets a path that is known.
+
+It does nothing that the Python code does not do, and only what is common: operands that are Tensors, Variables and
+Python numbers, an edge that is in the trie, one result. It looks at everything before it changes anything; what is not
+as it should be is left to the Python code, which does it from the start. So the Python code alone says what recording
+means. What is known of the objects, and where, stands in `native`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+
+from jittape.compile.irtools import integer
+from jittape.compile.objectcode import ObjectCode
+
+__all__ = ["OPERANDS", "define_apply", "define_binary", "define_unary", "define_update"]
+
+OPERANDS = 8
+"""So many operands at most."""
+SCALARS = ("float", "int", "bool", "complex")
+
+New = Callable[[ir.Function], ObjectCode]
+
+
+# ---- what Python calls ---------------------------------------------------------------------------------------------
+
+
+def define_apply(new: New, function: ir.Function) -> None:
+    """``Trace.apply(self, body, arrays, static=())``; a call by names is left to Python."""
+    code = new(function)
+    trace, arguments, count, names = function.args
+    python = code.block("python")
+    three = code.same(count, integer(3))
+    code.require(code.builder.or_(three, code.same(count, integer(2))), python)
+    code.require(code.same(names, integer(0)), python)
+    code.require(code.is_a(trace, "Trace"), python)
+    body, arrays = code.read(arguments, 0), code.read(arguments, 1)
+    code.require(code.is_a(arrays, "tuple"), python)
+    static = code.builder.alloca(ir.IntType(64))
+    code.builder.store(code.known("empty"), static)
+    with code.builder.if_then(three):
+        code.builder.store(code.read(arguments, 2), static)
+    operands = code.builder.add(arrays, integer(code.places["items"]))
+    length = code.get(arrays, "length")
+    tensor = _record(new, code, trace, body, operands, length, code.builder.load(static), integer(0))
+    code.require(code.differ(tensor, integer(0)), python)
+    code.builder.ret(tensor)
+    code.begin(python)
+    _leave_to_python(new, code, "Trace.apply", function.args)
+
+
+def define_binary(name: str, op: str, reflected: bool, new: New, function: ir.Function) -> None:
+    """An operator method of two operands."""
+    code = new(function)
+    own, other = function.args
+    _operator(new, code, name, op, (other, own) if reflected else (own, other), (own, other))
+
+
+def define_unary(name: str, op: str, new: New, function: ir.Function) -> None:
+    """An operator method of one operand."""
+    code = new(function)
+    own, _ = function.args
+    _operator(new, code, name, op, (own,), (own,))
+
+
+def define_update(name: str, op: str, new: New, function: ir.Function) -> None:
+    """``Variable.assign_add(self, delta)`` and its kin; with further arguments they are left to Python."""
+    code = new(function)
+    variable, arguments, count, names = function.args
+    python, drop = code.block("python"), code.block("drop")
+    code.require_same(python, (count, integer(1)), (names, integer(0)))
+    code.require(code.is_a(variable, "Variable"), python)
+    trace = _recorder(code, python)
+    before = code.get(variable, "_assigned_in")
+    code.require(code.builder.or_(code.same(before, trace), code.same(before, code.known("None"))), drop)
+    buffer = code.get(variable, "_buffer")
+    code.require(code.differ(buffer, integer(0)), drop)
+    code.require(code.is_a(buffer, "Buffer"), drop)
+    operands = code.words(2)
+    code.write(operands, variable, 0)
+    code.write(operands, code.read(arguments), 1)
+    aval = code.get(variable, "_aval")
+    tensor = _record(new, code, trace, code.known(op), operands, integer(2), code.known("empty"), aval)
+    code.require(code.differ(tensor, integer(0)), drop)
+    _assign(code, trace, variable, tensor)
+    code.drop(tensor)
+    code.drop(trace)
+    code.builder.ret(code.own(variable))
+    code.begin(drop)
+    code.drop(trace)
+    code.builder.branch(python)
+    code.begin(python)
+    _leave_to_python(new, code, name, function.args)
+
+
+def _operator(
+    new: New,
+    code: ObjectCode,
+    name: str,
+    op: str,
+    operands: tuple[ir.Value, ...],
+    given: tuple[ir.Value, ...],
+) -> None:
+    python = code.block("python")
+    trace = _recorder(code, python)
+    memory = code.words(len(operands))
+    for position, operand in enumerate(operands):
+        code.write(memory, operand, position)
+    count = integer(len(operands))
+    tensor = _record(new, code, trace, code.known(op), memory, count, code.known("empty"), integer(0))
+    code.drop(trace)
+    code.require(code.differ(tensor, integer(0)), python)
+    code.builder.ret(tensor)
+    code.begin(python)
+    for position, operand in enumerate(given):
+        code.write(memory, operand, position)
+    _return_unless_raised(code, lambda: code.call_object(code.known(name), memory, integer(len(given))))
+
+
+def _recorder(code: ObjectCode, otherwise: ir.Block) -> ir.Value:
+    """The trace in charge of this thread, as a reference of one's own."""
+    other = code.block("other")
+    trace = code.call("PyObject_GetAttr", code.known("active"), code.known("recorder"))
+    code.require(code.differ(trace, integer(0)), otherwise)
+    code.require(code.is_a(trace, "Trace"), other)
+    here = code.builder.block
+    code.begin(other)
+    code.drop(trace)
+    code.builder.branch(otherwise)
+    code.begin(here)
+    return trace
+
+
+# ---- what is left to Python ----------------------------------------------------------------------------------------
+
+
+def _leave_to_python(new: New, code: ObjectCode, name: str, arguments: tuple[ir.Value, ...]) -> None:
+    """Return what the Python function gives for ``self, arguments, count, names``."""
+
+    def call() -> ir.Value:
+        return code.call_own(
+            "jittape_in_python",
+            lambda function: _define_in_python(new(function)),
+            code.known(name),
+            *arguments,
+        )
+
+    _return_unless_raised(code, call)
+
+
+def _return_unless_raised(code: ObjectCode, call: Callable[[], ir.Value]) -> None:
+    """Return what `call` gives, or nothing if there is an error already."""
+    raised = code.block("raised")
+    code.require(code.same(code.call("PyErr_Occurred"), integer(0)), raised)
+    code.builder.ret(call())
+    code.begin(raised)
+    code.builder.ret(integer(0))
+
+
+def _define_in_python(code: ObjectCode) -> None:
+    function, own, arguments, count, names = code.function.args
+    builder = code.builder
+    total = builder.alloca(ir.IntType(64))
+    builder.store(count, total)
+    with builder.if_then(code.differ(names, integer(0))):
+        builder.store(builder.add(count, code.get(names, "length")), total)
+    given = builder.load(total)
+    memory = builder.ptrtoint(
+        builder.alloca(ir.IntType(64), size=builder.add(given, integer(1))), ir.IntType(64)
+    )
+    code.write(memory, own)
+    with code.each(given) as i:
+        code.write(memory, code.read(arguments, i), builder.add(i, integer(1)))
+    builder.ret(code.call_object(function, memory, builder.add(count, integer(1)), names))
+
+
+# ---- recording -----------------------------------------------------------------------------------------------------
+
+
+def _record(new: New, code: ObjectCode, *arguments: ir.Value) -> ir.Value:
+    """Write a call of the recorder: see `_Record`."""
+    return code.call_own("jittape_record", lambda function: _Record(new(function)).write(), *arguments)
+
+
+def _assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Value) -> None:
+    """As `Trace.assign`, of a pending tensor of this very trace."""
+    failed = code.block("failed")
+    slot = code.own(code.get(tensor, "_slot"))
+    entry = code.new_tuple(failed, code.own(variable), slot)
+    number = code.attempt(failed, "PyLong_FromSsize_t", variable)
+    code.attempt(failed, "PyDict_SetItem", code.get(trace, "Trace.assigned"), number, entry)
+    code.drop(number)
+    code.drop(entry)
+    nbytes = code.number(code.get(code.get(variable, "_buffer"), "Buffer.nbytes"))
+    large = code.number(code.known("LARGE"))
+    with code.builder.if_then(code.builder.icmp_signed(">=", nbytes, large), likely=False):
+        code.put(trace, "Trace.large", code.own(code.known("True")))
+    for place in ("_assigned_in", "_trace"):
+        code.put(variable, place, code.own(trace))
+    code.put(variable, "_slot", code.own(code.known("minus one")))
+    here = code.builder.block
+    code.begin(failed)
+    code.builder.ret(integer(0))
+    code.begin(here)
+
+
+class _Record:
+    """``record(trace, body, operands, count, static, aval)``: a pending Tensor.
+
+    0 and no error if it has to be recorded by Python: nothing has changed then. `aval` is what the result must have, 0
+    if that does not matter.
+    """
+
+    def __init__(self, code: ObjectCode) -> None:
+        self.code = code
+        self.trace, self.body, self.operands, self.count, self.static, self.aval = code.function.args
+        self.refused = code.block("refused")
+        self.failed = code.block("failed")
+        # What comes in here, and the numbers that it has in the trace's dictionaries; the Python numbers.
+        self.fresh, self.numbers, self.scalars = (code.words(OPERANDS) for _ in range(3))
+        self.n_fresh, self.n_scalars = (code.words(1) for _ in range(2))
+        for counter in (self.n_fresh, self.n_scalars):
+            code.write(counter, integer(0))
+
+    def write(self) -> None:
+        code, builder = self.code, self.code.builder
+        too_many = code.block("too_many")
+        code.require(builder.icmp_signed("<=", self.count, integer(OPERANDS)), too_many)
+        node = code.get(self.trace, "Trace.node")
+        self.key = code.call("PyTuple_New", builder.add(self.count, integer(2)))
+        code.require(code.differ(self.key, integer(0)), too_many)
+        code.fill(self.key, 0, code.own(self.body))
+        code.fill(self.key, 1, code.own(self.static))
+        with code.each(self.count) as position:
+            part = self._part(code.read(self.operands, position))
+            code.fill(self.key, builder.add(position, integer(2)), code.own(part))
+        child = self._child(node)
+        self._enter(child)
+        code.put(self.trace, "Trace.node", code.own(child))
+        tensor = self._pending(child)
+        code.drop(child)
+        code.drop(self.key)
+        builder.ret(tensor)
+
+        code.begin(self.refused)
+        code.drop(self.key)
+        with code.each(code.read(self.n_fresh)) as position:
+            code.drop(code.read(self.numbers, position))
+        builder.branch(too_many)
+        code.begin(too_many)
+        code.call("PyErr_Clear")
+        builder.ret(integer(0))
+        code.begin(self.failed)
+        builder.ret(integer(0))
+
+    def _part(self, operand: ir.Value) -> ir.Value:
+        """What the key says of an operand."""
+        code, builder = self.code, self.code.builder
+        number, value, here, outside, after = (
+            code.block(name) for name in ("number", "value", "here", "outside", "after")
+        )
+        kind = code.type_of(operand)
+        is_value = builder.or_(code.is_a(operand, "Tensor"), code.is_a(operand, "Variable"))
+        builder.cbranch(is_value, value, number)
+
+        code.begin(number)
+        is_number = ir.Constant(ir.IntType(1), 0)
+        for name in SCALARS:
+            is_number = builder.or_(is_number, code.same(kind, code.known(name)))
+        code.require(is_number, self.refused)
+        self._append(self.scalars, self.n_scalars, operand)
+        numbered = builder.block
+        builder.branch(after)
+
+        code.begin(value)
+        slot = code.get(operand, "_slot")
+        is_here = builder.and_(
+            code.same(code.get(operand, "_trace"), self.trace), code.differ(slot, code.known("minus one"))
+        )
+        builder.cbranch(is_here, here, outside)
+        code.begin(here)
+        builder.branch(after)
+        code.begin(outside)
+        marker = self._from_outside(operand)
+        outside = builder.block
+        builder.branch(after)
+
+        code.begin(after)
+        part = builder.phi(kind.type)
+        part.add_incoming(kind, numbered)
+        part.add_incoming(slot, here)
+        part.add_incoming(marker, outside)
+        return part
+
+    def _from_outside(self, operand: ir.Value) -> ir.Value:
+        """The marker of a computed value that comes in here, for the first time."""
+        code, builder = self.code, self.code.builder
+        none = code.known("None")
+        marker = code.get(operand, "_marker")
+        code.require(
+            code.differ(marker, integer(0)), self.refused
+        )  # an object whose `__init__` has not come so far
+        code.require(code.differ(marker, none), self.refused)
+        buffer = code.get(operand, "_buffer")
+        code.require(code.differ(buffer, none), self.refused)
+        code.require(code.is_a(buffer, "Buffer"), self.refused)
+        self._require_no_holder(code.get(operand, "_trace"))
+        is_variable = code.is_a(operand, "Variable")
+        with builder.if_then(is_variable):
+            code.require(code.same(code.get(operand, "_assigned_in"), none), self.refused)
+        with code.each(code.read(self.n_fresh)) as position:
+            code.require(code.differ(code.read(self.fresh, position), operand), self.refused)
+        known = builder.select(
+            is_variable, code.get(self.trace, "Trace.variables"), code.get(self.trace, "Trace.entered")
+        )
+        number = code.attempt(self.refused, "PyLong_FromSsize_t", operand)
+        self._append(self.numbers, self.n_fresh, number, count=False)
+        self._append(self.fresh, self.n_fresh, operand)
+        entry = code.call("PyDict_GetItemWithError", known, number)
+        code.require(code.same(entry, integer(0)), self.refused)
+        return marker
+
+    def _require_no_holder(self, former: ir.Value) -> None:
+        """Whoever holds the trace that a value was in last has to be told where it goes."""
+        code, builder = self.code, self.code.builder
+        with builder.if_then(code.differ(former, code.known("None"))):
+            code.require(code.is_a(former, "Trace"), self.refused)
+            code.require(code.same(code.get(former, "Trace.holders"), code.known("zero")), self.refused)
+
+    def _append(self, values: ir.Value, counter: ir.Value, value: ir.Value, count: bool = True) -> None:
+        code = self.code
+        position = code.read(counter)
+        code.write(values, value, position)
+        if count:
+            code.write(counter, code.builder.add(position, integer(1)))
+
+    def _child(self, node: ir.Value) -> ir.Value:
+        """The node that the key leads to, as a reference of one's own."""
+        code, builder = self.code, self.code.builder
+        child = code.call("PyDict_GetItemWithError", code.get(node, "Node.children"), self.key)
+        code.require(code.differ(child, integer(0)), self.refused)
+        # Comparing keys may have run code of the user's, which may have recorded.
+        code.require_same(
+            self.refused,
+            (code.get(self.trace, "Trace.node"), node),
+            (code.get(child, "Node.results"), code.known("None")),
+        )
+        any_aval, same_aval = (
+            code.same(self.aval, integer(0)),
+            code.same(self.aval, code.get(child, "Node.aval")),
+        )
+        code.require(builder.or_(any_aval, same_aval), self.refused)
+        as_given = code.same(code.get(child, "Node.takes_scalars_as_given"), code.known("True"))
+        none = code.same(code.read(self.n_scalars), integer(0))
+        code.require(builder.or_(none, as_given), self.refused)
+        return code.own(child)
+
+    def _enter(self, child: ir.Value) -> None:
+        """Take the inputs in, as `Trace._enter` does; from here on nothing is refused."""
+        code, builder = self.code, self.code.builder
+        arriving = code.get(child, "Node.inputs")
+        with code.each(code.read(self.n_fresh)) as position:
+            operand, number = (code.read(memory, position) for memory in (self.fresh, self.numbers))
+            slot = code.item(code.item(arriving, position), 0)
+            buffer = code.own(code.get(operand, "_buffer"))
+            self._take_in(buffer)
+            with builder.if_else(code.is_a(operand, "Variable")) as (variable, tensor):
+                with variable:
+                    slots = code.new_tuple(self.failed, code.own(slot))
+                    entry = code.new_tuple(self.failed, code.own(operand), slots)
+                    self._note("Trace.variables", number, entry)
+                    code.drop(buffer)
+                with tensor:
+                    entry = code.new_tuple(self.failed, code.own(slot), code.own(operand), buffer)
+                    self._note("Trace.entered", number, entry)
+            code.put(operand, "_trace", code.own(self.trace))
+            code.put(operand, "_slot", code.own(slot))
+        with builder.if_then(code.differ(code.read(self.n_fresh), integer(0)), likely=False):
+            most = code.number(code.get(code.known("config"), "Config._max_pending_bytes"))
+            nbytes = code.number(code.get(child, "Node.nbytes"))
+            with builder.if_then(builder.icmp_signed(">", nbytes, most), likely=False):
+                code.put(self.trace, "Trace.limit", code.own(code.known("zero")))
+        with code.each(code.read(self.n_scalars)) as position:
+            self._take_in(code.read(self.scalars, position))
+
+    def _take_in(self, value: ir.Value) -> None:
+        self.code.attempt(self.failed, "PyList_Append", self.code.get(self.trace, "Trace.inputs"), value)
+
+    def _note(self, table: str, number: ir.Value, entry: ir.Value) -> None:
+        code = self.code
+        code.attempt(self.failed, "PyDict_SetItem", code.get(self.trace, table), number, entry)
+        code.drop(entry)
+        code.drop(number)
+
+    def _pending(self, child: ir.Value) -> ir.Value:
+        """The Tensor that `child` results in."""
+        code, builder = self.code, self.code.builder
+        tensor = code.attempt(self.failed, "PyType_GenericAlloc", code.known("Tensor"), integer(0))
+        code.start(tensor, "_trace", code.own(self.trace))
+        code.start(tensor, "_slot", code.own(code.get(child, "Node.slot")))
+        code.start(tensor, "_aval", code.own(code.get(child, "Node.aval")))
+        for slot in ("_buffer", "_marker", "Tensor._origin"):
+            code.start(tensor, slot, code.own(code.known("None")))
+        pending = code.get(self.trace, "Trace.pending")
+        code.attempt(self.failed, "PyList_Append", pending, tensor)
+        limit = code.number(code.get(self.trace, "Trace.limit"))
+        with builder.if_then(
+            builder.icmp_signed(">", code.call("PyList_Size", pending), limit), likely=False
+        ):
+            memory = code.words(1)
+            code.write(memory, self.trace)
+            answer = code.call_object(code.known("Trace._relieve"), memory, integer(1))
+            with builder.if_then(code.same(answer, integer(0)), likely=False):
+                code.drop(tensor)
+                builder.ret(integer(0))
+            code.drop(answer)
+        return tensor

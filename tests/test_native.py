@@ -1,0 +1,559 @@
+"""Recording by machine code: it must do what the Python code does, hold no memory, and know when to leave it alone."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from operator import add, mul, neg, sub, truediv
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jittape as jt
+from jittape.errors import CompileError
+from jittape.recording import methods, native
+from jittape.recording.flushing import LOOP
+from jittape.recording.liveness import wanted_among
+from jittape.recording.trace import Trace, current_trace
+from jittape.recording.trie import Node
+from jittape.runtime.buffers import LARGE
+from jittape.runtime.counters import counters
+from processes import run_python
+
+
+@pytest.fixture(autouse=True)
+def machine_code() -> Iterator[None]:
+    """Recorded by machine code; afterwards as before."""
+    before, pending = native.is_used(), jt.config.max_pending_ops
+    current_trace().flush()
+    native.use()
+    assert native.is_used()
+    yield
+    jt.config.max_pending_ops = pending
+    (native.use if before else native.use_python)()
+
+
+def calls_of_python(run: Callable[[], Any]) -> set[str]:
+    """The functions of `jittape.recording` that run as Python code meanwhile."""
+    called: set[str] = set()
+
+    def note(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call" and "recording" in frame.f_code.co_filename:
+            called.add(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return called
+
+
+def data() -> tuple[Any, ...]:
+    x, y = jt.constant(np.arange(5.0)), jt.constant(np.linspace(1, 2, 5))
+    return x, y, jt.Variable(np.ones(5)), jt.Variable(np.float64(0.5))
+
+
+# ---- the same as in Python -------------------------------------------------------------------------------------------
+
+
+class State:
+    """All that recording has changed in a trace, in words that two runs have in common."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        trace = current_trace()
+        numbers = {id(value): i for i, value in enumerate(values)}
+        self.node = trace.node
+        self.inputs = [x if isinstance(x, float | int) else id(x) for x in trace.inputs]
+        self.pending = [(t._slot, t._aval, t._trace is trace, t._buffer, t._origin) for t in trace.pending]
+        self.entered = {
+            numbers[i]: (slot, id(b)) for i, (slot, _, b) in trace.entered.items() if i in numbers
+        }
+        self.variables = {numbers[i]: slots for i, (_, slots) in trace.variables.items()}
+        self.assigned = {numbers[i]: slot for i, (_, slot) in trace.assigned.items()}
+        self.limit, self.large = trace.limit, trace.large
+        self.slots = [(v._slot, v._trace is trace) for v in values]
+        self.pending_assignment = [v._assigned_in is trace for v in values if isinstance(v, jt.Variable)]
+
+
+OPERATORS: list[Callable[..., Any]] = [add, sub, mul, truediv]
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("binary"), st.sampled_from(OPERATORS), st.integers(0, 9), st.integers(0, 9)),
+        st.tuples(
+            st.just("reflected"),
+            st.sampled_from(OPERATORS),
+            st.sampled_from([2.5, 3, True]),
+            st.integers(0, 9),
+        ),
+        st.tuples(
+            st.just("scalar"), st.sampled_from(OPERATORS), st.integers(0, 9), st.sampled_from([0.5, 2, -1])
+        ),
+        st.tuples(st.just("unary"), st.sampled_from([neg, jt.square, jt.sin]), st.integers(0, 9)),
+        st.tuples(st.just("sum"), st.integers(0, 9)),
+        st.tuples(
+            st.just("update"),
+            st.sampled_from(["assign_add", "assign_sub"]),
+            st.integers(2, 3),
+            st.integers(0, 9),
+        ),
+        st.tuples(st.just("look"), st.integers(0, 9)),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+def followed(program: list[tuple[Any, ...]], values: tuple[Any, ...]) -> list[Any]:
+    """The values of a program, the last of them first where one is named by a number."""
+    made = list(values)
+
+    def named(i: int) -> Any:
+        return made[i if i < len(values) else -1 - i % len(made)]
+
+    for kind, *what in program:
+        if kind == "binary":
+            made.append(what[0](named(what[1]), named(what[2])))
+        elif kind == "reflected":
+            made.append(what[0](what[1], named(what[2])))
+        elif kind == "scalar":
+            made.append(what[0](named(what[1]), what[2]))
+        elif kind == "unary":
+            made.append(what[0](named(what[1])))
+        elif kind == "sum":
+            made.append(jt.reduce_sum(named(what[0])))
+        elif kind == "look":
+            named(what[0]).numpy()
+        else:
+            delta = named(what[2])
+            if what[1] == 3 and delta.shape:
+                delta = jt.reduce_sum(delta)
+            getattr(values[what[1]], what[0])(delta)
+    return made
+
+
+@settings(max_examples=150)
+@given(steps, st.booleans())
+def test_the_same_path_and_the_same_values(program: list[tuple[Any, ...]], taped: bool):
+    values = data()
+    before = [v.numpy().copy() for v in values]
+    found = []
+    for use in (native.use_python, native.use_python, native.use, native.use):
+        use()
+        for v, array in zip(values[2:], before[2:], strict=True):
+            v.assign(array)
+        current_trace().flush()
+        current_trace().step()
+        if taped:
+            with jt.GradientTape() as tape:
+                made = followed(program, values)
+            state = State(values)
+            wanted = tape.gradient(made[-1], list(values[2:]), unconnected_gradients="zero")
+        else:
+            made, wanted = followed(program, values), []
+            state = State(values)
+        found.append((vars(state), [x.numpy().tolist() for x in (*made, *wanted)]))
+    for state, numbers in found[2:]:
+        assert state["node"] is found[1][0]["node"]
+        assert [k for k, v in state.items() if repr(v) != repr(found[1][0][k]) and k != "inputs"] == []
+        np.testing.assert_equal(numbers, found[1][1])
+    native.use()
+
+
+def test_a_training_loop():
+    def trained() -> list[Any]:
+        x, y, w, b = data()
+        losses = []
+        for _ in range(20):
+            with jt.GradientTape() as tape:
+                loss = jt.reduce_mean(jt.square(w * x + b - y))
+            dw, db = tape.gradient(loss, [w, b])
+            w.assign_sub(0.05 * dw)
+            b.assign_sub(0.05 * db)
+            losses.append(float(loss))
+        return [*losses, w.numpy().tolist(), b.numpy().tolist()]
+
+    by_machine = trained()
+    native.use_python()
+    assert trained() == by_machine
+
+
+def test_known_paths_are_recorded_without_python():
+    x, y, w, b = data()
+    recording = {
+        "apply",
+        "_apply_any",
+        "_enter",
+        "assign",
+        "assign_sub",
+        "__mul__",
+        "__add__",
+        "__sub__",
+        "__rmul__",
+        "__neg__",
+    }
+
+    def step() -> Any:
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_mean(jt.square(w * x + b - y))
+        w.assign_sub(2 * -tape.gradient(loss, w))
+        return loss
+
+    assert recording & calls_of_python(step)
+    for _ in range(3):
+        step()
+    assert not recording & calls_of_python(step)
+    native.use_python()
+    assert recording - {"_apply_any"} <= calls_of_python(step)
+
+
+# ---- what is left to Python ------------------------------------------------------------------------------------------
+
+
+def test_calls_by_name_and_wrong_calls():
+    x, _, w, _ = data()
+    for _ in range(3):
+        assert w.assign_sub(delta=np.ones(5), name="update") is w
+        assert w.assign_add(np.ones(5), read_value=False) is w
+    assert w.numpy().tolist() == [1.0] * 5
+    with pytest.raises(TypeError, match=r"assign_sub\(\) missing 1 required positional argument: 'delta'"):
+        w.assign_sub()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'step'"):
+        w.assign_sub(1.0, step=2)
+    trace = current_trace()
+    (pending,) = [trace.apply(arrays=(x, 1.0), body=methods._OPS["add"])]
+    assert pending.numpy().tolist() == [1, 2, 3, 4, 5]
+    with pytest.raises(TypeError, match="missing"):
+        trace.apply()
+
+
+@pytest.mark.parametrize("seen", [False, True], ids=["new", "known"])
+def test_errors_name_what_the_user_has_called(seen: bool):
+    x, _, w, b = data()
+    for _ in range(3 if seen else 1):
+        with pytest.raises(ValueError, match=r"\[multiply\] shapes \(5,\) and \(3,\)"):
+            x * jt.constant(np.ones(3))
+        with pytest.raises(TypeError, match=r"\[subtract\]"):
+            jt.constant([True]) - jt.constant([False])
+        with pytest.raises(ValueError, match="Cannot assign value to variable 'Variable:0': Shape mismatch"):
+            b.assign_add(x)
+    before = current_trace().node
+    with pytest.raises(TypeError, match="no parameter can be of type"):
+        current_trace().apply(methods._OPS["add"], (x, 1.0), ([1],))
+    assert current_trace().node is before
+    assert (w + x).numpy().tolist() == [1, 2, 3, 4, 5]
+
+
+def test_objects_that_were_never_made():
+    for half in (jt.Variable.__new__(jt.Variable), jt.Tensor.__new__(jt.Tensor)):
+        for _ in range(2):
+            with pytest.raises(AttributeError):
+                half + 1.0
+            with pytest.raises(AttributeError):
+                data()[2].assign_add(half)
+
+
+def test_operands_of_all_kinds():
+    x, *_ = data()
+    for other in (np.ones(5), [1.0] * 5, np.float64(1), True, 1, 1.0, jt.constant(np.ones(5))):
+        for _ in range(3):
+            assert (x + other).numpy().tolist() == (other + x).numpy().tolist() == [1, 2, 3, 4, 5]
+    for _ in range(3):
+        assert (x * x).numpy().tolist() == [0, 1, 4, 9, 16]
+        assert jt.add_n([x] * 12).numpy().tolist() == [0, 12, 24, 36, 48]
+        with pytest.raises(TypeError):
+            x + None
+        with pytest.raises(TypeError):
+            x + object()
+
+
+def test_a_number_that_does_not_fit():
+    for _ in range(3):
+        small = jt.constant(np.ones(3, np.int8))
+        assert (small + 1).numpy().tolist() == [2, 2, 2]
+        with pytest.raises(OverflowError, match="1000 does not fit int8"):
+            small + 1000
+
+
+def test_an_interrupted_limit(monkeypatch: pytest.MonkeyPatch):
+    """The run that many pending ops bring about fails: the error comes out, and recording goes on."""
+    x, y, *_ = data()
+    for _ in range(3):
+        for _ in range(5):
+            y = y + x
+    current_trace().step()
+    jt.config.max_pending_ops = 3
+
+    def failing(self: Trace) -> None:
+        raise RuntimeError("relieved")
+
+    monkeypatch.setitem(methods._KNOWN, "Trace._relieve", failing)
+    number = list(methods._KNOWN).index("Trace._relieve")
+    before = methods._table[number]
+    methods._table[number] = id(failing)
+    try:
+        with pytest.raises(RuntimeError, match="relieved"):
+            for _ in range(5):
+                y = y + x
+    finally:
+        methods._table[number] = before
+    assert (x + 1).numpy().tolist() == [1, 2, 3, 4, 5]
+
+
+def test_many_pending_ops_run():
+    jt.config.max_pending_ops = 10
+    x, *_ = data()
+    y = x
+    before = counters.flushes
+    for _ in range(100):
+        y = y + x
+    assert 8 <= counters.flushes - before <= 12
+    assert y.numpy().tolist() == [0, 101, 202, 303, 404]
+
+
+def test_many_pending_bytes_run(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(jt.config, "_max_pending_bytes", 1000)
+    for _ in range(4):
+        current_trace().step()
+        y = jt.constant(np.zeros(50))
+        before = counters.flushes
+        for _ in range(4):
+            y = y + jt.constant(np.ones(50))
+        assert counters.flushes > before
+        assert y.numpy()[0] == 4
+
+
+def test_a_large_variable_is_updated_in_place():
+    big = jt.Variable(np.zeros(LARGE // 8))
+    one = jt.constant(np.ones(LARGE // 8))
+    places = []
+    for _ in range(6):
+        with jt.GradientTape():
+            pass
+        big.assign_add(one)
+        big._computed()
+        places.append(big._buffer.address)
+    assert len(set(places[2:])) == 1
+    assert big.numpy()[0] == 6
+
+
+def test_keys_that_record():
+    """Comparing keys runs code of the user's, here one that records: nothing is lost or taken twice."""
+    x, *_ = data()
+
+    class Key:
+        record = False
+
+        def __hash__(self) -> int:
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            if Key.record:
+                Key.record = False
+                x + 10.0
+            return True
+
+    def body(a: Any, key: Any) -> Any:
+        return jt.negative(a)
+
+    for record in (False, False, True, True):
+        Key.record = record
+        with jt.GradientTape():
+            y = current_trace().apply(body, (x,), (Key(),))
+        assert y.numpy().tolist() == [0, -1, -2, -3, -4]
+
+
+# ---- memory ----------------------------------------------------------------------------------------------------------
+
+
+def test_ten_thousand_steps_hold_nothing():
+    x, y, w, b = data()
+    rate = float("0.05")
+    path: list[Node] = []
+
+    def step() -> Any:
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_mean(jt.square(w * x + b - y / 2.0))
+        dw, db = tape.gradient(loss, [w, b])
+        w.assign_sub(rate * -dw)
+        b.assign_add(rate * db)
+        with pytest.raises(ValueError, match="broadcast"):
+            w + np.ones(3)
+        return loss
+
+    def counts() -> list[int]:
+        gc.collect()
+        trace = current_trace()
+        held = (
+            x,
+            y,
+            w,
+            b,
+            rate,
+            x._buffer,
+            x._marker,
+            w._marker,
+            x._aval,
+            trace,
+            trace.node,
+            *methods._OPS.values(),
+        )
+        held += tuple(path)
+        kinds = (jt.Tensor, jt.Variable, Trace, tuple)
+        return [*map(sys.getrefcount, held), *map(sys.getrefcount, kinds), len(gc.get_objects())]
+
+    for _ in range(200):
+        step()
+    node: Node | None = current_trace().node
+    while node is not None:
+        path.append(node)
+        node = node.parent
+    current_trace().step()
+    before = counts()
+    for _ in range(10_000):
+        step()
+    current_trace().step()
+    after = counts()
+    assert len(path) > 10
+    assert [b - a for a, b in zip(before[:-1], after[:-1], strict=True) if abs(b - a) > 20] == []
+    assert after[-1] - before[-1] < 200
+
+
+def test_refused_calls_hold_nothing():
+    x, y, w, _ = data()
+    trace = current_trace()
+    op = methods._OPS["add"]
+    _ = w + x
+
+    def refused() -> None:
+        for arrays in ((x, y, object()), (x, x), (w, 1.5, None), (y, jt.Tensor)):
+            with pytest.raises((TypeError, ValueError)):
+                trace.apply(op, arrays, ([],))
+
+    def counts() -> list[int]:
+        gc.collect()
+        return [*[sys.getrefcount(o) for o in (x, y, w, op, trace)], sys.getallocatedblocks()]
+
+    refused()
+    before = counts()
+    for _ in range(500):
+        refused()
+    *after, blocks = counts()
+    assert after == before[:-1]
+    assert blocks - before[-1] < 300
+
+
+def test_values_that_nobody_wants_are_not_computed():
+    x, *_ = data()
+    for _ in range(3):
+        current_trace().step()
+        dropped = x + 1.0
+        kept = x * 2.0
+        pending = current_trace().pending
+        assert len(pending) == 2
+        del dropped
+        assert [t is kept for t in wanted_among(pending)] == [True]
+        del pending
+        assert kept.numpy().tolist() == [0, 2, 4, 6, 8]
+
+
+# ---- threads and processes -------------------------------------------------------------------------------------------
+
+
+def test_threads_share_constants():
+    x, y, *_ = data()
+    results: dict[int, float] = {}
+
+    def train(number: int) -> None:
+        w = jt.Variable(np.zeros(5))
+        for _ in range(300):
+            with jt.GradientTape() as tape:
+                loss = jt.reduce_mean(jt.square(w * x - y))
+            w.assign_sub(0.1 * tape.gradient(loss, w))
+        results[number] = float(loss)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=train, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    train(4)
+    assert len(results) == 5
+    assert len(set(results.values())) == 1
+
+
+PROGRAM = f"""
+import numpy as np, jittape as jt
+from jittape.compile.registry import registry
+from jittape.recording import native
+x, w = jt.constant(np.ones(3)), jt.Variable(np.zeros(3))
+used = []
+for i in range({LOOP + 5}):
+    with jt.GradientTape() as tape:
+        y = jt.reduce_sum(w * x)
+    w.assign_sub(0.1 * tape.gradient(y, w))
+    used.append(native.is_used())
+print(used.index(True), w.numpy()[0].round(6), any("Trace.apply" in name for name in registry._own))
+"""
+
+
+def test_a_loop_turns_it_on():
+    for _ in range(2):  # compiled, or from the disk
+        run = run_python("-c", PROGRAM)
+        assert run.returncode == 0, run.stderr
+        at, value, own = run.stdout.split()
+        assert LOOP <= int(at) <= LOOP + 2
+        assert float(value) == pytest.approx(-0.1 * (LOOP + 5))
+        assert own == "False"
+
+
+# ---- without it ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nothing_made() -> Iterator[None]:
+    native.use_python()
+    methods.methods.cache_clear()
+    yield
+    methods.methods.cache_clear()
+
+
+@pytest.mark.usefixtures("nothing_made")
+@pytest.mark.parametrize("reason", ["layout", "place", "compiler"])
+def test_python_records_where_there_is_no_machine_code(monkeypatch: pytest.MonkeyPatch, reason: str):
+    def fail(*_: Any) -> Any:
+        raise CompileError("no") if reason == "compiler" else ValueError("no")
+
+    if reason == "layout":
+        monkeypatch.setattr(methods, "object_layout", lambda: None)
+    elif reason == "place":
+        monkeypatch.setattr(methods, "slot_places", fail)
+    else:
+        monkeypatch.setattr(methods.registry, "apart", fail)
+    native.use()
+    assert not native.is_used()
+    x, _, w, _ = data()
+    for _ in range(3):
+        assert w.assign_add(x) is w
+        assert (w + x).numpy().shape == (5,)
+
+
+def test_back_to_python():
+    python = methods._python
+    assert vars(Trace)["apply"] is not python["Trace.apply"]
+    native.use_python()
+    assert not native.is_used()
+    for method in methods._METHODS:
+        assert vars(method.owner)[method.name] is python[method.label]

@@ -1,0 +1,233 @@
+"""Schedules on disk: found by another process, and made again when anything is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.compile import diskcache
+from jittape.compile.blas import Blas
+from jittape.compile.diskcache import Batch
+from jittape.compile.kernel import NamedKernel
+from jittape.compile.registry import KernelMissing, Registry
+from jittape.compile.remembered import LARGE, key_of
+from jittape.interpret import interpret
+from jittape.primitive import Map, Primitive
+from jittape.primitives.arithmetic import add, multiply
+from jittape.primitives.contract import matmul_op
+from jittape.primitives.elementwise import exp
+from jittape.primitives.signatures import same_float
+from jittape.primitives.trigonometric import sin
+from jittape.program import Op, Program
+from jittape.runtime import executable as executable_module
+from jittape.runtime.buffers import Buffer
+from jittape.runtime.executable import CompiledExecutable, executable_of
+from processes import run_python
+from programs import program_of
+
+X = np.linspace(0.0, 1.0, 50)
+W = np.linspace(-1.0, 1.0, 36).reshape(6, 6)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def chain(x: Any, number: float = 0.25) -> Any:
+    for _ in range(LARGE // 2):
+        x = add(sin(x), multiply(x, number))
+    return x, exp(x)
+
+
+def layers(x: Any, w: Any) -> Any:
+    for _ in range(LARGE // 2):
+        x = sin(matmul_op.bind(x, w))
+    return x
+
+
+def values(executable: CompiledExecutable, *arrays: Any) -> list[bytes]:
+    return [buffer.array.tobytes() for buffer in executable.run([Buffer(a) for a in arrays])]
+
+
+def made(monkeypatch: pytest.MonkeyPatch, program: Program) -> tuple[CompiledExecutable, int]:
+    """The executable, and how many schedules were made for it."""
+    count = []
+    schedule = executable_module.schedule
+    with monkeypatch.context() as patch:
+        patch.setattr(executable_module, "schedule", lambda *given: count.append(given) or schedule(*given))
+        return executable_of(program, frozenset()), len(count)
+
+
+@pytest.mark.parametrize(("function", "arrays"), [(chain, [X]), (layers, [W, W])])
+def test_a_schedule_is_made_once(
+    monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any], arrays: list[Any]
+) -> None:
+    program = program_of(function, *arrays)
+    first, scheduled = made(monkeypatch, program)
+    again, scheduled_again = made(monkeypatch, program)
+    assert (scheduled, scheduled_again) == (1, 0)
+    assert (first.is_recalled, again.is_recalled) == (False, True)
+    assert values(first, *arrays) == values(again, *arrays)
+    for value, wanted in zip(first.run([Buffer(a) for a in arrays]), interpret(program, arrays), strict=True):
+        np.testing.assert_allclose(value.array, wanted, rtol=1e-9)
+
+
+def test_it_is_explained_like_any_other() -> None:
+    program = program_of(chain, X)
+    first, again = executable_of(program, frozenset()), executable_of(program, frozenset())
+    assert again.is_recalled
+    assert [step.ops for step in again.steps] == [step.ops for step in first.steps]
+    assert again.listing == first.listing
+    assert all(step.ops for step in again.steps)
+
+
+def renumbered(program: Program, by: int) -> Program:
+    ops = tuple(
+        [Op(op.primitive, tuple([a + by for a in op.args]), op.params, op.out + by) for op in program.ops]
+    )
+    slots = [tuple([slot + by for slot in found]) for found in (program.inputs, program.outputs)]
+    return Program(slots[0], ops, slots[1], {slot + by: aval for slot, aval in program.avals.items()})
+
+
+def test_what_decides_the_name_and_what_does_not() -> None:
+    program = program_of(chain, X)
+    key = key_of(program, ())
+    assert key == key_of(program_of(chain, X), ())
+    assert key == key_of(renumbered(program, 1000), ())
+    others = [
+        key_of(program_of(chain, X[:49]), ()),
+        key_of(program_of(chain, X.astype(np.float32)), ()),
+        key_of(program_of(lambda x: chain(x, 0.5), X), ()),
+        key_of(program_of(lambda x: chain(x, -0.0), X), ()),
+        key_of(program_of(lambda x: chain(x, 0.0), X), ()),
+        key_of(program_of(lambda x: chain(x)[0], X), ()),
+        key_of(program, ((0, 0),)),
+    ]
+    assert None not in others
+    assert len({key, *others}) == 1 + len(others)
+
+
+def test_the_kernels_of_the_blas_are_a_part_of_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = program_of(layers, W, W)
+    keys = set()
+    for unpacked in (True, False):
+        monkeypatch.setattr(Blas, "unpacked", unpacked)
+        keys.add(key_of(program, ()))
+    assert len(keys) == 2
+
+
+def test_small_programs_and_the_users_own_primitives_are_not_kept(folder: Path) -> None:
+    own = Primitive("own", same_float("own"), np.sin, form=Map(lambda m, x: m.sin(x)))
+    foreign = Primitive("foreign", lambda x: x, np.sin, form=None)
+    assert key_of(program_of(lambda x: exp(sin(x)), X), ()) is None
+    for primitive in (own, foreign):
+        program = program_of(lambda x, p=primitive: p.bind(chain(x)[0]), X)
+        assert key_of(program, ()) is None
+        executable_of(program, frozenset())
+    assert not list(folder.glob("*/p*"))
+
+
+def plan_of(program: Program) -> tuple[diskcache.DiskCache, str, dict[str, Any]]:
+    cache, key = diskcache.current(), key_of(program, ())
+    assert cache is not None
+    assert key is not None
+    found = cache.find(key)
+    assert found is not None
+    return cache, key, json.loads(found.code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [b"", b"not json", b"{}", b"[]", b'{"kernels": 1, "strips": 2}', b'{"kernels": ["k0"], "strips": []}'],
+)
+def test_a_damaged_schedule_is_made_again(monkeypatch: pytest.MonkeyPatch, code: bytes) -> None:
+    """The checksum is right, what is under it is not."""
+    program = program_of(chain, X)
+    wanted = values(made(monkeypatch, program)[0], X)
+    cache, key, _ = plan_of(program)
+    cache.discard(key)
+    cache.publish(Batch((key,), code))
+    again, scheduled = made(monkeypatch, program)
+    assert (scheduled, values(again, X)) == (1, wanted)
+    assert made(monkeypatch, program)[1] == 0
+
+
+def test_a_file_that_is_cut_off_or_flipped_is_made_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = program_of(chain, X)
+    wanted = values(made(monkeypatch, program)[0], X)
+    key = plan_of(program)[1]
+    for damage in (lambda b: b[:-5], lambda b: b[:100] + bytes([b[100] ^ 1]) + b[101:]):
+        (pointer,) = folder.glob(f"*/{key}")
+        batch = pointer.parent / pointer.read_text()
+        batch.write_bytes(damage(batch.read_bytes()))
+        again, scheduled = made(monkeypatch, program)
+        assert (scheduled, values(again, X)) == (1, wanted)
+
+
+def test_a_schedule_whose_kernels_are_gone_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = program_of(chain, X)
+    wanted = values(made(monkeypatch, program)[0], X)
+    cache, key, content = plan_of(program)
+    content["kernels"] = ["k" + "0" * 16] * len(content["kernels"])
+    cache.publish(Batch((key,), json.dumps(content).encode()))
+    again, scheduled = made(monkeypatch, program)
+    assert (scheduled, values(again, X)) == (1, wanted)
+    with pytest.raises(KernelMissing):
+        Registry().addresses([NamedKernel((), "k" + "0" * 16)])
+
+
+ANOTHER_PROCESS = """
+import json
+import numpy as np
+import jittape as jt
+from jittape.runtime import executable
+
+scheduled = []
+schedule = executable.schedule
+executable.schedule = lambda *given: scheduled.append(given) or schedule(*given)
+
+@jt.function
+def loss(x, w):
+    for step in range(100):
+        x = jt.tanh(x @ w) + 0.1 * x
+    return jt.reduce_sum(x * x)
+
+x, w = np.linspace(-1, 1, 40).reshape(5, 8), np.linspace(-1, 1, 64).reshape(8, 8)
+value, gradient = jt.value_and_grad(loss)(x, w)
+stats = jt.stats()
+print(json.dumps([float(value).hex(), np.asarray(gradient).tobytes().hex(), len(scheduled), stats.kernels]))
+"""
+
+
+def test_another_process_finds_it() -> None:
+    first, second = (json.loads(run_python("-c", ANOTHER_PROCESS).stdout) for _ in range(2))
+    assert first[:2] == second[:2]
+    assert first[2] > 0
+    assert first[3] > 0
+    assert second[2:] == [0, 0]
+
+
+def test_it_is_deleted_with_the_kernels(folder: Path) -> None:
+    executable_of(program_of(chain, X), frozenset())
+    assert list(folder.glob("*/p*"))
+    kernels = diskcache.summarize(folder).kernels
+    assert kernels == len([p for p in folder.glob("*/*") if p.name[0] != "p" and p.name[:6] != "batch-"])
+    diskcache.clear(folder)
+    assert not list(folder.iterdir())
+
+
+def test_without_a_cache_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    monkeypatch.setattr(jt.config, "_cache", False)
+    program = program_of(chain, X)
+    assert [made(monkeypatch, program)[1] for _ in range(2)] == [1, 1]
+    assert not folder.exists()
