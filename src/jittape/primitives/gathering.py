@@ -21,7 +21,7 @@ from jittape.primitives.arithmetic import add, chain
 from jittape.primitives.broadcast import broadcast, cast_to, iota, to_shape
 from jittape.primitives.compare import equal, where
 from jittape.primitives.division import reciprocal
-from jittape.primitives.picking import counted, picked_op, scattered_op
+from jittape.primitives.picking import counted, indexed_op, scattered_op
 from jittape.primitives.stacks import along_axis, in_shape
 from jittape.program import Aval
 
@@ -100,7 +100,7 @@ def _picked(x: Any, *indices: Any, axis: int) -> Any:
     """In machine code: a view."""
     count = len(indices)
     where = counted(indices, x.shape[axis : axis + count])
-    return where and picked_op.bind(x, *where, axis=axis, count=count)
+    return where and indexed_op.bind(x, *where, axis=axis, count=count)
 
 
 gather_op = Primitive(

@@ -21,7 +21,7 @@ from jittape.primitives.division import divide_op
 from jittape.primitives.steps import maximum_op, minimum_op
 from jittape.program import Aval
 
-__all__ = ["COMBINING", "counted", "picked_op", "scattered_op"]
+__all__ = ["COMBINING", "counted", "indexed_op", "scattered_op"]
 
 MADE = "it is made by the compiler"
 
@@ -120,8 +120,8 @@ def _picked_result(x: Aval, *indices: Aval, axis: int, count: int) -> Aval:
     return Aval((*x.shape[:axis], *indices[0].shape, *x.shape[axis + count :]), x.dtype)
 
 
-picked_op = Primitive(
-    "picked",
+indexed_op = Primitive(
+    "indexed",
     result=_picked_result,
     evaluate=lambda x, *indices, axis, count: x[(slice(None),) * axis + indices],
     form=View(lambda x, out, *, axis, count: _index(x.ndim, out, axis, count, 1)),
