@@ -288,6 +288,18 @@ def test_the_order_of_additions_does_not_depend_on_threads(monkeypatch: pytest.M
     np.testing.assert_array_equal(results[0], results[2])
 
 
+@pytest.mark.parametrize(("axis", "divided"), [(0, False), (1, True)])
+def test_what_is_scattered_is_divided_only_where_parts_cannot_meet(axis: int, divided: bool) -> None:
+    shape = (2000, 50, 8) if axis else (50, 2000, 8)
+    values = normal(*shape[:axis], 300, *shape[axis + 1 :], dtype="float32")
+    program = program_of(
+        lambda v, i: scatter_add_op.bind(exp(v), i, axis=axis, shape=shape), values, indices(shape[axis], 300)
+    )
+    kernels = [step for step in schedule(program).steps if isinstance(step.kernel, LoopKernel)]
+    (step,) = [step for step in kernels if any(store.scattered for store in step.kernel.stores)]
+    assert (step.tasks > 1) == divided
+
+
 # ---- gradients -------------------------------------------------------------------------------------------------------
 
 
