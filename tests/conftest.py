@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import jittape as jt
+from jittape.recording import native
 
 # The same examples in every run, so that a red test is red again; `--hypothesis-profile=explore` looks for new ones.
 slow_first_example = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=slow_first_example)
 settings.register_profile("explore", deadline=None, print_blob=True, suppress_health_check=slow_first_example)
 settings.load_profile("fixed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def recorded_by_machine_code(cache_folder: Path) -> None:
+    """From the beginning, and not from some test on in which a loop comes by for the hundredth time."""
+    native.use()
 
 
 @pytest.fixture(params=["interpreted", "compiled"])

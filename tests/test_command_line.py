@@ -1,8 +1,11 @@
 """``python -m jittape``: the doctor, the demo in small, and what they say when something is missing."""
 
+import importlib
 import io
 import re
 import sys
+import tomllib
+from pathlib import Path
 
 import matplotlib.image
 import pytest
@@ -72,3 +75,15 @@ def test_wrong_usage(arguments):
     done = run_python("-m", "jittape", *arguments)
     assert done.returncode == 2
     assert "usage: python -m jittape" in done.stderr
+
+
+def test_the_command_of_the_package(capsys, monkeypatch):
+    page = (Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(page)["project"]
+    module, _, function = project["scripts"]["jittape"].partition(":")
+    command = getattr(importlib.import_module(module), function)
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/jittape"])
+    with pytest.raises(SystemExit):
+        command(["dance"])
+    assert "usage: jittape" in capsys.readouterr().err
+    assert command(["cache", "path"]) == 0

@@ -14,8 +14,10 @@ import numpy as np, jittape as jt
 
 small, large = jt.Variable(np.ones(3)), jt.Variable(np.ones(20_000))
 
+zero = jt.constant(0.0, "float64")
+
 def endless(limit, x):
-    return jt.while_loop(lambda i, x: i < limit, lambda i, x: (i + 1.0, x * 0.5 + 1.0), [jt.constant(0.0, "float64"), x])
+    return jt.while_loop(lambda i, x: i < limit, lambda i, x: (i + 1.0, x * 0.5 + 1.0), [zero, x])
 
 def interrupted(call, *args):
     threading.Timer(0.2, _thread.interrupt_main).start()

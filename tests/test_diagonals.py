@@ -7,7 +7,7 @@ import pytest
 
 import jittape as jt
 from jittape.compile.diagonals import diagonals_laid
-from jittape.compile.kernel import LoopKernel
+from jittape.compile.kernel import Compute, LoopKernel
 from jittape.compile.laid import Laying, laid_op
 from jittape.compile.spots import Spot
 from jittape.interpret import interpret
@@ -188,7 +188,52 @@ def test_jacobian_on_a_tape_and_third_derivatives() -> None:
         np.testing.assert_allclose(outer.gradient(total, v).numpy(), -4 * t * (1 - t**2) ** 2, rtol=1e-11)
 
 
-def test_in_a_loop_and_in_numba_code() -> None:
+def test_terms_that_cancel_leave_zeros_for_an_infinite_derivative() -> None:
+    """Terms on one diagonal are joined before the product; where diagonals cross, all is computed as a whole."""
+    n = N + 1
+    x = rng().normal(size=n)
+    x[[3, 12]] = np.inf, np.nan
+    back = Region((1,), (n - 1,), (n,), (-1,))
+    rest = Region((1,), (1,), (N,), (1,))
+
+    def joined(x):
+        unit = eye(n, dtype=np.dtype("float64"))
+        other = place_op.bind(slice_op.bind(unit, region=rest), region=rest, shape=(n, n))
+        return chain_op.bind(add(unit, negative(other)), broadcast(x, (n, n)))
+
+    def crossing(x):
+        unit = eye(n, dtype=np.dtype("float64"))
+        return chain_op.bind(add(unit, negative(slice_op.bind(unit, region=back))), broadcast(x, (n, n)))
+
+    for function, is_laid in ((joined, True), (crossing, False)):
+        program = program_of(function, x)
+        (wanted,) = interpret(program, [x])
+        assert wanted[12, 12] == 0
+        for got in (*interpret(diagonals_laid(program), [x]), *compiled(program, [x])):
+            np.testing.assert_array_equal(got, wanted)
+        assert bool(laid(diagonals_laid(program))) is is_laid
+
+
+def test_a_diagonal_is_selected_where_it_meets_a_full_array() -> None:
+    function = jt.function(jt.jacobian(jt.nn.softmax))
+    x = numbers("float64", False)
+    p = np.exp(x) / np.exp(x).sum()
+    np.testing.assert_allclose(function(x), np.diag(p) - np.outer(p, p), rtol=1e-12, atol=1e-15)
+    executable = function.get_concrete_function(x)._found.compiled
+    full = [step.kernel for step in executable.steps if step.kernel.depth == 2]
+    assert len(full) == 1
+    assert [i.primitive.name for i in full[0].instructions if isinstance(i, Compute)].count("where") == 1
+
+
+def test_in_numba_code() -> None:
+    x = rng().normal(size=40)
+    native = jt.njit_function(jt.jacobian(lambda x: x[1:] * x[:-1]), jt.TensorSpec((40,), "float64"))
+    wanted = np.zeros((39, 40))
+    wanted[np.arange(39), np.arange(39)], wanted[np.arange(39), np.arange(1, 40)] = x[1:], x[:-1]
+    np.testing.assert_allclose(native(x), wanted, rtol=1e-14)
+
+
+def test_in_a_loop() -> None:
     jacobian = jt.jacobian(lambda x: x * x)
 
     @jt.function

@@ -70,7 +70,9 @@ def schedule_of(function: Callable[..., Any], *operands: Array) -> Any:
 
 
 def is_folded(made: Any) -> bool:
-    return any(isinstance(s.kernel, Gemm) and s.kernel.scaled for s in made.steps)
+    """Whether a product writes the first result."""
+    first = len(made.program.inputs)
+    return any(isinstance(s.kernel, Gemm) and s.storages[2] == first for s in made.steps)
 
 
 def check(program: Program, operands: list[Array], alone: bool) -> None:

@@ -12,6 +12,7 @@ import weakref
 from typing import Any
 
 import numpy as np
+import optree
 import pytest
 
 import jittape as jt
@@ -1058,6 +1059,83 @@ def test_an_unhashable_object_is_static_by_identity():
     two, three = Settings(2.0), Settings(3.0)
     assert [float(f(1.0, s)) for s in (two, three, two)] == [2.0, 3.0, 2.0]
     assert f.trace_count == 2
+
+
+class Pair:
+    """A container of the user's own."""
+
+    def __init__(self, first: Any, second: Any) -> None:
+        self.first, self.second = first, second
+
+    def tree_flatten(self) -> Any:
+        return (self.first, self.second), None, ("first", "second")
+
+    @classmethod
+    def tree_unflatten(cls, metadata: Any, children: Any) -> Any:
+        return cls(*children)
+
+
+optree.register_pytree_node_class(Pair, namespace="jittape")
+
+
+def test_containers_of_the_users_own():
+    f = jt.function(lambda pair: Pair(pair.first * 2.0, {"sum": pair.first + pair.second}))
+    for a in (1.0, 2.0, 3.0):
+        found = f(Pair(X, a))
+        np.testing.assert_array_equal(found.first, X * 2)
+        np.testing.assert_array_equal(found.second["sum"], X + a)
+    assert f.trace_count == 1
+    x = jt.Variable(X)
+    with jt.GradientTape() as tape:
+        y = jt.reduce_sum(f(Pair(x, 1.0)).first)
+    found = tape.gradient(y, Pair(x, [x]))
+    np.testing.assert_array_equal(found.first, np.full(6, 2.0))
+    last = jt.scan(lambda c, a: Pair(c.first + a, c.second * a), X[1:], Pair(0.0, 1.0))
+    np.testing.assert_allclose(last.second[-1], 120.0)
+
+
+# ---- what is refused ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [object, "U3", [("a", "f8")]])
+def test_an_array_that_no_tensor_can_be_is_named(dtype):
+    f = jt.function(lambda x, batch: x)
+    with pytest.raises(jt.DTypeError, match=r"^<lambda>: the argument batch\['y'\]\[1\]: dtype "):
+        f(X, {"y": [1.0, np.zeros(2, dtype)]})
+
+
+def test_wrong_arguments_name_the_function():
+    def scaled(x, *, scale=1.0):
+        return x * scale
+
+    with pytest.raises(TypeError, match=r"scaled\(\) got an unexpected keyword argument 'scales'"):
+        jt.function(scaled)(X, scales=2.0)
+
+
+def test_generators_and_coroutines_are_refused():
+    def numbers(x):
+        yield x
+
+    async def later(x):
+        return x
+
+    async def stream(x):
+        yield x
+
+    for wrong in (numbers, later, stream):
+        with pytest.raises(
+            TypeError, match=f"{wrong.__name__}: a jt.function returns its results when it is called"
+        ):
+            jt.function(wrong)
+    for wrong in (3.0, dict):
+        with pytest.raises(TypeError, match="takes a function or method"):
+            jt.function()(wrong)
+
+
+@pytest.mark.parametrize("signature", [[3.0], jt.TensorSpec([2]), [{"a": np.float32}], "f4"])
+def test_an_input_signature_is_checked_at_once(signature):
+    with pytest.raises(TypeError, match="input_signature must be a list with a jt.TensorSpec"):
+        jt.function(lambda x: x, input_signature=signature)
 
 
 # ---- where to look -----------------------------------------------------------------------------------

@@ -1,18 +1,28 @@
 """Kernels as text: what the loop IR says, what is structure and what is a symbol."""
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
+import jittape as jt
 from jittape.builder import literal
+from jittape.compile import body, machine
+from jittape.compile.body import MANY_PLACES, _places
+from jittape.compile.emit import definition_of, write_module
 from jittape.compile.indexing import Access, Condition, Position, Quotient, identity, placed, viewed
 from jittape.compile.kernel import LoopKernel, label_of
+from jittape.compile.registry import Registry
 from jittape.compile.schedule import schedule
+from jittape.interpret import interpret
 from jittape.primitive import Index, Map, Primitive
-from jittape.primitives.arithmetic import add, multiply, square
+from jittape.primitives.arithmetic import add, multiply, negative, square
 from jittape.primitives.broadcast import broadcast_to_op, iota_op, sum_op
 from jittape.primitives.contract import matmul_op
+from jittape.primitives.cumulative import cumsum_op
 from jittape.primitives.elementwise import exp
 from jittape.primitives.views import Region, place_op, slice_op, transpose_op
+from jittape.runtime.buffers import Buffer
+from jittape.runtime.executable import CompiledExecutable
 from programs import program_of
 
 
@@ -208,3 +218,60 @@ def test_placing_with_a_step_divides():
     numerator = Position(0, 1, -1)
     access = placed(identity((8,)), (Index(0, 2, 1),), (3,), (0,), (8,))
     assert access == Access((Position(Quotient(numerator, 2), 1),), (Condition(numerator, 2, 3),))
+
+
+# ---- loops over many arrays ------------------------------------------------------------------------------------------
+
+
+def many(*arrays):
+    """Read forward, backward, at a distance and repeated; written, summed up and accumulated along the loop."""
+    n = arrays[0].shape[0]
+    total = arrays[0]
+    for i, x in enumerate(arrays[1:]):
+        total = add(total, flipped(x) if i % 3 == 0 else square(x))
+    window = slice_op.bind(total, region=Region((0,), (2,), (n - 4,), (1,)))
+    return (
+        total,
+        sum_op.bind(total, axes=(0,)),
+        cumsum_op.bind(exp(negative(square(arrays[1]))), axis=0),
+        window,
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("length", [5, 1000, 70_001])
+def test_a_loop_over_many_arrays_computes_the_same(length, dtype, monkeypatch):
+    arrays = [np.random.default_rng(i).normal(size=length).astype(dtype) for i in range(MANY_PLACES)]
+    program = program_of(many, *arrays)
+    assert any(kernel is not None and len(_places(kernel)) >= MANY_PLACES for kernel in kernels_in(program))
+    wanted = interpret(program, arrays)
+    monkeypatch.setattr(jt.config, "_cache", False)
+    found = {}
+    for limit in (MANY_PLACES, 10**6):
+        monkeypatch.setattr(body, "MANY_PLACES", limit)
+        monkeypatch.setattr("jittape.runtime.executable.registry", Registry())
+        monkeypatch.setattr("jittape.runtime.tables.registry", Registry())
+        executable = CompiledExecutable(program, frozenset())
+        found[limit] = [buffer.array.copy() for buffer in executable.run([Buffer(x) for x in arrays])]
+    tolerance = 1e-4 if dtype is np.float32 else 1e-12
+    for hidden, plain, value in zip(*found.values(), wanted, strict=True):
+        np.testing.assert_array_equal(hidden, plain)
+        np.testing.assert_allclose(hidden, value, rtol=tolerance, atol=tolerance)
+
+
+def kernels_in(program):
+    return [step.kernel for step in schedule(program).steps if isinstance(step.kernel, LoopKernel)]
+
+
+def test_a_loop_over_many_arrays_is_vectorized():
+    def summed(*arrays):
+        total = arrays[0]
+        for x in arrays[1:]:
+            total = add(total, square(x))
+        return total, sum_op.bind(total, axes=(0,))
+
+    (kernel,) = kernels_in(program_of(summed, *[np.ones(100)] * MANY_PLACES))
+    module = llvm.parse_assembly(machine.written(write_module([definition_of(kernel)])).text)
+    assert "strip.invariant.group" in str(module)
+    machine.optimize(module)
+    assert " x double> " in str(module)

@@ -453,12 +453,12 @@ def settled(x, n):
 
 COUNTED = """
 from jittape.compile import machine
-object_code, batches = machine.object_code, 0
+translated, batches = machine.translated, 0
 def counted(module):
     global batches
     batches += 1
-    return object_code(module)
-machine.object_code = counted
+    return translated(module)
+machine.translated = counted
 """
 
 FIRST = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,14 @@ from jittape.compile.diskcache import Batch
 from jittape.compile.kernel import NamedKernel
 from jittape.compile.registry import KernelMissing, Registry
 from jittape.compile.remembered import LARGE, key_of
+from jittape.compile.steps import KernelStep, Schedule
 from jittape.interpret import interpret
 from jittape.primitive import Map, Primitive
 from jittape.primitives.arithmetic import add, multiply
+from jittape.primitives.broadcast import spread, sum_op
 from jittape.primitives.contract import matmul_op
 from jittape.primitives.elementwise import exp
+from jittape.primitives.reduce import max_op
 from jittape.primitives.signatures import same_float
 from jittape.primitives.trigonometric import sin
 from jittape.program import Op, Program
@@ -78,6 +82,35 @@ def test_a_schedule_is_made_once(
     assert values(first, *arrays) == values(again, *arrays)
     for value, wanted in zip(first.run([Buffer(a) for a in arrays]), interpret(program, arrays), strict=True):
         np.testing.assert_allclose(value.array, wanted, rtol=1e-9)
+
+
+def updated(x: Any, v: Any) -> Any:
+    """In place, in strips, with a result twice and an input among the results."""
+    y = chain(x)[0]
+    z = add(y, spread(max_op.bind(exp(y), axes=(1,)), y.shape, (1,)))
+    return z, sum_op.bind(z, axes=(1,)), x, z, multiply(v, 0.9)
+
+
+def test_nothing_of_what_runs_is_forgotten() -> None:
+    """A new field of a schedule is kept too, or this says so."""
+    program = program_of(updated, np.ones((4000, 100)), np.ones(1000))
+    first = executable_of(program, frozenset(), ((1, 4),)).schedule
+    again = executable_of(program, frozenset(), ((1, 4),)).schedule
+    assert again.steps[0].ops == ()
+    assert first.in_place
+    assert any(isinstance(step, KernelStep) and step.strip for step in first.steps)
+    for field in fields(Schedule):
+        if field.name not in ("program", "steps", "spare"):
+            assert getattr(again, field.name) == getattr(first, field.name), field.name
+    for step, same in zip(first.steps, again.steps, strict=True):
+        assert step.kernel is not None
+        assert same.kernel is not None
+        assert same.kernel.name == step.kernel.name
+        for field in fields(KernelStep):
+            one, other = getattr(step, field.name), getattr(same, field.name)
+            if field.name == "strip" and one is not None:
+                one, other = asdict(one), asdict(other)
+            assert one == other or field.name in ("kernel", "ops"), field.name
 
 
 def test_it_is_explained_like_any_other() -> None:

@@ -8,6 +8,7 @@ from jittape.compile.kernel import Gemm, Inside, LoopKernel
 from jittape.compile.schedule import schedule
 from jittape.compile.split import LIMIT
 from jittape.compile.steps import KernelStep, NumpyStep
+from jittape.interpret import interpret
 from jittape.primitive import Alias, Primitive
 from jittape.primitives.arithmetic import add, multiply, negative, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, spread, sum_op
@@ -444,3 +445,38 @@ def test_every_op_is_covered_by_some_step():
 
 def test_casts_fuse():
     assert loops_of(lambda x: total(cast_op.bind(x, dtype=np.dtype(np.float64))), N) == [1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [((1641, 5), (0,)), ((2050, 8), (0,)), ((411, 32), (0,)), ((3, 403, 9), (1,)), ((40, 53, 9), (0, 1))],
+)
+def test_short_rows_are_added_several_at_a_time(dtype, shape, axes):
+    def sums(x, y):
+        difference = subtract(x, broadcast_to_op.bind(y, shape=x.shape))
+        return sum_op.bind(square(difference), axes=axes), max_op.bind(difference, axes=axes)
+
+    rng = np.random.default_rng(0)
+    operands = [rng.integers(-9, 9, size).astype(dtype) for size in (shape, shape[-1:])]
+    program = program_of(sums, *operands)
+    (step,) = [s for s in schedule(program).steps if s.kernel.loops > 1 and s.kernel.rows > 1]
+    assert "4 at a time" in step.kernel.text
+    for found, wanted in zip(compiled(program, operands), interpret(program, operands), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_rows_are_added_one_by_one_where_that_costs_nothing():
+    def rows(shape, function):
+        steps = schedule(program_of(function, np.ones(shape))).steps
+        return [s.kernel.rows for s in steps if s.kernel.loops > 1]
+
+    def sums(x):
+        return sum_op.bind(x, axes=(0,))
+
+    assert set(rows((1000, 10), sums)) == {4}
+    assert set(rows((100, 10), sums)) == {1}
+    assert set(rows((1000, 100), sums)) == {1}
+    assert set(rows((1000, 10), lambda x: sum_op.bind(exp(sin(x)), axes=(0,)))) == {1}
+    assert set(rows((1000, 10), lambda x: (negative(x), sum_op.bind(x, axes=(0,))))) == {1}
+    assert set(rows((1000, 10), lambda x: sum_op.bind(x, axes=(1,)))) == {1}

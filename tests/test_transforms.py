@@ -628,6 +628,37 @@ def test_recompute_grad_with_variables_keywords_and_higher_orders() -> None:
         assert second == pytest.approx(36.0)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("looped", [False, True])
+def test_recompute_grad_of_a_function_that_uses_tensors_from_outside(compiled: bool, looped: bool) -> None:
+    scale = jt.Variable(np.array([1.0, 2.0, 0.5]))
+    fixed = jt.constant(np.array([3.0, -1.0, 1.0]))
+
+    def value(x: Any, again: Any) -> Any:
+        outer = x * x * scale
+        block = again(lambda z: jt.sin(z) * x + outer * fixed + scale * z)
+        if looped:
+            return jt.reduce_sum(jt.fori_loop(0, 3, lambda i, z: block(z) * 0.5, x * 2.0))
+        return jt.reduce_sum(block(block(x * 2.0)))
+
+    def gradients(again: Any) -> list[Any]:
+        def both(x: Any) -> Any:
+            with jt.GradientTape() as tape:
+                tape.watch(x)
+                first = jt.grad(lambda y: value(y, again))(x)
+                y = jt.reduce_sum(first * fixed) + value(x, again)
+            return tape.gradient(y, [x, scale])
+
+        function = jt.function(both) if compiled else both
+        return [[np.array(g) for g in function(jt.constant(X3))] for _ in range(3)][-1]
+
+    for found, expected in zip(gradients(jt.recompute_grad), gradients(lambda f: f), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+X3 = np.array([0.3, -0.7, 1.2])
+
+
 def test_recompute_grad_calls_again_for_every_gradient() -> None:
     calls = []
 

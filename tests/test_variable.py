@@ -257,3 +257,9 @@ def test_a_pending_tensor_looked_at_by_another_thread(v, mode):
     doubled = v * 2.0
     assert run_in_threads(lambda i: doubled.tolist(), 1) == [[2.0, 4.0, 6.0]]
     assert (doubled + 1.0).tolist() == [3.0, 5.0, 7.0]
+
+
+@pytest.mark.parametrize("kind", [jt.Variable, jt.Tensor])
+def test_variables_and_tensors_are_not_subclassed(kind):
+    with pytest.raises(TypeError, match=f"jt.{kind.__name__} is not made to be subclassed"):
+        type("Mine", (kind,), {})

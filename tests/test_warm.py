@@ -129,3 +129,21 @@ def test_steps_with_variables_agree_with_numpy():
         weights, bias = weights - rate * 2 * data.T @ error / 20, bias - rate * 2 * error.mean()
     np.testing.assert_allclose(w.numpy(), weights, rtol=1e-12)
     np.testing.assert_allclose(b.numpy(), bias, rtol=1e-12)
+
+
+def test_a_large_variable_is_written_in_place():
+    v, x = jt.Variable(np.zeros(20_000)), jt.constant(np.linspace(0, 1, 20_000))
+    places = []
+    for i in range(6):
+        begin_step()
+        v.assign(v * 0.5 + x)
+        begin_step()
+        places.append(v._buffer.address)
+        if i == 3:
+            seen = v.numpy()  # from now on nobody may write there
+            before = seen.copy()
+    assert path()._warm is not None
+    assert len(set(places[1:4])) == 1
+    assert places[4] != places[3]
+    np.testing.assert_array_equal(seen, before)
+    np.testing.assert_allclose(v.numpy(), x.numpy() * (2 - 2**-5), rtol=1e-15)

@@ -1,4 +1,4 @@
-"""The command line: ``python -m jittape demo``, ``doctor`` and ``cache``."""
+"""The command line: ``jittape demo``, ``doctor`` and ``cache``; ``python -m jittape`` is the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ __all__ = ["main"]
 
 def parser() -> argparse.ArgumentParser:
     """The commands and their options."""
-    top = argparse.ArgumentParser(prog="python -m jittape", description=__doc__)
+    as_module = Path(sys.argv[0]).name == "__main__.py"
+    prog = "python -m jittape" if as_module else "jittape"
+    top = argparse.ArgumentParser(prog=prog, description="Gradient tapes on NumPy data, compiled.")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
 
     demo = commands.add_parser("demo", help="train a classifier of handwritten digits and show how it went")

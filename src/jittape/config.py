@@ -40,9 +40,9 @@ class Config:
     max_pool_bytes : int
         Large memory that nobody holds is kept for the next buffer of its size up to so many bytes in all.
     threads : int
-        Loops over large arrays and large matrix products use so many threads at most; 1 turns them off. By default the
-        number of cores that the process may run on. Results of loops do not depend on it; for products see
-        `deterministic`.
+        Loops over large arrays, large matrix products and the compiler use so many threads at most; 1 turns them off.
+        By default the number of cores that the process may run on. Results of loops do not depend on it; for products
+        see `deterministic`.
     max_trie_nodes : int
         The number of recorded op lists (nodes of the trie) that are remembered before cold ones are dropped.
     max_signatures : int

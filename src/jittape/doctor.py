@@ -65,6 +65,12 @@ def threading_layers() -> str:
     return f"{', '.join(found) or 'none'}; {threads} threads"
 
 
+def recording() -> str:
+    """Whether loops record by machine code."""
+    found = import_module("jittape.recording.methods").methods()
+    return f"{len(found)} methods in machine code" if found else "Python alone: slower, no less right"
+
+
 def kernel_cache() -> str:
     """Where compiled kernels are kept, and how much."""
     root = diskcache.cache_directory()
@@ -117,6 +123,7 @@ FINDINGS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("BLAS of SciPy", lambda: blas("scipy")),
     ("threading layers", threading_layers),
     ("small gradient", compiled_gradient),
+    ("recording", recording),
     ("kernel cache", kernel_cache),
 )
 

@@ -46,7 +46,8 @@ class Accumulator:
         """Add the chunk's sum to the carries; the only one of a loop that is all there is, is the result."""
         with self._if(several):
             held = self._held().ir
-            call_carry(self.nest.builder, self._label, self._combine, self.carried, self.count, held)
+            builder, once = self.nest.builder, self.nest.kernel.depth == 1
+            call_carry(builder, self._label, self._combine, self.carried, self.count, held, once)
 
     def finish_loop(self, several: ir.Value) -> None:
         """At the end of a loop that is all there is, collect the carries."""

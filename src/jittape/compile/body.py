@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from jittape.compile.cost import computed
 from jittape.compile.irmath import IRMath
-from jittape.compile.irtools import integer
+from jittape.compile.irtools import BYTES, external, integer
 from jittape.compile.kernel import (
     Address,
     Compute,
@@ -40,6 +40,18 @@ def memory_type(dtype: np.dtype[Any]) -> ir.Type:
     return ir.IntType(8) if dtype.kind == "b" else llvm_type(dtype)
 
 
+MANY_PLACES = 16
+"""Of so many places that one loop visits, LLVM is told of none how far it is from others: see `_may_hide`."""
+_HIDDEN = "llvm.strip.invariant.group.p0"
+
+
+def _places(kernel: LoopKernel) -> list[int]:
+    """The operand of each place that an iteration visits."""
+    loads = [i.address for i in kernel.instructions if isinstance(i, Load)]
+    written = [s.address for s in kernel.stores] + [r.address for r in kernel.reductions]
+    return [address.operand for address in {*loads, *written}]
+
+
 class LaneMath(IRMath):
     """The namespace for combining: NumPy's maximum and minimum as the intrinsics that LLVM spreads over lanes.
 
@@ -66,6 +78,8 @@ class Body:
         The kernel's symbols, and where its loops are.
     certain : set of int
         Masks that are known to be true here.
+    counted : dict
+        By the name of a loop where it starts, and how far it is from there.
     """
 
     def __init__(
@@ -83,6 +97,8 @@ class Body:
         self.lanes = LaneMath(builder)
         self.values: dict[int, IRValue] = {}
         self.certain: set[int] = set()
+        self.counted: dict[str, tuple[ir.Value | None, ir.Value]] = {}
+        self._places = _places(kernel)
 
     def instruction(self, instruction: Instruction) -> IRValue:
         match instruction:
@@ -187,7 +203,40 @@ class Body:
         self.builder.store(stored, place, align=value.dtype.itemsize)
 
     def _place(self, address: Address) -> ir.Value:
-        return self.builder.gep(self.pointers[address.operand], [self.linear(address.linear)], inbounds=True)
+        """The address of an element.
+
+        LLVM's strength reduction tries all ways to write the addresses of a loop as sums of one another: for a loop
+        over 50 arrays it takes 0.15 s, for an ordinary nest a sixth of all code generation. So where nothing is lost
+        by it, an address is a pointer of which nothing is known plus what the innermost loop has counted.
+        """
+        pointer, linear = self.pointers[address.operand], address.linear
+        loop = f"i{self.kernel.depth - 1}"
+        if loop not in self.counted or not self._may_hide(address):
+            return self.builder.gep(pointer, [self.linear(linear)], inbounds=True)
+        here = self.integers[loop]
+        start, index = self.counted[loop]
+        self.integers[loop] = integer(0) if start is None else start
+        first = self.builder.gep(pointer, [self.linear(linear)], inbounds=True)
+        self.integers[loop] = index
+        along = tuple([term for term in linear.terms if term[0] == loop])
+        step = self.linear(Linear(along))
+        self.integers[loop] = here
+        hide = external(self.builder.module, ir.FunctionType(BYTES, [BYTES]), _HIDDEN)
+        hidden = self.builder.call(hide, [self.builder.bitcast(first, BYTES)])
+        return self.builder.gep(self.builder.bitcast(hidden, first.type), [step], inbounds=True)
+
+    def _may_hide(self, address: Address) -> bool:
+        """Whether LLVM need not know how far the address is from others.
+
+        It has to where one operand is visited at several places, as neighbors are loaded together; unless places are
+        many.
+        """
+        names = [name for name, _ in address.linear.terms]
+        if f"i{self.kernel.depth - 1}" not in names or any(name[0] == "%" for name in names):
+            return False
+        if self._places.count(address.operand) == 1:
+            return True
+        return self.kernel.depth == 1 and len(self._places) >= MANY_PLACES
 
     def linear(self, linear: Linear) -> ir.Value:
         builder = self.builder

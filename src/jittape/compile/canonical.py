@@ -6,6 +6,7 @@ one loop. Then every integer that depends on a shape gets a symbol, in the order
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ from jittape.compile.rawnest import (
     RawStore,
     RawWhole,
 )
-from jittape.compile.tasks import divided, work_of
+from jittape.compile.tasks import divided, rows_at_a_time, work_of
 from jittape.primitive import Primitive
 
 __all__ = ["Placed", "Rows", "canonical"]
@@ -156,6 +157,7 @@ class _Canonicalizer:
             stores,
             reductions,
         )
+        kernel = replace(kernel, rows=rows_at_a_time(kernel, self.nest.extents))
         work = work_of(kernel, self.nest.extents)
         count = 1
         if rows is not None:

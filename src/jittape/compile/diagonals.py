@@ -5,10 +5,12 @@ diagonals: for ``tanh(x)`` one, for a stencil a few. Here the operations are car
 `Term` by `Term`, as far as they are linear in the stack and make zeros of zeros. What comes of it takes the place of
 
 - an output of the program, or an operand of a library call, which `laid_op` puts together;
-- a sum that leaves a stack without any diagonal.
+- a sum that leaves a stack without any diagonal;
+- an operand of any other operation, as where the stack meets an array that is full: there one or two diagonals are
+  selected within the loop over that array.
 
-The surprising fact: nothing else is replaced. Where a stack of diagonals meets an array that is full, the operations
-remain as they were, for they are computed within the loop of that array.
+The surprising fact: a sum of terms is not multiplied term by term before they are known to be apart. Where two cancel,
+the zero that remains may meet an infinite derivative, and must stay zero.
 
 The Hessian of Rosenbrock's function, n = 100, is three vectors of 99 numbers, computed in one loop, instead of two
 loops over 10,000.
@@ -22,7 +24,8 @@ import numpy as np
 
 from jittape.builder import literal_op
 from jittape.compile.laid import fits, laid_op
-from jittape.compile.spots import Spot, is_diagonal, placed
+from jittape.compile.rewriting import distinct
+from jittape.compile.spots import Spot, do_meet, is_diagonal, placed
 from jittape.compile.terms import Term, TermWriter
 from jittape.primitive import Alias, Call, Control, Join, Map, Place, Reduce, View
 from jittape.primitives.arithmetic import add_op
@@ -37,6 +40,8 @@ __all__ = ["diagonals_laid"]
 FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
 MOST_TERMS = 32
 """A stack of more terms is computed as a whole."""
+MOST_SELECTED = 2
+"""An array of more diagonals is not made by selecting them."""
 FEWER = 4
 """The terms of an array must have so many times fewer elements than it."""
 SMALLEST = 64
@@ -48,7 +53,12 @@ def diagonals_laid(program: Program) -> Program:
     if not any(op.primitive is equal_op for op in program.ops):
         return program
     finder = _Finder(program)
-    return simplify(finder.result()) if finder.laid or finder.replaced else program
+    if not (finder.laid or finder.replaced or finder.selected):
+        return program
+    written = simplify(finder.result())
+    # Where every output was a value of its own, as a loop needs it, it still is.
+    computed = set(program.outputs).difference(program.inputs)
+    return distinct(written) if len(computed) == len(program.outputs) else written
 
 
 class _Finder(TermWriter):
@@ -60,6 +70,8 @@ class _Finder(TermWriter):
         self.terms: dict[int, list[Term]] = {}
         self.replaced: dict[int, int] = {}
         self.laid: dict[int, int] = {}
+        self.selected: dict[int, int] = {}
+        self.apart: dict[int, bool] = {}
         for op in program.ops:
             self._visit(op)
         self.outputs = tuple([self._whole(slot) for slot in program.outputs])
@@ -70,13 +82,15 @@ class _Finder(TermWriter):
 
     def _visit(self, op: Op) -> None:
         self.op = op = op._replace(args=tuple([self.replaced.get(slot, slot) for slot in op.args]))
-        if op.primitive.form is None or isinstance(op.primitive.form, Call | Control):
-            op = op._replace(args=tuple([self._whole(slot) for slot in op.args]))
-        self.editor.ops.append(op)
         self.producers[op.out] = op
         terms = self._terms_of(op) if self.avals[op.out].dtype in FLOATS else None
         if terms is None or len(terms) > MOST_TERMS:
+            in_memory = op.primitive.form is None or isinstance(op.primitive.form, Call | Control)
+            instead = self._whole if in_memory else self._selected
+            self.producers[op.out] = op = op._replace(args=tuple([instead(slot) for slot in op.args]))
+            self.editor.ops.append(op)
             return
+        self.editor.ops.append(op)
         self.terms[op.out] = terms
         if (
             isinstance(op.primitive.form, Reduce)
@@ -105,6 +119,20 @@ class _Finder(TermWriter):
             values, spots = [term.values for term in terms], tuple([term.spots for term in terms])
             self.laid[slot] = self.bind(laid_op, *values, shape=aval.shape, spots=spots, pick=0)
         return self.laid[slot]
+
+    def _selected(self, slot: int) -> int:
+        """For an operand of what is computed element by element: the values of diagonals, selected where they lie."""
+        terms, aval = self.terms.get(slot, []), self.avals[slot]
+        few = 0 < len(terms) <= MOST_SELECTED and aval.size >= SMALLEST
+        if not few or all(self._is_constant(term) for term in terms):
+            return slot
+        if slot not in self.selected:
+            parts = [self.selected_from(term, aval) for term in terms]
+            total = parts[0]
+            for part in parts[1:]:
+                total = None if total is None or part is None else self.bind(add_op, total, part)
+            self.selected[slot] = slot if total is None else total
+        return self.selected[slot]
 
     def _is_constant(self, term: Term) -> bool:
         return constant_of(term.values, self.producers) is not None
@@ -155,6 +183,10 @@ class _Finder(TermWriter):
                 break
         else:
             return None
+        if (
+            len(group) < len(op.args) or self.avals[op.out].dtype != self.avals[op.args[0]].dtype
+        ) and not all([self._is_apart(op.args[i]) for i in group]):
+            return None
         places: dict[tuple[tuple[Spot, ...], tuple[int, ...]], list[dict[int, int]]] = {}
         for i in group:
             for values, spots in self.terms[op.args[i]]:
@@ -182,6 +214,15 @@ class _Finder(TermWriter):
                 args.append(value)
             found.append(Term(self.bind(op.primitive, *args, **dict(op.params)), spots))
         return found
+
+    def _is_apart(self, slot: int) -> bool:
+        """Whether no two terms of an array have an element in common, after those on one diagonal are joined."""
+        terms = self.terms[slot]
+        if slot not in self.apart and len(terms) > 1:
+            terms = self.terms[slot] = self.joined(terms)
+            own = tuple([(self.shape(values), spots) for values, spots in terms])
+            self.apart[slot] = not do_meet(own, self.avals[slot].shape)
+        return self.apart.get(slot, True)
 
     def _linear(self, op: Op) -> list[tuple[int, ...]]:
         """The groups of operands in which an op is linear here."""

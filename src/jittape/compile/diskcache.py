@@ -60,6 +60,8 @@ _SOURCES = (
     "primitive.py",
     "primitives",
     "program.py",
+    "recording/callables.py",
+    "recording/methods.py",
     "recording/recorder.py",
     "runtime",
     "simplify.py",

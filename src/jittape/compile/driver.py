@@ -160,9 +160,9 @@ def as_function(address: int) -> Callable[..., Any]:
     return make(ctypes.byref(definition), None, None)
 
 
-def as_method(owner: type, name: str, address: int, flags: int) -> Any:
-    """Machine code as a method of a class, for ``setattr``; `flags` says how it is called."""
-    definition = _MethodDefinition(name.encode(), address, flags, None)
+def as_method(owner: type, name: str, address: int, flags: int, text: str) -> Any:
+    """Machine code as a method of a class, for ``setattr``; `flags` says how it is called, `text` is its docstring."""
+    definition = _MethodDefinition(name.encode(), address, flags, text.encode())
     _definitions.append(definition)
     prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.POINTER(_MethodDefinition))
     return prototype(("PyDescr_NewMethod", ctypes.pythonapi))(owner, ctypes.byref(definition))

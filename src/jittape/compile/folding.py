@@ -10,10 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from jittape.compile.drafts import Draft, written
-from jittape.compile.kernel import Compute, Gemm, LoopKernel, Operand
+from jittape.compile.kernel import Compute, Gemm, LoopKernel, Operand, bits_of
 from jittape.compile.rawnest import RawInstruction, RawLoad, RawNest
 from jittape.compile.tasks import ON_DEMAND
 from jittape.primitives.arithmetic import add_op, multiply_op, subtract_op
@@ -92,12 +90,11 @@ def _adding(draft: Draft, update: Draft, how: _Update, out: int, avals: Mapping[
     slots = (*draft.operands[:2], out)
     if how.rate is not None:
         operands, slots = (*operands, Operand("a2", avals[how.rate].dtype)), (*slots, how.rate)
-    factor = np.array(how.factor, f"<f{kernel.dtype.itemsize}")
-    sizes = (*draft.sizes, int.from_bytes(factor.tobytes(), "little"))
+    sizes = dict(zip(kernel.SYMBOLS, draft.sizes, strict=True))
+    sizes |= {"alpha": bits_of(how.factor, kernel.dtype), "beta": bits_of(1.0, kernel.dtype)}
     ops = (*draft.ops, *[op for op in update.ops if op not in draft.ops])
-    return replace(
-        draft, kernel=replace(kernel, operands=operands, scaled=True), operands=slots, sizes=sizes, ops=ops
-    )
+    kernel = replace(kernel, operands=operands)
+    return replace(draft, kernel=kernel, operands=slots, sizes=tuple(sizes.values()), ops=ops)
 
 
 # ---- what an update looks like ---------------------------------------------------------------------------------------

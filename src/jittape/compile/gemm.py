@@ -19,7 +19,7 @@ from llvmlite import ir
 from jittape.compile.blas import symbol
 from jittape.compile.irmath import IRMath
 from jittape.compile.irtools import alloca_once, external, for_range, for_steps
-from jittape.compile.kernel import Gemm
+from jittape.compile.kernel import Gemm, bits_of
 from jittape.compile.tasks import SHARES_SHIFT
 from jittape.compile.value import IRValue, llvm_type
 
@@ -59,10 +59,8 @@ def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     slots, operand_slots, sizes, task = function.args
     values = {name: size(builder, sizes, i) for i, name in enumerate(kernel.SYMBOLS)}
-    if kernel.scaled:
-        values["alpha"] = _scale(
-            kernel, builder, size(builder, sizes, len(kernel.SYMBOLS)), slots, operand_slots
-        )
+    if len(kernel.operands) > 3:
+        values["alpha"] = _times_operand(kernel, builder, values["alpha"], slots, operand_slots)
     x, y, out = (pointer(builder, slots, operand_slots, i) for i in range(3))
     area = builder.mul(values["m"], values["n"])
     row = builder.mul(area, values["b1"])
@@ -133,19 +131,23 @@ def _quotient(builder: ir.IRBuilder, number: ir.Value, divisor: ir.Value) -> ir.
     return builder.sdiv(builder.add(number, more), divisor)
 
 
-def _scale(
+def _real(kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value) -> ir.Value:
+    """The number with these bytes."""
+    single = _LETTERS[kernel.dtype.name] in "sc"
+    if single:
+        return builder.bitcast(builder.trunc(bits, _I32), ir.FloatType())
+    return builder.bitcast(bits, ir.DoubleType())
+
+
+def _times_operand(
     kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value, slots: ir.Value, operand_slots: ir.Value
 ) -> ir.Value:
-    """The number that products are multiplied by."""
-    kind = llvm_type(kernel.dtype)
-    whole = bits if kernel.dtype.itemsize == 8 else builder.trunc(bits, _I32)
-    factor = builder.bitcast(whole, kind)
-    if len(kernel.operands) < 4:
-        return factor
+    """The bytes of a number times the operand `a2`."""
     dtype = kernel.operands[3].dtype
     place = builder.bitcast(pointer(builder, slots, operand_slots, 3), llvm_type(dtype).as_pointer())
-    rate = IRValue(builder, builder.load(place), dtype)
-    return builder.fmul(factor, IRMath(builder).cast(rate, kernel.dtype).ir)
+    rate = IRMath(builder).cast(IRValue(builder, builder.load(place), dtype), kernel.dtype).ir
+    number = builder.fmul(_real(kernel, builder, bits), rate)
+    return builder.zext(builder.bitcast(number, ir.IntType(8 * kernel.dtype.itemsize)), _I64)
 
 
 def _task_part(builder: ir.IRBuilder, values: dict[str, ir.Value], name: str, task: ir.Value) -> ir.Value:
@@ -199,9 +201,8 @@ class _Caller:
     def __init__(self, kernel: Gemm, stack: Stack) -> None:
         self.kernel = kernel
         self.builder, self.symbols, self.x, self.y, self.out = stack
-        self.one = self._number(1.0)
-        self.alpha = self._held(self.symbols["alpha"]) if kernel.scaled else self.one
-        self.first = self.one if kernel.accumulates else self._number(0.0)
+        self.one = self._number(ir.Constant(_I64, bits_of(1.0, kernel.dtype)))
+        self.alpha, self.first = (self._number(self.symbols[name]) for name in ("alpha", "beta"))
 
     def vector(self) -> None:
         """``x @ y`` for a column y; `ly` is the distance of its elements."""
@@ -280,11 +281,11 @@ class _Caller:
     def _integer(self, value: ir.Value) -> ir.Value:
         return self._held(self.builder.trunc(value, _I32))
 
-    def _number(self, value: float) -> ir.Value:
+    def _number(self, bits: ir.Value) -> ir.Value:
         """A real number; a complex one is two floats."""
-        part = ir.FloatType() if _LETTERS[self.kernel.dtype.name] in "sc" else ir.DoubleType()
-        pair = ir.ArrayType(part, 2)
-        return self._held(ir.Constant(pair, [value, 0.0]))
+        real = _real(self.kernel, self.builder, bits)
+        pair = ir.Constant(ir.ArrayType(real.type, 2), [0.0, 0.0])
+        return self._held(self.builder.insert_value(pair, real, 0))
 
     def _held(self, value: ir.Value) -> ir.Value:
         place = alloca_once(self.builder, value.type)

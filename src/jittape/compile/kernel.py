@@ -45,6 +45,7 @@ __all__ = [
     "Scattered",
     "Store",
     "Whole",
+    "bits_of",
     "label_of",
     "params_text",
 ]
@@ -247,6 +248,8 @@ class LoopKernel(Kernel):
         What is computed, and in which loop level.
     stores, reductions : tuples
         What leaves the nest.
+    rows : int
+        So many iterations of the loop outside of the innermost are done at a time.
     """
 
     depth: int
@@ -256,6 +259,7 @@ class LoopKernel(Kernel):
     levels: tuple[int, ...]
     stores: tuple[Store, ...]
     reductions: tuple[Reduction, ...]
+    rows: int = 1
 
     @cached_property
     def text(self) -> str:
@@ -313,31 +317,33 @@ class Gemm(Kernel):
     Attributes
     ----------
     dtype : dtype
-        Of all operands.
+        Of all operands but `a2`.
     transposed : tuple of bool
         Whether columns, not rows, of an operand are contiguous.
     form : str
         ``"matrix"``: a call of the BLAS for each product, perhaps in pieces; ``"vector"``: likewise, and `a1` is a
         vector; ``"tiny"``, ``"narrow"`` and ``"dots2"`` to ``"dots5"``: loops of jittape's own.
-    scaled : bool
-        Whether the product is multiplied by a number first: the symbol ``alpha``, its bytes as an integer, times the
-        operand `a2` if there is one.
+
+    Notes
+    -----
+    By the BLAS the result is ``alpha * a0 @ a1 + beta * r0``, and `alpha` is the symbol times the number `a2`, if there
+    is such an operand. So what writes and what adds is one kernel.
     """
 
     dtype: np.dtype[Any]
     transposed: tuple[bool, bool]
     form: str
-    scaled: bool = False
 
     SYMBOLS: ClassVar[tuple[str, ...]] = (
         *("b0", "b1", "m", "n", "k", "lr"),
         *("lx", "ox", "x0", "x1", "ly", "oy", "y0", "y1"),
         *("pm", "pn", "pk"),
         *("t0", "t1", "tm", "tn", "tk"),
+        *("alpha", "beta"),
     )
     """Extents of the loops over the stack and of a product; leading dimension of the result; leading dimension, offset
     and stack strides of both operands; extents of a piece; extents of a task, of which one at most is less than the
-    whole."""
+    whole; the bytes of two numbers of the dtype's real type."""
 
     @property
     def divisible(self) -> bool:
@@ -353,16 +359,27 @@ class Gemm(Kernel):
         """Whether the products are added to what stands in the result."""
         return self.operands[2].name == "u0"
 
+    @property
+    def by_blas(self) -> bool:
+        """Whether the products are calls of the BLAS."""
+        return self.form in ("matrix", "vector")
+
     @cached_property
     def text(self) -> str:
         flags = "".join("t" if t else "n" for t in self.transposed)
-        operands = ", ".join(f"{o.name}: {o.dtype.name}" for o in self.operands)
-        symbols = ", ".join([*self.SYMBOLS, *(["alpha"] if self.scaled else [])])
-        scaled = (" times alpha" if self.scaled else "") + (" a2" if len(self.operands) > 3 else "")
-        return f"({operands}; {symbols})\n  {self.form} product {flags}{scaled}"
+        names = [o.name.replace("u", "r") if self.by_blas else o.name for o in self.operands]
+        dtypes = [o.dtype.name for o in self.operands]
+        operands = ", ".join(f"{name}: {dtype}" for name, dtype in zip(names, dtypes, strict=True))
+        return f"({operands}; {', '.join(self.SYMBOLS)})\n  {self.form} product {flags}"
 
 
 _namesakes: dict[str, list[Primitive]] = {}
+
+
+def bits_of(value: float, dtype: np.dtype[Any]) -> int:
+    """The bytes of a number as an integer; for a complex dtype those of its real part."""
+    real = np.dtype(f"<f{dtype.itemsize // (2 if dtype.kind == 'c' else 1)}")
+    return int.from_bytes(np.array(value, real).tobytes(), "little")
 
 
 def label_of(primitive: Primitive) -> str:
@@ -388,7 +405,8 @@ def text_of(kernel: LoopKernel) -> str:
         margin = "  " * (level + 1)
         if level:
             task = f" by {kernel.task}" if level == 1 else ""
-            lines.append(f"{'  ' * level}for i{level - 1} in n{level - 1}{task}:")
+            rows = f", {kernel.rows} at a time" if kernel.rows > 1 and level == kernel.depth - 1 else ""
+            lines.append(f"{'  ' * level}for i{level - 1} in n{level - 1}{task}{rows}:")
         for number, instruction in enumerate(kernel.instructions):
             if kernel.levels[number] == level:
                 lines.append(f"{margin}%{number} = {_instruction_text(kernel, instruction)}")

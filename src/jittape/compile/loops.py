@@ -78,7 +78,7 @@ class _Nest(Body):
         for store in kernel.stores:
             if store.running is not None and store.running.axis == kernel.depth - 1:
                 self.running.setdefault(store.running.axis, []).append(store)
-        self.is_light = not kernel.reductions and self._cost() <= LIGHT
+        self.is_light = (not kernel.reductions or kernel.rows > 1) and self._cost() <= LIGHT
         self.accumulators = {
             number: Accumulator(self, r)
             for number, r in enumerate(kernel.reductions)
@@ -111,7 +111,8 @@ class _Nest(Body):
 
     # ---- loops -----------------------------------------------------------------------------------------------------
 
-    def _level(self, level: int) -> None:
+    def _compute(self, level: int) -> None:
+        """What is computed and written in a level, but for loops and reductions."""
         kernel = self.kernel
         for number, instruction in enumerate(kernel.instructions):
             if kernel.levels[number] == level:
@@ -121,6 +122,10 @@ class _Nest(Body):
                 self._store_running(store)
             elif store.level == level:
                 self.store(store.address, self._stored(store))
+
+    def _level(self, level: int) -> None:
+        kernel = self.kernel
+        self._compute(level)
         if level == kernel.depth:
             self._combine_all()
             return
@@ -131,13 +136,60 @@ class _Nest(Body):
         for accumulator in begun:
             accumulator.begin()
         chunked = [a for a in self.accumulators.values() if a.in_chunks]
+        count, start = self._range(level)
         if level == kernel.depth - 1 and chunked:
             self._chunked_loop(level, chunked)
+        elif level == kernel.depth - 2 and kernel.rows > 1:
+            self._rows_together(level, count, integer(0) if start is None else start)
         else:
-            count, start = self._range(level)
             self._over(level, count, start)
         for accumulator in begun:
             accumulator.finish()
+
+    def _rows_together(self, level: int, count: ir.Value, start: ir.Value) -> None:
+        """The loop outside of the innermost, several of its iterations at a time; beyond the last is the last again."""
+        builder, together = self.builder, integer(self.kernel.rows)
+        last = builder.sub(count, integer(1), flags=NO_WRAP)
+
+        def several() -> None:
+            first = builder.mul(self.integers["rows"], together, flags=NO_WRAP)
+            numbers = [builder.add(first, integer(i), flags=NO_WRAP) for i in range(self.kernel.rows)]
+            exist = [builder.icmp_signed("<=", number, last) for number in numbers]
+            places = [
+                builder.add(start, builder.select(there, number, last), flags=NO_WRAP)
+                for there, number in zip(exist, numbers, strict=True)
+            ]
+            outside = [self._row(level + 1, place, self.values) for place in places]
+
+            def inside() -> None:
+                self._add_rows(
+                    [self._row(level + 2, *pair) for pair in zip(places, outside, strict=True)], exist
+                )
+
+            self.loop(f"i{level + 1}", self.integers[f"n{level + 1}"], inside)
+
+        groups = builder.sdiv(builder.add(last, together, flags=NO_WRAP), together)
+        self.loop("rows", groups, several)
+
+    def _row(self, level: int, number: ir.Value, known: dict[int, IRValue]) -> dict[int, IRValue]:
+        """What one iteration of the loop outside of the innermost computes in a level, but for reductions."""
+        self.integers[f"i{self.kernel.depth - 2}"] = number
+        self.values = dict(known)
+        self._compute(level)
+        return self.values
+
+    def _add_rows(self, rows: list[dict[int, IRValue]], exist: list[ir.Value]) -> None:
+        """Combine the values of several rows, of those that `exist`, with what is in memory."""
+        for r in self.kernel.reductions:
+            identity = self.identity(r).ir
+            found = [self.math.cast(values[r.value], r.dtype).ir for values in rows]
+            values = [
+                IRValue(self.builder, self.builder.select(there, value, identity), r.dtype)
+                for there, value in zip(exist, found, strict=True)
+            ]
+            while len(values) > 1:
+                values = [self.combine(r, a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
+            self.store(r.address, self.combine(r, self.load(r.address, r.dtype), values[0]))
 
     def _over(self, level: int, count: ir.Value, start: ir.Value | None) -> None:
         """A loop over a range; the innermost is divided where masks are true in the middle of it.
@@ -305,6 +357,7 @@ class _Nest(Body):
         index.add_incoming(integer(0), before)
         builder.cbranch(builder.icmp_signed("<", index, count), inside, after)
         builder.position_at_end(inside)
+        self.counted[name] = start, index
         self.integers[name] = index if start is None else builder.add(start, index, flags=NO_WRAP)
         body()
         index.add_incoming(builder.add(index, integer(1), flags=NO_WRAP), builder.block)

@@ -68,12 +68,12 @@ def operand_accesses(
     op: Op, access: Access, avals: Any, extents: tuple[int, ...]
 ) -> tuple[tuple[int, Access], ...]:
     """The (slot, access) pairs that an element of the result of an inlined `op` is made from."""
-    params = dict(op.params)
     form = op.primitive.form
     if isinstance(form, Map):
         return tuple([(slot, access) for slot in op.args])
     if isinstance(form, Coordinate):
         return ()
+    params = dict(op.params)
     result = avals[op.out]
     if isinstance(form, Overlay):
         index = form.index(avals[op.args[1]], result, **params)

@@ -20,10 +20,14 @@ I64 = ir.IntType(64)
 
 PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyDict_GetItemWithError": 64,
+    "PyDict_New": 64,
+    "PyDict_Next": 32,
     "PyDict_SetItem": 32,
+    "PyDict_Size": 64,
     "PyErr_Clear": 0,
     "PyErr_Occurred": 64,
     "PyList_Append": 32,
+    "PyList_GetItem": 64,
     "PyList_New": 64,
     "PyList_Size": 64,
     "PyLong_AsSsize_t": 64,
@@ -59,6 +63,8 @@ class ObjectCode:
 
     def __init__(self, function: ir.Function, places: Mapping[str, int], known: Sequence[str]) -> None:
         self.function = function
+        for attribute in ("optsize", "noinline", "nounwind"):
+            function.attributes.add(attribute)
         self.places = places
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self._numbers = {name: i for i, name in enumerate(known)}
@@ -187,6 +193,28 @@ class ObjectCode:
     def begin(self, block: ir.Block) -> None:
         """Write there from now on."""
         self.builder.position_at_end(block)
+
+    @contextmanager
+    def each_item(self, values: ir.Value) -> Iterator[tuple[ir.Value, ir.Value]]:
+        """A loop over a list; the values are the index and the item, borrowed."""
+        with self.each(self.call("PyList_Size", values)) as index:
+            yield index, self.call("PyList_GetItem", values, index)
+
+    @contextmanager
+    def each_value(self, values: ir.Value) -> Iterator[ir.Value]:
+        """A loop over a dictionary that nobody changes; the value is one of its values, borrowed."""
+        place, found = self.words(1), self.words(2)
+        self.write(place, integer(0))
+        head, body, after = (self.block(f"values.{part}") for part in ("head", "body", "end"))
+        self.builder.branch(head)
+        self.begin(head)
+        value = self.builder.add(found, integer(8))
+        more = self.call("PyDict_Next", values, place, found, value)
+        self.builder.cbranch(self.differ(more, ir.Constant(more.type, 0)), body, after)
+        self.begin(body)
+        yield self.read(value)
+        self.builder.branch(head)
+        self.begin(after)
 
     # ---- memory of its own -------------------------------------------------------------------------------------
 

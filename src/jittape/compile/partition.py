@@ -437,9 +437,10 @@ class Partition:
             return True
         if self._cheap(slot):
             return len(uses) > MANY
-        computed = sum([visited(group[0], access) for group, access in uses])
-        again = len(uses) > 1 or any(picks)
-        return (again and computed > self.avals[slot].size) or any(repeats(access) for _, access in uses)
+        if any(repeats(access) for _, access in uses):
+            return True
+        size, again = self.avals[slot].size, len(uses) > 1 or any(picks)
+        return again and sum([visited(group[0], access) for group, access in uses]) > size
 
     def _is_scattered(self, slot: int, uses: list[tuple[Group, Access]]) -> bool:
         """Whether a nest reads a view often, along an axis on which its elements lie apart."""

@@ -22,10 +22,10 @@ import numpy as np
 
 from jittape.compile.kernel import Kernel
 from jittape.compile.laid import Laying, table_of
+from jittape.compile.rewriting import distinct
 from jittape.compile.scalars import instructions_of
 from jittape.control.parts import COUNT, WHILE, Parts
 from jittape.primitive import Control
-from jittape.primitives.custom import identity_op
 from jittape.program import ALIGNMENT, Aval, Body, Op, Program, dead_code_removed
 from jittape.simplify import simplify
 
@@ -154,21 +154,6 @@ def _native(scheduled: Any) -> bool:
     return all(step.kernel is not None for step in scheduled.steps)
 
 
-def _distinct(program: Program) -> Program:
-    """The program with every output a value of its own, computed by an op."""
-    taken = set(program.inputs)
-    ops, outputs, avals = list(program.ops), [], dict(program.avals)
-    free = max(avals, default=-1) + 1
-    for slot in program.outputs:
-        if slot in taken:
-            ops.append(Op(identity_op, (slot,), (), free))
-            avals[free] = avals[slot]
-            slot, free = free, free + 1
-        taken.add(slot)
-        outputs.append(slot)
-    return program.replaced(tuple(ops), tuple(outputs), avals)
-
-
 class _Loop:
     def __init__(self, run: Sequence[Op], schedule: Callable[[Program], Any]) -> None:
         self.run = run
@@ -209,7 +194,7 @@ class _Loop:
 
     def plan(self) -> Plan | None:
         live, program = self._live()
-        program = _distinct(simplify(program))
+        program = distinct(simplify(program))
         scheduled = self.schedule(program)
         if not _native(scheduled):
             return None
@@ -291,7 +276,7 @@ class _Branch:
             program = program.replaced(
                 program.ops, tuple([program.outputs[p] for p in self.picks]), program.avals
             )
-            program = _distinct(simplify(dead_code_removed(program, keep_inputs=False)))
+            program = distinct(simplify(dead_code_removed(program, keep_inputs=False)))
             scheduled = self.schedule(program)
             if not _native(scheduled):
                 return None

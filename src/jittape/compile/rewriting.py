@@ -34,10 +34,11 @@ from jittape.primitive import (
 from jittape.primitives.arithmetic import add_op, negative_op
 from jittape.primitives.broadcast import reshape_op, sum_op
 from jittape.primitives.contract import matmul_op
+from jittape.primitives.custom import identity_op
 from jittape.program import Aval, Op, Program, dead_code_removed
 from jittape.simplify import common_subexpressions_merged
 
-__all__ = ["Editor", "expanded", "joined_sums", "settled", "summed_first"]
+__all__ = ["Editor", "distinct", "expanded", "joined_sums", "settled", "summed_first"]
 
 
 class Editor:
@@ -121,6 +122,21 @@ def _with_known_starts(op: Op, known: Mapping[int, float], avals: Mapping[int, A
         return op  # it begins outside; what comes of that is found out when it runs
     assert fits, op
     return op._replace(args=args, params=tuple(sorted(params.items())))
+
+
+def distinct(program: Program) -> Program:
+    """The program with every output a value of its own, computed by an op."""
+    taken = set(program.inputs)
+    ops, outputs, avals = list(program.ops), [], dict(program.avals)
+    free = max(avals, default=-1) + 1
+    for slot in program.outputs:
+        if slot in taken:
+            ops.append(Op(identity_op, (slot,), (), free))
+            avals[free] = avals[slot]
+            slot, free = free, free + 1
+        taken.add(slot)
+        outputs.append(slot)
+    return program.replaced(tuple(ops), tuple(outputs), avals)
 
 
 def expanded(program: Program, dtypes: Container[Any]) -> Program:

@@ -15,7 +15,7 @@ from jittape.compile.diagonals import diagonals_laid
 from jittape.compile.drafts import Draft, SharedRows, in_order, updated_in_place
 from jittape.compile.folding import folded
 from jittape.compile.indexing import space_of
-from jittape.compile.kernel import Gemm, Kernel, Operand
+from jittape.compile.kernel import Gemm, Kernel, Operand, bits_of
 from jittape.compile.nest import NestBuilder
 from jittape.compile.operands import BatchLoop, form_of, pieces
 from jittape.compile.partition import NATIVE, Group, Kind, Partition
@@ -271,6 +271,7 @@ class _Scheduler:
             *(y.leading, y.offset, outer.y_stride, inner.y_stride),
             *cut,
             *(outer.extent, inner.extent, m, n, product.inner),
+            *(bits_of(1.0, dtype), bits_of(1.0 if added else 0.0, dtype)),
         )
         stacked = outer.extent * inner.extent
         work = work_of_products(form, dtype, stacked * m * n * product.inner)

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from jittape.primitive import Index
 
 __all__ = [
     "Spot",
     "cut",
+    "do_meet",
     "ends",
     "is_diagonal",
     "parts_of",
@@ -29,6 +33,10 @@ __all__ = [
 ]
 
 
+MOST_LOOKED_AT = 1 << 18
+"""Whether more elements than this are apart is not looked at."""
+
+
 class Spot(NamedTuple):
     """An index into one dimension: ``offset + sum of step * coordinate[axis]``; `steps` are sorted pairs of those."""
 
@@ -40,6 +48,22 @@ def is_diagonal(spots: Sequence[Spot]) -> bool:
     """Whether two dimensions step along one axis, or one along two."""
     axes = [axis for spot in spots for axis, _ in spot.steps]
     return len(axes) > len(set(axes)) or any(len(spot.steps) > 1 for spot in spots)
+
+
+@lru_cache(maxsize=256)
+def do_meet(terms: tuple[tuple[tuple[int, ...], tuple[Spot, ...]], ...], within: tuple[int, ...]) -> bool:
+    """Whether two of these, each of a shape and where it lies, may have an element in common."""
+    if sum([math.prod(shape) for shape, _ in terms]) > MOST_LOOKED_AT:
+        return True
+    found = []
+    for shape, spots in terms:
+        coordinates = np.indices(shape)
+        at: Any = np.zeros(shape, np.int64)
+        for (offset, steps), extent in zip(spots, within, strict=True):
+            at = at * extent + offset + sum([step * coordinates[axis] for axis, step in steps])
+        found.append(at.reshape(-1))
+    places = np.sort(np.concatenate(found))  # `np.unique` would import `numpy.ma`, 17 ms
+    return bool((places[1:] == places[:-1]).any())
 
 
 def placed(spots: Sequence[Spot], index: Sequence[Index]) -> tuple[Spot, ...]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -28,7 +29,8 @@ from jittape.compile.spots import (
 )
 from jittape.primitive import Index, Primitive, View
 from jittape.primitives.arithmetic import add_op
-from jittape.primitives.broadcast import broadcast_to_op, reshape_op
+from jittape.primitives.broadcast import broadcast_to_op, iota_op, reshape_op
+from jittape.primitives.compare import equal_op, where_op
 from jittape.primitives.signatures import constant_of
 from jittape.primitives.views import Region, place_op, slice_op, transpose_op
 from jittape.program import Aval, Op, Program
@@ -106,6 +108,65 @@ class TermWriter:
                 values = self.bind(place_op, values, region=region, shape=aval.shape)
             total = values if total is None else self.bind(add_op, total, values)
         return total
+
+    def selected_from(self, term: Term, aval: Aval) -> int | None:
+        """The slot of an array with one diagonal, selected from values that are repeated; None if it is no such."""
+        axes = [axis for spot in term.spots for axis, _ in spot.steps]
+        twice = {axis for axis in axes if axes.count(axis) > 1}
+        if len(axes) != len(set(axes)) + 1 or any(len(spot.steps) > 1 for spot in term.spots):
+            return None
+        a, b = (d for d, spot in enumerate(term.spots) if spot.steps and spot.steps[0][0] in twice)
+        shape, dtype = aval.shape, np.dtype(np.int64)
+        lines = Term(term.values, (*term.spots[:b], *term.spots[b + 1 :]))
+        line = self.full([lines], Aval((*shape[:b], *shape[b + 1 :]), aval.dtype))
+        if line is None or term.spots[b].steps[0][1] != 1:
+            return None
+        line = self.bind(reshape_op, line, shape=(*shape[:b], 1, *shape[b + 1 :]))
+        line = self.bind(broadcast_to_op, line, shape=shape)
+        row = self.bind(iota_op, shape=shape, axis=a, dtype=dtype)
+        beyond = term.spots[b].offset - term.spots[a].offset
+        if beyond:
+            row = self.bind(add_op, row, self.constant(beyond, Aval(shape, dtype)))
+        mask = self.bind(equal_op, row, self.bind(iota_op, shape=shape, axis=b, dtype=dtype))
+        return self.bind(where_op, mask, line, self.constant(0, aval))
+
+    def joined(self, terms: Sequence[Term]) -> list[Term]:
+        """The terms, those on one line as one."""
+        found: list[Term] = []
+        for term in terms:
+            for i, other in enumerate(found):
+                one = self._as_one(other, term)
+                if one is not None:
+                    found[i] = one
+                    break
+            else:
+                found.append(term)
+        return found
+
+    def _as_one(self, one: Term, other: Term) -> Term | None:
+        """Two terms of one axis if one lies where the other does, further along."""
+        if not len(self.shape(one.values)) == len(self.shape(other.values)) == 1:
+            return None
+        if [spot.steps for spot in one.spots] != [spot.steps for spot in other.spots]:
+            return None
+        ways = {
+            ((b.offset - a.offset) / step_along(a, 0)) if a.steps else float(b.offset != a.offset) * math.inf
+            for a, b in zip(one.spots, other.spots, strict=True)
+            if a.steps or b.offset != a.offset
+        }
+        if len(ways) != 1 or not (way := ways.pop()).is_integer():
+            return None
+        if way < 0:
+            one, other, way = other, one, -way
+        begin = int(way)
+        (first,), (second,) = self.shape(one.values), self.shape(other.values)
+        count = max(first, begin + second)
+        region = Region((0,), (0,), (first,), (1,))
+        values = self.bind(place_op, one.values, region=region, shape=(count,))
+        further = self.bind(
+            place_op, other.values, region=region._replace(offsets=(begin,), sizes=(second,)), shape=(count,)
+        )
+        return Term(self.bind(add_op, values, further), one.spots)
 
     def picked(self, slot: int, spots: Sequence[Spot], shape: tuple[int, ...]) -> int | None:
         """The elements of an array where the values of a term belong."""

@@ -48,7 +48,7 @@ def taken_apart(value: Any) -> tuple[list[Any], Structure]:
 def _flat(value: Any) -> tuple[list[Any], Any]:
     import optree  # 60 ms that `import jittape` need not take
 
-    leaves, tree = optree.tree_flatten(value)
+    leaves, tree = optree.tree_flatten(value, namespace="jittape")
     return leaves, tree
 
 

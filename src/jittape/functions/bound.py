@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jittape.config import config
 from jittape.functions.concrete import Concrete
 from jittape.functions.report import Recorded, Signature
-from jittape.functions.signature import MISS, Call, TensorSpec, aval_of_leaf, key_of, leaf_names, shown
+from jittape.functions.signature import MISS, Call, TensorSpec, aval_of_leaf, keys_of, leaf_names, shown
 from jittape.primitive import active_recorder
 from jittape.recording.trace import Trace
 
@@ -95,7 +95,7 @@ class ConcreteFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         function, found = self._function, self._found
         call = function._taken_apart(self._owner, args, kwargs)
-        keys = tuple([key_of(leaf) for leaf in call.leaves])
+        keys = keys_of(function._python, call, len(self._owner))
         result = MISS
         if (call.structure, keys) == (found.structure, found.keys):
             result = function._run(found, self._owner, call, active_recorder())

@@ -96,7 +96,7 @@ class Concrete:
         else:
             import optree
 
-            self._leaves, tree = optree.tree_flatten(result, none_is_leaf=True)
+            self._leaves, tree = optree.tree_flatten(result, none_is_leaf=True, namespace="jittape")
             self._rebuild = lambda leaves: optree.tree_unflatten(tree, leaves)
         self._tensors = {i: (t._slot, t.aval) for i, t in enumerate(self._leaves) if tracing.owns(t)}
         self._numbers = {i: n for i, n in enumerate(self._leaves) if isinstance(n, HostNumber)}

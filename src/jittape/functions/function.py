@@ -19,7 +19,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from jittape.calls import stack_level
+from jittape.calls import function_name, stack_level
 from jittape.config import config
 from jittape.errors import FunctionWarning
 from jittape.functions.bound import BoundFunction, ConcreteFunction
@@ -40,8 +40,9 @@ from jittape.functions.signature import (
     Call,
     TensorSpec,
     aval_of_leaf,
+    checked_signature,
     fitted,
-    key_of,
+    keys_of,
     leaf_names,
     shown,
     taken_apart,
@@ -115,7 +116,7 @@ class Function:
             result = recent.quick(call.leaves)
             if result is not MISS:
                 return result
-        keys = tuple([key_of(leaf) for leaf in call.leaves])
+        keys = keys_of(self._python, call, len(owner))
         key = _key(call, keys)
         traces = self._traces.found(key)
         for found in traces:
@@ -170,7 +171,10 @@ class Function:
         """The same call with as few keywords as can be, so that ``f(x, y=1)`` is ``f(x, 1)``."""
         if self._parameters is None:
             self._parameters = inspect.signature(self._python)
-        bound = self._parameters.bind(*owner, *args, **kwargs)
+        try:
+            bound = self._parameters.bind(*owner, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self._name}() {error}") from None
         return bound.args[len(owner) :], bound.kwargs
 
     @property
@@ -292,7 +296,7 @@ class Function:
 
     def _signature_of(self, owner: tuple[Any, ...], call: Call) -> tuple[Concrete | Recorded, Signature]:
         """The trace for such a call, which may be there already, and what it is for."""
-        made = self._traced(owner, call, tuple([key_of(leaf) for leaf in call.leaves]))
+        made = self._traced(owner, call, keys_of(self._python, call, len(owner)))
         return made, self._traces.signature_of(made)
 
     def signatures(self) -> tuple[Signature, ...]:
@@ -394,6 +398,11 @@ def function(func: Callable[..., Any] | None = None, *, input_signature: Sequenc
     Function
         Called like `func`. It has ``trace_count``, ``signatures()``, ``explain()`` and ``get_concrete_function(...)``.
 
+    Raises
+    ------
+    TypeError
+        If `func` is no function, or a generator or coroutine, or `input_signature` has anything but `TensorSpec` in it.
+
     Notes
     -----
     Tracing runs the Python code once, with stand-ins for the arguments; they and the results are any nested structures.
@@ -425,5 +434,17 @@ def function(func: Callable[..., Any] | None = None, *, input_signature: Sequenc
     1
     """
     if func is None:
-        return lambda f: Function(f, input_signature)
-    return Function(func, input_signature)
+        return lambda f: function(f, input_signature=input_signature)
+    name = function_name(func)
+    if not callable(func) or isinstance(func, type):
+        raise TypeError(f"jt.function takes a function or method, got {func!r}")
+    if (
+        inspect.isgeneratorfunction(func)
+        or inspect.iscoroutinefunction(func)
+        or inspect.isasyncgenfunction(func)
+    ):
+        raise TypeError(
+            f"{name}: a jt.function returns its results when it is called; a generator or coroutine does not. Return a "
+            "list, or call a jt.function from it"
+        )
+    return Function(func, checked_signature(name, input_signature))

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from jittape.calls import function_name
 from jittape.config import config
 from jittape.dtypes import as_dtype
+from jittape.errors import DTypeError
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
@@ -26,10 +29,12 @@ __all__ = [
     "Call",
     "TensorSpec",
     "aval_of_leaf",
+    "checked_signature",
     "difference",
     "distance",
     "fitted",
     "key_of",
+    "keys_of",
     "leaf_names",
     "shown",
     "static_value",
@@ -133,7 +138,7 @@ def taken_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
 
     given: Any = (args, kwargs)
     leaves: list[Any]
-    leaves, structure = optree.tree_flatten(given, none_is_leaf=True)
+    leaves, structure = optree.tree_flatten(given, none_is_leaf=True, namespace="jittape")
     if not kwargs and len(leaves) == len(args) and all(map(_same, leaves, args)):
         return Call(args, len(args))
     return Call(tuple(leaves), structure)
@@ -169,6 +174,31 @@ def aval_of_leaf(leaf: Any) -> Aval | None:
     return None
 
 
+def keys_of(function: Callable[..., Any], call: Call, skip: int) -> tuple[Any, ...]:
+    """The keys of all leaves of a call of `function`, which is bound to its first `skip` parameters.
+
+    Raises
+    ------
+    DTypeError
+        If an array is of a dtype that tensors do not have.
+    """
+    try:
+        return tuple([key_of(leaf) for leaf in call.leaves])
+    except DTypeError as error:
+        names = leaf_names(function, call, skip)
+        name = next(n for n, leaf in zip(names, call.leaves, strict=True) if _refused(leaf))
+        text = re.sub(r"^\[.*?\] ", "", str(error))
+        raise DTypeError(f"{function_name(function)}: the argument {name}: {text}") from None
+
+
+def _refused(leaf: Any) -> bool:
+    try:
+        key_of(leaf)
+    except DTypeError:
+        return True
+    return False
+
+
 def key_of(leaf: Any) -> Any:
     """What of `leaf` makes another trace: hashable."""
     aval = aval_of_leaf(leaf)
@@ -194,6 +224,29 @@ def static_value(key: Any) -> Any:
 # ---- input signatures ------------------------------------------------------------------------------------------------
 
 
+def checked_signature(name: str, signature: Any) -> Sequence[Any] | None:
+    """`signature` if it is one.
+
+    Raises
+    ------
+    TypeError
+        If it is no sequence of `TensorSpec`, or of nested structures of them.
+    """
+    if signature is None:
+        return None
+    import optree
+
+    leaves: list[Any] = optree.tree_leaves(signature, none_is_leaf=True, namespace="jittape")
+    wrong = [leaf for leaf in leaves if not isinstance(leaf, TensorSpec)]
+    if not isinstance(signature, (list, tuple)) or wrong:
+        found = f"{wrong[0]!r} in it" if wrong else f"{signature!r}"
+        raise TypeError(
+            f"{name}: input_signature must be a list with a jt.TensorSpec, or a nested structure of them, for each "
+            f"argument; got {found}"
+        )
+    return signature
+
+
 def fitted(name: str, args: tuple[Any, ...], signature: Sequence[Any]) -> tuple[Any, ...]:
     """`args` as `signature` says.
 
@@ -207,7 +260,7 @@ def fitted(name: str, args: tuple[Any, ...], signature: Sequence[Any]) -> tuple[
     wanted: Any = tuple(signature)
     given: Any = args
     specs: list[Any]
-    specs, structure = optree.tree_flatten(wanted, none_is_leaf=True)
+    specs, structure = optree.tree_flatten(wanted, none_is_leaf=True, namespace="jittape")
     try:
         leaves: list[Any] = structure.flatten_up_to(given)
     except ValueError as error:

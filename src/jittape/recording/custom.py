@@ -23,7 +23,7 @@ from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import Node
 from jittape.recording.variable import Variable
 
-__all__ = ["custom_gradient"]
+__all__ = ["custom_gradient", "tensors_read"]
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -103,7 +103,7 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
     results = [convert_to_tensor(y) for y in outputs]
     grad_fn = returned[1]
     trace = current_trace()
-    variables = _variables_read(trace, before, leaves)
+    variables = [v for v in _variables_read(trace, before, leaves) if v.trainable]
     if variables and not _takes_variables(grad_fn):
         names = ", ".join(v.name for v in variables)
         raise TypeError(
@@ -161,19 +161,37 @@ def _custom(*operands_and_count: Any) -> tuple[Any, ...]:
 
 
 def _variables_read(trace: Trace, before: Node, arguments: Sequence[Any]) -> list[Variable]:
-    """Trainable Variables that ops since `before` used and that are no arguments."""
+    """Variables that ops since `before` used and that are no arguments."""
+    used, _ = _used_since(trace, before)
+    known = {id(a) for a in arguments}
+    found = [v for v, slots in trace.variables.values() if id(v) not in known and not used.isdisjoint(slots)]
+    return sorted(found, key=lambda variable: variable._serial)
+
+
+def tensors_read(before: Node, arguments: Sequence[Any]) -> list[Any]:
+    """Differentiable tensors and Variables that ops of the current trace since `before` used; no `arguments`."""
+    trace = current_trace()
+    used, made = _used_since(trace, before)
+    known = {id(a) for a in arguments}
+    slots = used - made - {slot for a in arguments if isinstance(a, Tensor) for slot in trace.slots_of(a)}
+    slots -= {slot for _, own in trace.variables.values() for slot in own}
+    tensors: list[Any] = [*trace.pending, *trace._at_hand(), *[t for _, t, _ in trace.entered.values()]]
+    at = {t._slot if t._trace is trace else trace.slot_of(t): t for t in tensors if isinstance(t, Tensor)}
+    found: list[Any] = [t for slot, t in at.items() if slot in slots and id(t) not in known]
+    found += _variables_read(trace, before, arguments)
+    return [one for one in found if is_differentiable(one.dtype)]
+
+
+def _used_since(trace: Trace, before: Node) -> tuple[set[int], set[int]]:
+    """The slots that ops since `before` took, and those that they made."""
     used: set[int] = set()
+    made: set[int] = set()
     node: Node | None = trace.node
     while node is not None and node is not before:
         used.update(slot for op in node.ops for slot in op.args)
+        made.update(op.out for op in node.ops)
         node = node.parent
-    known = {id(a) for a in arguments}
-    found = [
-        variable
-        for variable, slots in trace.variables.values()
-        if variable.trainable and id(variable) not in known and any(slot in used for slot in slots)
-    ]
-    return sorted(found, key=lambda variable: variable._serial)
+    return used, made
 
 
 def _takes_variables(grad_fn: Callable[..., Any]) -> bool:

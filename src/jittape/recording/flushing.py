@@ -22,8 +22,8 @@ __all__ = ["LOOP", "Flushing"]
 
 _VARIANTS_PER_NODE = 16
 LOOP = 100
-"""After so many flushes of known paths, machine code records. It takes 5 ms to load, and 80 to compile where no process
-has used it before, which a short program need not pay."""
+"""After so many flushes of known paths, machine code records. It takes 8 ms to load, and 0.1 s to compile where no
+process has used it before, which a short program need not pay."""
 
 
 class Flushing:
@@ -54,18 +54,16 @@ class Flushing:
         After an interrupt (``KeyboardInterrupt``) all is pending as before.
         """
         with self._flushing:
-            pending, self.pending = self.pending, []
-            alive = wanted_among(pending)
+            pending, alive, needed = self._taken()
             if wanted is not None and wanted._buffer is None and not any(t is wanted for t in alive):
                 alive.append(wanted)  # recorded by its own thread at this very moment
-            needed = [t._slot for t in alive] if alive else []
-            if self.assigned:
-                needed += [slot for _, slot in self.assigned.values()]
+                at = len(alive) - 1
+                needed = (*needed[:at], wanted._slot, *needed[at:])
             if needed:
                 at_hand = self._at_hand() if self.materialized else []
                 counters.flushes += 1
                 try:
-                    self._commit(alive, self._run(tuple(needed), at_hand))
+                    self._commit(alive, self._run(needed, at_hand))
                 except Exception as error:
                     self._salvage(alive, at_hand, error)
                     self._end()
@@ -74,6 +72,15 @@ class Flushing:
                     self.pending[:0] = pending  # an interrupt: all is still to be done
                     raise
             self._end()
+
+    def _taken(self) -> tuple[list[Tensor], list[Tensor], tuple[int, ...]]:
+        """What was pending, what of it is wanted, and the slots of that and of the new values of Variables."""
+        pending, self.pending = self.pending, []
+        alive = wanted_among(pending) if pending else []
+        needed = [t._slot for t in alive]
+        if self.assigned:
+            needed += [slot for _, slot in self.assigned.values()]
+        return pending, alive, tuple(needed)
 
     def _at_hand(self) -> list[Tensor]:
         """Computed results that need not be computed again, one for each slot.
@@ -108,15 +115,11 @@ class Flushing:
         recorder: Any = active.recorder
         if self.holders or self is not recorder:
             return ()
-        positions = {id(buffer): i for i, buffer in enumerate(self.inputs)}
+        inputs = self.inputs
         first = len(needed) - len(self.assigned)
-        return tuple(
-            [
-                (positions[id(variable._buffer)], first + i)
-                for i, (variable, _) in enumerate(self.assigned.values())
-                if variable._buffer.nbytes >= LARGE and id(variable._buffer) in positions
-            ]
-        )
+        buffers = [variable._buffer for variable, _ in self.assigned.values()]
+        large = [(buffer, first + i) for i, buffer in enumerate(buffers) if buffer.nbytes >= LARGE]
+        return tuple([(inputs.index(buffer), output) for buffer, output in large if buffer in inputs])
 
     def _new_executable(self, key: Key) -> PathExecutable:
         path = path_to(self.node)
@@ -136,18 +139,22 @@ class Flushing:
         return variants.setdefault(key, executable)
 
     def _commit(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
+        self._hand_out(alive, buffers)
+        recorder: Any = active.recorder
+        if self.holders or self is not recorder:
+            self.materialized.extend([ref(t) for t in alive])
+
+    def _hand_out(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
+        """Give the tensors their values, and the assigned Variables those that come after."""
         values = iter(buffers)
         for tensor in alive:
             tensor._buffer = next(values)
         if self.assigned:
-            for variable, _ in self.assigned.values():
+            assigned, self.assigned = self.assigned, {}
+            for variable, _ in assigned.values():
                 variable._buffer = next(values)  # as `_adopt` does, in half the time
                 variable._assigned_in = variable._trace = None
                 variable._slot = -1
-            self.assigned = {}
-        recorder: Any = active.recorder
-        if self.holders or self is not recorder:
-            self.materialized.extend([ref(t) for t in alive])
 
     def _salvage(self, alive: list[Tensor], at_hand: list[Tensor], error: Exception) -> None:
         """After a failed run: compute one by one what can be computed, let the rest raise `error` when looked at."""

@@ -1,9 +1,11 @@
-"""The methods that record in machine code: what `recorder` has to know of this process to write them."""
+"""The methods that record in machine code: what `callables` has to know of this process to write them."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import cache, partial
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +20,10 @@ from jittape.config import Config, config
 from jittape.primitive import active
 from jittape.primitives.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.division import divide_op
-from jittape.recording import recorder
+from jittape.recording import callables
+from jittape.recording.flushing import Flushing
 from jittape.recording.operators import Operators
+from jittape.recording.recorder import New
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node
@@ -52,7 +56,7 @@ class _Method(NamedTuple):
     owner: type
     name: str
     flags: int
-    define: Callable[[recorder.New, ir.Function], None]
+    define: Callable[[New, ir.Function], None]
 
     @property
     def label(self) -> str:
@@ -69,16 +73,21 @@ class Found(NamedTuple):
 
 
 def _methods() -> list[_Method]:
-    methods = [_Method(Trace, "apply", BY_NAMES, recorder.define_apply)]
+    methods = [
+        _Method(Trace, "apply", BY_NAMES, callables.define_apply),
+        _Method(Trace, "tensors_at", ONE_ARGUMENT, callables.define_tensors_at),
+        _Method(Flushing, "_taken", NO_ARGUMENT, callables.define_taken),
+        _Method(Flushing, "_hand_out", BY_NAMES, callables.define_hand_out),
+    ]
     for name in _OPS:
         for reflected in (False, True):
             method = f"__{'r' * reflected}{name}__"
-            define = partial(recorder.define_binary, f"Operators.{method}", name, reflected)
+            define = partial(callables.define_binary, f"Operators.{method}", name, reflected)
             methods.append(_Method(Operators, method, ONE_ARGUMENT, define))
-    define = partial(recorder.define_unary, "Operators.__neg__", "neg")
+    define = partial(callables.define_unary, "Operators.__neg__", "neg")
     methods.append(_Method(Operators, "__neg__", NO_ARGUMENT, define))
     for method, op in (("assign_add", "add"), ("assign_sub", "sub")):
-        define = partial(recorder.define_update, f"Variable.{method}", op)
+        define = partial(callables.define_update, f"Variable.{method}", op)
         methods.append(_Method(Variable, method, BY_NAMES, define))
     return methods
 
@@ -86,7 +95,10 @@ def _methods() -> list[_Method]:
 _METHODS = _methods()
 _python = {method.label: vars(method.owner)[method.name] for method in _METHODS}
 _KNOWN: dict[str, Any] = {
-    **{kind.__name__: kind for kind in (Tensor, Variable, Buffer, Trace, tuple, float, int, bool, complex)},
+    **{
+        kind.__name__: kind
+        for kind in (Tensor, Variable, Buffer, Trace, Node, tuple, list, float, int, bool, complex)
+    },
     **_OPS,
     "neg": negative_op,
     **_python,
@@ -121,6 +133,7 @@ def methods() -> tuple[Found, ...]:
     except ValueError:
         return ()
     places = {"type": layout.type, "length": layout.tuple_length, "items": layout.items}
+    places["references"] = layout.references
     for prefix, found in slots:
         places |= {prefix + name: at for name, at in found.items()}
     define(TABLE, address_of(_table))
@@ -128,18 +141,28 @@ def methods() -> tuple[Found, ...]:
     def new(function: ir.Function) -> ObjectCode:
         return ObjectCode(function, places, tuple(_KNOWN))
 
-    where = "_".join(map(str, places.values()))
+    where = int.from_bytes(blake2b(repr(places).encode(), digest_size=8).digest())
     definitions = [
         Definition(
-            f"{method.label}_{where}",
+            f"method_{number}_{where}",
             ir.FunctionType(I64, [I64] * (4 if method.flags == BY_NAMES else 2)),
             partial(method.define, new),
         )
-        for method in _METHODS
+        for number, method in enumerate(_METHODS)
     ]
     return tuple(
         [
-            Found(m.owner, m.name, _python[m.label], as_method(m.owner, m.name, address, m.flags))
-            for m, address in zip(_METHODS, registry.apart(definitions), strict=True)
+            Found(m.owner, m.name, python, as_method(m.owner, m.name, address, m.flags, _described(python)))
+            for m, python, address in zip(
+                _METHODS, _python.values(), registry.apart(definitions), strict=True
+            )
+            if python.__module__ == m.owner.__module__  # no function that somebody else has put there
         ]
     )
+
+
+def _described(function: Any) -> str:
+    """The documentation of a method in Python, headed by its parameters as `inspect` and `help` read them."""
+    parameters = inspect.signature(function).parameters.values()
+    given = ", ".join([str(p.replace(annotation=p.empty)) for p in parameters][1:])
+    return f"{function.__name__}($self, {given})\n--\n\n{inspect.getdoc(function) or ''}"

@@ -24,7 +24,8 @@ def use() -> None:
     except CompileError:
         return
     for method in found:
-        setattr(method.owner, method.name, method.machine)
+        if vars(method.owner)[method.name] is method.python:
+            setattr(method.owner, method.name, method.machine)
     _used = bool(found)
 
 
@@ -35,7 +36,8 @@ def use_python() -> None:
         from jittape.recording.methods import methods
 
         for method in methods():
-            setattr(method.owner, method.name, method.python)
+            if vars(method.owner)[method.name] is method.machine:
+                setattr(method.owner, method.name, method.python)
     _used = False
 
 

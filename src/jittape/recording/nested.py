@@ -41,7 +41,7 @@ def _taken_apart(structure: Any) -> tuple[list[Any], Rebuild]:
         return [None], _only
     import optree  # 60 ms that a flat list of sources need not pay
 
-    leaves, tree = optree.tree_flatten(structure, none_is_leaf=True)
+    leaves, tree = optree.tree_flatten(structure, none_is_leaf=True, namespace="jittape")
     return leaves, lambda new: optree.tree_unflatten(tree, new)
 
 
@@ -63,7 +63,7 @@ def flatten_like(name: str, structure: Any, other: Any) -> list[Any]:
         return list(other)
     import optree
 
-    tree = optree.tree_structure(structure, none_is_leaf=True)
+    tree = optree.tree_structure(structure, none_is_leaf=True, namespace="jittape")
     try:
         return tree.flatten_up_to(other)
     except (ValueError, TypeError) as error:

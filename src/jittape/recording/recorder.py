@@ -1,9 +1,9 @@
-"""The recorder in machine code: what `Trace.apply` does when it meets a path that is known.
+"""The walk in the trie in machine code: what `Trace.apply` does when it meets a path that is known.
 
 It does nothing that the Python code does not do, and only what is common: operands that are Tensors, Variables and
 Python numbers, an edge that is in the trie, one result. It looks at everything before it changes anything; what is not
 as it should be is left to the Python code, which does it from the start. So the Python code alone says what recording
-means. What is known of the objects, and where, stands in `native`.
+means. Who calls it stands in `callables`, what it knows of the objects in `methods`.
 """
 
 from __future__ import annotations
@@ -15,176 +15,36 @@ from llvmlite import ir
 from jittape.compile.irtools import integer
 from jittape.compile.objectcode import ObjectCode
 
-__all__ = ["OPERANDS", "define_apply", "define_binary", "define_unary", "define_update"]
+__all__ = ["OPERANDS", "New", "assign", "new_tensor", "record"]
 
 OPERANDS = 8
 """So many operands at most."""
 SCALARS = ("float", "int", "bool", "complex")
 
 New = Callable[[ir.Function], ObjectCode]
+"""What begins the code of a function."""
 
 
-# ---- what Python calls ---------------------------------------------------------------------------------------------
-
-
-def define_apply(new: New, function: ir.Function) -> None:
-    """``Trace.apply(self, body, arrays, static=())``; a call by names is left to Python."""
-    code = new(function)
-    trace, arguments, count, names = function.args
-    python = code.block("python")
-    three = code.same(count, integer(3))
-    code.require(code.builder.or_(three, code.same(count, integer(2))), python)
-    code.require(code.same(names, integer(0)), python)
-    code.require(code.is_a(trace, "Trace"), python)
-    body, arrays = code.read(arguments, 0), code.read(arguments, 1)
-    code.require(code.is_a(arrays, "tuple"), python)
-    static = code.builder.alloca(ir.IntType(64))
-    code.builder.store(code.known("empty"), static)
-    with code.builder.if_then(three):
-        code.builder.store(code.read(arguments, 2), static)
-    operands = code.builder.add(arrays, integer(code.places["items"]))
-    length = code.get(arrays, "length")
-    tensor = _record(new, code, trace, body, operands, length, code.builder.load(static), integer(0))
-    code.require(code.differ(tensor, integer(0)), python)
-    code.builder.ret(tensor)
-    code.begin(python)
-    _leave_to_python(new, code, "Trace.apply", function.args)
-
-
-def define_binary(name: str, op: str, reflected: bool, new: New, function: ir.Function) -> None:
-    """An operator method of two operands."""
-    code = new(function)
-    own, other = function.args
-    _operator(new, code, name, op, (other, own) if reflected else (own, other), (own, other))
-
-
-def define_unary(name: str, op: str, new: New, function: ir.Function) -> None:
-    """An operator method of one operand."""
-    code = new(function)
-    own, _ = function.args
-    _operator(new, code, name, op, (own,), (own,))
-
-
-def define_update(name: str, op: str, new: New, function: ir.Function) -> None:
-    """``Variable.assign_add(self, delta)`` and its kin; with further arguments they are left to Python."""
-    code = new(function)
-    variable, arguments, count, names = function.args
-    python, drop = code.block("python"), code.block("drop")
-    code.require_same(python, (count, integer(1)), (names, integer(0)))
-    code.require(code.is_a(variable, "Variable"), python)
-    trace = _recorder(code, python)
-    before = code.get(variable, "_assigned_in")
-    code.require(code.builder.or_(code.same(before, trace), code.same(before, code.known("None"))), drop)
-    buffer = code.get(variable, "_buffer")
-    code.require(code.differ(buffer, integer(0)), drop)
-    code.require(code.is_a(buffer, "Buffer"), drop)
-    operands = code.words(2)
-    code.write(operands, variable, 0)
-    code.write(operands, code.read(arguments), 1)
-    aval = code.get(variable, "_aval")
-    tensor = _record(new, code, trace, code.known(op), operands, integer(2), code.known("empty"), aval)
-    code.require(code.differ(tensor, integer(0)), drop)
-    _assign(code, trace, variable, tensor)
-    code.drop(tensor)
-    code.drop(trace)
-    code.builder.ret(code.own(variable))
-    code.begin(drop)
-    code.drop(trace)
-    code.builder.branch(python)
-    code.begin(python)
-    _leave_to_python(new, code, name, function.args)
-
-
-def _operator(
-    new: New,
-    code: ObjectCode,
-    name: str,
-    op: str,
-    operands: tuple[ir.Value, ...],
-    given: tuple[ir.Value, ...],
-) -> None:
-    python = code.block("python")
-    trace = _recorder(code, python)
-    memory = code.words(len(operands))
-    for position, operand in enumerate(operands):
-        code.write(memory, operand, position)
-    count = integer(len(operands))
-    tensor = _record(new, code, trace, code.known(op), memory, count, code.known("empty"), integer(0))
-    code.drop(trace)
-    code.require(code.differ(tensor, integer(0)), python)
-    code.builder.ret(tensor)
-    code.begin(python)
-    for position, operand in enumerate(given):
-        code.write(memory, operand, position)
-    _return_unless_raised(code, lambda: code.call_object(code.known(name), memory, integer(len(given))))
-
-
-def _recorder(code: ObjectCode, otherwise: ir.Block) -> ir.Value:
-    """The trace in charge of this thread, as a reference of one's own."""
-    other = code.block("other")
-    trace = code.call("PyObject_GetAttr", code.known("active"), code.known("recorder"))
-    code.require(code.differ(trace, integer(0)), otherwise)
-    code.require(code.is_a(trace, "Trace"), other)
-    here = code.builder.block
-    code.begin(other)
-    code.drop(trace)
-    code.builder.branch(otherwise)
-    code.begin(here)
-    return trace
-
-
-# ---- what is left to Python ----------------------------------------------------------------------------------------
-
-
-def _leave_to_python(new: New, code: ObjectCode, name: str, arguments: tuple[ir.Value, ...]) -> None:
-    """Return what the Python function gives for ``self, arguments, count, names``."""
-
-    def call() -> ir.Value:
-        return code.call_own(
-            "jittape_in_python",
-            lambda function: _define_in_python(new(function)),
-            code.known(name),
-            *arguments,
-        )
-
-    _return_unless_raised(code, call)
-
-
-def _return_unless_raised(code: ObjectCode, call: Callable[[], ir.Value]) -> None:
-    """Return what `call` gives, or nothing if there is an error already."""
-    raised = code.block("raised")
-    code.require(code.same(code.call("PyErr_Occurred"), integer(0)), raised)
-    code.builder.ret(call())
-    code.begin(raised)
-    code.builder.ret(integer(0))
-
-
-def _define_in_python(code: ObjectCode) -> None:
-    function, own, arguments, count, names = code.function.args
-    builder = code.builder
-    total = builder.alloca(ir.IntType(64))
-    builder.store(count, total)
-    with builder.if_then(code.differ(names, integer(0))):
-        builder.store(builder.add(count, code.get(names, "length")), total)
-    given = builder.load(total)
-    memory = builder.ptrtoint(
-        builder.alloca(ir.IntType(64), size=builder.add(given, integer(1))), ir.IntType(64)
-    )
-    code.write(memory, own)
-    with code.each(given) as i:
-        code.write(memory, code.read(arguments, i), builder.add(i, integer(1)))
-    builder.ret(code.call_object(function, memory, builder.add(count, integer(1)), names))
-
-
-# ---- recording -----------------------------------------------------------------------------------------------------
-
-
-def _record(new: New, code: ObjectCode, *arguments: ir.Value) -> ir.Value:
+def record(new: New, code: ObjectCode, *arguments: ir.Value) -> ir.Value:
     """Write a call of the recorder: see `_Record`."""
     return code.call_own("jittape_record", lambda function: _Record(new(function)).write(), *arguments)
 
 
-def _assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Value) -> None:
+def new_tensor(
+    code: ObjectCode, trace: ir.Value, slot: ir.Value, aval: ir.Value, failed: ir.Block
+) -> ir.Value:
+    """A pending Tensor, which the trace knows of; on to `failed` if there is no memory."""
+    tensor = code.attempt(failed, "PyType_GenericAlloc", code.known("Tensor"), integer(0))
+    code.start(tensor, "_trace", code.own(trace))
+    code.start(tensor, "_slot", code.own(slot))
+    code.start(tensor, "_aval", code.own(aval))
+    for place in ("_buffer", "_marker", "Tensor._origin"):
+        code.start(tensor, place, code.own(code.known("None")))
+    code.attempt(failed, "PyList_Append", code.get(trace, "Trace.pending"), tensor)
+    return tensor
+
+
+def assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Value) -> None:
     """As `Trace.assign`, of a pending tensor of this very trace."""
     failed = code.block("failed")
     slot = code.own(code.get(tensor, "_slot"))
@@ -397,14 +257,10 @@ class _Record:
     def _pending(self, child: ir.Value) -> ir.Value:
         """The Tensor that `child` results in."""
         code, builder = self.code, self.code.builder
-        tensor = code.attempt(self.failed, "PyType_GenericAlloc", code.known("Tensor"), integer(0))
-        code.start(tensor, "_trace", code.own(self.trace))
-        code.start(tensor, "_slot", code.own(code.get(child, "Node.slot")))
-        code.start(tensor, "_aval", code.own(code.get(child, "Node.aval")))
-        for slot in ("_buffer", "_marker", "Tensor._origin"):
-            code.start(tensor, slot, code.own(code.known("None")))
+        tensor = new_tensor(
+            code, self.trace, code.get(child, "Node.slot"), code.get(child, "Node.aval"), self.failed
+        )
         pending = code.get(self.trace, "Trace.pending")
-        code.attempt(self.failed, "PyList_Append", pending, tensor)
         limit = code.number(code.get(self.trace, "Trace.limit"))
         with builder.if_then(
             builder.icmp_signed(">", code.call("PyList_Size", pending), limit), likely=False

@@ -23,7 +23,7 @@ from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
 
-__all__ = ["Slots", "record_gradient"]
+__all__ = ["Slots", "gradient_key", "record_gradient"]
 
 Slots = tuple[int, ...]
 
@@ -49,7 +49,7 @@ def record_gradient(
     view : TapeView
         What the tape saw.
     """
-    key: tuple[Any, ...] = ("gradient", targets, sources, seeds, view)
+    key = gradient_key(targets, sources, seeds, view)
     node = trace.node.children.get(key)
     if node is None:
         node = _derive(trace, key, path_to(trace.node))
@@ -57,6 +57,13 @@ def record_gradient(
     while node.callback is not None:
         node = _after_callback(trace, node)
     return trace.tensors_at(node)
+
+
+def gradient_key(
+    targets: Slots, sources: tuple[Slots, ...], seeds: tuple[int | None, ...], view: TapeView
+) -> tuple[Any, ...]:
+    """The key of a gradient in the trie."""
+    return ("gradient", targets, sources, seeds, view)
 
 
 def _derive(trace: Trace, key: tuple[Any, ...], path: Path) -> Node:
@@ -93,6 +100,7 @@ def _run_on(
         node.reverse = (reverse, sources)
     else:
         node.results = tuple([_total(reverse, builder, slots) for slots in sources])
+        node.is_whole_gradient = None not in node.results
     return attach(trace.node, key, node, builder)
 
 

@@ -13,9 +13,11 @@ from typing import Any
 from weakref import ref
 
 from jittape.differentiate import TapeView
-from jittape.primitive import replace_recorder
+from jittape.primitive import active, replace_recorder
 from jittape.recording.graft import graft
 from jittape.recording.reasons import Asked
+from jittape.recording.reverse import gradient_key
+from jittape.recording.tensor import Tensor
 from jittape.recording.trace import NOTHING_READ, Trace, Variables, current_trace
 from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
@@ -100,15 +102,11 @@ class Span:
 
     def let_go(self) -> None:
         """Be empty again; the trace is no longer held."""
-        trace, self.trace = self.trace, None
+        trace = self.trace
         if trace is not None:
-            self._past = (
-                trace.node,
-                self._versions(trace),
-                self._segments,
-                self._watches,
-                self._watched_variables,
-            )
+            self.trace = None
+            variables = self._versions(trace) if self._earlier else trace.variables
+            self._past = (trace.node, variables, self._segments, self._watches, self._watched_variables)
             trace.release()
         self._segments, self._watches, self._watched_variables = [], [], []
         self._earlier = NOTHING_READ
@@ -265,6 +263,40 @@ class Span:
             versions = [(max(at, s), s) for at, slots in known for s in slots]
             watches = sorted([*watches, *versions])
         return _new(TapeView, (tuple(segments), tuple(watches), self._accessed))
+
+    def known_gradient(self, target: Any, sources: Any) -> list[Any] | None:
+        """The gradient of a tensor with respect to a list, if it is in the trie and has no None; else None.
+
+        That is what `question` and `record_gradient` do in the commonest case, in a third of the time.
+        """
+        trace = self.trace
+        if (
+            trace is None
+            or trace is not active.recorder
+            or self.recording
+            or target.__class__ is not Tensor
+            or target._trace is not trace
+            or sources.__class__ is not list
+            or self._watched_variables
+            or self._earlier
+            or trace.former
+        ):
+            return None
+        slots: list[tuple[int, ...]] = []
+        variables = trace.variables
+        for source in sources:
+            if source.__class__ is Variable and id(source) in variables:
+                slots.append(variables[id(source)][1])
+            elif source.__class__ is Tensor and source._trace is trace:
+                slots.append((source._slot,))
+            else:
+                return None
+        view = _new(TapeView, (tuple(self._segments), tuple(self._watches), self._accessed))
+        node = trace.node.children.get(gradient_key((target._slot,), tuple(slots), (None,), view))
+        if node is None or not node.is_whole_gradient:
+            return None
+        trace.node = node
+        return trace.tensors_at(node)
 
     def question(self, trace: Trace, targets: list[Any], sources: list[Any]) -> Asked:
         """A question about a gradient as structure."""

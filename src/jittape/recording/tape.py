@@ -35,6 +35,7 @@ from jittape.recording.variable import Variable
 
 __all__ = ["GradientTape"]
 
+_NONE = UnconnectedGradients.NONE
 _USED_UP = (
     "GradientTape.gradient can only be called once on non-persistent tapes. (A non-persistent GradientTape can only be "
     "used to compute one set of gradients (or jacobians)); use jt.GradientTape(persistent=True) for more"
@@ -176,19 +177,19 @@ class GradientTape:
         NoGradientError
             If an op on the way has no gradient.
         """
-        trace = self._span.trace
-        if trace is None or trace is not active.recorder:
-            trace = self._usable_trace()
-        zero = unconnected_gradients is not UnconnectedGradients.NONE and wants_zeros(unconnected_gradients)
+        if output_gradients is None and unconnected_gradients is _NONE:
+            known = self._span.known_gradient(target, sources)
+            if known is not None:
+                if not self._persistent:
+                    self._use_up()
+                return known
+        trace = self._usable_trace()
+        zero = unconnected_gradients is not _NONE and wants_zeros(unconnected_gradients)
         targets, _ = flatten(target, check_target)
         leaves, rebuild = flatten(sources, check_source)
-        if self._span.recording:
-            self._warn_if_recording()
-        if trace is active.recorder:
+        self._warn_if_recording()
+        with recording_with(trace):
             results = self._asked(trace, targets, leaves, output_gradients, zero)
-        else:
-            with recording_with(trace):
-                results = self._asked(trace, targets, leaves, output_gradients, zero)
         self._finish(trace)
         if zero:
             results = [
@@ -235,10 +236,13 @@ class GradientTape:
         if trace is not active.recorder:
             trace.flush()
         if not self._persistent:
-            if self._span.entered:
-                self._span.leave()
-            self._used_up = True
-            self._span.let_go()
+            self._use_up()
+
+    def _use_up(self) -> None:
+        if self._span.entered:
+            self._span.leave()
+        self._used_up = True
+        self._span.let_go()
 
     def explain(self, target: Any, source: Any) -> str:
         """Why the gradient of `target` with respect to `source` is what it is.

@@ -71,6 +71,11 @@ class Tensor(Operators):
         self._marker: Any = None
         self._origin: Any = None
 
+    def __init_subclass__(cls) -> None:
+        raise TypeError(
+            f"{cls.__name__}: jt.Tensor is not made to be subclassed; keep one as an attribute instead"
+        )
+
     def _computed(self) -> Buffer:
         buffer: Buffer | None = self._buffer
         if buffer is None:

@@ -49,6 +49,8 @@ class Node:
         Totals from the root; the last of the arrays among the inputs.
     callback, reverse
         Where a gradient waits for a Python function: for which op, and the walk to go on with.
+    is_whole_gradient : bool
+        Whether it is one, which waits for nothing and has a result for each source.
     executables : dict
         What runs when the trace is flushed here, by `Key`.
     bodies : dict or None
@@ -64,6 +66,7 @@ class Node:
         "children",
         "executables",
         "inputs",
+        "is_whole_gradient",
         "n_inputs",
         "n_ops",
         "n_slots",
@@ -101,6 +104,7 @@ class Node:
         self.stamp = 0
         self.notes: dict[Any, str] | None = None
         self.bodies: dict[Any, Any] | None = None
+        self.is_whole_gradient = False
         self.callback: Callback | None = None
         self.reverse: tuple[Reverse, tuple[tuple[int, ...], ...]] | None = None
 

@@ -106,6 +106,11 @@ class Variable(Scattering):
         self.name = f"{name or 'Variable'}:0"
         self.constraint = constraint
 
+    def __init_subclass__(cls) -> None:
+        raise TypeError(
+            f"{cls.__name__}: jt.Variable is not made to be subclassed; keep one as an attribute of a jt.Module instead"
+        )
+
     @property
     def trainable(self) -> bool:
         """Whether tapes watch it by themselves; settled when it is made."""

@@ -5,9 +5,9 @@ is asked once, when the memory is made; and it is read from the ndarray's own me
 change under a reader: a buffer is written once, by the executable that made it, and written again only when nobody but
 that executable holds it any more and the user never saw it.
 
-Memory of `LARGE` bytes or more belongs to nobody in particular. When the last reference to it goes, views of the user
-included, it goes to the pool, and the next buffer of about that size gets it: 80 MB fresh from the system cost more in
-page faults than the arithmetic on them.
+Memory of `LARGE` bytes or more belongs to nobody in particular, though an executable may keep some (`results`). When
+the last reference to it goes, views of the user included, it goes to the pool, and the next buffer of about that size
+gets it: 80 MB fresh from the system cost more in page faults than the arithmetic on them.
 """
 
 from __future__ import annotations

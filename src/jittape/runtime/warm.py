@@ -6,7 +6,7 @@ machine code writes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jittape.runtime.buffers import Buffer, address_of
@@ -15,6 +15,8 @@ from jittape.runtime.runner import Feed, plan, runner
 from jittape.runtime.workspace import KEPT
 
 __all__ = ["warm_run"]
+
+_NONE: Mapping[int, Buffer] = {}
 
 
 def warm_run(
@@ -25,7 +27,7 @@ def warm_run(
     Its inputs must be of the types of these `values`.
     """
     layout, tables, run = compiled.layout, compiled.tables, runner()
-    plain = layout.plain_outputs and layout.results and not compiled.schedule.in_place
+    plain = layout.plain_outputs and layout.results
     if run is None or not plain or tables is None or len(tables) != 1 or min(picks, default=0) < 0:
         return None
     feeds: dict[Any, list[Feed]] = {Buffer: [], "f8": [], "f4": []}
@@ -37,6 +39,7 @@ def warm_run(
         feeds[kind].append((pick, cell))
     planned = plan(tables[0], *feeds.values())
     address = address_of(planned)
+    donors = [(cell, picks[cell]) for cell, _, _ in compiled.schedule.in_place]
     free, arena = compiled.free_workspaces, compiled.schedule.arena >= KEPT
 
     def call(inputs: list[Any], planned: Any = planned) -> list[Buffer]:
@@ -45,7 +48,9 @@ def warm_run(
         except IndexError:
             workspace = compiled.workspace()
         try:
-            results = list(workspace.begin(inputs, 0))
+            # The trace and the Variable refer to what may be written in place, besides the dictionary.
+            donated = {cell: inputs[pick] for cell, pick in donors} if donors else _NONE
+            results = list(workspace.begin(donated, 2))
             run(tuple(inputs), workspace.address, address)
         except IndexError:
             compiled.explain([inputs[i] for i in picks])

@@ -97,6 +97,7 @@ class Workspace:
         self._arena_address = 0
         self.keeps_arena = schedule.arena < KEPT
         self._first, self._last = CELL * layout.count, CELL * (layout.count + len(layout.results))
+        self._pack_results = struct.Struct(f"={len(layout.results)}Q").pack_into
         self._boxed: list[Input] = []
         self._grown: dict[int, np.ndarray[Any, Any]] = {}
         self._in_place = {result: (i, read) for i, result, read in schedule.in_place}
@@ -136,14 +137,11 @@ class Workspace:
         if not self._results.large:
             self.cells[self._first : self._last] = packed
             return small
-        waiting = iter(small)
-        results = tuple(
-            [
-                self._large(i, inputs, held) if i in self._results.large else next(waiting)
-                for i in range(len(self._layout.results))
-            ]
-        )
-        struct.pack_into(f"={len(results)}Q", self.cells, self._first, *[b.address for b in results])
+        found = list(small)
+        for i in self._results.large:
+            found.insert(i, self._large(i, inputs, held))
+        results = tuple(found)
+        self._pack_results(self.cells, self._first, *[b.address for b in results])
         return results
 
     def _large(self, result: int, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> Buffer:

@@ -10,11 +10,12 @@ from jittape.dtypes import is_differentiable
 from jittape.primitive import apply
 from jittape.primitives.views import again
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.custom import custom_gradient
+from jittape.recording.custom import custom_gradient, tensors_read
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 from jittape.recording.tape import GradientTape
 from jittape.recording.tensor import Tensor
+from jittape.recording.trace import current_trace
 
 __all__ = ["grad_pass_through", "recompute_grad"]
 
@@ -25,7 +26,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        Takes and returns tensors or nested structures of them; it may read Variables.
+        Takes and returns tensors or nested structures of them; it may read Variables, and tensors from outside.
 
     Returns
     -------
@@ -51,26 +52,28 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        def gradient(*upstream: Tensor, variables: Any = ()) -> Any:
-            positional, rebuild = flatten(args)
-            named, rename = flatten(kwargs)
-            copies = [_again(leaf, upstream[0]) for leaf in (*positional, *named)]
-            varied = [
-                *copies[: len(positional)],
-                *[c for c in copies[len(positional) :] if isinstance(c, Tensor)],
-            ]
-            sources = [v for v in (*varied, *variables) if isinstance(v, Operators)]
+        positional, rebuild = flatten(args)
+        named, rename = flatten(kwargs)
+        leaves = [*positional, *named]
+        before = current_trace().node
+        y = f(*args, **kwargs)
+        given = [leaf for leaf in leaves if isinstance(leaf, Operators)]
+        read = tensors_read(before, given)
+
+        def gradient(*upstream: Tensor) -> list[Any]:
+            copies = [_again(leaf, upstream[0]) for leaf in leaves]
+            sources = [*[c for c in copies if isinstance(c, Operators)], *read]
             with GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch([s for s in sources if is_differentiable(s.dtype)])
-                y = f(*rebuild(copies[: len(positional)]), **rename(copies[len(positional) :]))
-                outputs = [convert_to_tensor(leaf) for leaf in flatten(y)[0]]
-            found = iter(tape.gradient(outputs, sources, list(upstream), "zero"))
-            gradients = [next(found) if isinstance(v, Operators) else None for v in varied]
-            return (gradients, list(found)) if variables else gradients
+                again = f(*rebuild(copies[: len(positional)]), **rename(copies[len(positional) :]))
+                outputs = [convert_to_tensor(leaf) for leaf in flatten(again)[0]]
+            found: list[Any] = tape.gradient(outputs, sources, list(upstream), "zero")
+            return found
 
-        return f(*args, **kwargs), gradient
+        # All that `f` depends on is an argument of this, so that the gradient reaches it.
+        return custom_gradient(lambda *operands: (y, gradient))(*given, *read) if given or read else y
 
-    return custom_gradient(checkpointed)
+    return checkpointed
 
 
 def _again(leaf: Any, upstream: Tensor) -> Any:

@@ -1,0 +1,289 @@
+"""The methods in machine code, as Python calls them: see `recorder` for what they have in common.
+
+Each begins with what it must find as usual; where it does not, it calls the Python method whose place it has taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+
+from jittape.compile.irtools import integer, load_at
+from jittape.compile.objectcode import ObjectCode
+from jittape.recording.recorder import New, assign, new_tensor, record
+
+__all__ = [
+    "define_apply",
+    "define_binary",
+    "define_hand_out",
+    "define_taken",
+    "define_tensors_at",
+    "define_unary",
+    "define_update",
+]
+
+
+# ---- recording -----------------------------------------------------------------------------------------------------
+
+
+def define_apply(new: New, function: ir.Function) -> None:
+    """``Trace.apply(self, body, arrays, static=())``; a call by names is left to Python."""
+    code = new(function)
+    trace, arguments, count, names = function.args
+    python = code.block("python")
+    three = code.same(count, integer(3))
+    code.require(code.builder.or_(three, code.same(count, integer(2))), python)
+    code.require(code.same(names, integer(0)), python)
+    code.require(code.is_a(trace, "Trace"), python)
+    body, arrays = code.read(arguments, 0), code.read(arguments, 1)
+    code.require(code.is_a(arrays, "tuple"), python)
+    static = code.builder.alloca(ir.IntType(64))
+    code.builder.store(code.known("empty"), static)
+    with code.builder.if_then(three):
+        code.builder.store(code.read(arguments, 2), static)
+    operands = code.builder.add(arrays, integer(code.places["items"]))
+    length = code.get(arrays, "length")
+    tensor = record(new, code, trace, body, operands, length, code.builder.load(static), integer(0))
+    code.require(code.differ(tensor, integer(0)), python)
+    code.builder.ret(tensor)
+    code.begin(python)
+    _leave_to_python(new, code, code.known("Trace.apply"), *function.args)
+
+
+def define_binary(name: str, op: str, reflected: bool, new: New, function: ir.Function) -> None:
+    """An operator method of two operands."""
+    own, other = function.args
+    _define_operator(name, op, (other, own) if reflected else (own, other), new, function)
+
+
+def define_unary(name: str, op: str, new: New, function: ir.Function) -> None:
+    """An operator method of one operand."""
+    _define_operator(name, op, function.args[:1], new, function)
+
+
+def _define_operator(
+    name: str, op: str, operands: tuple[ir.Value, ...], new: New, function: ir.Function
+) -> None:
+    code = new(function)
+    recorded, given = (_in_memory(code, *values) for values in (operands, function.args))
+    count = integer(len(operands))
+    arguments = (code.known(op), code.known(name), recorded, given, count)
+    code.builder.ret(
+        code.call_own("jittape_operator", lambda shared: _define_operate(new, shared), *arguments)
+    )
+
+
+def _define_operate(new: New, function: ir.Function) -> None:
+    """``operate(op, python, operands, given, count)``: what all operator methods do."""
+    code = new(function)
+    op, in_python, operands, given, count = function.args
+    python = code.block("python")
+    trace = _recorder(code, python)
+    tensor = record(new, code, trace, op, operands, count, code.known("empty"), integer(0))
+    code.drop(trace)
+    code.require(code.differ(tensor, integer(0)), python)
+    code.builder.ret(tensor)
+    code.begin(python)
+    _return_unless_raised(code, lambda: code.call_object(in_python, given, count))
+
+
+def define_update(name: str, op: str, new: New, function: ir.Function) -> None:
+    """``Variable.assign_add(self, delta)`` and its kin; with further arguments they are left to Python."""
+    code = new(function)
+    arguments = (code.known(op), code.known(name), *function.args)
+    code.builder.ret(code.call_own("jittape_update", lambda shared: _define_update(new, shared), *arguments))
+
+
+def _define_update(new: New, function: ir.Function) -> None:
+    """``update(op, python, variable, arguments, count, names)``."""
+    code = new(function)
+    op, in_python, variable, arguments, count, names = function.args
+    python, drop = code.block("python"), code.block("drop")
+    code.require_same(python, (count, integer(1)), (names, integer(0)))
+    code.require(code.is_a(variable, "Variable"), python)
+    trace = _recorder(code, python)
+    before = code.get(variable, "_assigned_in")
+    code.require(code.builder.or_(code.same(before, trace), code.same(before, code.known("None"))), drop)
+    buffer = code.get(variable, "_buffer")
+    code.require(code.differ(buffer, integer(0)), drop)
+    code.require(code.is_a(buffer, "Buffer"), drop)
+    operands = _in_memory(code, variable, code.read(arguments))
+    aval = code.get(variable, "_aval")
+    tensor = record(new, code, trace, op, operands, integer(2), code.known("empty"), aval)
+    code.require(code.differ(tensor, integer(0)), drop)
+    assign(code, trace, variable, tensor)
+    code.drop(tensor)
+    code.drop(trace)
+    code.builder.ret(code.own(variable))
+    code.begin(drop)
+    code.drop(trace)
+    code.builder.branch(python)
+    code.begin(python)
+    _leave_to_python(new, code, in_python, variable, arguments, count, names)
+
+
+def _in_memory(code: ObjectCode, *values: ir.Value) -> ir.Value:
+    """The address of these values in a row."""
+    memory = code.words(len(values))
+    for position, value in enumerate(values):
+        code.write(memory, value, position)
+    return memory
+
+
+def _recorder(code: ObjectCode, otherwise: ir.Block) -> ir.Value:
+    """The trace in charge of this thread, as a reference of one's own."""
+    other = code.block("other")
+    trace = code.call("PyObject_GetAttr", code.known("active"), code.known("recorder"))
+    code.require(code.differ(trace, integer(0)), otherwise)
+    code.require(code.is_a(trace, "Trace"), other)
+    here = code.builder.block
+    code.begin(other)
+    code.drop(trace)
+    code.builder.branch(otherwise)
+    code.begin(here)
+    return trace
+
+
+# ---- results and runs ----------------------------------------------------------------------------------------------
+
+
+def define_tensors_at(new: New, function: ir.Function) -> None:
+    """``Trace.tensors_at(self, node)``, for a node with several results."""
+    code = new(function)
+    trace, node = function.args
+    python, failed = code.block("python"), code.block("failed")
+    code.require(code.is_a(trace, "Trace"), python)
+    code.require(code.is_a(node, "Node"), python)
+    results = code.get(node, "Node.results")
+    code.require(code.is_a(results, "tuple"), python)
+    made = code.attempt(python, "PyList_New", integer(0))
+    none = code.known("None")
+    with code.each(code.get(results, "length")) as i:
+        result = code.item(results, i)
+        with code.builder.if_else(code.same(result, none)) as (missing, present):
+            with missing:
+                code.attempt(failed, "PyList_Append", made, none)
+            with present:
+                tensor = new_tensor(code, trace, code.item(result, 0), code.item(result, 1), failed)
+                code.attempt(failed, "PyList_Append", made, tensor)
+                code.drop(tensor)
+    code.builder.ret(made)
+    code.begin(failed)
+    code.drop(made)
+    code.builder.ret(integer(0))
+    code.begin(python)
+    memory = _in_memory(code, trace, node)
+    _return_unless_raised(code, lambda: code.call_object(code.known("Trace.tensors_at"), memory, integer(2)))
+
+
+def define_taken(new: New, function: ir.Function) -> None:
+    """``Flushing._taken(self)``."""
+    code = new(function)
+    trace, _ = function.args
+    python, failed = code.block("python"), code.block("failed")
+    code.require(code.is_a(trace, "Trace"), python)
+    fresh, alive = (code.attempt(python, "PyList_New", integer(0)) for _ in range(2))
+    pending = code.own(code.get(trace, "Trace.pending"))
+    code.put(trace, "Trace.pending", fresh)
+    with code.each_item(pending) as (_, tensor):
+        references = load_at(code.builder, tensor, code.places["references"], ir.IntType(32))
+        wanted = code.builder.and_(
+            code.differ(references, ir.Constant(references.type, 1)),  # others than the list's
+            code.same(code.get(tensor, "_buffer"), code.known("None")),
+        )
+        with code.builder.if_then(wanted):
+            code.attempt(failed, "PyList_Append", alive, tensor)
+    count, assigned = code.call("PyList_Size", alive), code.get(trace, "Trace.assigned")
+    total = code.builder.add(count, code.call("PyDict_Size", assigned))
+    needed = code.attempt(failed, "PyTuple_New", total)
+    with code.each_item(alive) as (i, tensor):
+        code.fill(needed, i, code.own(code.get(tensor, "_slot")))
+    at = code.words(1)
+    code.write(at, count)
+    with code.each_value(assigned) as entry:
+        code.fill(needed, code.read(at), code.own(code.item(entry, 1)))
+        code.write(at, code.builder.add(code.read(at), integer(1)))
+    code.builder.ret(code.new_tuple(failed, pending, alive, needed))
+    code.begin(failed)
+    code.builder.ret(integer(0))
+    code.begin(python)
+    memory = _in_memory(code, trace)
+    _return_unless_raised(code, lambda: code.call_object(code.known("Flushing._taken"), memory, integer(1)))
+
+
+def define_hand_out(new: New, function: ir.Function) -> None:
+    """``Flushing._hand_out(self, alive, buffers)``."""
+    code = new(function)
+    trace, arguments, count, names = function.args
+    python = code.block("python")
+    code.require_same(python, (count, integer(2)), (names, integer(0)))
+    code.require(code.is_a(trace, "Trace"), python)
+    alive, buffers = code.read(arguments, 0), code.read(arguments, 1)
+    for values in (alive, buffers):
+        code.require(code.is_a(values, "list"), python)
+    first = code.call("PyList_Size", alive)
+    expected = code.builder.add(first, code.call("PyDict_Size", code.get(trace, "Trace.assigned")))
+    code.require(code.same(code.call("PyList_Size", buffers), expected), python)
+    fresh = code.attempt(python, "PyDict_New")
+    with code.each_item(alive) as (i, tensor):
+        code.put(tensor, "_buffer", code.own(code.call("PyList_GetItem", buffers, i)))
+    assigned = code.own(code.get(trace, "Trace.assigned"))
+    code.put(trace, "Trace.assigned", fresh)
+    at = code.words(1)
+    code.write(at, first)
+    none = code.known("None")
+    with code.each_value(assigned) as entry:
+        variable, position = code.item(entry, 0), code.read(at)
+        code.put(variable, "_buffer", code.own(code.call("PyList_GetItem", buffers, position)))
+        for place in ("_assigned_in", "_trace"):
+            code.put(variable, place, code.own(none))
+        code.put(variable, "_slot", code.own(code.known("minus one")))
+        code.write(at, code.builder.add(position, integer(1)))
+    code.drop(assigned)
+    code.builder.ret(code.own(none))
+    code.begin(python)
+    _leave_to_python(new, code, code.known("Flushing._hand_out"), *function.args)
+
+
+# ---- what is left to Python ----------------------------------------------------------------------------------------
+
+
+def _leave_to_python(new: New, code: ObjectCode, function: ir.Value, *arguments: ir.Value) -> None:
+    """Return what a Python function gives for ``self, arguments, count, names``."""
+
+    def call() -> ir.Value:
+        return code.call_own(
+            "jittape_in_python",
+            lambda shared: _define_in_python(new(shared)),
+            function,
+            *arguments,
+        )
+
+    _return_unless_raised(code, call)
+
+
+def _return_unless_raised(code: ObjectCode, call: Callable[[], ir.Value]) -> None:
+    """Return what `call` gives, or nothing if there is an error already."""
+    raised = code.block("raised")
+    code.require(code.same(code.call("PyErr_Occurred"), integer(0)), raised)
+    code.builder.ret(call())
+    code.begin(raised)
+    code.builder.ret(integer(0))
+
+
+def _define_in_python(code: ObjectCode) -> None:
+    function, own, arguments, count, names = code.function.args
+    builder = code.builder
+    total = builder.alloca(ir.IntType(64))
+    builder.store(count, total)
+    with builder.if_then(code.differ(names, integer(0))):
+        builder.store(builder.add(count, code.get(names, "length")), total)
+    given = builder.load(total)
+    memory = builder.ptrtoint(
+        builder.alloca(ir.IntType(64), size=builder.add(given, integer(1))), ir.IntType(64)
+    )
+    code.write(memory, own)
+    with code.each(given) as i:
+        code.write(memory, code.read(arguments, i), builder.add(i, integer(1)))
+    builder.ret(code.call_object(function, memory, builder.add(count, integer(1)), names))
