@@ -230,7 +230,7 @@ def test_gathering_with_repeated_and_negative_indices(axis):
     native = jt.njit_function(
         lambda x, i: jt.gather(x, i, axis=axis), Spec(x.shape, jt.float64), Spec([1], jt.int64)
     )
-    with pytest.raises(IndexError, match="gather: an index is out of bounds"):
+    with pytest.raises(IndexError, match="an index is out of bounds in .*test_numba_bridge.py"):
         native(x, np.array([5]))
     np.testing.assert_array_equal(native(x, np.array([-1])), np.take(x, [-1], axis))
 

@@ -437,3 +437,25 @@ def test_the_gradient_of_a_weight_used_in_every_step_is_one_array() -> None:
     operands = [normal(16, 32), normal(32, 32) / 6, np.ones((16, 32))]
     for found, wanted in zip(compiled(gradient, operands), interpret(gradient, operands), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize(
+    ("x_shape", "y_shape"),
+    [
+        ((3, 4), (4, 5)),
+        ((1, 4), (4, 1)),
+        ((2, 3, 40), (2, 40, 7)),
+        ((3, 0), (0, 5)),
+        ((0, 3), (3, 5)),
+        ((3, 3), (3, 3)),
+    ],
+)
+def test_products_of_integers_are_loops_and_wrap_around(x_shape: Any, y_shape: Any, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-100, 100, shape).astype(dtype) for shape in (x_shape, y_shape))
+    assert steps(lambda x, y: matmul_op.bind(x, y), x_shape, y_shape, dtype=dtype) == ["loop"]
+    program = program_of(matmul_op.bind, x, y)
+    (found,), (wanted,) = compiled(program, [x, y], fill=77), interpret(program, [x, y])
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found, wanted)

@@ -277,8 +277,10 @@ def test_transposes_become_flags_and_only_those():
     assert steps[1].kernel.transposed == (True, False)
 
 
-def test_integer_products_and_strange_dtypes_are_numpy_steps():
+def test_integer_products_are_loops_and_strange_dtypes_numpy_steps():
     (step,) = steps_of(matmul_op.bind, np.ones((2, 3), int), np.ones((3, 2), int))
+    assert isinstance(step.kernel, LoopKernel)
+    (step,) = steps_of(matmul_op.bind, np.ones((2, 3), np.float16), np.ones((3, 2), np.float16))
     assert isinstance(step, NumpyStep)
     (step,) = steps_of(exp, np.ones(3, np.float16))
     assert isinstance(step, NumpyStep)

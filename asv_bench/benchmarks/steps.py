@@ -78,6 +78,37 @@ class Digits:
         float(loss)
 
 
+class Embedding:
+    """A step with an embedding of 10,000 words by 64 numbers and a softmax of 10 classes, batch 256."""
+
+    params = ("SGD", "Adam")
+    param_names = ("optimizer",)
+    words, width, classes, batch = 10_000, 64, 10, 256
+
+    def setup(self, optimizer: str) -> None:
+        rng = np.random.default_rng(0)
+        table = jt.Variable(rng.normal(size=(self.words, self.width)).astype(np.float32))
+        weights = jt.Variable(rng.normal(size=(self.width, self.classes)).astype(np.float32))
+        chosen = jt.optimizers.get(optimizer)
+
+        @jt.function
+        def step(words, labels):  # type: ignore[no-untyped-def]
+            with jt.GradientTape() as tape:
+                logits = jt.gather(table, words) @ weights
+                loss = jt.reduce_mean(jt.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+            gradients = tape.gradient(loss, [table, weights])
+            chosen.apply_gradients(zip(gradients, [table, weights], strict=True))
+            return loss
+
+        self.step = step
+        self.given = rng.integers(self.words, size=self.batch), rng.integers(self.classes, size=self.batch)
+        for _ in range(5):
+            self.time_step(optimizer)
+
+    def time_step(self, optimizer: str) -> None:
+        self.step(*self.given)
+
+
 class Unrolled:
     """``w = sin(w) * 1.01 + 0.1 * w[::-1]`` so many times in one function: both times are to grow with the steps."""
 

@@ -26,6 +26,8 @@ __all__ = [
     "Alias",
     "Batch",
     "Call",
+    "Check",
+    "Checked",
     "Composed",
     "Control",
     "Coordinate",
@@ -40,6 +42,7 @@ __all__ = [
     "Recorder",
     "Reduce",
     "Running",
+    "Scatter",
     "View",
     "active",
     "active_recorder",
@@ -55,13 +58,15 @@ __all__ = [
 class Index(NamedTuple):
     """The index into one dimension of an operand as an affine function of one loop coordinate.
 
-    ``offset + step * coordinate[axis] + value of operand number dynamic``; `axis` and `dynamic` may be None.
+    ``offset + step * coordinate[axis] + value of operand number dynamic``; `axis` and `dynamic` may be None. Where that
+    operand is an array, the value is its element at the coordinates `at`.
     """
 
     axis: int | None = None
     step: int = 1
     offset: int = 0
     dynamic: int | None = None
+    at: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,8 +86,8 @@ class View:
     """Every element of the result is some element of the first operand.
 
     ``index(operand aval, result aval, **params)`` gives one `Index` for every dimension of the first operand, in terms
-    of the result's coordinates. Further operands are integer scalars that an index may add (`Index.dynamic` is the
-    operand's number, from 1).
+    of the result's coordinates. Further operands are integers that an index may add (`Index.dynamic` is the operand's
+    number, from 1): scalars, or arrays of which `Index.at` says which element.
     """
 
     index: Callable[..., tuple[Index, ...]]
@@ -156,17 +161,53 @@ class Running:
 
 
 @dataclass(frozen=True)
+class Scatter:
+    """Elements of the second operand are combined, one after another, with elements of a copy of the first.
+
+    ``index(second operand's aval, result aval, **params)`` gives one `Index` for every dimension of the result, in
+    terms of the second operand's coordinates; further operands are integers, numbered from 2. ``combining(**params)``
+    is the primitive of the form `Map` that makes the new element of the old one and the value; None: the value is it.
+    """
+
+    index: Callable[..., tuple[Index, ...]]
+    combining: Callable[..., Primitive | None]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A map of its operand that exists only for values in a range.
+
+    In machine code ``of(operand, **params)`` takes its place, written with user-level functions, `Check` among them;
+    or the operand itself if it is known to be from 0 to below the parameter `size`.
+    """
+
+    of: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Check:
+    """Ends the run where the operand, a truth value, is true: what the program says cannot be done."""
+
+
+@dataclass(frozen=True)
 class Composed:
-    """In machine code, other ops take its place: ``of(*handles, **params)``, written with user-level functions."""
+    """In machine code, other ops take its place: ``of(*handles, **params)``, written with user-level functions.
+
+    Where it gives None, the op stays what it is.
+    """
 
     of: Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class Call:
-    """A library routine, by the name under which the code generator knows its calling sequence (``"gemm"``)."""
+    """A library routine, by the name under which the code generator knows its calling sequence (``"gemm"``).
+
+    For dtypes that the routine does not have, `otherwise` takes its place if there is one, as in `Composed`.
+    """
 
     routine: str
+    otherwise: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -192,7 +233,10 @@ class Control:
     vjp: Callable[..., Mapping[int, Any]]
 
 
-Form = Map | View | Place | Overlay | Join | Alias | Coordinate | Reduce | Running | Composed | Call | Control
+Form = (
+    Map | View | Place | Overlay | Join | Alias | Coordinate | Reduce | Running
+    | Scatter | Checked | Check | Composed | Call | Control
+)  # fmt: skip
 
 
 def run_key(op: Op) -> tuple[Any, ...]:
@@ -276,6 +320,8 @@ class Primitive:
         The result is a Variable as read after an assignment: a new slot, which a tape watches by itself.
     calls_back : bool
         The gradient is a Python function of the user's, called each time a gradient is asked for.
+    ends_run : bool
+        It may end the run, so it is kept though nothing needs its result.
     """
 
     name: str
@@ -291,6 +337,7 @@ class Primitive:
     linear_if_finite: tuple[tuple[int, ...], ...] = ()
     reads_variable: bool = False
     calls_back: bool = False
+    ends_run: bool = False
 
     def bind(self, *operands: Handle, **params: Any) -> Any:
         """Record this op on operands that already fit; for use in bodies and rules."""

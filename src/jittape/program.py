@@ -152,14 +152,14 @@ class Body:
 
 
 def dead_code_removed(program: Program, keep_inputs: bool = True) -> Program:
-    """The program without the ops that no output needs.
+    """The program without the ops that no output needs and that do not check anything.
 
     With ``keep_inputs=False`` unused inputs go as well.
     """
     needed = set(program.outputs)
     kept: list[Op] = []
     for op in reversed(program.ops):
-        if op.out in needed:
+        if op.out in needed or op.primitive.ends_run:
             kept.append(op)
             needed.update(op.args)
     kept.reverse()

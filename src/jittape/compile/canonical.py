@@ -140,7 +140,7 @@ class _Canonicalizer:
         self.slots: dict[tuple[int, int], int] = {}
         self.levels: list[int] = []
         self.partials: dict[int, str] = {}
-        self.counts = dict.fromkeys("sodarcpt", 0)
+        self.counts = dict.fromkeys("sodarucpt", 0)
 
     def result(self, rows: Rows | None) -> Placed:
         instructions = tuple([self._instruction(i) for i in self.nest.instructions])
@@ -214,7 +214,10 @@ class _Canonicalizer:
         return along in ([1], [-1]) and total - extent <= max(2, total // 8)
 
     def _store(self, raw: RawStore) -> Store:
-        address = self._address(raw.address, "r", self._dtype(raw.value))
+        kind = "r" if raw.scattered is None else "u"
+        address = self._address(raw.address, kind, self._dtype(raw.value))
+        if raw.scattered is not None:
+            return Store(address, raw.value, self.depth, None, raw.scattered)
         if raw.running is None:
             return Store(address, raw.value, max(self._level(address.linear), self.levels[raw.value]), None)
         op, axis, values = raw.running

@@ -10,7 +10,7 @@ from jittape.compile.rawnest import RawNest
 from jittape.compile.steps import Schedule
 from jittape.program import Aval, Op, Program
 
-__all__ = ["Draft", "SharedRows", "updated_in_place", "written"]
+__all__ = ["Draft", "SharedRows", "in_order", "updated_in_place", "written"]
 
 
 @dataclass
@@ -30,6 +30,11 @@ class Draft:
     strip: SharedRows | None = None
     bodies: tuple[Schedule, ...] = ()
 
+    @property
+    def ends_run(self) -> bool:
+        """Whether the step may end the run, and then inputs must be what they were."""
+        return self.kernel is not None and self.kernel.ends_run
+
 
 @dataclass(eq=False)
 class SharedRows:
@@ -38,6 +43,23 @@ class SharedRows:
     blocks: int
     moved: dict[int, int]
     work: int
+
+
+def in_order(drafts: list[Draft]) -> list[Draft]:
+    """The drafts in an order in which they can run: what ends a run as early as can be."""
+    looked_at = {slot for draft in drafts if _is_check(draft) for slot in draft.operands}
+
+    def place(draft: Draft) -> tuple[int, int, int]:
+        if _is_check(draft):
+            return draft.depth - 1, 1, draft.position
+        written = [slot for part in (draft, *draft.combining) for slot in part.operands]
+        return draft.depth, 2 if looked_at.isdisjoint(written) else 0, draft.position
+
+    return sorted(drafts, key=place)
+
+
+def _is_check(draft: Draft) -> bool:
+    return draft.ends_run and not draft.bodies
 
 
 def updated_in_place(
@@ -52,13 +74,13 @@ def updated_in_place(
     """For inputs whose memory a result gets: the slot of the result, and whether its kernel reads the input.
 
     That kernel must be the last that reads it, and the only one that writes the result: not one of several products
-    that are added up there. A NumPy step may fail, and so may a loop, and then inputs must be what they were. To the
-    results in `added` a product is added, which are what the input was before.
+    that are added up there. A step may fail, and then inputs must be what they were. To the results in `added` a
+    product is added, which are what the input was before.
     """
     found = {w: (out, True) for out, w in added.items()}
     if any(d.kernel is None for d in drafts):
         return found
-    last_loop = max([i for i, d in enumerate(drafts) if d.bodies], default=-1)
+    last = max([i for i, draft in enumerate(drafts) if draft.ends_run], default=-1)
     for position, output in donated:
         x, owner = program.inputs[position], holder.get(program.outputs[output], program.outputs[output])
         taken = {slot for slot, _ in found.values()}
@@ -73,7 +95,7 @@ def updated_in_place(
         writer = writers[0]
         if (
             len(writers) > 1
-            or writer <= last_loop
+            or writer <= last
             or any(x in slots for slots in owners[writer + 1 :])
             or owners[writer].count(x) > 1
         ):

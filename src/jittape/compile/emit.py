@@ -2,7 +2,7 @@
 
 All new functions of a program go into one module: LLVM's work is linear in their number, and they share what is
 outlined (100 kernels: 24 ms each in one module, 35 ms in one each). A kernel is a function
-``void kernel(i8** slots, i32* operand_slots, i64* sizes, i64 task)``.
+``i64 kernel(i8** slots, i32* operand_slots, i64* sizes, i64 task)``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from jittape.compile.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.laid import Laying
 from jittape.compile.laidcode import define_laying
 from jittape.compile.loops import define_loops
-from jittape.compile.plans import Release, Rounds
-from jittape.compile.rounds import define_branch, define_loop, define_release
+from jittape.compile.plans import Release, Rounds, Stop
+from jittape.compile.rounds import define_branch, define_loop, define_release, define_stop
 from jittape.compile.scalarcode import define_machine
 from jittape.compile.scalars import Machine
 from jittape.compile.tiny import define_tiny
@@ -48,6 +48,8 @@ def definition_of(kernel: Kernel) -> Definition:
                 (define_loop if kernel.kind == "loop" else define_branch)(function)
             elif isinstance(kernel, Machine):
                 define_machine(kernel, function)
+            elif isinstance(kernel, Stop):
+                define_stop(function)
             elif isinstance(kernel, Laying):
                 define_laying(kernel, function)
             elif isinstance(kernel, Release):

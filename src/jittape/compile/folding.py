@@ -49,7 +49,7 @@ def folded(
     found: dict[int, int] = {}
     if any(d.kernel is None for d in drafts):
         return found
-    last_loop = max([i for i, d in enumerate(drafts) if d.bodies], default=-1)
+    last = max([i for i, d in enumerate(drafts) if d.ends_run], default=-1)
     shared = {*holder, *holder.values(), *program.inputs}
     for position, output in donated:
         w, out = program.inputs[position], program.outputs[output]
@@ -67,7 +67,7 @@ def folded(
         late |= any(
             rate in written(d, slots) for d, slots in list(zip(drafts, owners, strict=True))[product:]
         )
-        if users != [product, at[0]] or late or product <= last_loop or not _is_plain(drafts[product]):
+        if users != [product, at[0]] or late or product <= last or not _is_plain(drafts[product]):
             continue
         drafts[product] = _adding(drafts[product], drafts[at[0]], update, out, avals)
         del drafts[at[0]]

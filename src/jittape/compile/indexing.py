@@ -20,6 +20,7 @@ __all__ = [
     "Position",
     "Quotient",
     "affine_of_alias",
+    "element_of",
     "identity",
     "is_unrolled",
     "lanes",
@@ -42,15 +43,15 @@ class Quotient(NamedTuple):
 
 
 class Position(NamedTuple):
-    """``step * variable + offset + sum of (value of slot * factor)``.
+    """``step * variable + offset + sum of (element * factor)``.
 
-    The variable is a loop axis, a `Quotient`, or None.
+    The variable is a loop axis, a `Quotient`, or None. An element is a slot with an `Access` to it.
     """
 
     variable: Any = None
     step: int = 0
     offset: int = 0
-    dynamic: tuple[tuple[int, int], ...] = ()
+    dynamic: tuple[tuple[tuple[int, Access], int], ...] = ()
 
     def constant(self) -> bool:
         return self.variable is None and not self.dynamic
@@ -77,6 +78,11 @@ class Access(NamedTuple):
             found |= axes_of(position)
         return found
 
+    def picks(self) -> int:
+        """How often in a row elements of arrays say where: 0 for an affine map."""
+        dynamic = [access for position in self.positions for (_, access), _ in position.dynamic]
+        return max([1 + access.picks() for access in dynamic if access != EVERYWHERE], default=0)
+
 
 ORIGIN = Position()
 EVERYWHERE = Access(())
@@ -85,10 +91,11 @@ EVERYWHERE = Access(())
 
 def axes_of(position: Position) -> set[int]:
     """The loop axes that `position` depends on."""
+    found = set().union(*[access.axes() for (_, access), _ in position.dynamic])
     variable = position.variable
-    if variable is None:
-        return set()
-    return axes_of(variable.numerator) if isinstance(variable, Quotient) else {variable}
+    if isinstance(variable, Quotient):
+        return found | axes_of(variable.numerator)
+    return found if variable is None else {*found, variable}
 
 
 def visited(extents: tuple[int, ...], access: Access) -> int:
@@ -180,11 +187,18 @@ def viewed(
         base = access.positions[entry.axis] if entry.axis is not None else ORIGIN
         dynamic = _scaled(base.dynamic, entry.step)
         if entry.dynamic is not None:
-            dynamic = _summed(dynamic, ((args[entry.dynamic], 1),))
+            dynamic = _summed(dynamic, (((args[entry.dynamic], element_of(access, entry.at)), 1),))
         step = base.step * entry.step
         offset = base.offset * entry.step + entry.offset
         positions.append(Position(base.variable if step else None, step, offset, dynamic))
     return Access(tuple(positions), access.conditions)
+
+
+def element_of(access: Access, at: tuple[int, ...]) -> Access:
+    """The access to the element of an operand that says where, for who accesses the result by `access`."""
+    if not at:
+        return EVERYWHERE
+    return Access(tuple([access.positions[axis] for axis in at]), access.conditions)
 
 
 def placed(
@@ -200,7 +214,7 @@ def placed(
     for entry, base in zip(index, access.positions, strict=True):
         dynamic = base.dynamic
         if entry.dynamic is not None:
-            dynamic = _summed(dynamic, ((args[entry.dynamic], -1),))
+            dynamic = _summed(dynamic, (((args[entry.dynamic], EVERYWHERE), -1),))
         numerator = base._replace(offset=base.offset - entry.offset, dynamic=dynamic)
         extent = 1 if entry.axis is None else operand_shape[entry.axis]
         condition = Condition(numerator, entry.step if entry.axis is not None else 1, extent)
@@ -238,14 +252,17 @@ def _always(condition: Condition, extents: tuple[int, ...]) -> bool:
     return min(ends) >= 0 and max(ends) < extent
 
 
-def _scaled(dynamic: tuple[tuple[int, int], ...], step: int) -> tuple[tuple[int, int], ...]:
+Dynamic = tuple[tuple[tuple[int, Access], int], ...]
+
+
+def _scaled(dynamic: Dynamic, step: int) -> Dynamic:
     if not dynamic or step == 1:
         return dynamic
-    return tuple([(slot, factor * step) for slot, factor in dynamic if step])
+    return tuple([(element, factor * step) for element, factor in dynamic if step])
 
 
-def _summed(a: tuple[tuple[int, int], ...], b: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    factors: dict[int, int] = dict(a)
-    for slot, factor in b:
-        factors[slot] = factors.get(slot, 0) + factor
-    return tuple(sorted((slot, factor) for slot, factor in factors.items() if factor))
+def _summed(a: Dynamic, b: Dynamic) -> Dynamic:
+    factors = dict(a)
+    for element, factor in b:
+        factors[element] = factors.get(element, 0) + factor
+    return tuple(sorted([pair for pair in factors.items() if pair[1]], key=lambda pair: pair[0][0]))

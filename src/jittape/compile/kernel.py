@@ -42,6 +42,7 @@ __all__ = [
     "Operand",
     "Reduction",
     "RunningStore",
+    "Scattered",
     "Store",
     "Whole",
     "bits_of",
@@ -155,13 +156,20 @@ class RunningStore(NamedTuple):
     values: tuple[int, ...]
 
 
+class Scattered(NamedTuple):
+    """What is written goes on what stands there: combined with it by a primitive's expression, or None: over it."""
+
+    combining: Primitive | None
+
+
 class Store(NamedTuple):
-    """Writes `value`, or what `running` says, in loop level `level` (0: outside all loops)."""
+    """Writes `value`, or what `running` or `scattered` make of it, in loop level `level` (0: outside all loops)."""
 
     address: Address
     value: int
     level: int
     running: RunningStore | None
+    scattered: Scattered | None = None
 
 
 class Reduction(NamedTuple):
@@ -187,11 +195,12 @@ class Reduction(NamedTuple):
 class Kernel:
     """What is compiled once under one name: `text` says all of it but the name.
 
-    One that is `watched` is given the run's watch in the place of a task.
+    One that is `watched` is given the run's watch in the place of a task, and may end the run if it `ends_run`.
     """
 
     operands: tuple[Operand, ...]
     watched: ClassVar[bool] = False
+    ends_run: ClassVar[bool] = False
 
     @cached_property
     def text(self) -> str:
@@ -270,7 +279,7 @@ class LoopKernel(Kernel):
         """
         stores = [s for s in self.stores if s.address.operand == written]
         places = [r.address.operand for r in self.reductions]
-        if len(stores) != 1 or stores[0].running or written in places or read in places:
+        if len(stores) != 1 or stores[0].running or stores[0].scattered or {read, written} & set(places):
             return None
         (store,) = stores
         for instruction, level in zip(self.instructions, self.levels, strict=True):
@@ -284,7 +293,7 @@ class LoopKernel(Kernel):
             operand = written if address.operand == read else address.operand
             return address._replace(operand=operand - (operand > read))
 
-        counts = {"a": 0, "r": 0}
+        counts = {"a": 0, "r": 0, "u": 0}
         operands = []
         for kind, dtype in [(o.name[0], o.dtype) for i, o in enumerate(self.operands) if i != read]:
             operands.append(Operand(f"{kind}{counts[kind]}", dtype))
@@ -428,6 +437,10 @@ def _store_text(kernel: LoopKernel, store: Store) -> str:
         values = ", ".join(f"%{v}" for v in running.values) + params_text(running.params)
         along = f"{label_of(running.primitive)} along i{running.axis}"
         return f"{_place(kernel, store.address)} = {along} of {values}"
+    if store.scattered is not None and store.scattered.combining is not None:
+        combine = label_of(store.scattered.combining)
+        place = _place(kernel, store.address)
+        return f"{place} = {combine}({place}, %{store.value})"
     return f"{_place(kernel, store.address)} = %{store.value}"
 
 

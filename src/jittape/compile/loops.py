@@ -18,7 +18,7 @@ from llvmlite import ir
 
 from jittape.compile.accumulator import Accumulator
 from jittape.compile.body import I64, NO_WRAP, Body, memory_type
-from jittape.compile.cost import cost_of_map
+from jittape.compile.cost import computed, cost_of_map
 from jittape.compile.gemm import pointer, size
 from jittape.compile.irtools import alloca_once, integer, keep_scalar, one_at_a_time
 from jittape.compile.kernel import Compute, Inside, LoopKernel, Reduction, Store
@@ -118,10 +118,10 @@ class _Nest(Body):
             if kernel.levels[number] == level:
                 self.values[number] = self.instruction(instruction)
         for store in kernel.stores:
-            if store.level == level and store.running is None:
-                self.store(store.address, self.values[store.value])
-            elif store.level == level:
+            if store.level == level and store.running is not None:
                 self._store_running(store)
+            elif store.level == level:
+                self.store(store.address, self._stored(store))
 
     def _level(self, level: int) -> None:
         kernel = self.kernel
@@ -259,6 +259,13 @@ class _Nest(Body):
     def _range(self, level: int) -> tuple[ir.Value, ir.Value | None]:
         """How often a loop runs, and from where: a task does a part of loop 0."""
         return (self.count, self.begin) if level == 0 else (self.integers[f"n{level}"], None)
+
+    def _stored(self, store: Store) -> IRValue:
+        """What a store writes that depends on nothing that was written before, or on what stands there."""
+        value, scattered = self.values[store.value], store.scattered
+        if scattered is None or scattered.combining is None:
+            return value
+        return computed(self.math, scattered.combining, (), [self.load(store.address, value.dtype), value])
 
     # ---- running sums and the like ---------------------------------------------------------------------------------
 

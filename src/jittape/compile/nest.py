@@ -19,6 +19,7 @@ from jittape.compile.indexing import (
     Position,
     Quotient,
     affine_of_alias,
+    element_of,
     identity,
     lanes,
     placed,
@@ -26,7 +27,7 @@ from jittape.compile.indexing import (
     unrolled,
     viewed,
 )
-from jittape.compile.kernel import Compute, Masked
+from jittape.compile.kernel import Compute, Masked, Scattered
 from jittape.compile.rawnest import (
     RawAddress,
     RawInside,
@@ -41,12 +42,23 @@ from jittape.compile.rawnest import (
     renumbered,
     renumbered_address,
 )
-from jittape.primitive import Alias, Coordinate, Join, Map, Overlay, Place, Reduce, Running, View
+from jittape.primitive import (
+    Alias,
+    Coordinate,
+    Join,
+    Map,
+    Overlay,
+    Place,
+    Reduce,
+    Running,
+    Scatter,
+    View,
+)
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.compare import where_op
 from jittape.program import Aval, Op
 
-__all__ = ["NestBuilder", "operand_accesses"]
+__all__ = ["NestBuilder", "operand_accesses", "scattered_to"]
 
 Key = tuple[int, Access]
 INT64 = np.dtype(np.int64)
@@ -73,13 +85,27 @@ def operand_accesses(
         return ((op.args[0], affine_of_alias(access, result.shape, operand.shape)),)
     if isinstance(form, Reduce):
         return tuple([(op.args[0], inner) for inner in unrolled(access, operand.shape, params["axes"])])
-    extra = tuple([(slot, EVERYWHERE) for slot in op.args[1:]])
+    index = form.index(operand, result, **params)  # type: ignore[union-attr]
     if isinstance(form, View):
-        inner = viewed(access, form.index(operand, result, **params), operand.shape, op.args)
+        inner = viewed(access, index, operand.shape, op.args)
+        extra = tuple(
+            [(op.args[i.dynamic], element_of(access, i.at)) for i in index if i.dynamic is not None]
+        )
     else:
         assert isinstance(form, Place), form
-        inner = placed(access, form.index(operand, result, **params), operand.shape, op.args, extents)
+        inner = placed(access, index, operand.shape, op.args, extents)
+        extra = tuple([(slot, EVERYWHERE) for slot in op.args[1:]])
     return ((op.args[0], inner), *extra)
+
+
+def scattered_to(op: Op, avals: Any) -> tuple[Access, list[Key]]:
+    """Where the nest over the second operand of a `Scatter` writes, and the elements that say so."""
+    form = op.primitive.form
+    assert isinstance(form, Scatter), form
+    values, result = avals[op.args[1]], avals[op.out]
+    index = form.index(values, result, **dict(op.params))
+    place = viewed(identity(values.shape), index, result.shape, op.args)
+    return place, _dynamic_keys(place.positions, ())
 
 
 class NestBuilder:
@@ -125,12 +151,30 @@ class NestBuilder:
                 self._add_parts(op, op.primitive.form)
             elif isinstance(op.primitive.form, Running):
                 self._add_running(op)
+            elif isinstance(op.primitive.form, Scatter):
+                self._add_scattered(op, op.primitive.form)
             elif op.out in self.reduced:
                 self._add_reduction(op)
             else:
                 access = identity(self.avals[op.out].shape)
                 value = self._value((op.out, access))
                 self.nest.stores.append(RawStore(self._address(op.out, access), value))
+
+    def add_copies(self, ops: list[Op]) -> None:
+        """Write the first operands of those that scatter, into whose memory this is done afterwards."""
+        for op in ops:
+            self.covered[op.out] = op
+            access = identity(self.avals[op.out].shape)
+            value = self._value((op.args[0], access))
+            self.nest.stores.append(RawStore(self._address(op.out, access), value))
+
+    def _add_scattered(self, op: Op, form: Scatter) -> None:
+        place, elements = scattered_to(op, self.avals)
+        value = self._value((op.args[1], identity(self.avals[op.args[1]].shape)))
+        for element in elements:
+            self._value(element)
+        how = Scattered(form.combining(**dict(op.params)))
+        self.nest.stores.append(RawStore(self._address(op.out, place), value, None, how))
 
     def _add_running(self, op: Op) -> None:
         access = identity(self.avals[op.out].shape)
@@ -356,8 +400,8 @@ class NestBuilder:
                 add(f"%{whole}", position.step * stride, structural)
             elif position.variable is not None:
                 add(position.variable, position.step * stride, structural)
-            for slot, factor in position.dynamic:
-                add(f"%{self._ids[self._normal((slot, EVERYWHERE))]}", factor * stride, structural)
+            for element, factor in position.dynamic:
+                add(f"%{self._ids[self._normal(element)]}", factor * stride, structural)
         return RawLinear(tuple([(v, f, s) for v, (f, s) in factors.items() if f]), offset)
 
 
@@ -367,12 +411,12 @@ def _combining(op: Op) -> tuple[tuple[str, Any], ...]:
 
 
 def _dynamic_keys(positions: tuple[Position, ...], conditions: tuple[Condition, ...]) -> list[Key]:
-    """The scalars that an address adds."""
+    """The scalars and elements that an address adds."""
     keys: dict[Key, None] = {}
     todo = [*positions, *[c.numerator for c in conditions]]
     while todo:
         position = todo.pop()
         if isinstance(position.variable, Quotient):
             todo.append(position.variable.numerator)
-        keys.update({(slot, EVERYWHERE): None for slot, _ in position.dynamic})
+        keys.update({element: None for element, _ in position.dynamic})
     return list(keys)

@@ -33,11 +33,13 @@ from jittape.compile.indexing import (
     times_along,
     visited,
 )
-from jittape.compile.nest import operand_accesses
+from jittape.compile.nest import operand_accesses, scattered_to
 from jittape.compile.operands import Product, product_of, wants_rows
 from jittape.primitive import (
     Alias,
     Call,
+    Check,
+    Checked,
     Composed,
     Control,
     Coordinate,
@@ -47,12 +49,13 @@ from jittape.primitive import (
     Place,
     Reduce,
     Running,
+    Scatter,
     View,
 )
 from jittape.primitives.arithmetic import add_op
 from jittape.program import Op, Program
 
-__all__ = ["NATIVE", "Group", "Kind", "Partition"]
+__all__ = ["BLAS", "NATIVE", "Group", "Kind", "Partition"]
 
 NATIVE = frozenset(
     np.dtype(name) for name in ["float32", "float64", "bool", "int8", "int16", "int32", "int64"]
@@ -69,6 +72,8 @@ CHEAP_SCALAR = 60
 """The same for a value of one element, which is computed once a nest."""
 MANY = 8
 """So many uses at most of a value that is computed again."""
+MOST_PICKS = 3
+"""So many arrays of indices in a row say at most where an element of a value that is computed again stands."""
 MANY_LOADS = 2
 """Computing a value from more arrays than this again costs more traffic than storing it."""
 REPEATED = 4
@@ -86,6 +91,8 @@ class Kind(Enum):
     RUNNING = "written by a nest, one element after another"
     JOIN = "operands that nests write where they belong in it"
     ALIAS = "the operand's memory under another shape"
+    SCATTER = "a copy, and a nest that writes into it at indices"
+    CHECK = "the end of the run where it is true"
     CALL = "a library routine"
     ABSORBED = "a product that is added in place by the sum that it goes into"
     CONTROL = "a loop or a branch"
@@ -108,6 +115,8 @@ class Partition:
         whose memory it is added.
     depth : dict
         When the value of a slot can be computed.
+    begun : dict
+        For a slot that is scattered to, when its memory can be filled, before that.
     """
 
     def __init__(self, program: Program) -> None:
@@ -121,6 +130,7 @@ class Partition:
         self.stored = set(program.inputs) | set(program.outputs)
         self.hard: set[int] = set()
         self.depth: dict[int, int] = {}
+        self.begun: dict[int, int] = {}
         self._identities: dict[tuple[int, ...], Access] = {}
         self._mark_stored()
         self._costs = self._inlined_costs()
@@ -168,13 +178,19 @@ class Partition:
             return Kind.JOIN
         if isinstance(form, Running):
             return Kind.RUNNING if avals[-1].shape[dict(op.params)["axis"]] != 1 else Kind.NUMPY
-        if isinstance(form, Composed):
+        if isinstance(form, Scatter):
+            return Kind.SCATTER
+        if isinstance(form, Check):
+            return Kind.CHECK
+        if isinstance(form, Composed | Checked):
             return Kind.NUMPY
         assert isinstance(form, Map | View | Place | Overlay | Coordinate), form
         return Kind.INLINE
 
     def groups(self, slot: int) -> list[Group]:
-        """The nests of a root, of which only a join may have several."""
+        """The nests of a root, of which a join may have several, and what is scattered has two: copy and writes."""
+        if self.kinds[slot] is Kind.SCATTER:
+            return [(space_of(self.avals[slot].shape), self.begun[slot]), self.group(slot)]
         if self.kinds[slot] is not Kind.JOIN:
             return [self.group(slot)]
         spaces = [space_of(self.avals[s].shape) for s in self.op_of[slot].args]
@@ -185,6 +201,8 @@ class Partition:
         op = self.op_of[slot]
         if self.kinds[slot] is Kind.REDUCE:
             return (nest_over(self.avals[op.args[0]].shape)[0], self.depth[slot])
+        if self.kinds[slot] is Kind.SCATTER:
+            return (space_of(self.avals[op.args[1]].shape), self.depth[slot])
         return (space_of(self.avals[slot].shape), self.depth[slot])
 
     def finished(self, slot: int) -> int:
@@ -206,7 +224,7 @@ class Partition:
                 self.products[op.out] = product_of(
                     self._multiplied(op), self.avals, self._view_of, self._in_memory
                 )
-            elif kind not in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING):
+            elif kind not in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING, Kind.SCATTER):
                 self.stored.update(op.args)
         self._write_out_transposes()
         for product in self.products.values():
@@ -321,10 +339,15 @@ class Partition:
         for op in self.program.ops:
             slot, kind = op.out, self.kinds[op.out]
             elementwise = isinstance(op.primitive.form, Map)
-            if kind in (Kind.CALL, Kind.CONTROL, Kind.NUMPY):
+            if kind in (Kind.CALL, Kind.CONTROL, Kind.NUMPY, Kind.CHECK):
                 at = max([self.finished(s) for s in self._memory_operands(op)], default=0)
             elif kind is Kind.ALIAS:
                 at = 0
+            elif kind is Kind.SCATTER:
+                copied = here[op.args[0]]
+                at = max(copied + 1, here[op.args[1]], *[moved[s] for s in op.args[2:]])
+                # Zeros are written when they are needed.
+                self.begun[slot] = at - 1 if self._costs.get(op.args[0]) == (0, 0) else copied
             else:
                 whole = kind is Kind.REDUCE and len(lanes(self.avals[op.args[0]].shape)) == 1
                 whole = whole or kind in (Kind.JOIN, Kind.RUNNING)
@@ -370,6 +393,12 @@ class Partition:
             if kind is Kind.REDUCE:
                 for access in lanes(self.avals[op.args[0]].shape):
                     use(op.args[0], self.group(slot), access)
+            if kind is Kind.SCATTER:
+                copied, written = self.groups(slot)
+                use(op.args[0], copied, self._identity(self.avals[slot].shape))
+                use(op.args[1], written, self._identity(self.avals[op.args[1]].shape))
+                for element, access in scattered_to(op, self.avals)[1]:
+                    use(element, written, access)
             if kind in (Kind.JOIN, Kind.RUNNING):
                 for operand in op.args:
                     shape = self.avals[operand].shape
@@ -401,14 +430,17 @@ class Partition:
     def _must_store(self, slot: int, uses: list[tuple[Group, Access]], cautious: bool) -> bool:
         if not uses or self._costs[slot][0] == 0:
             return self._is_scattered(slot, uses)
+        picks = [access.picks() for _, access in uses]
+        if max(picks) > MOST_PICKS:
+            return True
         if cautious and len(uses) > 1:
             return True
         if self._cheap(slot):
             return len(uses) > MANY
         if any(repeats(access) for _, access in uses):
             return True
-        size = self.avals[slot].size
-        return len(uses) > 1 and sum([visited(group[0], access) for group, access in uses]) > size
+        size, again = self.avals[slot].size, len(uses) > 1 or any(picks)
+        return again and sum([visited(group[0], access) for group, access in uses]) > size
 
     def _is_scattered(self, slot: int, uses: list[tuple[Group, Access]]) -> bool:
         """Whether a nest reads a view often, along an axis on which its elements lie apart."""

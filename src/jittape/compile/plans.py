@@ -29,7 +29,7 @@ from jittape.primitive import Control
 from jittape.program import ALIGNMENT, Aval, Body, Op, Program, dead_code_removed
 from jittape.simplify import simplify
 
-__all__ = ["CELL", "RECORD", "LoopWord", "Plan", "Release", "Rounds", "plan_of"]
+__all__ = ["CELL", "RECORD", "LoopWord", "Plan", "Release", "Rounds", "Stop", "plan_of"]
 
 CELL = 8
 """Bytes of an entry of a slot table."""
@@ -60,6 +60,7 @@ class Rounds(Kernel):
 
     kind: str
     watched = True
+    ends_run = True
 
     @cached_property
     def text(self) -> str:
@@ -68,6 +69,23 @@ class Rounds(Kernel):
     @property
     def loops(self) -> int:
         """The loop over the iterations is none over data."""
+        return 0
+
+
+@dataclass(frozen=True)
+class Stop(Kernel):
+    """Ends the run if its operand is true."""
+
+    watched = True
+    ends_run = True
+
+    @cached_property
+    def text(self) -> str:
+        return "(a0: bool)\n  stop if a0"
+
+    @property
+    def loops(self) -> int:
+        """None over data."""
         return 0
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.compile.kernel import Compute, Masked
+from jittape.compile.kernel import Compute, Masked, Scattered
 from jittape.program import Op
 
 __all__ = [
@@ -84,18 +84,22 @@ class RawRunning(NamedTuple):
 
 
 class RawStore(NamedTuple):
-    """Writes a value, or what `running` makes of several, of which `value` is computed last."""
+    """Writes a value, or what `running` makes of several, of which `value` is computed last.
+
+    With `scattered` a place may be written several times, in the order of the loops.
+    """
 
     address: RawAddress
     value: int
     running: RawRunning | None = None
+    scattered: Scattered | None = None
 
     def renumbered(self, address: RawAddress, number: Callable[[int], int]) -> RawStore:
         """With other numbers of instructions."""
         running = self.running
         if running is not None:
             running = running._replace(values=tuple([number(v) for v in running.values]))
-        return RawStore(address, number(self.value), running)
+        return self._replace(address=address, value=number(self.value), running=running)
 
 
 class RawReduction(NamedTuple):
@@ -141,7 +145,7 @@ class RawNest:
             result.instructions.append(instruction)
         for s in self.stores:
             running = s.running and s.running._replace(axis=renamed[s.running.axis])
-            result.stores.append(RawStore(address(s.address), s.value, running))
+            result.stores.append(s._replace(address=address(s.address), running=running))
         for r in self.reductions:
             axes = tuple([renamed[axis] for axis in r.axes if axis in renamed])
             result.reductions.append(r._replace(address=address(r.address), axes=axes))

@@ -71,7 +71,7 @@ def _is_plain(value: Any) -> bool:
 def keep(key: str, schedule: Schedule) -> None:
     """Write a schedule to disk, if it is one of kernels that are there."""
     cache = diskcache.current()
-    if cache is None or not all(isinstance(step, KernelStep) and not step.bodies for step in schedule.steps):
+    if cache is None or not all(isinstance(s, KernelStep) and not s.kernel.watched for s in schedule.steps):
         return
     steps = [step for step in schedule.steps if isinstance(step, KernelStep)]
     names = list(dict.fromkeys([step.kernel.name for step in steps]))

@@ -17,14 +17,26 @@ from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from jittape.builder import Builder, Symbol, literal_op
-from jittape.compile.partition import Group, Kind, Partition
+from jittape.compile.partition import BLAS, Group, Kind, Partition
 from jittape.errors import ShapeError
-from jittape.primitive import Composed, Overlay, Place, Primitive, View, recording_with
+from jittape.primitive import (
+    Alias,
+    Call,
+    Checked,
+    Composed,
+    Coordinate,
+    Overlay,
+    Place,
+    Primitive,
+    View,
+    recording_with,
+)
 from jittape.primitives.arithmetic import add_op, negative_op
 from jittape.primitives.broadcast import reshape_op, sum_op
 from jittape.primitives.contract import matmul_op
 from jittape.primitives.custom import identity_op
 from jittape.program import Aval, Op, Program, dead_code_removed
+from jittape.simplify import common_subexpressions_merged
 
 __all__ = ["Editor", "distinct", "expanded", "joined_sums", "settled", "summed_first"]
 
@@ -55,11 +67,14 @@ class Editor:
         self.ops.append(Op(primitive, args, tuple(sorted(params.items())), out, source))
         return out
 
-    def write_out(self, op: Op, form: Composed) -> None:
-        """Append what takes the place of an op."""
+    def write_out(self, op: Op, form: Composed | Checked) -> None:
+        """Append what takes the place of an op, or the op itself where nothing does."""
         builder = Builder(self._next, op.source)
         with recording_with(builder):
             made = form.of(*[Symbol(slot, self.avals[slot]) for slot in op.args], **dict(op.params))
+        if made is None:
+            self.ops.append(op)
+            return
         self.avals.update(builder.avals)
         self._next = builder.next_slot
         *before, last = builder.ops
@@ -130,11 +145,44 @@ def expanded(program: Program, dtypes: Container[Any]) -> Program:
     for op in program.ops:
         form = op.primitive.form
         native = all(editor.avals[slot].dtype in dtypes for slot in (*op.args, op.out))
+        if isinstance(form, Call) and form.otherwise is not None and editor.avals[op.out].dtype not in BLAS:
+            form = Composed(form.otherwise)
         if isinstance(form, Composed) and native:
             editor.write_out(op, form)
         else:
             editor.ops.append(op)
+    return checked(editor.result())
+
+
+def checked(program: Program) -> Program:
+    """`program` with the checks that its ops of the form `Checked` need: one for all that need the same."""
+    if not any(isinstance(op.primitive.form, Checked) for op in program.ops):
+        return program
+    program = common_subexpressions_merged(program)
+    editor = Editor(program)
+    op_of: dict[int, Op] = {}
+    here: dict[int, int] = {}
+    for op in program.ops:
+        op = op._replace(args=tuple([here.get(slot, slot) for slot in op.args]))
+        form = op.primitive.form
+        if not isinstance(form, Checked):
+            editor.ops.append(op)
+        elif _is_below(op.args[0], dict(op.params)["size"], op_of, editor.avals):
+            here[op.out] = op.args[0]
+        else:
+            editor.write_out(op, form)
+        op_of[op.out] = op
     return editor.result()
+
+
+def _is_below(slot: int, size: int, op_of: Mapping[int, Op], avals: Mapping[int, Aval]) -> bool:
+    """Whether integers are known to be from 0 to below `size`: coordinates, and views of them."""
+    while slot in op_of and isinstance(op_of[slot].primitive.form, View | Alias):
+        slot = op_of[slot].args[0]
+    op = op_of.get(slot)
+    if op is None or not isinstance(op.primitive.form, Coordinate):
+        return False
+    return avals[slot].shape[dict(op.params)["axis"]] <= size
 
 
 def summed_first(program: Program) -> Program:

@@ -13,9 +13,9 @@ from llvmlite import ir
 from jittape.compile.driver import walk_table
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range, integer
 from jittape.compile.plans import CELL, LoopWord
-from jittape.compile.watch import is_over, look_up, note_stack, out_of_memory, release_stack
+from jittape.compile.watch import is_over, look_up, note_stack, out_of_memory, refuse, release_stack
 
-__all__ = ["define_branch", "define_loop", "define_release"]
+__all__ = ["define_branch", "define_loop", "define_release", "define_stop"]
 
 _I64, _I32, _I8 = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 _LEAST = 4096
@@ -296,3 +296,13 @@ def define_release(function: ir.Function) -> None:
     code = _Code(function)
     release_stack(code.builder, code.watch, code.operand(integer(0)))
     code.builder.ret_void()
+
+
+def define_stop(function: ir.Function) -> None:
+    """Write the body of what ends a run where something is true."""
+    code = _Code(function)
+    builder = code.builder
+    bad = builder.load(code.at(code.operand(integer(0)), _I8))
+    with builder.if_then(builder.icmp_unsigned("!=", bad, ir.Constant(_I8, 0)), likely=False):
+        refuse(builder, code.watch)
+    builder.ret_void()

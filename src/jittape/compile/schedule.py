@@ -12,7 +12,7 @@ from dataclasses import replace
 from jittape.compile.blas import blas
 from jittape.compile.canonical import Placed, Rows, canonical
 from jittape.compile.diagonals import diagonals_laid
-from jittape.compile.drafts import Draft, SharedRows, updated_in_place
+from jittape.compile.drafts import Draft, SharedRows, in_order, updated_in_place
 from jittape.compile.folding import folded
 from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel, Operand, bits_of
@@ -20,7 +20,7 @@ from jittape.compile.nest import NestBuilder
 from jittape.compile.operands import BatchLoop, form_of, pieces
 from jittape.compile.partition import NATIVE, Group, Kind, Partition
 from jittape.compile.placement import Placer
-from jittape.compile.plans import RECORD, Plan, Release, plan_of
+from jittape.compile.plans import RECORD, Plan, Release, Stop, plan_of
 from jittape.compile.rawnest import RawAddress, RawLinear, RawLoad, RawNest, RawReduction
 from jittape.compile.rewriting import expanded, joined_sums, summed_first
 from jittape.compile.scalars import gathered
@@ -68,8 +68,7 @@ class _Scheduler:
 
     def result(self, donated: tuple[tuple[int, int], ...], in_strips: bool) -> Schedule:
         holder, copies = self._holders()
-        drafts = self._drafts(copies)
-        drafts.sort(key=lambda d: (d.depth, d.position))
+        drafts = in_order(self._drafts(copies))
         if in_strips:
             drafts = self._in_strips(drafts, holder)
         drafts = self._with_releases(drafts)
@@ -125,7 +124,10 @@ class _Scheduler:
             elif kind is Kind.NUMPY:
                 depth, position = partition.depth[op.out], self.position[op.out]
                 drafts.append(Draft(depth, position, (op,), (*op.args, op.out), None))
-            elif kind in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING) or (
+            elif kind is Kind.CHECK:
+                depth, position = partition.depth[op.out], self.position[op.out]
+                drafts.append(Draft(depth, position, (op,), op.args, Stop(())))
+            elif kind in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING, Kind.SCATTER) or (
                 kind is Kind.INLINE and op.out in partition.stored
             ):
                 for group in partition.groups(op.out):
@@ -133,7 +135,9 @@ class _Scheduler:
         builders: dict[int, list[NestBuilder]] = {}
         for (space, depth), roots in groups.items():
             builder = self._builder(space)
-            builder.add_roots(roots)
+            copied = [op for op in roots if depth < partition.depth[op.out]]
+            builder.add_roots([op for op in roots if op not in copied])
+            builder.add_copies(copied)
             builders.setdefault(depth, []).append(builder)
         for depth, level in builders.items():
             for builder in _hosted(level):

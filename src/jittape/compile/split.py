@@ -248,6 +248,8 @@ class _Piece:
 
     def store(self, store: RawStore) -> None:
         self._axes |= _loops(store.address.linear) | self.whole.axes[store.value]
+        if store.scattered is not None:
+            self._axes |= set(range(len(self.nest.extents)))  # each iteration of all loops writes
         self.nest.stores.append(_latest(store.renumbered(self._address(store.address), self._value)))
 
     def reduce(self, r: RawReduction) -> None:

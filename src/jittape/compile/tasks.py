@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.cost import cost_of_map
-from jittape.compile.kernel import Compute, Inside, Instruction, Load, LoopKernel
+from jittape.compile.kernel import Compute, Inside, Instruction, Load, LoopKernel, Store
 
 __all__ = [
     "HEAVY",
@@ -91,7 +91,7 @@ def work_of_products(form: str, dtype: np.dtype[Any], multiplications: int) -> i
 
 def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     """The tasks of `kernel` at these sizes."""
-    if not extents or not work or any(s.running is not None and s.running.axis == 0 for s in kernel.stores):
+    if not extents or not work or any(_is_in_order(store) for store in kernel.stores):
         return Tasks(1, extents[0] if extents else 0)
     total = extents[0]
     partial = [r for r in kernel.reductions if 0 in r.axes]
@@ -104,6 +104,16 @@ def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     if extent >= total:
         return Tasks(1, total)
     return Tasks(-(-total // extent), extent)
+
+
+def _is_in_order(store: Store) -> bool:
+    """Whether the iterations of loop 0 have to be done one after another.
+
+    What is scattered may meet in one place, unless each iteration has a part of the result of its own.
+    """
+    if store.running is not None:
+        return store.running.axis == 0
+    return store.scattered is not None and all(variable != "i0" for variable, _ in store.address.linear.terms)
 
 
 def rows_at_a_time(kernel: LoopKernel, extents: tuple[int, ...]) -> int:

@@ -244,8 +244,8 @@ class TermWriter:
 
         No terms where there is none, None where it cannot be said.
         """
-        spot, (_, step, first, dynamic) = term.spots[dimension], entry
-        if dynamic is not None:
+        spot, step, first = term.spots[dimension], entry.step, entry.offset
+        if entry.dynamic is not None:
             return None
         last = first + step * (count - 1)
         low, high = min(first, last), max(first, last)

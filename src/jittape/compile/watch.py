@@ -1,4 +1,4 @@
-"""What may end a run before its time: Ctrl-C in the middle of a loop, and a stack that finds no memory to grow.
+"""What may end a run before its time: Ctrl-C in a loop, a stack that finds no memory to grow, an index out of range.
 
 A run has its *watch*, a few words on the stack of whoever runs a table: whether it is over, when a loop looks at the
 clock again, the stacks that loops have made grow, and the address of what looks, so that loops in a user's own `@njit`
@@ -29,6 +29,8 @@ __all__ = [
     "note_stack",
     "out_of_memory",
     "raise_error",
+    "refuse",
+    "refused",
     "release_stack",
     "release_stacks",
 ]
@@ -51,7 +53,7 @@ class Watch(IntEnum):
     LOOK = 5
 
 
-_INTERRUPTED, _NO_MEMORY = 1, 2
+_INTERRUPTED, _NO_MEMORY, _REFUSED = 1, 2, 3
 _RECORD = 2
 """The word of a stack's record with the address of the next one; before it the stack's address and capacity."""
 
@@ -77,6 +79,16 @@ def _word(builder: ir.IRBuilder, watch: ir.Value, word: int) -> ir.Value:
 def is_over(builder: ir.IRBuilder, watch: ir.Value) -> ir.Value:
     """Whether the run is to end."""
     return builder.icmp_signed("!=", builder.load(_word(builder, watch, Watch.OUTCOME)), integer(0))
+
+
+def refuse(builder: ir.IRBuilder, watch: ir.Value) -> None:
+    """Write that the run is over as what the program says cannot be done."""
+    _end(builder, watch, _REFUSED)
+
+
+def refused(builder: ir.IRBuilder, watch: ir.Value) -> ir.Value:
+    """Whether that is why the run is over."""
+    return builder.icmp_signed("==", builder.load(_word(builder, watch, Watch.OUTCOME)), integer(_REFUSED))
 
 
 # ---- Ctrl-C ----------------------------------------------------------------------------------------------------------
@@ -201,3 +213,8 @@ def raise_error(builder: ir.IRBuilder, watch: ir.Value) -> None:
     outcome = builder.load(_word(builder, watch, Watch.OUTCOME))
     with builder.if_then(builder.icmp_signed("==", outcome, integer(_NO_MEMORY))):
         builder.call(external(builder.module, ir.FunctionType(BYTES, []), "PyErr_NoMemory"), [])
+    with builder.if_then(refused(builder, watch)):
+        # An `IndexError` that says nothing, of an item of the empty tuple: the interpreter finds one that does.
+        new = external(builder.module, ir.FunctionType(_I64, [_I64]), "PyTuple_New")
+        item = external(builder.module, ir.FunctionType(_I64, [_I64, _I64]), "PyTuple_GetItem")
+        builder.call(item, [builder.call(new, [integer(0)]), integer(0)])

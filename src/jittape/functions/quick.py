@@ -189,12 +189,15 @@ class _Quick:
             results = workspace.begin(inputs, 2)
             if numbers:
                 write(workspace.cells, numbers)
-            outcome = run(leaves, held, results, entries, workspace.address, calls)
-            if outcome == pending:
-                for source in concrete.sources:
-                    if isinstance(source, Variable):
-                        source._computed()
+            try:
                 outcome = run(leaves, held, results, entries, workspace.address, calls)
+                if outcome == pending:
+                    for source in concrete.sources:
+                        if isinstance(source, Variable):
+                            source._computed()
+                    outcome = run(leaves, held, results, entries, workspace.address, calls)
+            except IndexError:
+                return MISS  # the general way comes to it again, and says where it is
             if arena:
                 workspace.leave()
             if outcome == unassigned:

@@ -19,7 +19,7 @@ from jittape.compile.driver import WATCHED
 from jittape.compile.emit import definition_of, symbol_of
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
-from jittape.compile.watch import is_over, new_watch, release_stacks
+from jittape.compile.watch import is_over, new_watch, refused, release_stacks
 from jittape.numba_bridge.native import BAKED, NativeFunction
 from jittape.numba_bridge.operation import array_call
 from jittape.numba_bridge.substitutes import SUBSTITUTES
@@ -162,6 +162,9 @@ class _Program:
             with builder.if_then(is_over(builder, self.watch), likely=False):
                 release_stacks(builder, self.watch)
                 self._free_arena()
+                with builder.if_then(refused(builder, self.watch)):
+                    line = step.ops[0].source or "an unknown line"
+                    self.fail(IndexError, f"an index is out of bounds in {line}")
                 self.fail(MemoryError, "no memory for what a loop of unknown length keeps for its gradient")
             return
         with for_range(builder, ir.Constant(_I64, step.tasks or 1)) as task:

@@ -14,7 +14,16 @@ import numpy as np
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import Call, Primitive, apply
 from jittape.primitives.arithmetic import multiply
-from jittape.primitives.broadcast import broadcast, conj, normalized_axes, promote, settle, sum_over, to_shape
+from jittape.primitives.broadcast import (
+    broadcast,
+    conj,
+    normalized_axes,
+    promote,
+    settle,
+    sum_op,
+    sum_over,
+    to_shape,
+)
 from jittape.primitives.shape import hashable
 from jittape.primitives.views import permuted
 from jittape.program import Aval
@@ -47,12 +56,20 @@ def _matmul_y_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
     return matmul_op.bind(conj(_swapped(x)), g)
 
 
+def _in_loops(x: Any, y: Any) -> Any:
+    """Products of integers, for which there is no BLAS: loops over rows, summands and columns."""
+    shape = (*x.shape, y.shape[-1])
+    rows = to_shape(y, (*y.shape[:-2], 1, *y.shape[-2:]))
+    products = multiply(broadcast(to_shape(x, (*x.shape, 1)), shape), broadcast(rows, shape))
+    return sum_op.bind(products, axes=(len(shape) - 2,))
+
+
 matmul_op = Primitive(
     "matmul",
     result=_matmul_result,
     evaluate=np.matmul,
     vjp=(_matmul_x_vjp, _matmul_y_vjp),
-    form=Call("gemm"),
+    form=Call("gemm", otherwise=_in_loops),
     batch=lambda n, stacked, x, y: product(x, y),
 )
 

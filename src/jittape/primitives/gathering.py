@@ -16,11 +16,12 @@ import numpy as np
 from jittape.builder import literal
 from jittape.dtypes import bool_, int64
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import Primitive
+from jittape.primitive import Composed, Primitive
 from jittape.primitives.arithmetic import add, chain
-from jittape.primitives.broadcast import broadcast, cast_to, to_shape
+from jittape.primitives.broadcast import broadcast, cast_to, iota, to_shape
 from jittape.primitives.compare import equal, where
 from jittape.primitives.division import reciprocal
+from jittape.primitives.picking import counted, indexed_op, scattered_op
 from jittape.primitives.stacks import along_axis, in_shape
 from jittape.program import Aval
 
@@ -95,11 +96,19 @@ def _gather_vjp(g: Any, out: Any, x: Any, *indices: Any, axis: int) -> Any:
     return scatter_add_op.bind(g, *indices, axis=axis, shape=x.shape)
 
 
+def _picked(x: Any, *indices: Any, axis: int) -> Any:
+    """In machine code: a view."""
+    count = len(indices)
+    where = counted(indices, x.shape[axis : axis + count])
+    return where and indexed_op.bind(x, *where, axis=axis, count=count)
+
+
 gather_op = Primitive(
     "gather",
     result=lambda x, *indices, axis: Aval(_gathered_shape("gather", x.shape, indices, axis), x.dtype),
     evaluate=_gather_evaluate,
     vjp=(_gather_vjp,),
+    form=Composed(_picked),
     batch=along_axis(1),
 )
 
@@ -133,11 +142,23 @@ def _scatter_add_vjp(g: Any, out: Any, v: Any, *indices: Any, axis: int, shape: 
     return gather_op.bind(g, *indices, axis=axis)
 
 
+def _scattered(x: Any, v: Any, *indices: Any, axis: int, how: str) -> Any:
+    """In machine code: a loop over the values, in their order."""
+    count = len(indices)
+    where = counted(indices, x.shape[axis : axis + count])
+    return where and scattered_op.bind(x, v, *where, axis=axis, count=count, how=how)
+
+
+def _scattered_into_zeros(v: Any, *indices: Any, axis: int, shape: tuple[int, ...]) -> Any:
+    return _scattered(broadcast(literal(0, v.dtype), shape), v, *indices, axis=axis, how="add")
+
+
 scatter_add_op = Primitive(
     "scatter_add",
     result=_scatter_add_result,
     evaluate=_scatter_add_evaluate,
     vjp=(_scatter_add_vjp,),
+    form=Composed(_scattered_into_zeros),
     batch=in_shape(along_axis(1)),
 )
 
@@ -150,10 +171,19 @@ def _last_write_evaluate(*indices: Any, sizes: tuple[int, ...]) -> Any:
     return (writer[flat] == order).reshape(indices[0].shape)
 
 
+def _compared_writer(*indices: Any, sizes: tuple[int, ...]) -> Any:
+    """In machine code: who writes to every element last, looked up by all that do."""
+    order = iota((math.prod(indices[0].shape),), 0, int64)
+    order = to_shape(order, indices[0].shape)
+    writer = _scattered(broadcast(literal(0, int64), sizes), order, *indices, axis=0, how="update")
+    return writer and equal(_picked(writer, *indices, axis=0), order)
+
+
 last_write_op = Primitive(
     "last_write",
     result=lambda *indices, sizes: Aval(indices[0].shape, bool_),
     evaluate=_last_write_evaluate,
+    form=Composed(_compared_writer),
     gradient_stops="it tells which of several writes to one element came last",
 )
 
@@ -191,6 +221,7 @@ scatter_update_op = Primitive(
     "scatter_update",
     result=_scatter_update_result,
     evaluate=_scatter_update_evaluate,
+    form=Composed(lambda x, v, *indices, axis: _scattered(x, v, *indices, axis=axis, how="update")),
     vjp=(_scatter_update_x_vjp, _scatter_update_v_vjp),
     batch=along_axis(2),
 )
@@ -218,6 +249,7 @@ scatter_combine_op = Primitive(
     "scatter_combine",
     result=_combined_result,
     evaluate=lambda x, v, *indices, how: _combined(x, v, indices, COMBINE[how], f"scatter_{how}"),
+    form=Composed(lambda x, v, *indices, how: _scattered(x, v, *indices, axis=0, how=how)),
     gradient_stops="it is for assigning to a Variable, which no gradient flows through",
 )
 """Rows along the first axes, combined with others one after another; `how` is a key of `COMBINE`."""
@@ -245,6 +277,7 @@ scatter_extremum_op = Primitive(
     "scatter_extremum",
     result=_combined_result,
     evaluate=lambda x, v, *indices, how: _combined(x, v, indices, EXTREMA[how], f"scatter_{how}"),
+    form=Composed(lambda x, v, *indices, how: _scattered(x, v, *indices, axis=0, how=how)),
     vjp=(_extremum_x_vjp, _extremum_v_vjp),
 )
 """As `scatter_combine_op` with the greater or the less; `how` is a key of `EXTREMA`."""

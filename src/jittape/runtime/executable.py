@@ -17,6 +17,7 @@ from jittape.compile.registry import KernelMissing, Origin, registry
 from jittape.compile.remembered import keep, key_of, recall
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
+from jittape.interpret import interpret
 from jittape.program import Program
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.tables import Calls, announce, segments
@@ -158,13 +159,27 @@ class CompiledExecutable:
             results = workspace.fill(inputs, held)
             for segment in self._segments:
                 if isinstance(segment, Calls):
-                    self._drive(segment.address, workspace.address)
+                    try:
+                        self._drive(segment.address, workspace.address)
+                    except IndexError:
+                        self.explain(inputs)
+                        raise
                 else:
                     workspace.evaluate(segment, inputs, results)
         finally:
             workspace.leave()
             self.free_workspaces.append(workspace)
         return results if self._layout.plain_outputs else self._outputs(inputs, results)
+
+    def explain(self, inputs: list[Input]) -> None:
+        """Raise the error for which a check has ended a run: the interpreter finds it once more, and says where.
+
+        Inputs are what they were, as nothing is updated in place before the last check.
+        """
+        try:
+            interpret(self.program, [x.array if isinstance(x, Buffer) else x for x in inputs])
+        except IndexError as found:
+            raise found from None
 
     def _outputs(self, inputs: list[Input], results: list[Buffer]) -> list[Buffer]:
         """The outputs where some are inputs or asked for twice."""

@@ -52,6 +52,9 @@ def warm_run(
             donated = {cell: inputs[pick] for cell, pick in donors} if donors else _NONE
             results = list(workspace.begin(donated, 2))
             run(tuple(inputs), workspace.address, address)
+        except IndexError:
+            compiled.explain([inputs[i] for i in picks])
+            raise
         finally:
             if arena:
                 workspace.leave()
