@@ -7,7 +7,8 @@ import pytest
 
 import jittape as jt
 from jittape.compile.diagonals import diagonals_laid
-from jittape.compile.kernel import Compute, LoopKernel
+from jittape.compile.instructions import Compute
+from jittape.compile.kernel import LoopKernel
 from jittape.compile.laid import Laying, laid_op
 from jittape.compile.spots import Spot
 from jittape.interpret import interpret

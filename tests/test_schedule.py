@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from jittape.compile import split
-from jittape.compile.kernel import Gemm, Inside, LoopKernel
+from jittape.compile.instructions import Inside
+from jittape.compile.kernel import Gemm, LoopKernel
 from jittape.compile.schedule import schedule
 from jittape.compile.split import LIMIT
 from jittape.compile.steps import KernelStep, NumpyStep

@@ -10,7 +10,8 @@ import time
 import numpy as np
 
 from jittape.compile.blas import blas
-from jittape.compile.kernel import Gemm, Operand
+from jittape.compile.instructions import Operand
+from jittape.compile.kernel import Gemm
 from jittape.compile.operands import BatchLoop, Matrix, Product, form_of, pieces
 from jittape.compile.registry import registry
 from jittape.runtime.threads import cells_address

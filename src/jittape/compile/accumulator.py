@@ -8,8 +8,9 @@ from llvmlite import ir
 
 from jittape.compile.body import I64, Body, LaneMath, memory_type
 from jittape.compile.carries import CARRIES, call_carry, call_collect
+from jittape.compile.instructions import Reduction
 from jittape.compile.irtools import alloca_once, integer
-from jittape.compile.kernel import Reduction, label_of
+from jittape.compile.kernel import label_of
 from jittape.compile.value import IRValue
 from jittape.primitive import Reduce
 

@@ -9,9 +9,7 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.cost import computed
-from jittape.compile.irmath import IRMath
-from jittape.compile.irtools import BYTES, external, integer
-from jittape.compile.kernel import (
+from jittape.compile.instructions import (
     Address,
     Compute,
     Constant,
@@ -19,11 +17,13 @@ from jittape.compile.kernel import (
     Instruction,
     Linear,
     Load,
-    LoopKernel,
     Masked,
     Reduction,
     Whole,
 )
+from jittape.compile.irmath import IRMath
+from jittape.compile.irtools import BYTES, external, integer
+from jittape.compile.kernel import LoopKernel
 from jittape.compile.value import IRValue, llvm_type
 from jittape.primitive import Reduce
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.compile.kernel import (
+from jittape.compile.instructions import (
     Address,
     Compute,
     Constant,
@@ -21,7 +21,6 @@ from jittape.compile.kernel import (
     Instruction,
     Linear,
     Load,
-    LoopKernel,
     Masked,
     Operand,
     Reduction,
@@ -29,6 +28,7 @@ from jittape.compile.kernel import (
     Store,
     Whole,
 )
+from jittape.compile.kernel import LoopKernel
 from jittape.compile.rawnest import (
     RawAddress,
     RawInside,

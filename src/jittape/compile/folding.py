@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from jittape.compile.drafts import Draft, written
-from jittape.compile.kernel import Compute, Gemm, LoopKernel, Operand, bits_of
+from jittape.compile.instructions import Compute, Operand
+from jittape.compile.kernel import Gemm, LoopKernel, bits_of
 from jittape.compile.rawnest import RawInstruction, RawLoad, RawNest
 from jittape.compile.tasks import ON_DEMAND
 from jittape.primitives.arithmetic import add_op, multiply_op, subtract_op

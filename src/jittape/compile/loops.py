@@ -20,8 +20,9 @@ from jittape.compile.accumulator import Accumulator
 from jittape.compile.body import I64, NO_WRAP, Body, memory_type
 from jittape.compile.cost import computed, cost_of_map
 from jittape.compile.gemm import pointer, size
+from jittape.compile.instructions import Compute, Inside, Reduction, Store
 from jittape.compile.irtools import alloca_once, integer, keep_scalar, one_at_a_time
-from jittape.compile.kernel import Compute, Inside, LoopKernel, Reduction, Store
+from jittape.compile.kernel import LoopKernel
 from jittape.compile.value import IRValue
 from jittape.primitive import Running
 

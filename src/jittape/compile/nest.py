@@ -27,7 +27,7 @@ from jittape.compile.indexing import (
     unrolled,
     viewed,
 )
-from jittape.compile.kernel import Compute, Masked, Scattered
+from jittape.compile.instructions import Compute, Masked, Scattered
 from jittape.compile.rawnest import (
     RawAddress,
     RawInside,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.compile.kernel import Compute, Masked, Scattered
+from jittape.compile.instructions import Compute, Masked, Scattered
 from jittape.program import Op
 
 __all__ = [
@@ -48,7 +48,7 @@ class RawAddress(NamedTuple):
 
 
 class RawLoad(NamedTuple):
-    """See `kernel.Load`."""
+    """See `instructions.Load`."""
 
     address: RawAddress
     mask: int | None

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from jittape.compile import diskcache, machine
 from jittape.compile.driver import DRIVER_TYPE, as_function, define_driver
 from jittape.compile.emit import Definition, definition_of, symbol_of, write_module
-from jittape.compile.kernel import Compute, Kernel, LoopKernel, NamedKernel, label_of
+from jittape.compile.instructions import Compute
+from jittape.compile.kernel import Kernel, LoopKernel, NamedKernel, label_of
 from jittape.compile.scalars import Machine
 from jittape.compile.workers import mapped
 from jittape.config import config

@@ -15,7 +15,8 @@ from jittape.compile.diagonals import diagonals_laid
 from jittape.compile.drafts import Draft, SharedRows, in_order, updated_in_place
 from jittape.compile.folding import folded
 from jittape.compile.indexing import space_of
-from jittape.compile.kernel import Gemm, Kernel, Operand, bits_of
+from jittape.compile.instructions import Operand
+from jittape.compile.kernel import Gemm, Kernel, bits_of
 from jittape.compile.nest import NestBuilder
 from jittape.compile.operands import BatchLoop, form_of, pieces
 from jittape.compile.partition import NATIVE, Group, Kind, Partition

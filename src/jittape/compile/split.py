@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.cost import cost_of_map
-from jittape.compile.kernel import Compute, Masked
+from jittape.compile.instructions import Compute, Masked
 from jittape.compile.rawnest import (
     RawAddress,
     RawInside,

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.cost import cost_of_map
-from jittape.compile.kernel import Compute, Inside, Instruction, Load, LoopKernel, Store
+from jittape.compile.instructions import Compute, Inside, Instruction, Load, Store
+from jittape.compile.kernel import LoopKernel
 
 __all__ = [
     "HEAVY",
