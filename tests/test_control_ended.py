@@ -9,9 +9,11 @@ import pytest
 from processes import run_python
 
 INTERRUPTED = """
-import _thread, threading
+import _thread, signal, threading
 import numpy as np, jittape as jt
 
+# A process in the background of a shell ignores it, and then nothing would end the loops.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 small, large = jt.Variable(np.ones(3)), jt.Variable(np.ones(20_000))
 
 zero = jt.constant(0.0, "float64")
