@@ -11,7 +11,7 @@ import numpy as np
 
 from jittape.compile.blas import blas
 from jittape.compile.instructions import Operand
-from jittape.compile.kernel import Gemm
+from jittape.compile.kernel import Gemm, bits_of
 from jittape.compile.operands import BatchLoop, Matrix, Product, form_of, pieces
 from jittape.compile.registry import registry
 from jittape.runtime.threads import cells_address
@@ -73,6 +73,7 @@ def kernel_calls(x, y, out):
     else:
         sizes = (1, batch, m, n, k, n, k, 0, 0, m * k, n, 0, 0, k * n, *cut, 1, batch, m, n, k)
         operands, flags = (x, y, out), (False, False)
+    sizes += (bits_of(1.0, x.dtype), bits_of(0.0, x.dtype))
     kernel = Gemm(tuple([Operand(name, x.dtype) for name in ("a0", "a1", "r0")]), x.dtype, flags, form)
     (machine_code,), _ = registry.addresses([kernel])
     drive = registry.driver()
