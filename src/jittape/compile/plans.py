@@ -66,11 +66,6 @@ class Rounds(Kernel):
     def text(self) -> str:
         return f"()\n  {self.kind}: runs the tables of its bodies"
 
-    @property
-    def loops(self) -> int:
-        """The loop over the iterations is none over data."""
-        return 0
-
 
 @dataclass(frozen=True)
 class Stop(Kernel):
@@ -83,11 +78,6 @@ class Stop(Kernel):
     def text(self) -> str:
         return "(a0: bool)\n  stop if a0"
 
-    @property
-    def loops(self) -> int:
-        """None over data."""
-        return 0
-
 
 @dataclass(frozen=True)
 class Release(Kernel):
@@ -98,11 +88,6 @@ class Release(Kernel):
     @cached_property
     def text(self) -> str:
         return "()\n  release: gives back the memory of a grown stack"
-
-    @property
-    def loops(self) -> int:
-        """None over data."""
-        return 0
 
 
 @dataclass(frozen=True)
