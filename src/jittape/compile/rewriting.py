@@ -17,7 +17,8 @@ from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from jittape.builder import Builder, Symbol, literal_op
-from jittape.compile.partition import BLAS, Group, Kind, Partition
+from jittape.compile.kinds import BLAS, Kind
+from jittape.compile.partition import Group, Partition
 from jittape.errors import ShapeError
 from jittape.primitive import (
     Alias,

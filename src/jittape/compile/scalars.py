@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.kernel import Kernel, label_of, params_text
-from jittape.compile.partition import NATIVE
+from jittape.compile.kinds import NATIVE
 from jittape.control.body import body_of
 from jittape.interpret import interpret
 from jittape.primitive import Control, Map, Primitive

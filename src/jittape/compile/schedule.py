@@ -17,9 +17,10 @@ from jittape.compile.folding import folded
 from jittape.compile.indexing import space_of
 from jittape.compile.instructions import Operand
 from jittape.compile.kernel import Gemm, Kernel, bits_of
+from jittape.compile.kinds import NATIVE, Kind
 from jittape.compile.nest import NestBuilder
 from jittape.compile.operands import BatchLoop, form_of, pieces
-from jittape.compile.partition import NATIVE, Group, Kind, Partition
+from jittape.compile.partition import Group, Partition
 from jittape.compile.placement import Placer
 from jittape.compile.plans import RECORD, Plan, Release, Stop, plan_of
 from jittape.compile.rawnest import RawAddress, RawLinear, RawLoad, RawNest, RawReduction

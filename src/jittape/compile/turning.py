@@ -10,7 +10,7 @@ element by element is turned too, or is broadcast from something smaller, which 
 
 from __future__ import annotations
 
-from jittape.compile.partition import NATIVE
+from jittape.compile.kinds import NATIVE
 from jittape.compile.rewriting import Editor
 from jittape.primitive import Map, Reduce
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op
