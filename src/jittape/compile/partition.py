@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import prod
 
+from jittape.compile.accesses import operand_accesses, scattered_to
 from jittape.compile.blas import blas
 from jittape.compile.cost import cost_of_map
 from jittape.compile.indexing import (
@@ -29,7 +30,6 @@ from jittape.compile.indexing import (
     visited,
 )
 from jittape.compile.kinds import Kind, kinds_of
-from jittape.compile.nest import operand_accesses, scattered_to
 from jittape.compile.operands import Product, product_of, wants_rows
 from jittape.primitive import (
     Alias,
