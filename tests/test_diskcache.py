@@ -18,7 +18,7 @@ from llvmlite import ir
 
 import jittape as jt
 from jittape.__main__ import main
-from jittape.compile import diskcache, machine
+from jittape.compile import diskcache, machine, sources
 from jittape.compile import registry as registry_module
 from jittape.compile.diskcache import Batch, DiskCache, cache_directory
 from jittape.compile.objectfile import undefined_symbols
@@ -94,16 +94,16 @@ def test_the_named_parts_of_the_environment(monkeypatch, tmp_path):
 def test_a_change_in_the_sources_is_another_environment(monkeypatch, tmp_path):
     package = tmp_path / "jittape"
     (package / "compile").mkdir(parents=True)
-    sources = ["compile/loops.py", "primitives/reduce.py", "runtime/objects.py"]
-    for name in sources + [name for name in diskcache._SOURCES if name.endswith(".py")]:
+    changed = ["compile/loops.py", "primitives/reduce.py", "runtime/objects.py"]
+    for name in changed + [name for name in sources.SOURCES if name.endswith(".py")]:
         (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_text("a = 1\n")
-    monkeypatch.setattr(diskcache, "__file__", str(package / "compile" / "diskcache.py"))
+    monkeypatch.setattr(sources, "__file__", str(package / "compile" / "sources.py"))
     digests = []
-    for name in (*sources, "simplify.py"):
-        digests.append(diskcache._source_digest.__wrapped__())
+    for name in (*changed, "simplify.py"):
+        digests.append(sources.source_digest.__wrapped__())
         (package / name).write_text("a = 2\n")
-    assert len({*digests, diskcache._source_digest.__wrapped__()}) == 5
+    assert len({*digests, sources.source_digest.__wrapped__()}) == 5
 
 
 # ---- damage ----------------------------------------------------------------------------------------------------------
