@@ -24,8 +24,9 @@ from jittape.compile.diskcache import Batch, DiskCache, cache_directory
 from jittape.compile.objectfile import undefined_symbols
 from jittape.compile.registry import Origin, Registry
 from jittape.compile.schedule import schedule
+from jittape.forms import Map
 from jittape.interpret import interpret
-from jittape.primitive import Map, Primitive
+from jittape.primitive import Primitive
 from jittape.primitives.elementwise import exp, sqrt
 from jittape.primitives.signatures import same_float
 from jittape.runtime import executable as executable_module

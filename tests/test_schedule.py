@@ -9,8 +9,9 @@ from jittape.compile.kernel import Gemm, LoopKernel
 from jittape.compile.schedule import schedule
 from jittape.compile.split import LIMIT
 from jittape.compile.steps import KernelStep, NumpyStep
+from jittape.forms import Alias
 from jittape.interpret import interpret
-from jittape.primitive import Alias, Primitive
+from jittape.primitive import Primitive
 from jittape.primitives.arithmetic import add, multiply, negative, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, spread, sum_op
 from jittape.primitives.contract import matmul_op

@@ -17,7 +17,7 @@ from jittape.compile.indexing import (
     unrolled,
     viewed,
 )
-from jittape.primitive import Alias, Coordinate, Map, Overlay, Place, Reduce, Scatter, View
+from jittape.forms import Alias, Coordinate, Map, Overlay, Place, Reduce, Scatter, View
 from jittape.program import Op
 
 __all__ = ["Key", "dynamic_keys", "operand_accesses", "scattered_to"]

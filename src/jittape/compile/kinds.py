@@ -9,7 +9,7 @@ from enum import Enum
 import numpy as np
 
 from jittape.compile.indexing import is_unrolled, space_of
-from jittape.primitive import (
+from jittape.forms import (
     Alias,
     Call,
     Check,

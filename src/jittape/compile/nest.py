@@ -39,17 +39,7 @@ from jittape.compile.rawnest import (
     renumbered,
     renumbered_address,
 )
-from jittape.primitive import (
-    Coordinate,
-    Join,
-    Map,
-    Overlay,
-    Place,
-    Reduce,
-    Running,
-    Scatter,
-    View,
-)
+from jittape.forms import Coordinate, Join, Map, Overlay, Place, Reduce, Running, Scatter, View
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.compare import where_op
 from jittape.program import Aval, Op

@@ -31,15 +31,7 @@ from jittape.compile.indexing import (
 )
 from jittape.compile.kinds import Kind, kinds_of
 from jittape.compile.operands import Product, product_of, wants_rows
-from jittape.primitive import (
-    Alias,
-    Coordinate,
-    Map,
-    Overlay,
-    Place,
-    Reduce,
-    View,
-)
+from jittape.forms import Alias, Coordinate, Map, Overlay, Place, Reduce, View
 from jittape.program import Op, Program
 
 __all__ = ["Group", "Partition"]

@@ -25,7 +25,7 @@ from jittape.compile.laid import Laying, table_of
 from jittape.compile.rewriting import distinct
 from jittape.compile.scalars import instructions_of
 from jittape.control.parts import COUNT, WHILE, Parts
-from jittape.primitive import Control
+from jittape.forms import Control
 from jittape.program import ALIGNMENT, Aval, Body, Op, Program, dead_code_removed
 from jittape.simplify import simplify
 

@@ -23,7 +23,8 @@ from jittape.compile.sources import covers
 from jittape.compile.workers import mapped
 from jittape.config import config
 from jittape.errors import CompileError
-from jittape.primitive import Map, Primitive, Reduce
+from jittape.forms import Map, Reduce
+from jittape.primitive import Primitive
 
 __all__ = ["KernelMissing", "Origin", "Registry", "RegistryStats", "is_lasting", "is_our_own", "registry"]
 

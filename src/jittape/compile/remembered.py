@@ -23,7 +23,8 @@ from jittape.compile.registry import is_lasting, is_our_own
 from jittape.compile.sources import covers
 from jittape.compile.steps import KernelStep, Schedule
 from jittape.compile.strips import Strip
-from jittape.primitive import Call, Composed, Control, Primitive
+from jittape.forms import Call, Composed, Control
+from jittape.primitive import Primitive
 from jittape.primitives.views import Region
 from jittape.program import Aval, Program
 

@@ -32,7 +32,7 @@ from jittape.compile.strips import Cut, Strip, StripFinder
 from jittape.compile.strips import Step as _Step
 from jittape.compile.tasks import HEAVY, ON_DEMAND, work_of_products
 from jittape.compile.turning import turned
-from jittape.primitive import runs_of
+from jittape.forms import runs_of
 from jittape.primitives.broadcast import sum_op
 from jittape.program import Aval, Op, Program, is_grown
 

@@ -12,6 +12,7 @@ SOURCES = (
     "builder.py",
     "compile",
     "dtypes.py",
+    "forms.py",
     "functions/arithmetic.py",
     "functions/binder.py",
     "functions/entries.py",
