@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jittape as jt
 from jittape.compile import strips
 from jittape.compile.kernel import Gemm
 from jittape.compile.operands import BatchLoop, Matrix, Product, form_of
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep
+from jittape.compile.tasks import ON_DEMAND
 from jittape.interpret import interpret
 from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import spread, sum_op
@@ -92,6 +94,20 @@ def test_rows_are_added_up_the_same_wherever_they_stand() -> None:
         for first in range(1, 9):
             (part,) = compiled(program_of(matmul, x[first:], y), [x[first:], y])
             assert part.tobytes() == whole[first:].tobytes()
+
+
+@pytest.mark.usefixtures("wide")
+def test_many_rows_are_divided_and_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jittape.runtime.tables.SHARE", 1)
+    x, y = normal(30_001, 100), normal(100, 1)
+    program = program_of(matmul, x, y)
+    assert [step.tasks for step in schedule(program).steps] == [ON_DEMAND]
+    found = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(jt.config, "threads", threads)
+        found += compiled(program, [x, y], fill=np.nan)
+    np.testing.assert_allclose(found[0], x @ y, rtol=1e-9, atol=1e-11)
+    assert {value.tobytes() for value in found} == {found[0].tobytes()}
 
 
 @pytest.mark.usefixtures("wide")
