@@ -3,8 +3,8 @@
 "Rows" are those of the memory here, in which elements are neighbors. Where they are summed over, the vector stays in
 registers and each row is read from its beginning to its end; the lanes of the sums of eight rows are added up together.
 Where they are added to each other, the results stay in registers, and are written once for `CHUNK` rows. Either way
-memory is read in one stream: eight rows next to each other, a register of each at a time, take 40 % longer from the
-second-level cache. The order of the sums depends on their number and on nothing else.
+memory is read in one stream: eight rows next to each other, a register of each at a time, take a third longer from
+the second-level cache. The order of the sums depends on their number and on nothing else.
 """
 
 from __future__ import annotations
