@@ -40,7 +40,7 @@ def folded(
     """Make products add to Variables in place where that is all that is done with them.
 
     The product's draft then stands for the update's, too. Nothing else may need the gradient, nothing may read the old
-    value afterwards, and nothing after it may fail. With a rate of zero the BLAS adds nothing, not even nan.
+    value afterwards, and nothing after it may fail.
 
     Returns
     -------
@@ -139,7 +139,9 @@ def _scaled(
     if scale is None:
         return _Update(gradient, sign, None)
     if isinstance(scale, Compute) and not scale.args:
-        return _Update(gradient, sign * float(scale.primitive.evaluate(**dict(scale.params))), None)
+        factor = sign * float(scale.primitive.evaluate(**dict(scale.params)))
+        # Times zero the BLAS adds nothing, not even nan. For rates that are known only when it runs, see `gemm`.
+        return _Update(gradient, factor, None) if factor else None
     if isinstance(scale, Compute) and scale.primitive is cast_op:
         scale = nest.instructions[scale.args[0]]
     if isinstance(scale, RawLoad) and avals[scale.address.slot].size == 1 and scale.dtype.kind == "f":
