@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.recording.trie import trie
+from jittape.runtime.path import PathExecutable
 
 GOOD, BAD = np.array([1, 2]), np.array([1, 9])
 
@@ -107,3 +109,96 @@ def test_a_call_says_that_an_assignment_before_it_has_failed() -> None:
     with pytest.raises(IndexError, match="gather"):
         double()
     np.testing.assert_array_equal(double().numpy(), np.arange(5.0) * 2.0)
+
+
+# ---- steps that are recorded -----------------------------------------------------------------------------------------
+
+
+def kept_executables() -> int:
+    """How many programs are remembered in the trie."""
+    return sum(len(node.executables) for node in trie._walk())
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("size", [5, 20_000])
+@pytest.mark.parametrize("look", ["loss", "bias", "iterations", "the next tape"])
+def test_a_step_that_fails_changes_nothing(look: str, size: int) -> None:
+    table, bias = jt.Variable(np.arange(float(size))), jt.Variable(1.0, dtype="float64")
+    optimizer = jt.optimizers.Adam(0.1, weight_decay=0.1, use_ema=True)
+
+    def step(i: Any) -> Any:
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_sum(jt.gather(table, i) ** 2) + bias * bias
+        optimizer.apply_gradients(zip(tape.gradient(loss, [table, bias]), [table, bias], strict=True))
+        return loss
+
+    def fail() -> None:
+        loss = step(jt.constant([1, size]) + 0)
+        if look == "the next tape":
+            with jt.GradientTape():
+                pass
+        float({"loss": loss, "bias": bias, "iterations": optimizer.iterations}[look])
+
+    for _ in range(4):
+        float(step(jt.constant([1, 2]) + 0))
+    variables = [table, bias, *optimizer.variables]
+    for _ in range(3):
+        before, remembered = [v.numpy().copy() for v in variables], kept_executables()
+        with pytest.raises(IndexError, match=f"index {size} is out of bounds"):
+            fail()
+        for variable, value in zip(variables, before, strict=True):
+            np.testing.assert_array_equal(variable.numpy(), value, err_msg=variable.name)
+        assert kept_executables() <= remembered + 1  # the program that has failed
+        float(step(jt.constant([1, 2]) + 0))
+        assert int(optimizer.iterations) == before[2] + 1
+        assert kept_executables() <= remembered + 1
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_what_was_assigned_before_the_failure_stays() -> None:
+    v, w = jt.Variable([1.0, 2.0]), jt.Variable(0.0)
+    for repeat in range(1, 4):
+        with pytest.raises(IndexError, match="index 2 is out of bounds"), jt.GradientTape():
+            v.assign_add([1.0, 1.0])
+            v.assign_add([1.0, 1.0])
+            bad = jt.gather(v, jt.constant([2]) + 0)
+            v.assign_add([5.0, 5.0])
+            w.assign_add(1.0)
+            bad.numpy()
+        assert v.tolist() == [1.0 + 2.0 * repeat, 2.0 + 2.0 * repeat]
+        assert float(w) == 0.0
+
+
+def test_an_error_that_no_op_has_made_loses_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    v = jt.Variable([1.0, 2.0])
+
+    def no_memory(*arguments: Any) -> Any:
+        raise MemoryError
+
+    v.assign_add([1.0, 1.0])
+    v.numpy()
+    v.assign_add([1.0, 1.0])
+    y = v * 2.0
+    with monkeypatch.context() as patched:
+        patched.setattr(PathExecutable, "run", no_memory)
+        with pytest.raises(MemoryError):
+            v.numpy()
+    assert v.tolist() == [2.0, 3.0]
+    assert y.tolist() == [6.0, 8.0]
+
+
+def test_an_interrupt_while_it_is_found_out_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    v = jt.Variable([1.0, 2.0])
+
+    def interrupted(*arguments: Any) -> Any:
+        raise KeyboardInterrupt
+
+    v.assign_add([1.0, 1.0])
+    bad = jt.gather(v, jt.constant([2]) + 0)
+    with monkeypatch.context() as patched:
+        patched.setattr(PathExecutable, "salvage", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            bad.numpy()
+    with pytest.raises(IndexError):
+        bad.numpy()
+    assert v.tolist() == [2.0, 3.0]

@@ -65,8 +65,8 @@ class Concrete:
         self.structure = call.structure
         self._take_result(tracing, result)
         outputs = [slot for slot, _ in self._tensors.values()]
-        self.assigned = [variable for variable, _ in tracing.assigned.values()]
-        outputs += [slot for _, slot in tracing.assigned.values()]
+        self.assigned = [variable for variable, *_ in tracing.assigned.values()]
+        outputs += [slot for _, slot, *_ in tracing.assigned.values()]
         self.prints, printed = _printing(tracing)
         self._n_printed = len(printed)
         outputs += printed

@@ -25,7 +25,7 @@ from jittape.primitive import Primitive, active, active_recorder, set_default_re
 from jittape.primitives.broadcast import cast_op
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.flushing import Flushing
+from jittape.recording.flushing import Assignment, Flushing
 from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import Node, trie
@@ -96,7 +96,7 @@ class Trace(Flushing):
         self.materialized: list[ref[Tensor]] = []
         self.entered: dict[int, tuple[int, Tensor, Buffer]] = {}
         self.variables: dict[int, tuple[Variable, tuple[int, ...]]] = {}
-        self.assigned: dict[int, tuple[Variable, int]] = {}
+        self.assigned: dict[int, Assignment] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
         self.spans: list[ref[Any]] = []
@@ -331,7 +331,8 @@ class Trace(Flushing):
         if variable._assigned_in is not None and variable._assigned_in is not self:
             variable._assigned_in.flush()
         slot = value._slot if value._trace is self else self.enter(value)
-        self.assigned[id(variable)] = (variable, slot)
+        before = self.assigned.get(id(variable)) if variable._assigned_in is self else None
+        self.assigned[id(variable)] = (variable, slot, self.node, before)
         if variable._buffer.nbytes >= LARGE:
             self.large = True
         variable._assigned_in = self
