@@ -56,6 +56,12 @@ class Workload:
     threads = 1
     by_hand_on_threads = False
 
+    def team(self, part: Any, *arguments: Any) -> Callable[..., None]:
+        """`on_threads` on as many as there may be."""
+        from workloads.team import on_threads
+
+        return on_threads(part, self.threads, *arguments)
+
     def data(self) -> None:
         """Make the inputs, as attributes."""
         raise NotImplementedError

@@ -42,11 +42,13 @@ class Rosenbrock(Workload):
         return plain(run)
 
     def hand(self) -> Side:
-        from workloads.elementwise_hand import rosenbrock, rosenbrock_on_threads
+        from workloads.elementwise_hand import rosenbrock, rosenbrock_part
 
-        x, out, threads = self.x, np.empty(self.n), self.threads
-        if threads > 1:
-            return plain(lambda: (rosenbrock_on_threads(x, out, threads), out))
+        x, out = self.x, np.empty(self.n)
+        if self.threads > 1 and self.n >= 10_000:
+            totals = np.empty((self.threads, 8))
+            run = self.team(rosenbrock_part, x, out, totals)
+            return plain(lambda: (run(), totals[:, 0].sum(), out)[1:])
         return plain(lambda: (rosenbrock(x, out), out))
 
     def tape(self, tf: Any, compiled: Any) -> Side:
@@ -151,11 +153,13 @@ class Chain(Workload):
         return plain(run)
 
     def hand(self) -> Side:
-        from workloads.elementwise_hand import chain, chain_on_threads
+        from workloads.elementwise_hand import chain, chain_part
 
-        x, out, threads = self.x, np.empty_like(self.x), self.threads
-        if threads > 1:
-            return plain(lambda: (chain_on_threads(x, A, B, out, threads), out))
+        x, out = self.x, np.empty_like(self.x)
+        if self.threads > 1 and self.n >= 10_000:
+            totals = np.empty((self.threads, 8))
+            run = self.team(chain_part, x, A, B, out, totals)
+            return plain(lambda: (run(), totals[:, 0].sum(), out)[1:])
         return plain(lambda: (chain(x, A, B, out), out))
 
     def tape(self, tf: Any, compiled: Any) -> Side:

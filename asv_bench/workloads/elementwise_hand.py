@@ -2,9 +2,7 @@
 
 # mypy: ignore-errors
 
-from numba import prange
-
-from workloads.handmade import by_hand, by_hand_on_threads, exp, log1p, tanh
+from workloads.handmade import by_hand, exp, log1p, tanh
 
 
 @by_hand
@@ -32,13 +30,14 @@ def rosenbrock(x, out):
     return rosenbrock_ends(x, out) + rosenbrock_within(x, out)
 
 
-@by_hand_on_threads
-def rosenbrock_on_threads(x, out, parts):
-    total, n = rosenbrock_ends(x, out), x.size
-    for part in prange(parts):
-        begin, end = (n - 2) * part // parts, 2 + (n - 2) * (part + 1) // parts
-        total += rosenbrock_within(x[begin:end], out[begin:end])
-    return total
+@by_hand
+def rosenbrock_part(number, threads, phase, arguments):
+    x, out, totals = arguments
+    n = x.size
+    begin, end = (n - 2) * number // threads, 2 + (n - 2) * (number + 1) // threads
+    totals[number, 0] = rosenbrock_within(x[begin:end], out[begin:end])
+    if number == 0:
+        totals[number, 0] += rosenbrock_ends(x, out)
 
 
 @by_hand
@@ -66,10 +65,8 @@ def chain(x, a, b, out):
     return total
 
 
-@by_hand_on_threads
-def chain_on_threads(x, a, b, out, parts):
-    total = 0.0
-    for part in prange(parts):
-        begin, end = x.size * part // parts, x.size * (part + 1) // parts
-        total += chain(x[begin:end], a, b, out[begin:end])
-    return total
+@by_hand
+def chain_part(number, threads, phase, arguments):
+    x, a, b, out, totals = arguments
+    begin, end = x.size * number // threads, x.size * (number + 1) // threads
+    totals[number, 0] = chain(x[begin:end], a, b, out[begin:end])

@@ -20,7 +20,6 @@ from jittape.compile.blas import blas
 
 __all__ = [
     "by_hand",
-    "by_hand_on_threads",
     "dgemm",
     "exp",
     "log",
@@ -32,8 +31,7 @@ __all__ = [
 ]
 
 # With `nsz` as well, LLVM would also reassociate within the functions, which they do not survive.
-_options = {"error_model": "numpy", "fastmath": {"contract", "reassoc"}, "nogil": True}
-by_hand, by_hand_on_threads = njit(**_options), njit(parallel=True, **_options)
+by_hand = njit(error_model="numpy", fastmath={"contract", "reassoc"}, nogil=True)
 
 
 def _vectorized(name: str) -> Any:

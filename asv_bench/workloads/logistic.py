@@ -14,6 +14,8 @@ __all__ = ["Logistic", "LogisticHvp"]
 class Logistic(Workload):
     """Mean cross-entropy and its gradient."""
 
+    by_hand_on_threads = True
+
     def __init__(self, n: int, d: int, goal: str) -> None:
         self.n, self.d, self.goal = n, d, goal
         self.name = f"logistic regression {n:,}x{d}"
@@ -37,9 +39,13 @@ class Logistic(Workload):
         return plain(run)
 
     def hand(self) -> Side:
-        from workloads.logistic_hand import logistic
+        from workloads.logistic_hand import logistic, logistic_part
 
         x, y, w, out = self.x, self.y, self.w, np.empty(self.d)
+        if self.threads > 1 and self.n >= 10_000:
+            outs, totals = np.empty((self.threads, self.d)), np.empty((self.threads, 8))
+            run = self.team(logistic_part, x, y, w, outs, totals)
+            return plain(lambda: (run(), totals[:, 0].sum() / y.size, outs.sum(0) / y.size)[1:])
         return plain(lambda: (logistic(x, y, w, out), out))
 
     def tape(self, tf: Any, compiled: Any) -> Side:
@@ -69,6 +75,7 @@ class Logistic(Workload):
 class LogisticHvp(Workload):
     """The product of the Hessian with a vector."""
 
+    by_hand_on_threads = True
     name = "Hessian-vector product, logistic 10,000x100"
     goal = "1.1 hand"
     n, d = 10_000, 100
@@ -87,9 +94,13 @@ class LogisticHvp(Workload):
         return plain(run)
 
     def hand(self) -> Side:
-        from workloads.logistic_hand import logistic_hvp
+        from workloads.logistic_hand import logistic_hvp, logistic_hvp_part
 
         x, w, v, out = self.x, self.w, self.v, np.empty(self.d)
+        if self.threads > 1:
+            outs = np.empty((self.threads, self.d))
+            run = self.team(logistic_hvp_part, x, w, v, outs)
+            return plain(lambda: (run(), outs.sum(0) / self.n)[1])
         return plain(lambda: (logistic_hvp(x, w, v, out), out)[1])
 
     def tape(self, tf: Any, compiled: Any) -> Side:

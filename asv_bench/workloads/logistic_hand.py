@@ -25,6 +25,20 @@ def add_scaled(out, x, factor):
 
 @by_hand
 def logistic(x, y, w, out):
+    total = logistic_rows(x, y, w, out)
+    out /= y.size
+    return total / y.size
+
+
+@by_hand
+def logistic_part(number, threads, phase, arguments):
+    x, y, w, outs, totals = arguments
+    begin, end = y.size * number // threads, y.size * (number + 1) // threads
+    totals[number, 0] = logistic_rows(x[begin:end], y[begin:end], w, outs[number])
+
+
+@by_hand
+def logistic_rows(x, y, w, out):
     n = x.shape[0]
     total = 0.0
     out[:] = 0.0
@@ -39,8 +53,7 @@ def logistic(x, y, w, out):
             p = 1 / (1 + e)
             z[i] = (p if z[i] >= 0 else 1 - p) - y[start + i]
         add_rows(out, x, start, rows, z)
-    out /= n
-    return total / n
+    return total
 
 
 @by_hand
@@ -60,6 +73,20 @@ def add_rows(out, x, start, rows, factors):
 
 @by_hand
 def logistic_hvp(x, w, v, out):
+    logistic_hvp_rows(x, w, v, out)
+    out /= x.shape[0]
+
+
+@by_hand
+def logistic_hvp_part(number, threads, phase, arguments):
+    x, w, v, outs = arguments
+    n = x.shape[0]
+    begin, end = n * number // threads, n * (number + 1) // threads
+    logistic_hvp_rows(x[begin:end], w, v, outs[number])
+
+
+@by_hand
+def logistic_hvp_rows(x, w, v, out):
     n, d = x.shape
     out[:] = 0.0
     z, u = np.empty(BLOCK), np.empty(BLOCK)
@@ -76,4 +103,3 @@ def logistic_hvp(x, w, v, out):
             e = exp(-abs(z[i]))
             u[i] *= e / ((1 + e) * (1 + e))
         add_rows(out, x, start, rows, u)
-    out /= n

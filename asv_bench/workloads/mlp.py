@@ -20,6 +20,7 @@ class SgdMlp(Workload):
 
     rate = 0.01
     tolerance = 1e-5
+    by_hand_on_threads = True
 
     def __init__(self, batch: int, goal: str) -> None:
         self.batch, self.goal = batch, goal
@@ -49,9 +50,13 @@ class SgdMlp(Workload):
         return Side(run, lambda loss: [loss, *weights])
 
     def hand(self) -> Side:
-        from workloads.mlp_hand import sgd_step, workspace
+        from workloads.mlp_hand import sgd_part, sgd_step, workspace
 
         weights, space = self.copies(), workspace(self.batch, SIZES)
+        if self.threads > 1:
+            losses = np.empty((self.threads, 8))
+            step = self.team(sgd_part, self.x, self.y, *weights, *space, self.rate, losses)
+            return Side(lambda: (step(0), step(1), losses[:, 0].sum())[2], lambda loss: [loss, *weights])
 
         def run() -> Any:
             return sgd_step(self.x, self.y, *weights, *space, self.rate)
@@ -119,6 +124,7 @@ class UndecoratedMlp(SgdMlp):
 class AdamMlp(SgdMlp):
     """The same with Adam; the averages are compared as well."""
 
+    by_hand_on_threads = False
     rate = 1e-5
     tolerance = 1e-4
 

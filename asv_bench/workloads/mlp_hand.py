@@ -24,8 +24,8 @@ def biased_relu(h, b):
 
 
 @by_hand
-def cross_entropy(z, b, y):
-    """The mean loss; `z` becomes its gradient."""
+def cross_entropy(z, b, y, whole):
+    """The loss as a part of the mean of so many rows; `z` becomes its gradient."""
     n, classes = z.shape
     total = ZERO
     for i in range(n):
@@ -40,11 +40,11 @@ def cross_entropy(z, b, y):
             row[j] = exp(row[j] - top)
             s += row[j]
         total += log(s) - label
-        factor = ONE / (s * np.float32(n))
+        factor = ONE / (s * np.float32(whole))
         for j in range(classes):
             row[j] *= factor
-        row[y[i]] -= ONE / np.float32(n)
-    return total / np.float32(n)
+        row[y[i]] -= ONE / np.float32(whole)
+    return total / np.float32(whole)
 
 
 @by_hand
@@ -62,14 +62,14 @@ def add_column_sums(out, d, factor):
 
 
 @by_hand
-def deltas(x, y, w1, b1, w2, b2, w3, b3, h1, h2, z, d1, d2):
+def deltas(x, y, whole, w1, b1, w2, b2, w3, b3, h1, h2, z, d1, d2):
     """Gradients by the inputs of the activations, in `d1`, `d2` and `z`; the loss."""
     sgemm(x, w1, h1, False, False, 1.0, 0.0)
     biased_relu(h1, b1)
     sgemm(h1, w2, h2, False, False, 1.0, 0.0)
     biased_relu(h2, b2)
     sgemm(h2, w3, z, False, False, 1.0, 0.0)
-    loss = cross_entropy(z, b3, y)
+    loss = cross_entropy(z, b3, y, whole)
     sgemm(z, w3, d2, False, True, 1.0, 0.0)
     through_relu(d2, h2)
     sgemm(d2, w2, d1, False, True, 1.0, 0.0)
@@ -80,7 +80,7 @@ def deltas(x, y, w1, b1, w2, b2, w3, b3, h1, h2, z, d1, d2):
 @by_hand
 def sgd_step(x, y, w1, b1, w2, b2, w3, b3, h1, h2, z, d1, d2, rate):
     """The gradients are never stored: the products add to the weights."""
-    loss = deltas(x, y, w1, b1, w2, b2, w3, b3, h1, h2, z, d1, d2)
+    loss = deltas(x, y, y.size, w1, b1, w2, b2, w3, b3, h1, h2, z, d1, d2)
     down = np.float32(-rate)
     sgemm(x, d1, w1, True, False, down, 1.0)
     sgemm(h1, d2, w2, True, False, down, 1.0)
@@ -89,6 +89,33 @@ def sgd_step(x, y, w1, b1, w2, b2, w3, b3, h1, h2, z, d1, d2, rate):
     add_column_sums(b2, d2, down)
     add_column_sums(b3, z, down)
     return loss
+
+
+@by_hand
+def sgd_part(number, threads, phase, arguments):
+    """Some rows of the batch in phase 0, then some rows of the weights."""
+    x, y, w1, b1, w2, b2, w3, b3, h1, h2, z, d1, d2, rate, losses = arguments
+    if phase == 0:
+        own = part_of(y.size, number, threads)
+        part = deltas(
+            x[own], y[own], y.size, w1, b1, w2, b2, w3, b3, h1[own], h2[own], z[own], d1[own], d2[own]
+        )
+        losses[number, 0] = part
+        return
+    down = np.float32(-rate)
+    first, second = part_of(x.shape[1], number, threads), part_of(h1.shape[1], number, threads)
+    sgemm(x[:, first], d1, w1[first], True, False, down, 1.0)
+    sgemm(h1[:, second], d2, w2[second], True, False, down, 1.0)
+    if number == 0:
+        sgemm(h2, z, w3, True, False, down, 1.0)
+        add_column_sums(b1, d1, down)
+        add_column_sums(b2, d2, down)
+        add_column_sums(b3, z, down)
+
+
+@by_hand
+def part_of(n, number, threads):
+    return slice(n * number // threads, n * (number + 1) // threads)
 
 
 @by_hand
@@ -104,7 +131,7 @@ def adam_step(
     x, y, w1, b1, w2, b2, w3, b3, h1, h2, z, d1, d2, g1, c1, g2, c2, g3, c3,
     m1, n1, m2, n2, m3, n3, v1, u1, v2, u2, v3, u3, size,
 ):  # fmt: skip
-    loss = deltas(x, y, w1, b1, w2, b2, w3, b3, h1, h2, z, d1, d2)
+    loss = deltas(x, y, y.size, w1, b1, w2, b2, w3, b3, h1, h2, z, d1, d2)
     step = np.float32(size)
     sgemm(x, d1, g1, True, False, 1.0, 0.0)
     adam(w1.reshape(-1), g1.reshape(-1), m1.reshape(-1), v1.reshape(-1), step)

@@ -17,6 +17,7 @@ class Mixture(Workload):
     A factor has the exponential of `q` as its diagonal and `l` below it.
     """
 
+    by_hand_on_threads = True
     name = "Gaussian mixture, d=10, K=25, N=1,000"
     goal = "1.3 hand"
     d, k, n = 10, 25, 1_000
@@ -55,9 +56,14 @@ class Mixture(Workload):
         return plain(run)
 
     def hand(self) -> Side:
-        from workloads.models_hand import mixture
+        from workloads.models_hand import mixture, mixture_part, mixture_together
 
         outs = [np.empty_like(p) for p in self.point]
+        if self.threads > 1:
+            shapes = (self.k, self.d, self.d), (self.k, self.d), (self.k,), (8,)
+            sums = [np.empty((self.threads, *shape)) for shape in shapes]
+            run = self.team(mixture_part, self.x, *self.point, *sums)
+            return plain(lambda: (run(), mixture_together(*sums, *self.point, *outs), outs)[1:])
         return plain(lambda: (mixture(self.x, *self.point, *outs), outs))
 
     def tape(self, tf: Any, compiled: Any) -> Side:
@@ -106,6 +112,7 @@ class Mixture(Workload):
 class AsianOption(Workload):
     """Price of a call on the mean of a path, by Monte Carlo, and its derivatives by spot, volatility and rate."""
 
+    by_hand_on_threads = True
     name = "Asian option, 252 steps x 10,000 paths"
     goal = "1.3 hand"
     steps, paths, strike = 252, 10_000, 100.0
@@ -132,9 +139,13 @@ class AsianOption(Workload):
         return plain(run)
 
     def hand(self) -> Side:
-        from workloads.models_hand import asian_option
+        from workloads.models_hand import asian_option, asian_part, asian_price
 
         spot, sigma, rate = (float(p) for p in self.point)
+        if self.threads > 1:
+            sums = np.empty((self.threads, 8))
+            run = self.team(asian_part, self.z, spot, sigma, rate, self.strike, sums)
+            return plain(lambda: (run(), asian_price(sums.sum(0), self.z.shape, spot, sigma, rate))[1])
         return plain(lambda: asian_option(self.z, spot, sigma, rate, self.strike))
 
     def tape(self, tf: Any, compiled: Any) -> Side:

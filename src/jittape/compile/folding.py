@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from jittape.compile.drafts import Draft, written
+from jittape.compile.drafts import Draft, first_in_place, written
 from jittape.compile.instructions import Compute, Operand
 from jittape.compile.kernel import Gemm, LoopKernel, bits_of
 from jittape.compile.rawnest import RawInstruction, RawLoad, RawNest
@@ -48,9 +48,9 @@ def folded(
         The input whose memory each result that is computed in this way must have.
     """
     found: dict[int, int] = {}
-    if any(d.kernel is None for d in drafts):
+    first = first_in_place(drafts)
+    if first == len(drafts):
         return found
-    last = max([i for i, d in enumerate(drafts) if d.ends_run], default=-1)
     shared = {*holder, *holder.values(), *program.inputs}
     for position, output in donated:
         w, out = program.inputs[position], program.outputs[output]
@@ -68,7 +68,7 @@ def folded(
         late |= any(
             rate in written(d, slots) for d, slots in list(zip(drafts, owners, strict=True))[product:]
         )
-        if users != [product, at[0]] or late or product <= last or not _is_plain(drafts[product]):
+        if users != [product, at[0]] or late or product < first or not _is_plain(drafts[product]):
             continue
         drafts[product] = _adding(drafts[product], drafts[at[0]], update, out, avals)
         del drafts[at[0]]

@@ -32,11 +32,10 @@ from jittape.compile.irtools import BYTES, alloca_once, external, for_range
 from jittape.compile.registry import registry
 from jittape.functions.arithmetic import Arithmetic
 from jittape.functions.entries import TYPES, VALUE, WORDS, Head, Kind
-from jittape.program import Aval
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer
-from jittape.runtime.objects import FIT, ObjectLayout, object_layout, place, reader
+from jittape.runtime.objects import FIT, ObjectLayout, object_layout, reader, slot_places
 
 __all__ = ["Outcome", "binder"]
 
@@ -64,22 +63,15 @@ def binder() -> Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Buffer, ...], 
     """
     if object_layout() is None:
         return None
-    places = _places()
+    tensor = slot_places(Tensor, ["_buffer"])["_buffer"]
+    variable = slot_places(Variable, ["_buffer", "_trace", "_assigned_in"])
+    places = (tensor, *variable.values())
 
     def define(function: ir.Function, layout: ObjectLayout) -> None:
         _Emitter(function, layout, *places).emit()
 
     definition = reader("binder", define, *places)
     return None if definition is None else as_function(registry.own(definition))
-
-
-def _places() -> tuple[int, ...]:
-    """The bytes at which a Tensor has its buffer; a Variable its buffer, its trace, and that of its assignment."""
-    buffer = Buffer(np.zeros(1))
-    tensor = place(id(buffer), Tensor(None, -1, Aval((1,), buffer.array.dtype), buffer), 12)
-    variable, marks = Variable.__new__(Variable), (buffer, object(), object())
-    variable._buffer, variable._trace, variable._assigned_in = marks
-    return tensor, *[place(id(mark), variable, 16) for mark in marks]
 
 
 class _Emitter(Arithmetic):
@@ -226,19 +218,9 @@ class _Emitter(Arithmetic):
             (flags, ir.Constant(i32, FIT)),
         )
         extents = self.load(item, layout.shape)
-        before = builder.block
-        head, body, after = (builder.append_basic_block(n) for n in ("dims", "dim", "dims_end"))
-        builder.branch(head)
-        builder.position_at_end(head)
-        axis = builder.phi(self.i64)
-        axis.add_incoming(self.const(0), before)
-        builder.cbranch(builder.icmp_signed("<", axis, ndim), body, after)
-        builder.position_at_end(body)
-        offset = self.times(axis, 8)
-        self.require((self.load(extents, offset), self.load(builder.add(shape, offset), 8)))
-        axis.add_incoming(builder.add(axis, self.const(1)), builder.block)
-        builder.branch(head)
-        builder.position_at_end(after)
+        with for_range(builder, ndim) as axis:
+            offset = self.times(axis, 8)
+            self.require((self.load(extents, offset), self.load(builder.add(shape, offset), 8)))
         return item
 
     def number(self) -> ir.Value:
