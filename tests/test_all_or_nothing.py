@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.recording.trace import Trace
 from jittape.recording.trie import trie
 from jittape.runtime.path import PathExecutable
 
@@ -20,6 +23,15 @@ def interpreted(request: Any) -> Any:
     jt.config.interpret = request.param
     yield request.param
     jt.config.interpret = before
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Any:
+    """The tapes of failed steps live on in the tracebacks of their errors, and would in the next test's trace."""
+    yield
+    gc.collect()
+    with jt.GradientTape():
+        pass
 
 
 def next_number() -> float:
@@ -202,3 +214,104 @@ def test_an_interrupt_while_it_is_found_out_what_failed(monkeypatch: pytest.Monk
     with pytest.raises(IndexError):
         bad.numpy()
     assert v.tolist() == [2.0, 3.0]
+
+
+def interrupting(method: Any, at: int) -> Any:
+    """`method`, but Ctrl-C comes at the end of its call number `at`."""
+    calls = itertools.count(1)
+
+    def interrupted(self: Any, *arguments: Any) -> Any:
+        result = method(self, *arguments)
+        if next(calls) == at:
+            raise KeyboardInterrupt
+        return result
+
+    return interrupted
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_an_interrupt_while_an_op_is_recorded(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b, v = jt.constant([1.0, 2.0]), jt.constant([3.0, 4.0]), jt.Variable([5.0, 6.0])
+    kept = jt.exp(a) * 0.0
+    with monkeypatch.context() as patched:
+        patched.setattr(Trace, "_enter", interrupting(Trace._enter, at))
+        with pytest.raises(KeyboardInterrupt):
+            # What machine code does not record: more than one new value, and a NumPy scalar.
+            jt.stack([b, v, a, jt.constant([0.0, 0.0])])
+            (b + np.float32(1.0)) * v
+    total, product = b - a, v * b
+    v.assign_add(a)
+    assert total.tolist() == [2.0, 2.0]
+    assert product.tolist() == [15.0, 24.0]
+    assert kept.tolist() == [0.0, 0.0]
+    assert v.tolist() == [6.0, 8.0]
+
+
+# ---- updates that end halfway ----------------------------------------------------------------------------------------
+
+
+class Halfway(jt.optimizers.SGD):
+    """Fails after its first Variable."""
+
+    error: type[BaseException] | None = None
+    looks = False
+
+    def update_step(self, gradient: Any, variable: jt.Variable, learning_rate: Any) -> None:
+        super().update_step(gradient, variable, learning_rate)
+        if self.looks:
+            variable.numpy()
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("looks", [False, True])
+@pytest.mark.parametrize("pending", [False, True])
+def test_an_update_that_ends_halfway_changes_nothing(
+    error: type[BaseException], looks: bool, pending: bool
+) -> None:
+    v, w = jt.Variable([1.0, 2.0]), jt.Variable([3.0])
+    optimizer = Halfway(0.5, momentum=0.5)
+    pairs = [(jt.constant([1.0, 1.0]), v), (jt.constant([1.0]), w)]
+    for _ in range(3):
+        optimizer.apply_gradients(pairs)
+    variables = [v, w, *optimizer.variables]
+    before = [value.numpy().copy() for value in variables]
+    if pending:
+        w.assign_add([1.0])  # not run yet
+        before[1] = before[1] + 1.0
+    optimizer.error, optimizer.looks = error, looks
+    with pytest.raises(error):
+        optimizer.apply_gradients(pairs)
+    for variable, value in zip(variables, before, strict=True):
+        np.testing.assert_array_equal(variable.numpy(), value, err_msg=variable.name)
+    optimizer.error = None
+    optimizer.apply_gradients(pairs)
+    assert int(optimizer.iterations) == 4
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize(
+    "constraint", [lambda v: jt.ones([7]), lambda v: jt.constant([9.0]) if v[0] > 9 else 1 / 0]
+)
+def test_a_constraint_that_fails_undoes_the_update(constraint: Any) -> None:
+    v = jt.Variable([1.0, 2.0], constraint=lambda v: jt.constant([5.0, 5.0]))
+    w = jt.Variable([3.0], constraint=constraint)
+    optimizer = jt.optimizers.Adam(0.5)
+    for _ in range(3):
+        with pytest.raises((ValueError, ZeroDivisionError)):
+            optimizer.apply_gradients([(jt.constant([1.0, 1.0]), v), (jt.constant([1.0]), w)])
+        assert v.tolist() == [1.0, 2.0]
+        assert w.tolist() == [3.0]
+        assert int(optimizer.iterations) == 0
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_a_value_that_could_not_be_computed_is_no_argument() -> None:
+    bad = jt.gather(jt.constant([1.0, 2.0]), jt.constant([7]) + 0)
+    double = jt.function(lambda x: x * 2.0)
+    for _ in range(4):
+        with pytest.raises(IndexError, match="index 7 is out of bounds"):
+            double(bad)
+    assert double(jt.constant([1.0])).tolist() == [2.0]

@@ -156,11 +156,11 @@ class Flushing:
         for tensor in alive:
             tensor._buffer = next(values)
         if self.assigned:
-            assigned, self.assigned = self.assigned, {}
-            for variable, _, _, _ in assigned.values():
+            for variable, _, _, _ in self.assigned.values():
                 variable._buffer = next(values)  # as `_adopt` does, in half the time
                 variable._assigned_in = variable._trace = None
                 variable._slot = -1
+            self.assigned = {}  # last: after an interrupt they are run once more
 
     def _salvage(
         self, pending: list[Tensor], alive: list[Tensor], at_hand: list[Tensor], error: Exception

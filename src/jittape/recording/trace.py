@@ -139,18 +139,22 @@ class Trace(Slots):
             node = grow(self.node, key, body, static)
         if scalars is not None and not node.takes_scalars_as_given:
             scalars = scalar_inputs(node, scalars)
-        if fresh is not None:
-            slot = self.node.n_slots
-            for a in fresh:
-                self._enter(a, slot)
-                slot += 1
-            if node.nbytes > config._max_pending_bytes:
-                self.limit = 0
-        if scalars is not None:
-            self.inputs += scalars
-        if node.results is not None:
-            return self._advance(node)
-        self.node = node
+        try:
+            if fresh is not None:
+                slot = self.node.n_slots
+                for a in fresh:
+                    self._enter(a, slot)
+                    slot += 1
+                if node.nbytes > config._max_pending_bytes:
+                    self.limit = 0
+            if scalars is not None:
+                self.inputs += scalars
+            if node.results is not None:
+                return self._advance(node)
+            self.node = node
+        except BaseException:
+            self._retract()
+            raise
         tensor = Tensor(self, node.slot, node.aval)
         pending = self.pending
         pending.append(tensor)
@@ -226,12 +230,16 @@ class Trace(Slots):
         if node is None:
             node = grow(self.node, key, body, static)
         values = scalar_inputs(node, scalars)
-        for a, slot in fresh.values():
-            self._enter(a, slot)
-        if node.nbytes > config._max_pending_bytes:
-            self.limit = 0
-        self.inputs.extend(values)
-        return self._advance(node)
+        try:
+            for a, slot in fresh.values():
+                self._enter(a, slot)
+            if node.nbytes > config._max_pending_bytes:
+                self.limit = 0
+            self.inputs.extend(values)
+            return self._advance(node)
+        except BaseException:
+            self._retract()
+            raise
 
     def _recordable(self, a: Any) -> Any:
         """`a` as something that has a slot here or can get one: Tensor, Variable or scalar."""
