@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.recording.trace import Trace
+from jittape.recording.span import Span
+from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import trie
+from jittape.runtime.buffers import Buffer
 from jittape.runtime.path import PathExecutable
 
 GOOD, BAD = np.array([1, 2]), np.array([1, 9])
@@ -245,6 +247,38 @@ def test_an_interrupt_while_an_op_is_recorded(at: int, monkeypatch: pytest.Monke
     assert product.tolist() == [15.0, 24.0]
     assert kept.tolist() == [0.0, 0.0]
     assert v.tolist() == [6.0, 8.0]
+
+
+def test_an_interrupt_while_a_tape_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    v = jt.Variable(1.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(Trace, "leave", interrupting(Trace.leave, 1))
+        with pytest.raises(KeyboardInterrupt), jt.GradientTape() as tape:
+            y = v * v
+    trace = current_trace()
+    assert tape.gradient(y, v).numpy() == 2.0
+    del tape
+    gc.collect()
+    assert trace.spans == []
+    assert trace.holders == 0
+
+
+def test_a_tape_that_was_never_left_is_no_outer_tape(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(Span, "__del__", lambda span: None)
+        tape = jt.GradientTape()
+        tape.__enter__()
+        y = jt.exp(jt.constant(0.0))
+        del tape
+        gc.collect()
+    with jt.GradientTape():
+        assert len(current_trace().spans) == 1
+        assert y._buffer is not None  # a step has begun
+
+
+def test_a_buffer_that_was_not_made() -> None:
+    buffer = Buffer.__new__(Buffer)
+    del buffer
 
 
 # ---- updates that end halfway ----------------------------------------------------------------------------------------
