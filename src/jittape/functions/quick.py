@@ -1,7 +1,7 @@
 """The quick way to call a compiled function: see `quick_call`.
 
-`struct` writes the addresses of the results into the slot table; then one call of machine code, of the binder, checks
-the arguments, adds theirs and runs the kernels.
+Python takes memory for the results; then one call of machine code, of the binder, checks the arguments, writes all
+addresses into the slot table, runs the kernels and makes the Tensors that are returned.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jittape.functions.binder import Outcome, binder
-from jittape.functions.entries import Entry, Kind, plan
+from jittape.functions.entries import Entry, Form, Kind, Returned, plan
 from jittape.functions.numbers import entries_for
 from jittape.functions.signature import MISS, static_value
 from jittape.hostnumber import HostNumber
 from jittape.hostprogram import Changed, HostProgram
 from jittape.program import Aval
-from jittape.recording.tensor import Tensor
 from jittape.recording.tracing import Drawn, Leaf
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer, address_of
@@ -139,6 +138,7 @@ class _Quick:
     def _at_hand(self, table: np.ndarray[Any, Any]) -> _AtHand:
         """A fresh workspace, with the constants in it, and a plan."""
         workspace = self.compiled.workspace()
+        workspace.enter()
         for form, cell, value in self.presets:
             struct.pack_into(form, workspace.cells, CELL * cell, value)
         own = table.copy()
@@ -148,9 +148,12 @@ class _Quick:
         """The function, with all that it needs at hand."""
         concrete = self.concrete
         avals, assigned, rebuild = concrete.avals, concrete.assigned, concrete.rebuild_tensors
-        count, single = len(avals), len(avals) == 1
+        count, one = len(avals), concrete.returns_one
+        several = None if one or rebuild is tuple else rebuild
         new_values = [(count + i, variable) for i, variable in enumerate(assigned)]
-        table, kept = plan(len(concrete.keys), self.entries, new_values)
+        form = Form.NOTHING if rebuild is None else Form.TENSOR if one else Form.TUPLE
+        returned = Returned(self.compiled.layout.count, avals, form)
+        table, kept = plan(len(concrete.keys), self.entries, new_values, returned)
         self._keep = kept
         (calls,) = self.compiled.tables or (0,)
         run, free = binder(), list[_AtHand]()
@@ -185,36 +188,36 @@ class _Quick:
                 at_hand = new_at_hand()
             workspace, entries, _ = at_hand
             inputs = {i: held[position] for position, (i, _) in enumerate(donors)} if donors else _NONE
+            if arena:
+                workspace.enter()
             # Variables refer to what may be written in place, and `held`, besides `inputs`.
-            results = workspace.begin(inputs, 2)
+            results = workspace.results(inputs, 2)
             if numbers:
                 write(workspace.cells, numbers)
             try:
-                outcome = run(leaves, held, results, entries, workspace.address, calls)
-                if outcome == pending:
+                result = run(leaves, held, results, entries, workspace.address, calls)
+                if result.__class__ is int and result == pending:
                     for source in concrete.sources:
                         if isinstance(source, Variable):
                             source._computed()
-                    outcome = run(leaves, held, results, entries, workspace.address, calls)
+                    result = run(leaves, held, results, entries, workspace.address, calls)
             except IndexError:
                 return MISS  # the general way comes to it again, and says where it is
             if arena:
                 workspace.leave()
-            if outcome == unassigned:
-                for variable, buffer in zip(assigned, results[count:], strict=True):
-                    variable._set(buffer)
-            elif outcome:
-                free.append(at_hand)
-                return MISS
+            if result.__class__ is int:
+                if result == unassigned:
+                    for variable, buffer in zip(assigned, results[count:], strict=True):
+                        variable._set(buffer)
+                elif result:
+                    free.append(at_hand)
+                    return MISS
+                result = put_together(results, numbers)
+            elif several is not None:
+                result = several(result)
             counters.compiled_runs += 1
             counters.last = concrete
             concrete.visits += 1
-            if rebuild is None:
-                result = put_together(results, numbers)
-            elif single:
-                result = rebuild([Tensor(None, -1, avals[0], results[0])])
-            else:
-                result = rebuild([Tensor(None, -1, aval, buffer) for aval, buffer in zip(avals, results)])  # noqa: B905
             free.append(at_hand)  # not before the buffers are referred to
             return result
 
