@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import builtins
 import importlib.util
-import itertools
 import json
 import os
 import statistics
@@ -29,20 +28,23 @@ from typing import Any
 
 STARTED = float(os.environ.get("PEERS_STARTED", "0"))
 
-THREADS = next((b for a, b in itertools.pairwise(sys.argv) if a == "--threads"), "1")
+EARLY = argparse.ArgumentParser(add_help=False)
+EARLY.add_argument("--threads", type=int, default=1, help="of every library")
+"""What must be known before the libraries are imported."""
+THREADS = EARLY.parse_known_args()[0].threads
 SETTINGS = {
     **{
-        f"{library}_NUM_THREADS": THREADS
+        f"{library}_NUM_THREADS": str(THREADS)
         for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "TF_NUM_INTRAOP", "TF_NUM_INTEROP")
     },
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "JAX_PLATFORMS": "cpu",
     "JAX_ENABLE_X64": "1",
-    "NPROC": THREADS,
+    "NPROC": str(THREADS),
     # OpenMP's threads would go on spinning in the others' turns.
     "OMP_WAIT_POLICY": "PASSIVE",
 }
-if THREADS == "1":
+if THREADS == 1:
     SETTINGS["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 if not STARTED:
     # Before anything is imported that reads them.
@@ -65,14 +67,15 @@ FIRST_USE = ("jittape", "jax")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter, parents=[EARLY]
+    )
     parser.add_argument(
         "--only", action="append", default=[], metavar="TEXT", help="rows with TEXT in the name"
     )
     parser.add_argument("--without", action="append", default=[], choices=SIDES, help="a side to leave out")
     parser.add_argument("--rounds", type=int, default=100, help="turns of each side")
     parser.add_argument("--seconds", type=float, default=8.0, help="for the turns of a row, at most")
-    parser.add_argument("--threads", type=int, default=1, help="of every library")
     parser.add_argument("--starts", type=int, default=3, help="processes started for each first use")
     parser.add_argument("--json", type=Path, help="also write the times here")
     parser.add_argument("--first-use", nargs=2, metavar=("SIDE", "ROW"), help=argparse.SUPPRESS)

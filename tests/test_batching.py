@@ -10,8 +10,9 @@ import pytest
 import jittape as jt
 from jittape.batching import batched
 from jittape.builder import Builder
+from jittape.forms import Map
 from jittape.interpret import interpret
-from jittape.primitive import Batch, Map
+from jittape.primitive import Batch
 from jittape.program import Aval, Program, check
 from jittape.simplify import simplify
 from programs import compiled, gradient_program, program_of

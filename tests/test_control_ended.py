@@ -75,13 +75,18 @@ print("all ended")
 """
 )
 
-OTHERS = (
+COUNTED = (
     INTERRUPTED
     + """
 @jt.function
 def count(limit):
     return endless(limit, jt.ones([3], "float64"))[0]
+"""
+)
 
+OTHERS = (
+    COUNTED
+    + """
 count(1.0), count(2.0), count(3.0)
 found = []
 worker = threading.Thread(target=lambda: found.append(float(count(6e7))))
@@ -93,14 +98,8 @@ print(found)
 )
 
 OF_ANOTHER_KIND = (
-    INTERRUPTED
+    COUNTED
     + """
-import signal, os
-
-@jt.function
-def count(limit):
-    return endless(limit, jt.ones([3], "float64"))[0]
-
 for _ in range(3):
     inside = float(count(5.0))
 

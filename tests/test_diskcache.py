@@ -18,14 +18,15 @@ from llvmlite import ir
 
 import jittape as jt
 from jittape.__main__ import main
-from jittape.compile import diskcache, machine
+from jittape.compile import diskcache, machine, sources
 from jittape.compile import registry as registry_module
 from jittape.compile.diskcache import Batch, DiskCache, cache_directory
 from jittape.compile.objectfile import undefined_symbols
 from jittape.compile.registry import Origin, Registry
 from jittape.compile.schedule import schedule
+from jittape.forms import Map
 from jittape.interpret import interpret
-from jittape.primitive import Map, Primitive
+from jittape.primitive import Primitive
 from jittape.primitives.elementwise import exp, sqrt
 from jittape.primitives.signatures import same_float
 from jittape.runtime import executable as executable_module
@@ -94,16 +95,28 @@ def test_the_named_parts_of_the_environment(monkeypatch, tmp_path):
 def test_a_change_in_the_sources_is_another_environment(monkeypatch, tmp_path):
     package = tmp_path / "jittape"
     (package / "compile").mkdir(parents=True)
-    sources = ["compile/loops.py", "primitives/reduce.py", "runtime/objects.py"]
-    for name in sources + [name for name in diskcache._SOURCES if name.endswith(".py")]:
+    changed = ["compile/loops.py", "primitives/reduce.py", "runtime/objects.py"]
+    for name in changed + [name for name in sources.SOURCES if name.endswith(".py")]:
         (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_text("a = 1\n")
-    monkeypatch.setattr(diskcache, "__file__", str(package / "compile" / "diskcache.py"))
+    monkeypatch.setattr(sources, "__file__", str(package / "compile" / "sources.py"))
     digests = []
-    for name in (*sources, "simplify.py"):
-        digests.append(diskcache._source_digest.__wrapped__())
+    for name in (*changed, "simplify.py"):
+        digests.append(sources.source_digest.__wrapped__())
         (package / name).write_text("a = 2\n")
-    assert len({*digests, diskcache._source_digest.__wrapped__()}) == 5
+    assert len({*digests, sources.source_digest.__wrapped__()}) == 5
+
+
+def test_what_writes_code_for_this_cache_is_a_part_of_the_environment():
+    """Numba keeps the code of the bridge to it."""
+    package = Path(jt.__file__).parent
+    writers = [path for path in package.rglob("*.py") if "from llvmlite import ir" in path.read_text("utf-8")]
+    names = {path.relative_to(package).as_posix() for path in writers}
+    kept = {name for name in names if not name.startswith("numba_bridge/")}
+    assert len(kept) > 20
+    assert {
+        name for name in kept if name not in sources.SOURCES and name.split("/")[0] not in sources.SOURCES
+    } == set()
 
 
 # ---- damage ----------------------------------------------------------------------------------------------------------

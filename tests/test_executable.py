@@ -9,8 +9,9 @@ import pytest
 from jittape.compile import split
 from jittape.compile.registry import registry
 from jittape.errors import CompileError
+from jittape.forms import Map
 from jittape.interpret import interpret
-from jittape.primitive import Map, Primitive
+from jittape.primitive import Primitive
 from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, sum_op
 from jittape.primitives.contract import matmul_op

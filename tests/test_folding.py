@@ -106,6 +106,33 @@ def test_an_update_by_a_product_is_one_step(function: Callable[..., Any], alone:
     check(simplify(program_of(function, *operands)), operands, alone)
 
 
+def turned_around(w: Any, x: Any, g: Any, rate: Any) -> Any:
+    product = matmul_op.bind(x, transpose_op.bind(g, perm=(1, 0)))
+    return subtract(w, multiply(everywhere(cast_op.bind(rate, dtype=w.dtype), w), product))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("rate", [0.0, -0.0, 1e-60, np.nan, np.inf])
+@pytest.mark.parametrize("function", [by_a_rate, by_a_computed_rate, turned_around])
+def test_a_product_that_is_not_finite_is_added_times_any_rate(
+    function: Callable[..., Any], rate: float, dtype: str
+) -> None:
+    x, g = normal(K, M, dtype=dtype), normal(K, N, dtype=dtype)
+    x[3, 5], x[7, 150], g[9, 100] = np.inf, -np.inf, np.nan
+    if function is turned_around:
+        x, g = np.ascontiguousarray(x.T), np.ascontiguousarray(g.T)
+    w = normal(M, N, dtype=dtype)
+    with np.errstate(all="ignore"):
+        given = np.log(rate) if function is by_a_computed_rate else rate
+        operands = [w, x, g, np.array(given, dtype if function is by_a_rate else np.float64)]
+        assert is_folded(schedule_of(function, *operands))
+        check(simplify(program_of(function, *operands)), operands, True)
+
+
+def by_a_fixed_zero(w: Any, x: Any, g: Any) -> Any:
+    return subtract(w, multiply(0.0, gradient(x, g)))
+
+
 def shown(w: Any, x: Any, g: Any) -> Any:
     step = gradient(x, g)
     return subtract(w, step), step
@@ -166,6 +193,7 @@ def in_another_shape(w: Any, x: Any, g: Any) -> Any:
         by_a_late_rate,
         read_afterwards,
         by_itself,
+        by_a_fixed_zero,
         turned,
         squared,
         by_two_products,

@@ -13,8 +13,9 @@ from jittape.compile.indexing import Access, Condition, Position, Quotient, iden
 from jittape.compile.kernel import LoopKernel, label_of
 from jittape.compile.registry import Registry
 from jittape.compile.schedule import schedule
+from jittape.forms import Index, Map
 from jittape.interpret import interpret
-from jittape.primitive import Index, Map, Primitive
+from jittape.primitive import Primitive
 from jittape.primitives.arithmetic import add, multiply, negative, square
 from jittape.primitives.broadcast import broadcast_to_op, iota_op, sum_op
 from jittape.primitives.contract import matmul_op

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import jittape as jt
 from jittape.compile.kernel import LoopKernel
-from jittape.compile.partition import NATIVE
+from jittape.compile.kinds import NATIVE
 from jittape.compile.plans import Stop
 from jittape.compile.rewriting import expanded
 from jittape.compile.schedule import schedule

@@ -16,8 +16,9 @@ import primitive_table
 import primitive_table_order
 import primitive_table_reduce
 import primitive_table_shape
+from jittape.forms import Map
 from jittape.interpret import interpret
-from jittape.primitive import Map, Primitive
+from jittape.primitive import Primitive
 from jittape.primitives import trigonometric
 from jittape.primitives.arithmetic import chain, negative
 from jittape.program import Program

@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import assume, given, settings
 
 import jittape as jt
+from jittape.forms import Call, Map, Reduce, Running
 from jittape.interpret import interpret, run_op
-from jittape.primitive import Call, Map, Reduce, Running
 from jittape.program import Program
 from jittape.simplify import simplify
 from programs import gradient_program, program_of

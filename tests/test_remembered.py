@@ -19,8 +19,9 @@ from jittape.compile.kernel import NamedKernel
 from jittape.compile.registry import KernelMissing, Registry
 from jittape.compile.remembered import LARGE, key_of
 from jittape.compile.steps import KernelStep, Schedule
+from jittape.forms import Map
 from jittape.interpret import interpret
-from jittape.primitive import Map, Primitive
+from jittape.primitive import Primitive
 from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import spread, sum_op
 from jittape.primitives.contract import matmul_op

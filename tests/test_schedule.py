@@ -9,8 +9,9 @@ from jittape.compile.kernel import Gemm, LoopKernel
 from jittape.compile.schedule import schedule
 from jittape.compile.split import LIMIT
 from jittape.compile.steps import KernelStep, NumpyStep
+from jittape.forms import Alias
 from jittape.interpret import interpret
-from jittape.primitive import Alias, Primitive
+from jittape.primitive import Primitive
 from jittape.primitives.arithmetic import add, multiply, negative, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, spread, sum_op
 from jittape.primitives.contract import matmul_op
@@ -144,14 +145,20 @@ def test_a_value_used_in_two_halves_is_not_stored():
     assert step.kernel.text.count("exp ") == 2
 
 
-def test_sums_over_the_steps_of_a_loop_are_accumulated_once():
-    def unrolled(x, scale):
+def unrolled(steps):
+    """A loop of so many steps, all of which use the same number, with its gradient."""
+
+    def function(x, scale):
         level = x
-        for _ in range(20):
+        for _ in range(steps):
             level = multiply(level, exp(multiply(broadcast_to_op.bind(scale, shape=x.shape), x)))
         return total(level)
 
-    program = with_gradient(unrolled, N.astype(float), np.float64(0.1))
+    return with_gradient(function, N.astype(float), np.float64(0.1))
+
+
+def test_sums_over_the_steps_of_a_loop_are_accumulated_once():
+    program = unrolled(20)
     sums = sum([len(s.kernel.reductions) for s in schedule(program).steps if s.kernel.reductions])
     assert sums == 2
     x, scale = np.linspace(0.1, 0.2, 1000), np.float64(0.1)
@@ -162,14 +169,7 @@ def test_sums_over_the_steps_of_a_loop_are_accumulated_once():
 
 def test_sums_over_many_steps_are_joined_before_numbers_are_taken_together():
     """The sums of 300 steps are 300 single numbers: otherwise a step of its own would read them all."""
-
-    def unrolled(x, scale):
-        level = x
-        for _ in range(300):
-            level = multiply(level, exp(multiply(broadcast_to_op.bind(scale, shape=x.shape), x)))
-        return total(level)
-
-    steps = schedule(with_gradient(unrolled, N.astype(float), np.float64(0.1))).steps
+    steps = schedule(unrolled(300)).steps
     assert all(isinstance(step.kernel, LoopKernel) for step in steps)
     assert len(steps) < 20
 

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jittape.builder import Builder, Symbol
-from jittape.primitive import Batch, Map, recording_with
+from jittape.forms import Map
+from jittape.primitive import Batch, recording_with
 from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.stacks import alike
 from jittape.primitives.views import concat_op, sliced

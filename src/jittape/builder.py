@@ -15,7 +15,8 @@ import numpy as np
 
 from jittape.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype
 from jittape.errors import ShapeError
-from jittape.primitive import Map, Primitive
+from jittape.forms import Map
+from jittape.primitive import Primitive
 from jittape.program import Aval, Op, SourceLine
 
 __all__ = ["Builder", "Symbol", "WeakScalar", "literal", "literal_op"]

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from jittape.builder import Builder, Symbol
 from jittape.dtypes import is_differentiable
 from jittape.errors import NoGradientError, ProgramError
-from jittape.primitive import Control, recording_with, runs_of
+from jittape.forms import Control, runs_of
+from jittape.primitive import recording_with
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import real_op
 from jittape.program import Aval, Op, is_grown

@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.config import config
 from jittape.errors import NumericsError, ProgramError
-from jittape.primitive import Control, runs_of
+from jittape.forms import Control, runs_of
 from jittape.program import Op, Program, is_grown
 
 __all__ = ["interpret", "not_finite", "run_control", "run_op"]

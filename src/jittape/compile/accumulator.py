@@ -12,7 +12,7 @@ from jittape.compile.instructions import Reduction
 from jittape.compile.irtools import alloca_once, integer
 from jittape.compile.kernel import label_of
 from jittape.compile.value import IRValue
-from jittape.primitive import Reduce
+from jittape.forms import Reduce
 
 __all__ = ["Accumulator"]
 

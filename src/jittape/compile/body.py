@@ -25,7 +25,7 @@ from jittape.compile.irmath import IRMath
 from jittape.compile.irtools import BYTES, external, integer
 from jittape.compile.kernel import LoopKernel
 from jittape.compile.value import IRValue, llvm_type
-from jittape.primitive import Reduce
+from jittape.forms import Reduce
 
 __all__ = ["I64", "NO_WRAP", "Body", "LaneMath", "memory_type"]
 

@@ -12,7 +12,8 @@ from llvmlite import ir
 from jittape.compile.irmath import IRMath
 from jittape.compile.linked import cost_of_call
 from jittape.compile.value import IRValue, llvm_type
-from jittape.primitive import Map, Primitive, Reduce
+from jittape.forms import Map, Reduce
+from jittape.primitive import Primitive
 
 __all__ = ["computed", "cost_of_map"]
 

@@ -27,7 +27,7 @@ from jittape.compile.laid import fits, laid_op
 from jittape.compile.rewriting import distinct
 from jittape.compile.spots import Spot, do_meet, is_diagonal, placed
 from jittape.compile.terms import Term, TermWriter
-from jittape.primitive import Alias, Call, Control, Join, Map, Place, Reduce, View
+from jittape.forms import Alias, Call, Control, Join, Map, Place, Reduce, View
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import cast_op, iota_op
 from jittape.primitives.compare import equal_op

@@ -33,11 +33,12 @@ from typing import Any, NamedTuple
 
 from jittape.calls import stack_level
 from jittape.compile.machine import environment
+from jittape.compile.sources import source_digest
 from jittape.config import config
 from jittape.errors import CacheWarning
 from jittape.version import __version__
 
-__all__ = ["Batch", "DiskCache", "Summary", "cache_directory", "clear", "covers", "current", "summarize"]
+__all__ = ["Batch", "DiskCache", "Summary", "cache_directory", "clear", "current", "summarize"]
 
 DIRECTORY_VARIABLE = "JITTAPE_CACHE_DIR"
 
@@ -52,21 +53,6 @@ _BATCH = re.compile(r"batch-[0-9a-f]{32}")
 _POINTER = re.compile(r"k[0-9a-f]{16}|[a-z]+(_[0-9]+)*")
 _PLAN = re.compile(r"p[0-9a-f]{32}")
 _TEMPORARY = re.compile(r"temporary-[0-9]+-[0-9]+")
-_SOURCES = (
-    "builder.py",
-    "compile",
-    "dtypes.py",
-    "functions/binder.py",
-    "primitive.py",
-    "primitives",
-    "program.py",
-    "recording/callables.py",
-    "recording/methods.py",
-    "recording/recorder.py",
-    "runtime",
-    "simplify.py",
-)
-"""The files of the package that decide the machine code of a kernel of a given text, and the schedule of a program."""
 
 
 class Batch(NamedTuple):
@@ -294,31 +280,10 @@ def _expanded(path: Path) -> Path:
 @cache
 def _opened(root: Path) -> DiskCache | None:
     try:
-        sources = _source_digest()
+        sources = source_digest()
     except OSError:  # the package lies in an archive
         return None
     return DiskCache(root, {"jittape": __version__, "sources": sources, **environment()})
-
-
-@cache
-def _source_digest() -> str:
-    """A hash of the files in `_SOURCES`, so that a change in the package never meets code from before; 3 ms."""
-    package = Path(__file__).parent.parent
-    digest = hashlib.blake2b(digest_size=8)
-    for name in _SOURCES:
-        path = package / name
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            content = file.read_bytes()
-            digest.update(f"{file.relative_to(package).as_posix()} {len(content)}\n".encode())
-            digest.update(content)
-    return digest.hexdigest()
-
-
-def covers(file: str) -> bool:
-    """Whether a source file of this name is a part of the environment."""
-    package = Path(__file__).parent.parent
-    path = Path(file)
-    return path.is_relative_to(package) and path.relative_to(package).parts[0] in _SOURCES
 
 
 # ---- for the command line --------------------------------------------------------------------------------------------

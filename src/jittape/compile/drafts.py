@@ -10,7 +10,7 @@ from jittape.compile.rawnest import RawNest
 from jittape.compile.steps import Schedule
 from jittape.program import Aval, Op, Program
 
-__all__ = ["Draft", "SharedRows", "in_order", "updated_in_place", "written"]
+__all__ = ["Draft", "SharedRows", "first_in_place", "in_order", "updated_in_place", "written"]
 
 
 @dataclass
@@ -62,6 +62,16 @@ def _is_check(draft: Draft) -> bool:
     return draft.ends_run and not draft.bodies
 
 
+def first_in_place(drafts: list[Draft]) -> int:
+    """The first step that may write in an input's memory, which must be what it was as long as the run may end.
+
+    It is the number of steps, and so none, if one of them is a NumPy step, which may raise an error at any time.
+    """
+    if any(draft.kernel is None for draft in drafts):
+        return len(drafts)
+    return 1 + max([i for i, draft in enumerate(drafts) if draft.ends_run], default=-1)
+
+
 def updated_in_place(
     program: Program,
     avals: Mapping[int, Aval],
@@ -78,9 +88,9 @@ def updated_in_place(
     product is added, which are what the input was before.
     """
     found = {w: (out, True) for out, w in added.items()}
-    if any(d.kernel is None for d in drafts):
+    first = first_in_place(drafts)
+    if first == len(drafts):
         return found
-    last = max([i for i, draft in enumerate(drafts) if draft.ends_run], default=-1)
     for position, output in donated:
         x, owner = program.inputs[position], holder.get(program.outputs[output], program.outputs[output])
         taken = {slot for slot, _ in found.values()}
@@ -95,7 +105,7 @@ def updated_in_place(
         writer = writers[0]
         if (
             len(writers) > 1
-            or writer <= last
+            or writer < first
             or any(x in slots for slots in owners[writer + 1 :])
             or owners[writer].count(x) > 1
         ):

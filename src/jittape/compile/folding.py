@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from jittape.compile.drafts import Draft, written
+from jittape.compile.drafts import Draft, first_in_place, written
 from jittape.compile.instructions import Compute, Operand
 from jittape.compile.kernel import Gemm, LoopKernel, bits_of
 from jittape.compile.rawnest import RawInstruction, RawLoad, RawNest
@@ -40,7 +40,7 @@ def folded(
     """Make products add to Variables in place where that is all that is done with them.
 
     The product's draft then stands for the update's, too. Nothing else may need the gradient, nothing may read the old
-    value afterwards, and nothing after it may fail. With a rate of zero the BLAS adds nothing, not even nan.
+    value afterwards, and nothing after it may fail.
 
     Returns
     -------
@@ -48,9 +48,9 @@ def folded(
         The input whose memory each result that is computed in this way must have.
     """
     found: dict[int, int] = {}
-    if any(d.kernel is None for d in drafts):
+    first = first_in_place(drafts)
+    if first == len(drafts):
         return found
-    last = max([i for i, d in enumerate(drafts) if d.ends_run], default=-1)
     shared = {*holder, *holder.values(), *program.inputs}
     for position, output in donated:
         w, out = program.inputs[position], program.outputs[output]
@@ -68,7 +68,7 @@ def folded(
         late |= any(
             rate in written(d, slots) for d, slots in list(zip(drafts, owners, strict=True))[product:]
         )
-        if users != [product, at[0]] or late or product <= last or not _is_plain(drafts[product]):
+        if users != [product, at[0]] or late or product < first or not _is_plain(drafts[product]):
             continue
         drafts[product] = _adding(drafts[product], drafts[at[0]], update, out, avals)
         del drafts[at[0]]
@@ -139,7 +139,9 @@ def _scaled(
     if scale is None:
         return _Update(gradient, sign, None)
     if isinstance(scale, Compute) and not scale.args:
-        return _Update(gradient, sign * float(scale.primitive.evaluate(**dict(scale.params))), None)
+        factor = sign * float(scale.primitive.evaluate(**dict(scale.params)))
+        # Times zero the BLAS adds nothing, not even nan. For rates that are known only when it runs, see `gemm`.
+        return _Update(gradient, factor, None) if factor else None
     if isinstance(scale, Compute) and scale.primitive is cast_op:
         scale = nest.instructions[scale.args[0]]
     if isinstance(scale, RawLoad) and avals[scale.address.slot].size == 1 and scale.dtype.kind == "f":

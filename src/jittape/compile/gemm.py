@@ -201,8 +201,9 @@ class _Caller:
     def __init__(self, kernel: Gemm, stack: Stack) -> None:
         self.kernel = kernel
         self.builder, self.symbols, self.x, self.y, self.out = stack
-        self.one = self._number(ir.Constant(_I64, bits_of(1.0, kernel.dtype)))
-        self.alpha, self.first = (self._number(self.symbols[name]) for name in ("alpha", "beta"))
+        self.one = self.number(ir.Constant(_I64, bits_of(1.0, kernel.dtype)))
+        self.alpha, self.first = (self.number(self.symbols[name]) for name in ("alpha", "beta"))
+        self.by_zero = _ByZero(self) if len(kernel.operands) > 3 else None
 
     def vector(self) -> None:
         """``x @ y`` for a column y; `ly` is the distance of its elements."""
@@ -243,19 +244,23 @@ class _Caller:
         tx, ty = self.kernel.transposed
         x = self._element(self.x, symbols["lx"], *((at, i) if tx else (i, at)))
         y = self._element(self.y, symbols["ly"], *((j, at) if ty else (at, j)))
+        alpha, out = self.alpha, self._element(self.out, symbols["lr"], i, j)
+        arguments = (alpha, beta, out) if self.by_zero is None else self.by_zero.instead_of(alpha, beta, out)
         self._call(
             "gemm",
             *[self._letter("T" if t else "N") for t in (ty, tx)],
             *[self._integer(v) for v in (columns, rows, inner)],
-            self.alpha,
+            arguments[0],
             y,
             self._integer(symbols["ly"]),
             x,
             self._integer(symbols["lx"]),
-            beta,
-            self._element(self.out, symbols["lr"], i, j),
+            arguments[1],
+            arguments[2],
             self._integer(symbols["lr"]),
         )
+        if self.by_zero is not None:
+            self.by_zero.add_to(out)
 
     def _extent(self, name: str, start: ir.Value) -> ir.Value:
         """What is left of an extent from `start`, at most a piece."""
@@ -281,7 +286,7 @@ class _Caller:
     def _integer(self, value: ir.Value) -> ir.Value:
         return self._held(self.builder.trunc(value, _I32))
 
-    def _number(self, bits: ir.Value) -> ir.Value:
+    def number(self, bits: ir.Value) -> ir.Value:
         """A real number; a complex one is two floats."""
         real = _real(self.kernel, self.builder, bits)
         pair = ir.Constant(ir.ArrayType(real.type, 2), [0.0, 0.0])
@@ -291,3 +296,34 @@ class _Caller:
         place = alloca_once(self.builder, value.type)
         self.builder.store(value, place)
         return place
+
+
+class _ByZero:
+    """What is otherwise where a product is added times an operand, and that is zero.
+
+    The BLAS would leave the result as it is, though nan and inf times zero are nan. So a piece is a single element
+    then: it is written to a place of its own, and added from there. The code has no second call, but a few selections
+    before the one there is and a branch after it. `folding` takes no complex numbers.
+    """
+
+    def __init__(self, caller: _Caller) -> None:
+        self.builder, symbols = caller.builder, caller.symbols
+        self.alpha = _real(caller.kernel, self.builder, symbols["alpha"])
+        self.applies = self.builder.fcmp_ordered("==", self.alpha, ir.Constant(self.alpha.type, 0.0))
+        for name in ("pm", "pn"):
+            symbols[name] = self.builder.select(self.applies, ir.Constant(_I64, 1), symbols[name])
+        self.one, self.zero = caller.one, caller.number(ir.Constant(_I64, 0))
+        self.place = alloca_once(self.builder, self.alpha.type)
+
+    def instead_of(self, alpha: ir.Value, beta: ir.Value, out: ir.Value) -> tuple[ir.Value, ...]:
+        """The addresses of both factors and of the result to call the BLAS with."""
+        pairs = ((self.one, alpha), (self.zero, beta), (self.builder.bitcast(self.place, _BYTES), out))
+        return tuple([self.builder.select(self.applies, *pair) for pair in pairs])
+
+    def add_to(self, out: ir.Value) -> None:
+        """Add what the BLAS has written to the place, times zero."""
+        builder = self.builder
+        with builder.if_then(self.applies, likely=False):
+            element = builder.bitcast(out, self.place.type)
+            term = builder.fmul(self.alpha, builder.load(self.place))
+            builder.store(builder.fadd(builder.load(element), term), element)

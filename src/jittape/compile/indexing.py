@@ -11,7 +11,7 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from jittape.primitive import Index
+from jittape.forms import Index
 
 __all__ = [
     "UNROLLED",

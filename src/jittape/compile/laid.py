@@ -18,7 +18,8 @@ import numpy as np
 
 from jittape.compile.kernel import Kernel
 from jittape.compile.spots import Spot
-from jittape.primitive import Control, Primitive
+from jittape.forms import Control
+from jittape.primitive import Primitive
 from jittape.program import Aval, Op
 
 __all__ = ["LOOPS", "Laying", "fits", "laid_op", "table_of"]

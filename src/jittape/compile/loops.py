@@ -24,7 +24,7 @@ from jittape.compile.instructions import Compute, Inside, Reduction, Store
 from jittape.compile.irtools import alloca_once, integer, keep_scalar, one_at_a_time
 from jittape.compile.kernel import LoopKernel
 from jittape.compile.value import IRValue
-from jittape.primitive import Running
+from jittape.forms import Running
 
 __all__ = ["define_loops"]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.compile.accesses import Key, dynamic_keys, operand_accesses, scattered_to
 from jittape.compile.indexing import (
     EVERYWHERE,
     UNROLLED,
@@ -18,13 +19,9 @@ from jittape.compile.indexing import (
     Condition,
     Position,
     Quotient,
-    affine_of_alias,
-    element_of,
     identity,
     lanes,
-    placed,
     space_of,
-    unrolled,
     viewed,
 )
 from jittape.compile.instructions import Compute, Masked, Scattered
@@ -42,70 +39,14 @@ from jittape.compile.rawnest import (
     renumbered,
     renumbered_address,
 )
-from jittape.primitive import (
-    Alias,
-    Coordinate,
-    Join,
-    Map,
-    Overlay,
-    Place,
-    Reduce,
-    Running,
-    Scatter,
-    View,
-)
+from jittape.forms import Coordinate, Join, Map, Overlay, Place, Reduce, Running, Scatter, View
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.compare import where_op
 from jittape.program import Aval, Op
 
-__all__ = ["NestBuilder", "operand_accesses", "scattered_to"]
+__all__ = ["NestBuilder"]
 
-Key = tuple[int, Access]
 INT64 = np.dtype(np.int64)
-
-
-def operand_accesses(
-    op: Op, access: Access, avals: Any, extents: tuple[int, ...]
-) -> tuple[tuple[int, Access], ...]:
-    """The (slot, access) pairs that an element of the result of an inlined `op` is made from."""
-    form = op.primitive.form
-    if isinstance(form, Map):
-        return tuple([(slot, access) for slot in op.args])
-    if isinstance(form, Coordinate):
-        return ()
-    params = dict(op.params)
-    result = avals[op.out]
-    if isinstance(form, Overlay):
-        index = form.index(avals[op.args[1]], result, **params)
-        over = placed(access, index, avals[op.args[1]].shape, op.args, extents)
-        starts = [(slot, EVERYWHERE) for slot in op.args[2:]]
-        return ((op.args[0], access), (op.args[1], over), *starts)
-    operand = avals[op.args[0]]
-    if isinstance(form, Alias):
-        return ((op.args[0], affine_of_alias(access, result.shape, operand.shape)),)
-    if isinstance(form, Reduce):
-        return tuple([(op.args[0], inner) for inner in unrolled(access, operand.shape, params["axes"])])
-    index = form.index(operand, result, **params)  # type: ignore[union-attr]
-    if isinstance(form, View):
-        inner = viewed(access, index, operand.shape, op.args)
-        extra = tuple(
-            [(op.args[i.dynamic], element_of(access, i.at)) for i in index if i.dynamic is not None]
-        )
-    else:
-        assert isinstance(form, Place), form
-        inner = placed(access, index, operand.shape, op.args, extents)
-        extra = tuple([(slot, EVERYWHERE) for slot in op.args[1:]])
-    return ((op.args[0], inner), *extra)
-
-
-def scattered_to(op: Op, avals: Any) -> tuple[Access, list[Key]]:
-    """Where the nest over the second operand of a `Scatter` writes, and the elements that say so."""
-    form = op.primitive.form
-    assert isinstance(form, Scatter), form
-    values, result = avals[op.args[1]], avals[op.out]
-    index = form.index(values, result, **dict(op.params))
-    place = viewed(identity(values.shape), index, result.shape, op.args)
-    return place, _dynamic_keys(place.positions, ())
 
 
 class NestBuilder:
@@ -298,7 +239,7 @@ class NestBuilder:
     def _needs(self, key: Key) -> list[Key]:
         slot, access = key
         if self._is_load(key):
-            return _dynamic_keys(access.positions, access.conditions)
+            return dynamic_keys(access.positions, access.conditions)
         op = self.op_of[slot]
         form = op.primitive.form
         inner = list(operand_accesses(op, access, self.avals, self.nest.extents))
@@ -306,9 +247,9 @@ class NestBuilder:
             # Dynamic offsets are in the access of the array that has them, where an address needs them.
             del inner[2 if isinstance(form, Overlay) else 1 :]
         if isinstance(form, Place | Overlay):
-            inner += _dynamic_keys((), inner[-1][1].conditions)
+            inner += dynamic_keys((), inner[-1][1].conditions)
         if isinstance(form, Coordinate):
-            inner += _dynamic_keys((access.positions[dict(op.params)["axis"]],), ())
+            inner += dynamic_keys((access.positions[dict(op.params)["axis"]],), ())
         return inner
 
     def _make(self, key: Key, operands: list[int]) -> int:
@@ -408,15 +349,3 @@ class NestBuilder:
 def _combining(op: Op) -> tuple[tuple[str, Any], ...]:
     """The parameters of a reduction that its combining expression may want."""
     return tuple([(name, value) for name, value in op.params if name not in ("axes", "axis")])
-
-
-def _dynamic_keys(positions: tuple[Position, ...], conditions: tuple[Condition, ...]) -> list[Key]:
-    """The scalars and elements that an address adds."""
-    keys: dict[Key, None] = {}
-    todo = [*positions, *[c.numerator for c in conditions]]
-    while todo:
-        position = todo.pop()
-        if isinstance(position.variable, Quotient):
-            todo.append(position.variable.numerator)
-        keys.update({element: None for element, _ in position.dynamic})
-    return list(keys)

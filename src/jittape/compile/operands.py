@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.primitive import Alias, View
+from jittape.forms import Alias, View
 from jittape.program import Aval, Op
 
 __all__ = ["TINY", "BatchLoop", "Matrix", "Product", "form_of", "pieces", "product_of", "wants_rows"]

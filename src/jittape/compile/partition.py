@@ -12,20 +12,16 @@ stored values only grows.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping
-from enum import Enum
+from collections.abc import Collection
 from math import prod
 
-import numpy as np
-
+from jittape.compile.accesses import operand_accesses, scattered_to
 from jittape.compile.blas import blas
 from jittape.compile.cost import cost_of_map
 from jittape.compile.indexing import (
     UNROLLED,
     Access,
     identity,
-    is_unrolled,
     lanes,
     nest_over,
     repeats,
@@ -33,35 +29,12 @@ from jittape.compile.indexing import (
     times_along,
     visited,
 )
-from jittape.compile.nest import operand_accesses, scattered_to
+from jittape.compile.kinds import Kind, kinds_of
 from jittape.compile.operands import Product, product_of, wants_rows
-from jittape.primitive import (
-    Alias,
-    Call,
-    Check,
-    Checked,
-    Composed,
-    Control,
-    Coordinate,
-    Join,
-    Map,
-    Overlay,
-    Place,
-    Reduce,
-    Running,
-    Scatter,
-    View,
-)
-from jittape.primitives.arithmetic import add_op
+from jittape.forms import Alias, Coordinate, Map, Overlay, Place, Reduce, View
 from jittape.program import Op, Program
 
-__all__ = ["BLAS", "NATIVE", "Group", "Kind", "Partition"]
-
-NATIVE = frozenset(
-    np.dtype(name) for name in ["float32", "float64", "bool", "int8", "int16", "int32", "int64"]
-)
-NATIVE |= frozenset(np.dtype(name) for name in ["uint8", "uint16", "uint32", "uint64"])
-BLAS = frozenset(np.dtype(name) for name in ["float32", "float64", "complex64", "complex128"])
+__all__ = ["Group", "Partition"]
 
 Group = tuple[tuple[int, ...], int]
 """Loop extents and depth: what names a nest."""
@@ -81,22 +54,6 @@ REPEATED = 4
 1000x10 takes 35 µs with the copy, 83 without."""
 PATIENCE = 6
 """Rounds before the simple rule is taken: everything that is used twice is stored."""
-
-
-class Kind(Enum):
-    """What becomes of an op."""
-
-    INLINE = "computed within a nest, stored where needed"
-    REDUCE = "accumulated by a nest"
-    RUNNING = "written by a nest, one element after another"
-    JOIN = "operands that nests write where they belong in it"
-    ALIAS = "the operand's memory under another shape"
-    SCATTER = "a copy, and a nest that writes into it at indices"
-    CHECK = "the end of the run where it is true"
-    CALL = "a library routine"
-    ABSORBED = "a product that is added in place by the sum that it goes into"
-    CONTROL = "a loop or a branch"
-    NUMPY = "a NumPy step"
 
 
 class Partition:
@@ -123,9 +80,7 @@ class Partition:
         self.program = program
         self.avals = program.avals
         self.op_of = {op.out: op for op in program.ops}
-        self.kinds: dict[int, Kind] = {}
-        self.addends: dict[int, tuple[Op, int]] = {}
-        self._set_kinds()
+        self.kinds, self.addends = kinds_of(program, self.op_of)
         self.products: dict[int, Product] = {}
         self.stored = set(program.inputs) | set(program.outputs)
         self.hard: set[int] = set()
@@ -135,57 +90,6 @@ class Partition:
         self._mark_stored()
         self._costs = self._inlined_costs()
         self._settle()
-
-    def _set_kinds(self) -> None:
-        uses = Counter([*self.program.outputs, *[slot for op in self.program.ops for slot in op.args]])
-        for op in self.program.ops:
-            self.kinds[op.out] = self._kind(op)
-            if op.primitive is add_op:
-                self._absorb_product(op, uses)
-
-    def _absorb_product(self, op: Op, uses: Mapping[int, int]) -> None:
-        """Let a sum of two products of which nothing else is needed be the second added to the first in place.
-
-        So the gradient of a weight that is used in fifty steps of a loop is one array, not fifty and their sum.
-        """
-        if any(self.kinds.get(slot) is not Kind.CALL or uses[slot] > 1 for slot in op.args):
-            return
-        for addend, slot in (op.args, op.args[::-1]):
-            if slot not in self.addends:
-                self.kinds[slot], self.kinds[op.out] = Kind.ABSORBED, Kind.CALL
-                self.addends[op.out] = self.op_of[slot], addend
-                return
-
-    def _kind(self, op: Op) -> Kind:
-        avals = [self.avals[s] for s in (*op.args, op.out)]
-        form = op.primitive.form
-        if isinstance(form, Control):
-            return Kind.CONTROL
-        if isinstance(form, Call):
-            fits = all(a.dtype in BLAS and max(a.shape, default=0) < 2**31 for a in avals)
-            return Kind.CALL if form.routine == "gemm" and fits else Kind.NUMPY
-        native = all(a.dtype in NATIVE for a in avals)
-        if isinstance(form, Alias):
-            same = native and space_of(avals[0].shape) == space_of(avals[-1].shape)
-            called = self.kinds.get(op.args[0]) is Kind.CALL  # and so in memory
-            return Kind.INLINE if same and not called else Kind.ALIAS
-        if not native or form is None:
-            return Kind.NUMPY
-        if isinstance(form, Reduce):
-            few = is_unrolled(avals[0].shape, dict(op.params)["axes"])
-            return Kind.INLINE if few else Kind.REDUCE
-        if isinstance(form, Join):
-            return Kind.JOIN
-        if isinstance(form, Running):
-            return Kind.RUNNING if avals[-1].shape[dict(op.params)["axis"]] != 1 else Kind.NUMPY
-        if isinstance(form, Scatter):
-            return Kind.SCATTER
-        if isinstance(form, Check):
-            return Kind.CHECK
-        if isinstance(form, Composed | Checked):
-            return Kind.NUMPY
-        assert isinstance(form, Map | View | Place | Overlay | Coordinate), form
-        return Kind.INLINE
 
     def groups(self, slot: int) -> list[Group]:
         """The nests of a root, of which a join may have several, and what is scattered has two: copy and writes."""

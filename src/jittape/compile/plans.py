@@ -25,7 +25,7 @@ from jittape.compile.laid import Laying, table_of
 from jittape.compile.rewriting import distinct
 from jittape.compile.scalars import instructions_of
 from jittape.control.parts import COUNT, WHILE, Parts
-from jittape.primitive import Control
+from jittape.forms import Control
 from jittape.program import ALIGNMENT, Aval, Body, Op, Program, dead_code_removed
 from jittape.simplify import simplify
 
@@ -66,11 +66,6 @@ class Rounds(Kernel):
     def text(self) -> str:
         return f"()\n  {self.kind}: runs the tables of its bodies"
 
-    @property
-    def loops(self) -> int:
-        """The loop over the iterations is none over data."""
-        return 0
-
 
 @dataclass(frozen=True)
 class Stop(Kernel):
@@ -83,11 +78,6 @@ class Stop(Kernel):
     def text(self) -> str:
         return "(a0: bool)\n  stop if a0"
 
-    @property
-    def loops(self) -> int:
-        """None over data."""
-        return 0
-
 
 @dataclass(frozen=True)
 class Release(Kernel):
@@ -98,11 +88,6 @@ class Release(Kernel):
     @cached_property
     def text(self) -> str:
         return "()\n  release: gives back the memory of a grown stack"
-
-    @property
-    def loops(self) -> int:
-        """None over data."""
-        return 0
 
 
 @dataclass(frozen=True)

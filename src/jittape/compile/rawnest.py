@@ -56,7 +56,7 @@ class RawLoad(NamedTuple):
 
 
 class RawWhole(NamedTuple):
-    """See `kernel.Whole`."""
+    """See `instructions.Whole`."""
 
     linear: RawLinear
     divisor: int
@@ -64,7 +64,7 @@ class RawWhole(NamedTuple):
 
 
 class RawInside(NamedTuple):
-    """See `kernel.Inside`."""
+    """See `instructions.Inside`."""
 
     linear: RawLinear
     divisor: int

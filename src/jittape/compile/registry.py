@@ -19,10 +19,12 @@ from jittape.compile.emit import Definition, definition_of, symbol_of, write_mod
 from jittape.compile.instructions import Compute
 from jittape.compile.kernel import Kernel, LoopKernel, NamedKernel, label_of
 from jittape.compile.scalars import Machine
+from jittape.compile.sources import covers
 from jittape.compile.workers import mapped
 from jittape.config import config
 from jittape.errors import CompileError
-from jittape.primitive import Map, Primitive, Reduce
+from jittape.forms import Map, Reduce
+from jittape.primitive import Primitive
 
 __all__ = ["KernelMissing", "Origin", "Registry", "RegistryStats", "is_lasting", "is_our_own", "registry"]
 
@@ -241,7 +243,7 @@ def is_our_own(primitive: Primitive) -> bool:
     elif isinstance(form, Reduce):
         functions = [form.combine, form.identity]
     return label_of(primitive) == primitive.name and all(
-        inspect.isfunction(f) and diskcache.covers(f.__code__.co_filename) for f in functions
+        inspect.isfunction(f) and covers(f.__code__.co_filename) for f in functions
     )
 
 

@@ -20,9 +20,11 @@ from jittape.compile import diskcache
 from jittape.compile.blas import blas
 from jittape.compile.kernel import NamedKernel
 from jittape.compile.registry import is_lasting, is_our_own
+from jittape.compile.sources import covers
 from jittape.compile.steps import KernelStep, Schedule
 from jittape.compile.strips import Strip
-from jittape.primitive import Call, Composed, Control, Primitive
+from jittape.forms import Call, Composed, Control
+from jittape.primitive import Primitive
 from jittape.primitives.views import Region
 from jittape.program import Aval, Program
 
@@ -57,7 +59,7 @@ def key_of(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None
 def _is_lasting(primitive: Primitive) -> bool:
     """Whether the name stands for the same in every process."""
     rule = primitive.result
-    covered = inspect.isfunction(rule) and diskcache.covers(rule.__code__.co_filename)
+    covered = inspect.isfunction(rule) and covers(rule.__code__.co_filename)
     return covered and not isinstance(primitive.form, Control) and is_our_own(primitive)
 
 

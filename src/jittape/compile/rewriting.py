@@ -17,20 +17,11 @@ from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from jittape.builder import Builder, Symbol, literal_op
-from jittape.compile.partition import BLAS, Group, Kind, Partition
+from jittape.compile.kinds import BLAS, Kind
+from jittape.compile.partition import Group, Partition
 from jittape.errors import ShapeError
-from jittape.primitive import (
-    Alias,
-    Call,
-    Checked,
-    Composed,
-    Coordinate,
-    Overlay,
-    Place,
-    Primitive,
-    View,
-    recording_with,
-)
+from jittape.forms import Alias, Call, Checked, Composed, Coordinate, Overlay, Place, View
+from jittape.primitive import Primitive, recording_with
 from jittape.primitives.arithmetic import add_op, negative_op
 from jittape.primitives.broadcast import reshape_op, sum_op
 from jittape.primitives.contract import matmul_op

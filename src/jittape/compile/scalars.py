@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.kernel import Kernel, label_of, params_text
-from jittape.compile.partition import NATIVE
+from jittape.compile.kinds import NATIVE
 from jittape.control.body import body_of
+from jittape.forms import Control, Map
 from jittape.interpret import interpret
-from jittape.primitive import Control, Map, Primitive
+from jittape.primitive import Primitive
 from jittape.program import Aval, Body, Op, Program, dead_code_removed
 
 __all__ = [

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.primitive import Index
+from jittape.forms import Index
 
 __all__ = [
     "Spot",

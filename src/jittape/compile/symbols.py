@@ -46,9 +46,6 @@ PROVIDERS: dict[str, Callable[[str], None]] = {
     "PyLong_FromVoidPtr": _from_python,
     **dict.fromkeys(PYTHON_FUNCTIONS, _from_python),
     "PyTuple_GetItem": _from_python,
-    "PyTuple_New": _from_python,
-    "Py_DecRef": _from_python,
-    "Py_IncRef": _from_python,
     "jittape_seconds": _clock,
     **{symbol(routine): _from_blas for routine in ROUTINES},
 }

@@ -27,7 +27,8 @@ from jittape.compile.spots import (
     times,
     with_axis_split,
 )
-from jittape.primitive import Index, Primitive, View
+from jittape.forms import Index, View
+from jittape.primitive import Primitive
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import broadcast_to_op, iota_op, reshape_op
 from jittape.primitives.compare import equal_op, where_op

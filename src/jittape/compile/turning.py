@@ -10,9 +10,9 @@ element by element is turned too, or is broadcast from something smaller, which 
 
 from __future__ import annotations
 
-from jittape.compile.partition import NATIVE
+from jittape.compile.kinds import NATIVE
 from jittape.compile.rewriting import Editor
-from jittape.primitive import Map, Reduce
+from jittape.forms import Map, Reduce
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op
 from jittape.primitives.contract import matmul_op
 from jittape.primitives.views import transpose_op

@@ -16,7 +16,8 @@ from weakref import WeakValueDictionary
 from jittape.builder import Builder, Symbol, literal
 from jittape.differentiate import Path, Reverse, TapeView, seen
 from jittape.errors import NoGradientError
-from jittape.primitive import Alias, Control, Coordinate, Map, Place, View, recording_with
+from jittape.forms import Alias, Control, Coordinate, Map, Place, View
+from jittape.primitive import recording_with
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import broadcast
 from jittape.program import Aval, Body, Op, Program, check, dead_code_removed, is_grown

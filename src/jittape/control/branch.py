@@ -13,8 +13,9 @@ from jittape.builder import Symbol
 from jittape.control.body import active_slots, pulled_back, total
 from jittape.control.stacked import stacked_branch
 from jittape.errors import ProgramError
+from jittape.forms import Control
 from jittape.interpret import interpret
-from jittape.primitive import Control, Primitive
+from jittape.primitive import Primitive
 from jittape.program import Aval, Body
 
 __all__ = ["branch_op"]

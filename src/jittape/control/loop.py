@@ -20,8 +20,9 @@ from jittape.control.body import Pullback, active_slots, pulled_back, saved_slot
 from jittape.control.parts import COUNT, COUNTED, WHILE, Parts, Pick, carry, stack
 from jittape.control.stacked import stacked_loop
 from jittape.errors import ProgramError
+from jittape.forms import Control
 from jittape.interpret import interpret
-from jittape.primitive import Control, Primitive, recording_with
+from jittape.primitive import Primitive, recording_with
 from jittape.primitives.arithmetic import add_op
 from jittape.program import GROWN, Aval, Body
 

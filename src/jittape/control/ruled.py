@@ -8,7 +8,8 @@ from typing import Any
 from jittape.batching import Shared
 from jittape.builder import Symbol
 from jittape.control.body import inlined, total, zeros
-from jittape.primitive import Control, Primitive
+from jittape.forms import Control
+from jittape.primitive import Primitive
 from jittape.program import Aval, Body
 
 __all__ = ["ruled_op"]

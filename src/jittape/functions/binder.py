@@ -35,11 +35,12 @@ from jittape.functions.entries import TYPES, VALUE, WORDS, Form, Head, Kind
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer
-from jittape.runtime.objects import FIT, ObjectLayout, object_layout, place, reader, slot_places
+from jittape.runtime.objects import FIT, ObjectLayout, object_layout, reader, slot_places
 
 __all__ = ["Outcome", "binder"]
 
 
+_VARIABLE = ("_buffer", "_trace", "_assigned_in")
 _TENSOR = ("_buffer", "_aval", "_slot", "_trace", "_marker", "_origin")
 
 
@@ -68,21 +69,14 @@ def binder() -> Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Buffer, ...], 
     """
     if object_layout() is None:
         return None
-    places = _places()
+    variable, tensor = slot_places(Variable, _VARIABLE), slot_places(Tensor, _TENSOR)
+    places = (*variable.values(), *tensor.values())
 
     def define(function: ir.Function, layout: ObjectLayout) -> None:
         _Emitter(function, layout, *places).emit()
 
     definition = reader("binder", define, *places)
     return None if definition is None else as_function(registry.own(definition))
-
-
-def _places() -> tuple[int, ...]:
-    """The bytes at which a Variable has its buffer, its trace, and that of its assignment; a Tensor its slots."""
-    variable, marks = Variable.__new__(Variable), (Buffer(np.zeros(1)), object(), object())
-    variable._buffer, variable._trace, variable._assigned_in = marks
-    places = [place(id(mark), variable, 16) for mark in marks]
-    return *places, *slot_places(Tensor, _TENSOR).values()
 
 
 class _Emitter(Arithmetic):
@@ -235,19 +229,9 @@ class _Emitter(Arithmetic):
             (flags, ir.Constant(i32, FIT)),
         )
         extents = self.load(item, layout.shape)
-        before = builder.block
-        head, body, after = (builder.append_basic_block(n) for n in ("dims", "dim", "dims_end"))
-        builder.branch(head)
-        builder.position_at_end(head)
-        axis = builder.phi(self.i64)
-        axis.add_incoming(self.const(0), before)
-        builder.cbranch(builder.icmp_signed("<", axis, ndim), body, after)
-        builder.position_at_end(body)
-        offset = self.times(axis, 8)
-        self.require((self.load(extents, offset), self.load(builder.add(shape, offset), 8)))
-        axis.add_incoming(builder.add(axis, self.const(1)), builder.block)
-        builder.branch(head)
-        builder.position_at_end(after)
+        with for_range(builder, ndim) as axis:
+            offset = self.times(axis, 8)
+            self.require((self.load(extents, offset), self.load(builder.add(shape, offset), 8)))
         return item
 
     def number(self) -> ir.Value:

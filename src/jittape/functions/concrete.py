@@ -107,7 +107,7 @@ class Concrete:
         ]
         self.avals = [aval for _, aval in self._tensors.values()]
         self.rebuild_tensors = self._rebuild if len(self._tensors) == len(self._leaves) else None
-        self.returns_one = self._rebuild is _only
+        self.returns_one = self._rebuild is _only and self.rebuild_tensors is not None
 
     @property
     def is_quick(self) -> bool:
@@ -122,7 +122,7 @@ class Concrete:
     def holds(self, leaves: tuple[Any, ...]) -> bool:
         """Whether the trace holds for leaves of its key."""
         try:
-            self.host.run(leaves)
+            self.host.check(leaves)
         except Changed:
             return False
         return True
@@ -144,7 +144,7 @@ class Concrete:
             numbers = self.host.run(leaves)
         except Changed:
             return MISS
-        inputs = self._inputs(leaves, numbers)
+        inputs = self.inputs(leaves, numbers)
         counters.last = self
         self.visits += 1
         self.ran_compiled = not config._interpret
@@ -177,8 +177,13 @@ class Concrete:
             leaves[i] = number
         return self._rebuild(leaves)
 
-    def _inputs(self, leaves: tuple[Any, ...], numbers: Sequence[Any]) -> list[Any]:
-        """A buffer or a Python number for every input of the program."""
+    def inputs(
+        self, leaves: tuple[Any, ...], numbers: Sequence[Any], drawn: Sequence[Buffer] | None = None
+    ) -> list[Any]:
+        """A buffer or a Python number for every input of the program.
+
+        Random numbers, unless they are `drawn` already, come last, when nothing can be wrong with what is given.
+        """
         values = iter(numbers)
         inputs: list[Any] = []
         for slot, source in zip(self.program.inputs, self.sources, strict=True):
@@ -190,10 +195,13 @@ class Concrete:
                 inputs.append(value.item() if isinstance(value, np.generic) else value)
             elif isinstance(source, Variable):
                 inputs.append(source._computed())
-            elif isinstance(source, Drawn):
-                inputs.append(Buffer(np.asarray(source.draw(), order="C")))
             else:
                 inputs.append(source)
+        draws = [i for i, source in enumerate(self.sources) if isinstance(source, Drawn)]
+        if drawn is None:
+            drawn = [Buffer(np.asarray(inputs[i].draw(), order="C")) for i in draws]
+        for i, buffer in zip(draws, drawn, strict=True):
+            inputs[i] = buffer
         return inputs
 
     def _copied(self, slot: int, leaf: np.ndarray[Any, Any]) -> Buffer:

@@ -15,7 +15,7 @@ import numpy as np
 from jittape.functions.entries import Entry, Kind
 from jittape.hostnumber import HostNumber, from_front, slice_length, slice_start
 from jittape.hostprogram import reachable
-from jittape.recording.trace import within
+from jittape.recording.scalars import within
 
 __all__ = ["entries_for"]
 

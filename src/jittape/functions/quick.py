@@ -32,10 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["quick_call"]
 
-_AtHand = tuple[Workspace, int, np.ndarray[Any, Any]]
-"""What one call at a time uses: a workspace, and a plan, by its address and itself."""
+_AtHand = tuple[Workspace, int, int, tuple[np.ndarray[Any, Any], ...]]
+"""What one call at a time uses: a workspace, the addresses of its plan and of the one that checks, and these."""
 _FLOATS = {"f8": Kind.FLOAT64, "f4": Kind.FLOAT32}
 _NONE: Mapping[int, Buffer] = {}
+_NO_CALLS = np.zeros(2, np.int64)
+"""A driver's table with nothing in it."""
 
 
 def quick_call(concrete: Concrete, compiled: CompiledExecutable) -> Callable[[tuple[Any, ...]], Any] | None:
@@ -59,12 +61,15 @@ class _Quick:
         self.numbers: list[tuple[HostNumber, int, np.dtype[Any]]] = []
         self.donated = {i: position for position, (i, _, _) in enumerate(compiled.schedule.in_place)}
         self.donors: dict[int, Variable] = {}
-        self.draws: list[Drawn] = []
+        self.draws: list[tuple[int, Aval, Drawn]] = []
         for cell, (slot, source) in enumerate(zip(concrete.program.inputs, concrete.sources, strict=True)):
             self._place(cell, concrete.program.avals[slot], source)
         self.entries.sort(key=lambda entry: entry.kind is not Kind.VARIABLE)
         self._check_leaves()
         self.host = self._host_program()
+        self.checked = list(self.entries)
+        for i, (cell, aval, _) in enumerate(self.draws):
+            self.entries.append(Entry(Kind.ARRAY, True, len(self.donated) + i, cell, aval))
         self._keep: Any = None
         self.call = self._function()
 
@@ -74,9 +79,7 @@ class _Quick:
         if isinstance(source, Variable):
             self._place_variable(cell, aval, source)
         elif isinstance(source, Drawn):
-            position = len(self.donated) + len(self.draws)
-            self.entries.append(Entry(Kind.ARRAY, True, position, cell, aval))
-            self.draws.append(source)
+            self.draws.append((cell, aval, source))
         elif isinstance(source, Leaf):
             self.entries.append(Entry(Kind.ARRAY, False, source.number, cell, aval))
             self.direct.add(source.number)
@@ -135,14 +138,14 @@ class _Quick:
                 # `struct` is strict where NumPy rounds to infinity or wraps around, and knows no NumPy scalars.
                 pack(cells, offset, array_of(value, dtype).item())
 
-    def _at_hand(self, table: np.ndarray[Any, Any]) -> _AtHand:
-        """A fresh workspace, with the constants in it, and a plan."""
+    def _at_hand(self, tables: tuple[np.ndarray[Any, Any], ...]) -> _AtHand:
+        """A fresh workspace, with the constants in it, and plans."""
         workspace = self.compiled.workspace()
         workspace.enter()
         for form, cell, value in self.presets:
             struct.pack_into(form, workspace.cells, CELL * cell, value)
-        own = table.copy()
-        return workspace, address_of(own), own
+        own = tuple([table.copy() for table in tables])
+        return workspace, address_of(own[0]), address_of(own[-1]), own
 
     def _function(self) -> Callable[[tuple[Any, ...]], Any]:
         """The function, with all that it needs at hand."""
@@ -151,13 +154,10 @@ class _Quick:
         count, one = len(avals), concrete.returns_one
         several = None if one or rebuild is tuple else rebuild
         new_values = [(count + i, variable) for i, variable in enumerate(assigned)]
-        form = Form.NOTHING if rebuild is None else Form.TENSOR if one else Form.TUPLE
-        returned = Returned(self.compiled.layout.count, avals, form)
-        table, kept = plan(len(concrete.keys), self.entries, new_values, returned)
-        self._keep = kept
-        (calls,) = self.compiled.tables or (0,)
         run, free = binder(), list[_AtHand]()
         assert run is not None
+        tables, self._keep = self._plans(new_values)
+        (calls,) = self.compiled.tables or (0,)
         self._cells = [
             (
                 struct.Struct("=" + SCALAR_FORMATS[f"{dtype.kind}{dtype.itemsize}"]).pack_into,
@@ -166,27 +166,32 @@ class _Quick:
             )
             for _, cell, dtype in self.numbers
         ]
-        new_at_hand, write, put_together = partial(self._at_hand, table), self._write, concrete.put_together
+        new_at_hand, write, put_together = partial(self._at_hand, tables), self._write, concrete.put_together
         numbers_from = None if self.host.empty else self._typed(self.host)
+        fits = self._check(run) if len(tables) > 1 else None
         arena = self.compiled.schedule.arena >= KEPT
         donors = [(i, self.donors[i]) for i in self.donated]
-        draws = [drawn.draw for drawn in self.draws]
+        draws = [source.draw for _, _, source in self.draws]
+        explain, settle = self._explain, self._settle
         pending, unassigned = Outcome.PENDING.value, Outcome.UNASSIGNED.value
 
         def call(leaves: tuple[Any, ...]) -> Any:
-            numbers = () if numbers_from is None else numbers_from(leaves)
-            if numbers is None:
-                return MISS
             held: Any = ()
             if donors:
                 held = tuple([v._buffer if v._assigned_in is None else v._computed() for _, v in donors])
-            if draws:
-                held += tuple([Buffer(np.asarray(draw(), order="C")) for draw in draws])
             try:
                 at_hand = free.pop()
             except IndexError:
                 at_hand = new_at_hand()
-            workspace, entries, _ = at_hand
+            numbers: Any = () if fits is None or fits(leaves, held, at_hand) else None
+            if numbers is not None and numbers_from is not None:
+                numbers = numbers_from(leaves)
+            if numbers is None:
+                free.append(at_hand)
+                return MISS
+            if draws:
+                held += tuple([Buffer(np.asarray(draw(), order="C")) for draw in draws])
+            workspace, entries, _, _ = at_hand
             inputs = {i: held[position] for position, (i, _) in enumerate(donors)} if donors else _NONE
             if arena:
                 workspace.enter()
@@ -194,15 +199,15 @@ class _Quick:
             results = workspace.results(inputs, 2)
             if numbers:
                 write(workspace.cells, numbers)
-            try:
-                result = run(leaves, held, results, entries, workspace.address, calls)
-                if result.__class__ is int and result == pending:
-                    for source in concrete.sources:
-                        if isinstance(source, Variable):
-                            source._computed()
+            while True:
+                try:
                     result = run(leaves, held, results, entries, workspace.address, calls)
-            except IndexError:
-                return MISS  # the general way comes to it again, and says where it is
+                except IndexError:
+                    explain(leaves, numbers, held[len(donors) :])
+                    raise
+                if result.__class__ is not int or result != pending:
+                    break
+                settle()
             if arena:
                 workspace.leave()
             if result.__class__ is int:
@@ -222,6 +227,55 @@ class _Quick:
             return result
 
         return call
+
+    def _plans(
+        self, assigned: Sequence[tuple[int, Variable]]
+    ) -> tuple[tuple[np.ndarray[Any, Any], ...], list[Any]]:
+        """The plan of a call, and what it points to; with one that only checks, where a call is to be made once.
+
+        A random number that is drawn, and a function of the user's that is called, cannot be taken back.
+        """
+        concrete, first = self.concrete, self.compiled.layout.count
+        count = len(concrete.keys)
+        whole = Form.NOTHING if concrete.rebuild_tensors is None else Form.TUPLE
+        returned = Returned(first, concrete.avals, Form.TENSOR if concrete.returns_one else whole)
+        table, kept = plan(count, self.entries, assigned, returned)
+        if not (self.draws or self.host.reads):
+            return (table,), kept
+        checking, more = plan(count, self.checked, (), Returned(first, (), Form.NOTHING))
+        return (table, checking), [*kept, *more]
+
+    def _check(self, run: Callable[..., int]) -> Callable[[tuple[Any, ...], tuple[Any, ...], _AtHand], bool]:
+        """What says whether leaves fit, and changes nothing."""
+        settle, no_calls, pending = self._settle, address_of(_NO_CALLS), Outcome.PENDING
+
+        def fits(leaves: tuple[Any, ...], held: tuple[Any, ...], at_hand: _AtHand) -> bool:
+            workspace, _, checking, _ = at_hand
+            while (outcome := run(leaves, held, (), checking, workspace.address, no_calls)) == pending:
+                settle()
+            return outcome == Outcome.DONE
+
+        return fits
+
+    def _settle(self) -> None:
+        """Have the assignments run that are pending."""
+        for source in self.concrete.sources:
+            if isinstance(source, Variable):
+                source._computed()
+
+    def _explain(self, leaves: tuple[Any, ...], numbers: Sequence[Any], drawn: Sequence[Buffer]) -> None:
+        """Raise the error that has ended a run, found by the interpreter: for the same numbers, whatever gave them."""
+        concrete = self.concrete
+        if self.host.empty:
+            every = concrete.host.run(leaves)
+        else:
+            used = [source for source in concrete.sources if isinstance(source, HostNumber)]
+            known = {number.serial: leaves[number.leaf] for number in used if number.leaf is not None}
+            known |= {
+                number.serial: value for (number, _, _), value in zip(self.numbers, numbers, strict=False)
+            }
+            every = [known[number.serial] for number in used]
+        self.compiled.explain(concrete.inputs(leaves, every, drawn))
 
     def _typed(self, host: HostProgram) -> Callable[[tuple[Any, ...]], Sequence[Any] | None]:
         """What gives the numbers; None where the arguments are of other types, or the trace does not hold for them."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jittape.primitive import Call, Map, Reduce
+from jittape.forms import Call, Map, Reduce
 from jittape.program import Op, Program
 from jittape.runtime.counters import counters
 from jittape.runtime.path import PathExecutable

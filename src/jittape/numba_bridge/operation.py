@@ -16,8 +16,9 @@ import numpy as np
 
 from jittape.calls import as_function
 from jittape.errors import NoGradientError
+from jittape.forms import Map
 from jittape.functions.signature import TensorSpec
-from jittape.primitive import Map, Primitive, active_recorder, apply
+from jittape.primitive import Primitive, active_recorder, apply
 from jittape.primitives.broadcast import broadcast_operands, cast_to, promote, settle
 from jittape.program import Aval
 

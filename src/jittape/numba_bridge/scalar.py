@@ -23,8 +23,8 @@ from numba.np.numpy_support import as_dtype, from_dtype
 from jittape.compile import machine
 from jittape.compile.irmath import IRMath
 from jittape.compile.irtools import for_range
+from jittape.compile.kinds import NATIVE
 from jittape.compile.linked import PLACEHOLDER, Linked, call_linked, register
-from jittape.compile.partition import NATIVE
 from jittape.compile.value import IRValue, llvm_type
 from jittape.runtime.buffers import address_of
 

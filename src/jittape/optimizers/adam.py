@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from jittape.dtypes import float64
-from jittape.optimizers.base import CommonOptions, Optimizer, Options
+from jittape.optimizers.base import Optimizer
 from jittape.optimizers.checks import BELOW_ONE, NOT_NEGATIVE, flag, number
+from jittape.optimizers.options import CommonOptions, Options
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to

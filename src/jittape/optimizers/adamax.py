@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from jittape.dtypes import float64
-from jittape.optimizers.base import Optimizer, Options
+from jittape.optimizers.base import Optimizer
 from jittape.optimizers.checks import BELOW_ONE, NOT_NEGATIVE, number
+from jittape.optimizers.options import Options
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import cast_to

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self, TypedDict
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,38 +22,18 @@ from jittape.optimizers.checks import (
     optional_number,
     optional_whole_number,
 )
-from jittape.optimizers.gradients import Pair, checked_pairs, checked_variables
+from jittape.optimizers.gradients import Pair, checked_pairs, checked_variables, clipped
 from jittape.optimizers.rates import in_dtype, rate_now
 from jittape.optimizers.schedules import LearningRateSchedule, deserialize, serialize
 from jittape.optimizers.state import Stateful, work_dtype
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import multiply, subtract
 from jittape.primitives.broadcast import cast_to
-from jittape.primitives.clipping import clip_by_global_norm, clip_by_norm
-from jittape.primitives.steps import clip_by_value
 from jittape.recording.operators import Operators
 from jittape.recording.tape import GradientTape
 from jittape.recording.variable import Variable
 
-__all__ = ["CommonOptions", "Optimizer", "Options"]
-
-
-class CommonOptions(TypedDict, total=False):
-    """Keyword arguments that every optimizer takes: see `Optimizer`."""
-
-    clipnorm: float | None
-    clipvalue: float | None
-    global_clipnorm: float | None
-    use_ema: bool
-    ema_momentum: float
-    ema_overwrite_frequency: int | None
-    name: str | None
-
-
-class Options(CommonOptions, total=False):
-    """The same with weight decay, which `AdamW` has among its own."""
-
-    weight_decay: float | None
+__all__ = ["Optimizer"]
 
 
 class Optimizer(Stateful):
@@ -188,7 +168,6 @@ class Optimizer(Stateful):
         """
         self._undecayed = [] if var_list is None else checked_variables(var_list, "exclude_from_weight_decay")
         self._undecayed_names = [] if var_names is None else [re.compile(n).pattern for n in var_names]
-
         self._decayed = {}
 
     def _is_decayed(self, variable: Variable) -> bool:
@@ -246,7 +225,8 @@ class Optimizer(Stateful):
         pairs, variables = checked_pairs(grads_and_vars)
         self._take_on(variables)
         rate = rate_now(self._learning_rate, self.iterations)
-        pairs = self._clipped([(in_dtype(g, work_dtype(v)), v) for g, v in pairs])
+        pairs = [(in_dtype(g, work_dtype(v)), v) for g, v in pairs]
+        pairs = clipped(pairs, self.clipnorm, self.clipvalue, self.global_clipnorm)
         rates = {dtype: in_dtype(rate, dtype) for dtype in dict.fromkeys([g.dtype for g, _ in pairs])}
         try:
             self.step_values = self.begin_step(rate)
@@ -272,19 +252,6 @@ class Optimizer(Stateful):
         self.update_step(gradient, variable, rate)
         if variable.constraint is not None:
             variable.assign(variable.constraint(variable))
-
-    def _clipped(self, pairs: list[Pair]) -> list[Pair]:
-        """The pairs with clipped gradients."""
-        gradients: list[Any] = [g for g, _ in pairs]
-        if self.clipnorm is not None:
-            gradients = [clip_by_norm(g, self.clipnorm) for g in gradients]
-        elif self.clipvalue is not None:
-            gradients = [clip_by_value(g, -self.clipvalue, self.clipvalue) for g in gradients]
-        elif self.global_clipnorm is not None:
-            gradients, _ = clip_by_global_norm(gradients, self.global_clipnorm)
-        else:
-            return pairs
-        return [(g, v) for g, (_, v) in zip(gradients, pairs, strict=True)]
 
     def apply(self, grads: Iterable[Any], trainable_variables: Iterable[Variable] | None = None) -> None:
         """`apply_gradients` with the gradients and the Variables in two lists.

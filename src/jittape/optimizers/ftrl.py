@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from jittape.optimizers.base import Optimizer, Options
+from jittape.optimizers.base import Optimizer
 from jittape.optimizers.checks import FINITE, NOT_NEGATIVE, Interval, number
+from jittape.optimizers.options import Options
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to

@@ -1,4 +1,7 @@
-"""What an optimizer is given: pairs of a gradient and a Variable. They are checked before anything changes."""
+"""What an optimizer is given: pairs of a gradient and a Variable. They are checked before anything changes.
+
+The gradients may then be clipped.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from jittape.calls import stack_level
+from jittape.primitives.clipping import clip_by_global_norm, clip_by_norm
+from jittape.primitives.steps import clip_by_value
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.scattering import IndexedSlices
 from jittape.recording.variable import Variable
 
-__all__ = ["Pair", "checked_pairs", "checked_variables", "is_trained"]
+__all__ = ["Pair", "checked_pairs", "checked_variables", "clipped", "is_trained"]
 
 Pair = tuple[Any, Variable]
 
@@ -74,6 +79,22 @@ def checked_pairs(grads_and_vars: Any) -> tuple[list[Pair], list[Variable]]:
         text = f"Gradients do not exist for variables {missing}; they are not updated"
         warnings.warn(text, UserWarning, stacklevel=stack_level())
     return kept, [v for v in variables if is_trained(v)]
+
+
+def clipped(
+    pairs: list[Pair], norm: float | None, value: float | None, global_norm: float | None
+) -> list[Pair]:
+    """The pairs with gradients that keep the limit, if one is given: of each norm, each element, or all together."""
+    gradients: list[Any] = [g for g, _ in pairs]
+    if norm is not None:
+        gradients = [clip_by_norm(g, norm) for g in gradients]
+    elif value is not None:
+        gradients = [clip_by_value(g, -value, value) for g in gradients]
+    elif global_norm is not None:
+        gradients, _ = clip_by_global_norm(gradients, global_norm)
+    else:
+        return pairs
+    return [(g, v) for g, (_, v) in zip(gradients, pairs, strict=True)]
 
 
 def _listed(values: Any, wanted: str) -> list[Any]:

@@ -13,7 +13,8 @@ import numpy as np
 from jittape.builder import Symbol, WeakScalar
 from jittape.dtypes import default_dtype, int32, int64, is_differentiable, uint32, uint64
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import Alias, Coordinate, Index, Map, Primitive, Reduce, View
+from jittape.forms import Alias, Coordinate, Index, Map, Reduce, View
+from jittape.primitive import Primitive
 from jittape.primitives.stacks import alike, along_axes, in_shape
 from jittape.program import Aval
 

@@ -9,7 +9,8 @@ import numpy as np
 from jittape.calls import as_array
 from jittape.dtypes import bool_
 from jittape.errors import DTypeError
-from jittape.primitive import Map, Primitive, apply
+from jittape.forms import Map
+from jittape.primitive import Primitive, apply
 from jittape.primitives.broadcast import broadcast_operands, cast_to, promote, require_equal
 from jittape.primitives.custom import identity_op
 from jittape.primitives.signatures import common, logical, truth_of_kinds

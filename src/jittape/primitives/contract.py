@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import Call, Primitive, apply
+from jittape.forms import Call
+from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import multiply
 from jittape.primitives.broadcast import (
     broadcast,

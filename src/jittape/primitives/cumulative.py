@@ -13,7 +13,8 @@ import numpy as np
 
 from jittape.builder import literal
 from jittape.dtypes import int64
-from jittape.primitive import Primitive, Running, apply
+from jittape.forms import Running
+from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import multiply
 from jittape.primitives.broadcast import broadcast, cast_to, conj, require_equal, settle
 from jittape.primitives.shape import one_axis

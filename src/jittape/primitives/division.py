@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.primitive import Map, Primitive, apply
+from jittape.forms import Map
+from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import chain, multiply, negative, square
 from jittape.primitives.signatures import common, neutral, one_float, quotient, same_float, same_of_kinds
 from jittape.typing import Tensor, TensorLike

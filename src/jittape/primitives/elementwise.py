@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jittape.primitive import Map, Primitive, apply
+from jittape.forms import Map
+from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, chain, multiply, square
 from jittape.primitives.division import reciprocal
 from jittape.primitives.signatures import one_float, same_float

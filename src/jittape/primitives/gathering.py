@@ -16,7 +16,8 @@ import numpy as np
 from jittape.builder import literal
 from jittape.dtypes import bool_, int64
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import Composed, Primitive
+from jittape.forms import Composed
+from jittape.primitive import Primitive
 from jittape.primitives.arithmetic import add, chain
 from jittape.primitives.broadcast import broadcast, cast_to, iota, to_shape
 from jittape.primitives.compare import equal, where

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.primitive import Map, Primitive, apply
+from jittape.forms import Map
+from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, chain, multiply, negative, square, subtract
 from jittape.primitives.division import reciprocal
 from jittape.primitives.elementwise import rsqrt

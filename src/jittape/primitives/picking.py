@@ -13,8 +13,9 @@ import numpy as np
 
 from jittape.builder import literal
 from jittape.dtypes import bool_, int64
-from jittape.primitive import Check, Checked, Map, Primitive, Reduce, Scatter, View
-from jittape.primitive import Index as At
+from jittape.forms import Check, Checked, Map, Reduce, Scatter, View
+from jittape.forms import Index as At
+from jittape.primitive import Primitive
 from jittape.primitives.arithmetic import add_op, multiply_op
 from jittape.primitives.broadcast import broadcast, without_axes
 from jittape.primitives.division import divide_op

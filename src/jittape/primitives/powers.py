@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from jittape.dtypes import int64
-from jittape.primitive import Map, Primitive, apply
+from jittape.forms import Map
+from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import chain, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to, settle
 from jittape.primitives.compare import greater, not_equal, where

@@ -13,7 +13,8 @@ import numpy as np
 
 from jittape.builder import WeakScalar
 from jittape.dtypes import bool_, float16, float32, float64, int64
-from jittape.primitive import Primitive, Reduce, apply
+from jittape.forms import Reduce
+from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import chain, multiply
 from jittape.primitives.broadcast import (
     cast_to,

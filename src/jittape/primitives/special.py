@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from jittape.calls import as_float
-from jittape.primitive import Map, Primitive, apply
+from jittape.forms import Map
+from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, chain, chain_op, multiply, negative, square
 from jittape.primitives.bits import is_finite
 from jittape.primitives.compare import equal, logical_and, logical_not, where

@@ -8,7 +8,8 @@ import numpy as np
 
 from jittape.dtypes import as_dtype, bool_, default_dtype, int64, uint8
 from jittape.errors import ShapeError
-from jittape.primitive import Composed, Primitive, apply
+from jittape.forms import Composed
+from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, square, squared_difference, subtract
 from jittape.primitives.bits import is_finite
 from jittape.primitives.broadcast import (

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.primitive import Map, Primitive, apply
+from jittape.forms import Map
+from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import chain
 from jittape.primitives.broadcast import cast_to, conj, settle
 from jittape.primitives.compare import greater_equal, less_equal, where

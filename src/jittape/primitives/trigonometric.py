@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jittape.primitive import Map, Primitive, apply
+from jittape.forms import Map
+from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, chain, negative, square, subtract
 from jittape.primitives.division import divide, reciprocal
 from jittape.primitives.elementwise import rsqrt

@@ -15,7 +15,8 @@ import numpy as np
 
 from jittape.builder import literal
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import Batch, Index, Join, Overlay, Place, Primitive, View
+from jittape.forms import Index, Join, Overlay, Place, View
+from jittape.primitive import Batch, Primitive
 from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.stacks import along_axis, in_shape
 from jittape.program import Aval

@@ -17,7 +17,8 @@ from jittape.differentiate import Path, TapeView
 from jittape.primitives.custom import stop_gradient_op
 from jittape.program import Op
 from jittape.recording.growth import join
-from jittape.recording.trace import Trace, Variables
+from jittape.recording.slots import Variables
+from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, path_to
 
 __all__ = ["Grafted", "graft"]

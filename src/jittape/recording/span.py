@@ -17,8 +17,9 @@ from jittape.primitive import active, replace_recorder
 from jittape.recording.graft import graft
 from jittape.recording.reasons import Asked
 from jittape.recording.reverse import gradient_key
+from jittape.recording.slots import NOTHING_READ, Variables
 from jittape.recording.tensor import Tensor
-from jittape.recording.trace import NOTHING_READ, Trace, Variables, current_trace
+from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
 

@@ -10,40 +10,35 @@ the order in which the path asks for them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
-from jittape.calls import named
 from jittape.config import config
 from jittape.dtypes import as_dtype
-from jittape.hostnumber import HostNumber, derived
+from jittape.hostnumber import HostNumber
 from jittape.primitive import Primitive, active, active_recorder, set_default_recorder
-from jittape.primitives.broadcast import cast_op
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.flushing import Flushing
 from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
+from jittape.recording.scalars import scalar_inputs
+from jittape.recording.slots import Slots
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import Node, trie
 from jittape.recording.variable import Variable, read_variable_op
 from jittape.runtime.buffers import LARGE, Buffer
 
-__all__ = ["NOTHING_READ", "Trace", "Variables", "begin_step", "current_trace", "within"]
+__all__ = ["Trace", "begin_step", "current_trace"]
 
-Variables = Mapping[int, tuple[Variable, tuple[int, ...]]]
-"""Variables by identity, each with its slots, one for each version read."""
-NOTHING_READ: Variables = MappingProxyType({})
 _SAME: Mapping[int, int] = MappingProxyType({})
-
 _SCALARS = frozenset((float, int, bool, complex))
 _NOWHERE = Node(None)
 
 
-class Trace(Flushing):
+class Trace(Slots):
     """A recorder that computes nothing until somebody looks.
 
     Attributes
@@ -79,12 +74,9 @@ class Trace(Flushing):
         "__weakref__",
         "_ops_when_left",
         "callbacks",
-        "entered",
-        "former",
         "limit",
         "spans",
         "superseded",
-        "variables",
     )
 
     traced_in: str | None = None
@@ -94,14 +86,14 @@ class Trace(Flushing):
         self.inputs: list[Any] = []
         self.pending: list[Tensor] = []
         self.materialized: list[ref[Tensor]] = []
-        self.entered: dict[int, tuple[int, Tensor, Buffer]] = {}
-        self.variables: dict[int, tuple[Variable, tuple[int, ...]]] = {}
+        self.entered = {}
+        self.variables = {}
         self.assigned: dict[int, tuple[Variable, int]] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
         self.spans: list[ref[Any]] = []
         self.large = self.superseded = False
-        self.former: Mapping[int, int] = _SAME
+        self.former = _SAME
         self.holders = self._ops_when_left = 0
         self._flushing = threading.RLock() if lock is None else lock
 
@@ -145,7 +137,7 @@ class Trace(Flushing):
         if node is None:
             node = grow(self.node, key, body, static)
         if scalars is not None and not node.takes_scalars_as_given:
-            scalars = _scalar_inputs(node, scalars)
+            scalars = scalar_inputs(node, scalars)
         if fresh is not None:
             slot = self.node.n_slots
             for a in fresh:
@@ -232,7 +224,7 @@ class Trace(Flushing):
             raise
         if node is None:
             node = grow(self.node, key, body, static)
-        values = _scalar_inputs(node, scalars)
+        values = scalar_inputs(node, scalars)
         for a, slot in fresh.values():
             self._enter(a, slot)
         if node.nbytes > config._max_pending_bytes:
@@ -272,29 +264,6 @@ class Trace(Flushing):
         variable._slot = node.slot
         self._add_version(variable, node.slot)
 
-    def _enter(self, a: Tensor | Variable, slot: int) -> None:
-        """Make the computed value of `a` the input at `slot`."""
-        buffer: Buffer = a._buffer
-        self.inputs.append(buffer)
-        number = id(a)
-        if a.__class__ is Variable:
-            known = self.variables.get(number)
-            self.variables[number] = (a, (slot,) if known is None else (*known[1], slot))
-        else:
-            former = a._trace
-            if former is not None and former.holders:
-                former.entered[number] = (a._slot, a, buffer)
-            self.entered[number] = (slot, a, buffer)  # type: ignore[assignment]
-        a._trace = self
-        a._slot = slot
-
-    def slot_of(self, tensor: Tensor) -> int | None:
-        """The slot of `tensor` in this trace, None if it is not part of it."""
-        if tensor._trace is self:
-            return tensor._slot
-        known = self.entered.get(id(tensor))
-        return known[0] if known is not None else None
-
     def enter(self, tensor: Tensor) -> int:
         """The slot of `tensor`, which comes in as an input if it is not in the trace yet."""
         slot = self.slot_of(tensor)
@@ -302,21 +271,6 @@ class Trace(Flushing):
             self.apply(entered, (tensor,))
             slot = tensor._slot
         return slot
-
-    def _add_version(self, variable: Variable, slot: int) -> None:
-        known = self.variables.get(id(variable))
-        self.variables[id(variable)] = (variable, (slot,) if known is None else (*known[1], slot))
-
-    def slots_of(self, value: Tensor | Variable) -> tuple[int, ...]:
-        """The slots of a tensor or Variable; a Variable has one for each version read, a stranger none."""
-        if value.__class__ is Variable:
-            known = self.variables.get(id(value))
-            return () if known is None else known[1]
-        slot = value._slot if value._trace is self else self.slot_of(value)  # type: ignore[arg-type]
-        slots: tuple[int, ...] = () if slot is None else (slot,)
-        while slots and slots[0] in self.former:
-            slots = (self.former[slots[0]], *slots)
-        return slots
 
     def enter_variable(self, variable: Variable) -> None:
         """Give `variable` a slot, as if it were read here."""
@@ -410,43 +364,6 @@ def _marked(a: Tensor | Variable) -> Marker:
     marker = marker_for(a._aval, a.trainable if isinstance(a, Variable) else None)
     a._marker = marker
     return marker
-
-
-def _scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
-    """The run-time values of the scalar inputs of `node`. An int that does not fit is an error on the user's line."""
-    return [
-        scalars[position] if dtype is None else _fitted(scalars[position], dtype)
-        for position, dtype in node.scalars
-    ]
-
-
-def _fitted(value: Any, integer: np.dtype[Any]) -> Any:
-    try:
-        if value.__class__ is HostNumber:
-            return derived(within, value.text, value, integer)
-        return within(value, integer)
-    except OverflowError as error:
-        named(error)
-        raise
-
-
-def within(value: Any, integer: np.dtype[Any]) -> Any:
-    """A number as an element of an integer dtype.
-
-    Raises
-    ------
-    OverflowError
-        If it is an int that does not fit.
-    """
-    if isinstance(value, (float, complex)):
-        return cast_op.evaluate(np.asarray(value), dtype=integer).item()
-    try:
-        return integer.type(value).item()
-    except OverflowError:
-        raise OverflowError(
-            f"the number {value} does not fit {integer.name}, the dtype of what it meets; jt.cast that to a wider "
-            "dtype first"
-        ) from None
 
 
 def _bound(*arguments: Any) -> Any:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.steps import NumpyStep, Schedule
+from jittape.forms import Control
 from jittape.interpret import run_control, run_op
-from jittape.primitive import Control
 from jittape.program import ALIGNMENT, Aval, Program, is_grown
 from jittape.runtime.buffers import Buffer, address_of, allocate
 from jittape.runtime.results import ResultMemory

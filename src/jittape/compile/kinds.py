@@ -1,0 +1,119 @@
+"""What becomes of each op of a program: a part of a loop nest, a library call, a NumPy step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from enum import Enum
+
+import numpy as np
+
+from jittape.compile.indexing import is_unrolled, space_of
+from jittape.forms import (
+    Alias,
+    Call,
+    Check,
+    Checked,
+    Composed,
+    Control,
+    Coordinate,
+    Join,
+    Map,
+    Overlay,
+    Place,
+    Reduce,
+    Running,
+    Scatter,
+    View,
+)
+from jittape.primitives.arithmetic import add_op
+from jittape.program import Aval, Op, Program
+
+__all__ = ["BLAS", "NATIVE", "Kind", "kinds_of"]
+
+NATIVE = frozenset(
+    np.dtype(name) for name in ["float32", "float64", "bool", "int8", "int16", "int32", "int64"]
+)
+NATIVE |= frozenset(np.dtype(name) for name in ["uint8", "uint16", "uint32", "uint64"])
+BLAS = frozenset(np.dtype(name) for name in ["float32", "float64", "complex64", "complex128"])
+
+
+class Kind(Enum):
+    """What becomes of an op."""
+
+    INLINE = "computed within a nest, stored where needed"
+    REDUCE = "accumulated by a nest"
+    RUNNING = "written by a nest, one element after another"
+    JOIN = "operands that nests write where they belong in it"
+    ALIAS = "the operand's memory under another shape"
+    SCATTER = "a copy, and a nest that writes into it at indices"
+    CHECK = "the end of the run where it is true"
+    CALL = "a library routine"
+    ABSORBED = "a product that is added in place by the sum that it goes into"
+    CONTROL = "a loop or a branch"
+    NUMPY = "a NumPy step"
+
+
+def kinds_of(program: Program, op_of: Mapping[int, Op]) -> tuple[dict[int, Kind], dict[int, tuple[Op, int]]]:
+    """The kind of every op, by its slot; and for the sum of a product and something else, the product and the other.
+
+    In such a sum the product is added to the memory of the other.
+    """
+    kinds: dict[int, Kind] = {}
+    addends: dict[int, tuple[Op, int]] = {}
+    uses = Counter([*program.outputs, *[slot for op in program.ops for slot in op.args]])
+    for op in program.ops:
+        kinds[op.out] = _kind(op, program.avals, kinds)
+        absorbed = _absorbed(op, kinds, uses, addends) if op.primitive is add_op else None
+        if absorbed is not None:
+            addend, slot = absorbed
+            kinds[slot], kinds[op.out] = Kind.ABSORBED, Kind.CALL
+            addends[op.out] = op_of[slot], addend
+    return kinds, addends
+
+
+def _absorbed(
+    op: Op, kinds: Mapping[int, Kind], uses: Mapping[int, int], addends: Mapping[int, tuple[Op, int]]
+) -> tuple[int, int] | None:
+    """Of a sum of two products of which nothing else is needed, the first and the one that is added to it in place.
+
+    So the gradient of a weight that is used in fifty steps of a loop is one array, not fifty and their sum.
+    """
+    if any(kinds.get(slot) is not Kind.CALL or uses[slot] > 1 for slot in op.args):
+        return None
+    for addend, slot in (op.args, op.args[::-1]):
+        if slot not in addends:
+            return addend, slot
+    return None
+
+
+def _kind(op: Op, aval_of: Mapping[int, Aval], kinds: Mapping[int, Kind]) -> Kind:
+    avals = [aval_of[s] for s in (*op.args, op.out)]
+    form = op.primitive.form
+    if isinstance(form, Control):
+        return Kind.CONTROL
+    if isinstance(form, Call):
+        fits = all(a.dtype in BLAS and max(a.shape, default=0) < 2**31 for a in avals)
+        return Kind.CALL if form.routine == "gemm" and fits else Kind.NUMPY
+    native = all(a.dtype in NATIVE for a in avals)
+    if isinstance(form, Alias):
+        same = native and space_of(avals[0].shape) == space_of(avals[-1].shape)
+        called = kinds.get(op.args[0]) is Kind.CALL  # and so in memory
+        return Kind.INLINE if same and not called else Kind.ALIAS
+    if not native or form is None:
+        return Kind.NUMPY
+    if isinstance(form, Reduce):
+        few = is_unrolled(avals[0].shape, dict(op.params)["axes"])
+        return Kind.INLINE if few else Kind.REDUCE
+    if isinstance(form, Join):
+        return Kind.JOIN
+    if isinstance(form, Running):
+        return Kind.RUNNING if avals[-1].shape[dict(op.params)["axis"]] != 1 else Kind.NUMPY
+    if isinstance(form, Scatter):
+        return Kind.SCATTER
+    if isinstance(form, Check):
+        return Kind.CHECK
+    if isinstance(form, Composed | Checked):
+        return Kind.NUMPY
+    assert isinstance(form, Map | View | Place | Overlay | Coordinate), form
+    return Kind.INLINE

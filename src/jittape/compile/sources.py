@@ -1,0 +1,49 @@
+"""Which files of the package decide what is on disk: a change in one of them is another environment."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+__all__ = ["SOURCES", "covers", "source_digest"]
+
+SOURCES = (
+    "builder.py",
+    "compile",
+    "dtypes.py",
+    "forms.py",
+    "functions/arithmetic.py",
+    "functions/binder.py",
+    "functions/entries.py",
+    "primitive.py",
+    "primitives",
+    "program.py",
+    "recording/callables.py",
+    "recording/methods.py",
+    "recording/recorder.py",
+    "runtime",
+    "simplify.py",
+)
+"""The files of the package that decide the machine code of a kernel of a given text, and the schedule of a program."""
+
+
+@cache
+def source_digest() -> str:
+    """A hash of the files in `SOURCES`, so that a change in the package never meets code from before; 3 ms."""
+    package = Path(__file__).parent.parent
+    digest = hashlib.blake2b(digest_size=8)
+    for name in SOURCES:
+        path = package / name
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            content = file.read_bytes()
+            digest.update(f"{file.relative_to(package).as_posix()} {len(content)}\n".encode())
+            digest.update(content)
+    return digest.hexdigest()
+
+
+def covers(file: str) -> bool:
+    """Whether a source file of this name is a part of the environment."""
+    package = Path(__file__).parent.parent
+    path = Path(file)
+    return path.is_relative_to(package) and path.relative_to(package).parts[0] in SOURCES

@@ -1,0 +1,68 @@
+"""What has a slot in a trace: values that have come in, and versions of Variables.
+
+`Slots` is a base of `Trace`, which records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from jittape.recording.flushing import Flushing
+from jittape.recording.tensor import Tensor
+from jittape.recording.variable import Variable
+from jittape.runtime.buffers import Buffer
+
+__all__ = ["NOTHING_READ", "Slots", "Variables"]
+
+Variables = Mapping[int, tuple[Variable, tuple[int, ...]]]
+"""Variables by identity, each with its slots, one for each version read."""
+NOTHING_READ: Variables = MappingProxyType({})
+
+
+class Slots(Flushing):
+    """Knows what has which slot. The attributes are those of `Trace`."""
+
+    __slots__ = ("entered", "former", "variables")
+
+    entered: dict[int, tuple[int, Tensor, Buffer]]
+    variables: dict[int, tuple[Variable, tuple[int, ...]]]
+    former: Mapping[int, int]
+
+    def _enter(self, a: Tensor | Variable, slot: int) -> None:
+        """Make the computed value of `a` the input at `slot`."""
+        buffer: Buffer = a._buffer
+        self.inputs.append(buffer)
+        number = id(a)
+        if a.__class__ is Variable:
+            known = self.variables.get(number)
+            self.variables[number] = (a, (slot,) if known is None else (*known[1], slot))
+        else:
+            former = a._trace
+            if former is not None and former.holders:
+                former.entered[number] = (a._slot, a, buffer)
+            self.entered[number] = (slot, a, buffer)  # type: ignore[assignment]
+        a._trace = self
+        a._slot = slot
+
+    def _add_version(self, variable: Variable, slot: int) -> None:
+        known = self.variables.get(id(variable))
+        self.variables[id(variable)] = (variable, (slot,) if known is None else (*known[1], slot))
+
+    def slot_of(self, tensor: Tensor) -> int | None:
+        """The slot of `tensor` in this trace, None if it is not part of it."""
+        if tensor._trace is self:
+            return tensor._slot
+        known = self.entered.get(id(tensor))
+        return known[0] if known is not None else None
+
+    def slots_of(self, value: Tensor | Variable) -> tuple[int, ...]:
+        """The slots of a tensor or Variable; a Variable has one for each version read, a stranger none."""
+        if value.__class__ is Variable:
+            known = self.variables.get(id(value))
+            return () if known is None else known[1]
+        slot = value._slot if value._trace is self else self.slot_of(value)  # type: ignore[arg-type]
+        slots: tuple[int, ...] = () if slot is None else (slot,)
+        while slots and slots[0] in self.former:
+            slots = (self.former[slots[0]], *slots)
+        return slots
