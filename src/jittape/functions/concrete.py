@@ -54,6 +54,8 @@ class Concrete:
         Of the tensors returned; the Variables that get new values.
     rebuild_tensors : callable or None
         Puts the result together where all its leaves are tensors.
+    returns_one : bool
+        Whether the result is its one leaf.
     quick : callable
         The quick way; gives `MISS` for what it does not know.
     recordable : bool
@@ -105,6 +107,7 @@ class Concrete:
         ]
         self.avals = [aval for _, aval in self._tensors.values()]
         self.rebuild_tensors = self._rebuild if len(self._tensors) == len(self._leaves) else None
+        self.returns_one = self._rebuild is _only and self.rebuild_tensors is not None
 
     @property
     def is_quick(self) -> bool:
