@@ -75,7 +75,7 @@ def _moved(
     return (placed(access, index, operand.shape, args, extents),), tuple(elements)
 
 
-def scattered_to(op: Op, avals: Any) -> tuple[Access, list[Key]]:
+def scattered_to(op: Op, avals: Any) -> tuple[Access, tuple[Key, ...]]:
     """Where the nest over the second operand of a `Scatter` writes, and the elements that say so."""
     form = op.primitive.form
     assert isinstance(form, Scatter), form
@@ -85,7 +85,8 @@ def scattered_to(op: Op, avals: Any) -> tuple[Access, list[Key]]:
     return place, dynamic_keys(place.positions, ())
 
 
-def dynamic_keys(positions: tuple[Position, ...], conditions: tuple[Condition, ...]) -> list[Key]:
+@lru_cache(4096)
+def dynamic_keys(positions: tuple[Position, ...], conditions: tuple[Condition, ...]) -> tuple[Key, ...]:
     """The scalars and elements that an address adds."""
     keys: dict[Key, None] = {}
     todo = [*positions, *[c.numerator for c in conditions]]
@@ -94,4 +95,4 @@ def dynamic_keys(positions: tuple[Position, ...], conditions: tuple[Condition, .
         if isinstance(position.variable, Quotient):
             todo.append(position.variable.numerator)
         keys.update({element: None for element, _ in position.dynamic})
-    return list(keys)
+    return tuple(keys)
