@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 
+import numpy as np
 from llvmlite import ir
 
 from jittape.compile.body import I64, Body, LaneMath, memory_type
@@ -12,6 +13,7 @@ from jittape.compile.instructions import Reduction
 from jittape.compile.irtools import alloca_once, integer
 from jittape.compile.kernel import label_of
 from jittape.compile.value import IRValue
+from jittape.compile.vectors import like
 from jittape.forms import Reduce
 
 __all__ = ["Accumulator"]
@@ -40,8 +42,37 @@ class Accumulator:
     def begin_chunk(self) -> None:
         self._hold(self.nest.identity(self.reduction))
 
+    def begin_lanes(self, lanes: int) -> None:
+        """Before a loop that is written as vectors."""
+        kind = like(memory_type(self.reduction.dtype), lanes)
+        self.in_lanes = alloca_once(self.nest.builder, kind)
+        self.nest.store_to(self.in_lanes, self.nest.identity(self.reduction).spread(lanes))
+
     def add(self, value: IRValue) -> None:
-        self._hold(self.nest.combine(self.reduction, self._held(), value, reorder=True))
+        nest, r = self.nest, self.reduction
+        if nest.width is None:
+            self._hold(nest.combine(r, self._held(), value, reorder=True))
+            return
+        value = value.spread(nest.width)
+        if nest.mask is not None:
+            value = nest.math.where(IRValue(nest.builder, nest.mask, np.bool_), value, nest.identity(r))
+        nest.store_to(self.in_lanes, nest.combine(r, nest.load_from(self.in_lanes, r.dtype), value))
+
+    def finish_lanes(self, lanes: int) -> None:
+        """Combine the lanes pairwise, and with what is held."""
+        nest, r = self.nest, self.reduction
+        builder, total = nest.builder, nest.load_from(self.in_lanes, r.dtype)
+        undefined = ir.Constant(total.ir.type, ir.Undefined)
+        while lanes > 1:
+            lanes //= 2
+            halves = [
+                builder.shuffle_vector(total.ir, undefined, ir.Constant(ir.VectorType(ir.IntType(32), lanes), part))
+                for part in (list(range(lanes)), list(range(lanes, 2 * lanes)))
+            ]
+            total = nest.combine(r, *[IRValue(builder, half, r.dtype) for half in halves])
+            undefined = ir.Constant(total.ir.type, ir.Undefined)
+        last = builder.extract_element(total.ir, ir.Constant(ir.IntType(32), 0))
+        self._hold(nest.combine(r, self._held(), IRValue(builder, last, r.dtype)))
 
     def finish_chunk(self, several: ir.Value) -> None:
         """Add the chunk's sum to the carries; the only one of a loop that is all there is, is the result."""

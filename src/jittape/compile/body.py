@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from jittape.compile.irmath import IRMath
 from jittape.compile.irtools import BYTES, external, integer
 from jittape.compile.kernel import LoopKernel
 from jittape.compile.value import IRValue, llvm_type
+from jittape.compile.vectors import like, masked_load, masked_store, numbered, spread
 from jittape.forms import Reduce
 
 __all__ = ["I64", "NO_WRAP", "Body", "LaneMath", "memory_type"]
@@ -67,6 +68,11 @@ class LaneMath(IRMath):
         return self._intrinsic("minimum", a, b) if a.dtype.kind == "f" else super().minimum(a, b)
 
 
+def _row(address: Address) -> Address:
+    """What all places in a row have in common that are a known distance apart."""
+    return address._replace(linear=address.linear._replace(fixed=0))
+
+
 class Body:
     """Writes instructions at the place of its builder.
 
@@ -80,6 +86,14 @@ class Body:
         Masks that are known to be true here.
     counted : dict
         By the name of a loop where it starts, and how far it is from there.
+    width : int or None
+        How many elements of the innermost loop are done at a time, if that is written as vectors.
+    mask : ir.Value or None
+        The lanes that there are, unless all are.
+    rows : dict
+        By address where the innermost loop begins, without the known number in it.
+    late : list or None
+        What is written to memory when all else of the loop's body is done.
     """
 
     def __init__(
@@ -98,6 +112,10 @@ class Body:
         self.values: dict[int, IRValue] = {}
         self.certain: set[int] = set()
         self.counted: dict[str, tuple[ir.Value | None, ir.Value]] = {}
+        self.width: int | None = None
+        self.mask: ir.Value | None = None
+        self.rows: dict[Address, ir.Value] = {}
+        self.late: list[Callable[[], None]] | None = None
         self._places = _places(kernel)
 
     def instruction(self, instruction: Instruction) -> IRValue:
@@ -107,7 +125,7 @@ class Body:
                     return self.load(address, dtype)
                 return self._masked_load(address, mask, dtype)
             case Compute(primitive, params, args, dtype):
-                operands = [self.values[a] for a in args]
+                operands = [self.values[a].spread(self.width) for a in args]
                 if isinstance(primitive.form, Reduce):
                     operands = [self.math.cast(operand, dtype) for operand in operands]
                 result = computed(self.math, primitive, params, operands)
@@ -120,7 +138,7 @@ class Body:
                 number = whole if bits == I64 else self.builder.trunc(whole, bits)
                 return IRValue(self.builder, self.builder.bitcast(number, llvm_type(dtype)), dtype)
             case Whole(linear, divisor, dtype):
-                whole = self.linear(linear)
+                whole = self._in_lanes(linear)
                 if divisor != 1:
                     whole = self.builder.sdiv(whole, integer(divisor))
                 return self.math.cast(IRValue(self.builder, whole, INT64), dtype)
@@ -141,8 +159,10 @@ class Body:
     def _inside(self, condition: Inside) -> IRValue:
         """The mask; a remainder or a negative number makes an unsigned number beyond the extent."""
         builder = self.builder
-        whole = self.linear(condition.linear)
+        whole = self._in_lanes(condition.linear)
         extent = self.integers[condition.extent]
+        if self.width is not None:
+            extent = spread(builder, extent, self.width)
         if condition.divisor == 1:
             mask = builder.icmp_unsigned("<", whole, extent)
         else:
@@ -151,12 +171,16 @@ class Body:
             exact = builder.icmp_signed("==", builder.mul(quotient, divisor), whole)
             mask = builder.and_(exact, builder.icmp_unsigned("<", quotient, extent))
         if condition.also is not None:
-            mask = builder.and_(mask, self.values[condition.also].ir)
+            mask = builder.and_(mask, self.values[condition.also].spread(self.width).ir)
         return IRValue(builder, mask, BOOL)
 
     def _masked_load(self, address: Address, mask: int, dtype: np.dtype[Any]) -> IRValue:
         """A branch: LLVM turns it into a masked vector load."""
         builder = self.builder
+        if self.width is not None:
+            wanted = self.values[mask].spread(self.width).ir
+            wanted = wanted if self.mask is None else builder.and_(wanted, self.mask)
+            return self._load_lanes(address, dtype, wanted)
         before = builder.block
         with builder.if_then(self.values[mask].ir):
             loaded = self.load(address, dtype)
@@ -185,22 +209,73 @@ class Body:
     # ---- memory --------------------------------------------------------------------------------------------------
 
     def load(self, address: Address, dtype: np.dtype[Any]) -> IRValue:
+        if self.width is not None:
+            return self._load_lanes(address, dtype, self.mask)
         return self.load_from(self._place(address), dtype)
 
     def store(self, address: Address, value: IRValue) -> None:
-        self.store_to(self._place(address), value)
+        if self.width is None:
+            self.store_to(self._place(address), value)
+        elif self.late is None:
+            self._store_lanes(address, value, self.mask)
+        else:
+            self.late.append(lambda: self._store_lanes(address, value, self.mask))
+
+    def _load_lanes(self, address: Address, dtype: np.dtype[Any], mask: ir.Value | None) -> IRValue:
+        place = self._place_of_lanes(address)
+        if mask is None:
+            return self.load_from(self._as_lanes(place), dtype)
+        return self._from_memory(masked_load(self.builder, place, mask, dtype.itemsize), dtype)
+
+    def _store_lanes(self, address: Address, value: IRValue, mask: ir.Value | None) -> None:
+        place, value = self._place_of_lanes(address), value.spread(self.width)
+        if mask is None:
+            self.store_to(self._as_lanes(place), value)
+        else:
+            masked_store(self.builder, self._in_memory(value), place, mask, value.dtype.itemsize)
+
+    def _as_lanes(self, place: ir.Value) -> ir.Value:
+        return self.builder.bitcast(place, like(place.type.pointee, self.width).as_pointer())
+
+    def _place_of_lanes(self, address: Address) -> ir.Value:
+        """Where the first lane stands."""
+        _, index = self.counted[f"i{self.kernel.depth - 1}"]
+        place = self.builder.gep(self.rows[_row(address)], [index], inbounds=True)
+        fixed = address.linear.fixed
+        return self.builder.gep(place, [integer(fixed)], inbounds=True) if fixed else place
+
+    def find_rows(self, start: ir.Value | None) -> None:
+        """Find where the innermost loop begins in each operand, before it does.
+
+        See `_place` for what is hidden from LLVM.
+        """
+        kernel, builder, loop = self.kernel, self.builder, f"i{self.kernel.depth - 1}"
+        inside = [n for n, level in enumerate(kernel.levels) if level == kernel.depth]
+        addresses = [i.address for n in inside if isinstance(i := kernel.instructions[n], Load)]
+        addresses += [item.address for item in (*kernel.stores, *kernel.reductions) if item.level == kernel.depth]
+        self.integers[loop] = integer(0) if start is None else start
+        self.rows = {}
+        for address in dict.fromkeys([_row(a) for a in addresses]):
+            place = builder.gep(self.pointers[address.operand], [self.linear(address.linear)], inbounds=True)
+            hide = external(builder.module, ir.FunctionType(BYTES, [BYTES]), _HIDDEN)
+            hidden = builder.call(hide, [builder.bitcast(place, BYTES)])
+            self.rows[address] = builder.bitcast(hidden, place.type)
 
     def load_from(self, place: ir.Value, dtype: np.dtype[Any]) -> IRValue:
-        loaded = self.builder.load(place, align=dtype.itemsize)
+        return self._from_memory(self.builder.load(place, align=dtype.itemsize), dtype)
+
+    def _from_memory(self, loaded: ir.Value, dtype: np.dtype[Any]) -> IRValue:
         if dtype.kind == "b":
             loaded = self.builder.icmp_unsigned("!=", loaded, ir.Constant(loaded.type, 0))
         return IRValue(self.builder, loaded, dtype)
 
     def store_to(self, place: ir.Value, value: IRValue) -> None:
-        stored = value.ir
+        self.builder.store(self._in_memory(value), place, align=value.dtype.itemsize)
+
+    def _in_memory(self, value: IRValue) -> ir.Value:
         if value.dtype.kind == "b":
-            stored = self.builder.zext(stored, ir.IntType(8))
-        self.builder.store(stored, place, align=value.dtype.itemsize)
+            return self.builder.zext(value.ir, like(ir.IntType(8), value.lanes))
+        return value.ir
 
     def _place(self, address: Address) -> ir.Value:
         """The address of an element.
@@ -237,6 +312,17 @@ class Body:
         if self._places.count(address.operand) == 1:
             return True
         return self.kernel.depth == 1 and len(self._places) >= MANY_PLACES
+
+    def _in_lanes(self, linear: Linear) -> ir.Value:
+        """An integer, in lanes if there are such."""
+        whole, loop = self.linear(linear), f"i{self.kernel.depth - 1}"
+        if self.width is None:
+            return whole
+        here, self.integers[loop] = self.integers[loop], integer(1)
+        step = self.linear(Linear(tuple([term for term in linear.terms if term[0] == loop])))
+        self.integers[loop] = here
+        first, step = (spread(self.builder, number, self.width) for number in (whole, step))
+        return self.builder.add(first, self.builder.mul(numbered(self.width), step))
 
     def linear(self, linear: Linear) -> ir.Value:
         builder = self.builder
