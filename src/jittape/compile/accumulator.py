@@ -66,7 +66,9 @@ class Accumulator:
         while lanes > 1:
             lanes //= 2
             halves = [
-                builder.shuffle_vector(total.ir, undefined, ir.Constant(ir.VectorType(ir.IntType(32), lanes), part))
+                builder.shuffle_vector(
+                    total.ir, undefined, ir.Constant(ir.VectorType(ir.IntType(32), lanes), part)
+                )
                 for part in (list(range(lanes)), list(range(lanes, 2 * lanes)))
             ]
             total = nest.combine(r, *[IRValue(builder, half, r.dtype) for half in halves])

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.cost import computed
 from jittape.compile.instructions import (
     Address,
     Compute,
@@ -24,6 +23,7 @@ from jittape.compile.instructions import (
 from jittape.compile.irmath import IRMath
 from jittape.compile.irtools import BYTES, external, integer
 from jittape.compile.kernel import LoopKernel
+from jittape.compile.outlined import result_of
 from jittape.compile.value import IRValue, llvm_type
 from jittape.compile.vectors import like, masked_load, masked_store, numbered, spread
 from jittape.forms import Reduce
@@ -128,10 +128,7 @@ class Body:
                 operands = [self.values[a].spread(self.width) for a in args]
                 if isinstance(primitive.form, Reduce):
                     operands = [self.math.cast(operand, dtype) for operand in operands]
-                result = computed(self.math, primitive, params, operands)
-                if result.dtype != dtype:
-                    raise TypeError(f"{primitive.name} gave {result.dtype}, its rule says {dtype}")
-                return result
+                return result_of(self.math, primitive, params, operands, dtype)
             case Constant(symbol, dtype):
                 bits = ir.IntType(8 * dtype.itemsize)
                 whole = self.integers[symbol]
@@ -252,7 +249,9 @@ class Body:
         kernel, builder, loop = self.kernel, self.builder, f"i{self.kernel.depth - 1}"
         inside = [n for n, level in enumerate(kernel.levels) if level == kernel.depth]
         addresses = [i.address for n in inside if isinstance(i := kernel.instructions[n], Load)]
-        addresses += [item.address for item in (*kernel.stores, *kernel.reductions) if item.level == kernel.depth]
+        addresses += [
+            item.address for item in (*kernel.stores, *kernel.reductions) if item.level == kernel.depth
+        ]
         self.integers[loop] = integer(0) if start is None else start
         self.rows = {}
         for address in dict.fromkeys([_row(a) for a in addresses]):

@@ -8,20 +8,15 @@ instead of some hundred: the kernels of an LSTM are compiled in half the time. T
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
-from llvmlite import ir
 
-from jittape.compile.cost import computed, cost_of_map
+from jittape.compile.cost import can_be_in_lanes, cost_of_map
 from jittape.compile.instructions import Address, Compute, Inside, Linear, Load, Whole
-from jittape.compile.irmath import IRMath, NotInLanes
 from jittape.compile.kernel import LoopKernel
-from jittape.compile.value import IRValue, llvm_type
-from jittape.compile.vectors import like
-from jittape.primitive import Primitive
 
 __all__ = ["LIGHT", "cost_of_innermost", "lanes_in", "loads_of", "written_twice"]
 
@@ -53,7 +48,7 @@ def written_twice(kernel: LoopKernel) -> bool:
     loads = loads_of(kernel).values()
     ahead = len(loads) <= MANY_LOADS and all(load.mask is None for load in loads)
     updates = any(r.level == kernel.depth for r in kernel.reductions)
-    return cost_of_innermost(kernel) <= LIGHT or updates or not ahead
+    return cost_of_innermost(kernel) <= HEAVY or updates or not ahead
 
 
 def loads_of(kernel: LoopKernel) -> dict[int, Load]:
@@ -99,7 +94,7 @@ def _fits(kernel: LoopKernel) -> bool:
                 if not _is_row(address, varying):
                     return False
             case Compute(primitive, params, args, _):
-                if not _in_lanes(primitive, params, tuple([kernel.dtype_of(a) for a in args])):
+                if not can_be_in_lanes(primitive, params, tuple([kernel.dtype_of(a) for a in args])):
                     return False
             case Whole(linear, divisor, _) | Inside(linear, divisor, _, _, _):
                 if divisor != 1 or not _is_plain(linear, varying):
@@ -121,19 +116,3 @@ def _is_row(address: Address, varying: set[str]) -> bool:
 
 def _is_plain(linear: Linear, varying: set[str]) -> bool:
     return all(name[0] == "i" for name, _ in linear.terms if name in varying)
-
-
-@lru_cache(maxsize=4096)
-def _in_lanes(
-    primitive: Primitive, params: tuple[tuple[str, Any], ...], dtypes: tuple[np.dtype[Any], ...]
-) -> bool:
-    """Whether a scalar expression can be written of vectors."""
-    kinds = [like(llvm_type(d), 2) for d in dtypes]
-    function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), kinds), "lanes")
-    builder = ir.IRBuilder(function.append_basic_block())
-    operands = [IRValue(builder, a, d) for a, d in zip(function.args, dtypes, strict=True)]
-    try:
-        computed(IRMath(builder), primitive, params, operands)
-    except NotInLanes:
-        return False
-    return True

@@ -233,9 +233,7 @@ class _Nest(Body):
         for accumulator in self.accumulators.values():
             accumulator.finish_lanes(self.at_once)
 
-    def _vectors_and_rest(
-        self, name: str, count: ir.Value, start: ir.Value | None, lanes: int
-    ) -> None:
+    def _vectors_and_rest(self, name: str, count: ir.Value, start: ir.Value | None, lanes: int) -> None:
         """Whole vectors in a loop, and one with a mask for what is left."""
         builder = self.builder
         whole = builder.and_(count, integer(-lanes))
