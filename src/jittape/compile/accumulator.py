@@ -7,11 +7,12 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.body import I64, Body, LaneMath, memory_type
+from jittape.compile.body import I64, LaneMath, memory_type
 from jittape.compile.carries import CARRIES, call_carry, call_collect
 from jittape.compile.instructions import Reduction
 from jittape.compile.irtools import alloca_once, integer
 from jittape.compile.kernel import label_of
+from jittape.compile.lanebody import LaneBody
 from jittape.compile.value import IRValue
 from jittape.compile.vectors import like
 from jittape.forms import Reduce
@@ -22,7 +23,7 @@ __all__ = ["Accumulator"]
 class Accumulator:
     """A reduction that is combined in registers along the innermost loop."""
 
-    def __init__(self, nest: Body, reduction: Reduction) -> None:
+    def __init__(self, nest: LaneBody, reduction: Reduction) -> None:
         self.nest = nest
         self.reduction = reduction
         self.in_chunks = reduction.dtype.kind == "f"
@@ -62,17 +63,14 @@ class Accumulator:
         """Combine the lanes pairwise, and with what is held."""
         nest, r = self.nest, self.reduction
         builder, total = nest.builder, nest.load_from(self.in_lanes, r.dtype)
-        undefined = ir.Constant(total.ir.type, ir.Undefined)
         while lanes > 1:
             lanes //= 2
-            halves = [
-                builder.shuffle_vector(
-                    total.ir, undefined, ir.Constant(ir.VectorType(ir.IntType(32), lanes), part)
-                )
+            half = ir.VectorType(ir.IntType(32), lanes)
+            low, high = (
+                IRValue(builder, builder.shuffle_vector(total.ir, total.ir, ir.Constant(half, part)), r.dtype)
                 for part in (list(range(lanes)), list(range(lanes, 2 * lanes)))
-            ]
-            total = nest.combine(r, *[IRValue(builder, half, r.dtype) for half in halves])
-            undefined = ir.Constant(total.ir.type, ir.Undefined)
+            )
+            total = nest.combine(r, low, high)
         last = builder.extract_element(total.ir, ir.Constant(ir.IntType(32), 0))
         self._hold(nest.combine(r, self._held(), IRValue(builder, last, r.dtype)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from jittape.compile.irtools import BYTES, external, integer
 from jittape.compile.kernel import LoopKernel
 from jittape.compile.outlined import result_of
 from jittape.compile.value import IRValue, llvm_type
-from jittape.compile.vectors import like, masked_load, masked_store, numbered, spread
+from jittape.compile.vectors import like, spread
 from jittape.forms import Reduce
 
 __all__ = ["I64", "NO_WRAP", "Body", "LaneMath", "memory_type"]
@@ -68,11 +68,6 @@ class LaneMath(IRMath):
         return self._intrinsic("minimum", a, b) if a.dtype.kind == "f" else super().minimum(a, b)
 
 
-def _row(address: Address) -> Address:
-    """What all places in a row have in common that are a known distance apart."""
-    return address._replace(linear=address.linear._replace(fixed=0))
-
-
 class Body:
     """Writes instructions at the place of its builder.
 
@@ -88,12 +83,6 @@ class Body:
         By the name of a loop where it starts, and how far it is from there.
     width : int or None
         How many elements of the innermost loop are done at a time, if that is written as vectors.
-    mask : ir.Value or None
-        The lanes that there are, unless all are.
-    rows : dict
-        By address where the innermost loop begins, without the known number in it.
-    late : list or None
-        What is written to memory when all else of the loop's body is done.
     """
 
     def __init__(
@@ -113,9 +102,6 @@ class Body:
         self.certain: set[int] = set()
         self.counted: dict[str, tuple[ir.Value | None, ir.Value]] = {}
         self.width: int | None = None
-        self.mask: ir.Value | None = None
-        self.rows: dict[Address, ir.Value] = {}
-        self.late: list[Callable[[], None]] | None = None
         self._places = _places(kernel)
 
     def instruction(self, instruction: Instruction) -> IRValue:
@@ -123,7 +109,7 @@ class Body:
             case Load(address, mask, dtype):
                 if mask is None or self._is_true(mask):
                     return self.load(address, dtype)
-                return self._masked_load(address, mask, dtype)
+                return self.masked_load(address, mask, dtype)
             case Compute(primitive, params, args, dtype):
                 operands = [self.values[a].spread(self.width) for a in args]
                 if isinstance(primitive.form, Reduce):
@@ -135,7 +121,7 @@ class Body:
                 number = whole if bits == I64 else self.builder.trunc(whole, bits)
                 return IRValue(self.builder, self.builder.bitcast(number, llvm_type(dtype)), dtype)
             case Whole(linear, divisor, dtype):
-                whole = self._in_lanes(linear)
+                whole = self.whole(linear)
                 if divisor != 1:
                     whole = self.builder.sdiv(whole, integer(divisor))
                 return self.math.cast(IRValue(self.builder, whole, INT64), dtype)
@@ -156,7 +142,7 @@ class Body:
     def _inside(self, condition: Inside) -> IRValue:
         """The mask; a remainder or a negative number makes an unsigned number beyond the extent."""
         builder = self.builder
-        whole = self._in_lanes(condition.linear)
+        whole = self.whole(condition.linear)
         extent = self.integers[condition.extent]
         if self.width is not None:
             extent = spread(builder, extent, self.width)
@@ -171,13 +157,9 @@ class Body:
             mask = builder.and_(mask, self.values[condition.also].spread(self.width).ir)
         return IRValue(builder, mask, BOOL)
 
-    def _masked_load(self, address: Address, mask: int, dtype: np.dtype[Any]) -> IRValue:
+    def masked_load(self, address: Address, mask: int, dtype: np.dtype[Any]) -> IRValue:
         """A branch: LLVM turns it into a masked vector load."""
         builder = self.builder
-        if self.width is not None:
-            wanted = self.values[mask].spread(self.width).ir
-            wanted = wanted if self.mask is None else builder.and_(wanted, self.mask)
-            return self._load_lanes(address, dtype, wanted)
         before = builder.block
         with builder.if_then(self.values[mask].ir):
             loaded = self.load(address, dtype)
@@ -206,72 +188,23 @@ class Body:
     # ---- memory --------------------------------------------------------------------------------------------------
 
     def load(self, address: Address, dtype: np.dtype[Any]) -> IRValue:
-        if self.width is not None:
-            return self._load_lanes(address, dtype, self.mask)
         return self.load_from(self._place(address), dtype)
 
     def store(self, address: Address, value: IRValue) -> None:
-        if self.width is None:
-            self.store_to(self._place(address), value)
-        elif self.late is None:
-            self._store_lanes(address, value, self.mask)
-        else:
-            self.late.append(lambda: self._store_lanes(address, value, self.mask))
-
-    def _load_lanes(self, address: Address, dtype: np.dtype[Any], mask: ir.Value | None) -> IRValue:
-        place = self._place_of_lanes(address)
-        if mask is None:
-            return self.load_from(self._as_lanes(place), dtype)
-        return self._from_memory(masked_load(self.builder, place, mask, dtype.itemsize), dtype)
-
-    def _store_lanes(self, address: Address, value: IRValue, mask: ir.Value | None) -> None:
-        place, value = self._place_of_lanes(address), value.spread(self.width)
-        if mask is None:
-            self.store_to(self._as_lanes(place), value)
-        else:
-            masked_store(self.builder, self._in_memory(value), place, mask, value.dtype.itemsize)
-
-    def _as_lanes(self, place: ir.Value) -> ir.Value:
-        return self.builder.bitcast(place, like(place.type.pointee, self.width).as_pointer())
-
-    def _place_of_lanes(self, address: Address) -> ir.Value:
-        """Where the first lane stands."""
-        _, index = self.counted[f"i{self.kernel.depth - 1}"]
-        place = self.builder.gep(self.rows[_row(address)], [index], inbounds=True)
-        fixed = address.linear.fixed
-        return self.builder.gep(place, [integer(fixed)], inbounds=True) if fixed else place
-
-    def find_rows(self, start: ir.Value | None) -> None:
-        """Find where the innermost loop begins in each operand, before it does.
-
-        See `_place` for what is hidden from LLVM.
-        """
-        kernel, builder, loop = self.kernel, self.builder, f"i{self.kernel.depth - 1}"
-        inside = [n for n, level in enumerate(kernel.levels) if level == kernel.depth]
-        addresses = [i.address for n in inside if isinstance(i := kernel.instructions[n], Load)]
-        addresses += [
-            item.address for item in (*kernel.stores, *kernel.reductions) if item.level == kernel.depth
-        ]
-        self.integers[loop] = integer(0) if start is None else start
-        self.rows = {}
-        for address in dict.fromkeys([_row(a) for a in addresses]):
-            place = builder.gep(self.pointers[address.operand], [self.linear(address.linear)], inbounds=True)
-            hide = external(builder.module, ir.FunctionType(BYTES, [BYTES]), _HIDDEN)
-            hidden = builder.call(hide, [builder.bitcast(place, BYTES)])
-            self.rows[address] = builder.bitcast(hidden, place.type)
+        self.store_to(self._place(address), value)
 
     def load_from(self, place: ir.Value, dtype: np.dtype[Any]) -> IRValue:
-        return self._from_memory(self.builder.load(place, align=dtype.itemsize), dtype)
+        return self.from_memory(self.builder.load(place, align=dtype.itemsize), dtype)
 
-    def _from_memory(self, loaded: ir.Value, dtype: np.dtype[Any]) -> IRValue:
+    def from_memory(self, loaded: ir.Value, dtype: np.dtype[Any]) -> IRValue:
         if dtype.kind == "b":
             loaded = self.builder.icmp_unsigned("!=", loaded, ir.Constant(loaded.type, 0))
         return IRValue(self.builder, loaded, dtype)
 
     def store_to(self, place: ir.Value, value: IRValue) -> None:
-        self.builder.store(self._in_memory(value), place, align=value.dtype.itemsize)
+        self.builder.store(self.in_memory(value), place, align=value.dtype.itemsize)
 
-    def _in_memory(self, value: IRValue) -> ir.Value:
+    def in_memory(self, value: IRValue) -> ir.Value:
         if value.dtype.kind == "b":
             return self.builder.zext(value.ir, like(ir.IntType(8), value.lanes))
         return value.ir
@@ -295,9 +228,12 @@ class Body:
         along = tuple([term for term in linear.terms if term[0] == loop])
         step = self.linear(Linear(along))
         self.integers[loop] = here
+        return self.builder.gep(self.hidden(first), [step], inbounds=True)
+
+    def hidden(self, place: ir.Value) -> ir.Value:
+        """A pointer of which LLVM knows nothing."""
         hide = external(self.builder.module, ir.FunctionType(BYTES, [BYTES]), _HIDDEN)
-        hidden = self.builder.call(hide, [self.builder.bitcast(first, BYTES)])
-        return self.builder.gep(self.builder.bitcast(hidden, first.type), [step], inbounds=True)
+        return self.builder.bitcast(self.builder.call(hide, [self.builder.bitcast(place, BYTES)]), place.type)
 
     def _may_hide(self, address: Address) -> bool:
         """Whether LLVM need not know how far the address is from others.
@@ -312,16 +248,9 @@ class Body:
             return True
         return self.kernel.depth == 1 and len(self._places) >= MANY_PLACES
 
-    def _in_lanes(self, linear: Linear) -> ir.Value:
-        """An integer, in lanes if there are such."""
-        whole, loop = self.linear(linear), f"i{self.kernel.depth - 1}"
-        if self.width is None:
-            return whole
-        here, self.integers[loop] = self.integers[loop], integer(1)
-        step = self.linear(Linear(tuple([term for term in linear.terms if term[0] == loop])))
-        self.integers[loop] = here
-        first, step = (spread(self.builder, number, self.width) for number in (whole, step))
-        return self.builder.add(first, self.builder.mul(numbered(self.width), step))
+    def whole(self, linear: Linear) -> ir.Value:
+        """The integer as an instruction wants it."""
+        return self.linear(linear)
 
     def linear(self, linear: Linear) -> ir.Value:
         builder = self.builder

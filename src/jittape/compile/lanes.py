@@ -21,6 +21,8 @@ from jittape.compile.kernel import LoopKernel
 __all__ = ["LIGHT", "cost_of_innermost", "lanes_in", "loads_of", "written_twice"]
 
 VECTOR_BYTES = 64
+MOST = 32
+"""Lanes at most: a mask of more is a long list of comparisons."""
 LIGHT = 16
 """A loop of so few instructions waits for memory. Compiled for one vector at a time, 480 of them take 3.3 s instead
 of 4.8."""
@@ -40,7 +42,7 @@ def lanes_in(kernel: LoopKernel) -> int | None:
     together = 1 if cost > HEAVY or len(loads_of(kernel)) > MANY_LOADS else 2
     if cost <= LIGHT:
         together = 4 if summed else 1
-    return VECTOR_BYTES // widest * together
+    return min(VECTOR_BYTES // widest * together, MOST)
 
 
 def written_twice(kernel: LoopKernel) -> bool:

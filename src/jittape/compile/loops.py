@@ -17,15 +17,15 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.accumulator import Accumulator
-from jittape.compile.body import I64, NO_WRAP, Body, memory_type
+from jittape.compile.body import I64, NO_WRAP, memory_type
 from jittape.compile.cost import computed
 from jittape.compile.gemm import pointer, size
 from jittape.compile.instructions import Inside, Reduction, Store
-from jittape.compile.irtools import alloca_once, for_steps, integer, keep_scalar, one_at_a_time
+from jittape.compile.irtools import alloca_once, integer, keep_scalar, one_at_a_time
 from jittape.compile.kernel import LoopKernel
-from jittape.compile.lanes import LIGHT, cost_of_innermost, lanes_in, loads_of, written_twice
+from jittape.compile.lanebody import LaneBody
+from jittape.compile.lanes import LIGHT, cost_of_innermost
 from jittape.compile.value import IRValue
-from jittape.compile.vectors import first_lanes
 from jittape.forms import Running
 
 __all__ = ["define_loops"]
@@ -64,7 +64,7 @@ def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
     builder.ret_void()
 
 
-class _Nest(Body):
+class _Nest(LaneBody):
     """Writes the nest into one function."""
 
     def __init__(self, kernel: LoopKernel, function: ir.Function) -> None:
@@ -79,8 +79,6 @@ class _Nest(Body):
             if store.running is not None and store.running.axis == kernel.depth - 1:
                 self.running.setdefault(store.running.axis, []).append(store)
         self.is_light = (not kernel.reductions or kernel.rows > 1) and cost_of_innermost(kernel) <= LIGHT
-        self.at_once = lanes_in(kernel)
-        self.ahead: dict[int, IRValue] = {}
         self.accumulators = {
             number: Accumulator(self, r)
             for number, r in enumerate(kernel.reductions)
@@ -99,6 +97,13 @@ class _Nest(Body):
             self.store(r.address, self.identity(r))
             return
         count, start = self._range(axes[0])
+        if (
+            axes == [self.kernel.depth - 1]
+            and self.lanes_at_once is not None
+            and r.level == self.kernel.depth
+        ):
+            self.fill(r.address, count, start, self.identity(r))
+            return
         self.loop(f"i{axes[0]}", count, lambda: self._fill_with_identity(r, axes[1:]), start)
 
     # ---- loops -----------------------------------------------------------------------------------------------------
@@ -108,8 +113,7 @@ class _Nest(Body):
         kernel = self.kernel
         for number, instruction in enumerate(kernel.instructions):
             if kernel.levels[number] == level:
-                ahead = self.ahead.get(number)
-                self.values[number] = self.instruction(instruction) if ahead is None else ahead
+                self.values[number] = self.instruction(instruction)
         for store in kernel.stores:
             if store.level == level and store.running is not None:
                 self._store_running(store)
@@ -193,7 +197,7 @@ class _Nest(Body):
         divided = level == self.kernel.depth - 1 and level not in self.running
         ranged = self._ranged_masks() if divided else {}
         if not ranged:
-            self._innermost(level, count, start)
+            self._run(level, count, start)
             return
         builder = self.builder
         begin = integer(0) if start is None else start
@@ -206,7 +210,7 @@ class _Nest(Body):
         high = self._extreme(">", high, low)
         self.certain = set(ranged)
         inside = builder.sub(high, low, flags=NO_WRAP)
-        self._innermost(level, inside, low)
+        self._run(level, inside, low)
         self.certain = set()
 
         def edge() -> None:
@@ -217,76 +221,16 @@ class _Nest(Body):
 
         self.loop("edge", integer(2), edge, scalar=True)
 
-    def _innermost(self, level: int, count: ir.Value, start: ir.Value | None) -> None:
+    def _run(self, level: int, count: ir.Value, start: ir.Value | None) -> None:
         """A loop over a range, written as vectors if it is an innermost one that can be."""
-        if level < self.kernel.depth - 1 or self.at_once is None:
+        if level < self.kernel.depth - 1 or self.lanes_at_once is None:
             self.loop(f"i{level}", count, lambda: self._level(level + 1), start)
             return
-        self.find_rows(start)
         for accumulator in self.accumulators.values():
-            accumulator.begin_lanes(self.at_once)
-        if written_twice(self.kernel):
-            self._vectors_and_rest(f"i{level}", count, start, self.at_once)
-        else:
-            self._masked_vectors(f"i{level}", count, start, self.at_once)
-        self.mask = self.width = None
+            accumulator.begin_lanes(self.lanes_at_once)
+        self.innermost(count, start, lambda: self._level(level + 1))
         for accumulator in self.accumulators.values():
-            accumulator.finish_lanes(self.at_once)
-
-    def _vectors_and_rest(self, name: str, count: ir.Value, start: ir.Value | None, lanes: int) -> None:
-        """Whole vectors in a loop, and one with a mask for what is left."""
-        builder = self.builder
-        whole = builder.and_(count, integer(-lanes))
-        with for_steps(builder, integer(0), whole, integer(lanes)) as index:
-            self._move_to(name, start, index, lanes)
-            self._level(self.kernel.depth)
-        left = builder.sub(count, whole, flags=NO_WRAP)
-        with builder.if_then(builder.icmp_signed(">", left, integer(0))):
-            self._move_to(name, start, whole, lanes)
-            self.mask = first_lanes(builder, left, lanes)
-            self._level(self.kernel.depth)
-
-    def _masked_vectors(self, name: str, count: ir.Value, start: ir.Value | None, lanes: int) -> None:
-        """Vectors of which the last has a mask: all is read first and written last, in two ways.
-
-        A mask makes both slow: a pass over 10,000,000 numbers takes 33 ms instead of 20.
-        """
-        builder = self.builder
-        with for_steps(builder, integer(0), count, integer(lanes)) as index:
-            left = builder.sub(count, index, flags=NO_WRAP)
-            full = builder.icmp_signed(">=", left, integer(lanes))
-            mask = first_lanes(builder, left, lanes)
-            self._move_to(name, start, index, lanes)
-            self._load_ahead(full, mask)
-            self.mask, self.late = mask, []
-            self._level(self.kernel.depth)
-            late, self.late, self.ahead = self.late, None, {}
-            if late:
-                with builder.if_else(full, likely=True) as branches:
-                    for branch, self.mask in zip(branches, (None, mask), strict=True):
-                        with branch:
-                            for write in late:
-                                write()
-
-    def _load_ahead(self, full: ir.Value, mask: ir.Value) -> None:
-        """Read all that the innermost loop does, whole vectors without a mask."""
-        builder, loads, found = self.builder, loads_of(self.kernel), []
-        with builder.if_else(full, likely=True) as branches:
-            for branch, self.mask in zip(branches, (None, mask), strict=True):
-                with branch:
-                    read = [self.load(load.address, load.dtype) for load in loads.values()]
-                    found.append((builder.block, read))
-        for n, number in enumerate(loads):
-            merged = builder.phi(found[0][1][n].ir.type)
-            for block, read in found:
-                merged.add_incoming(read[n].ir, block)
-            self.ahead[number] = IRValue(builder, merged, loads[number].dtype)
-
-    def _move_to(self, name: str, start: ir.Value | None, index: ir.Value, lanes: int) -> None:
-        """Be at the vector that begins so far from the start of the innermost loop."""
-        self.counted[name] = start, index
-        self.integers[name] = index if start is None else self.builder.add(start, index, flags=NO_WRAP)
-        self.width = lanes
+            accumulator.finish_lanes(self.lanes_at_once)
 
     def _ranged_masks(self) -> dict[int, int]:
         """The masks that hold on a range of the innermost loop, and whether its coordinate counts up or down there."""
