@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from jittape.compile.lanes import LIGHT, cost_of_innermost, lanes_in, written_tw
 from jittape.compile.machine import Effort
 from jittape.compile.registry import Registry
 from jittape.compile.schedule import schedule
+from jittape.compile.steps import KernelStep
 from jittape.interpret import interpret
 from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import cast_op, iota_op, sum_op
@@ -183,20 +185,26 @@ def light_pair(x: Any, y: Any) -> Any:
     return add(x, y), sum_op.bind(multiply(x, y), axes=(0,)), sum_op.bind(x, axes=(1,))
 
 
+RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+
 @pytest.mark.parametrize("function", [light, medium, heavy])
-def test_nothing_is_written_beyond_the_end(function: Any) -> None:
-    for n in range(1, 70):
-        x = np.random.default_rng(n).normal(size=n)
-        variable = jt.Variable(np.concatenate([x, np.full(64, 7.0)]))
-        step = jt.function(lambda v=variable, n=n: v[:n].assign(_first(function(v[:n]))))
-        step()
-        np.testing.assert_array_equal(variable.numpy()[n:], 7.0)
-        (wanted, *_) = interpret(program_of(function, x), [x])
-        np.testing.assert_allclose(variable.numpy()[:n], wanted, rtol=1e-13)
-
-
-def _first(values: Any) -> Any:
-    return values[0] if isinstance(values, tuple) else values
+def test_nothing_is_written_beyond_the_end(function: Any, masks: Masks) -> None:
+    masks(True)
+    x = np.random.default_rng(0).normal(size=70)
+    registry = Registry()
+    for n in range(17, len(x)):
+        (step,) = schedule(program_of(function, x[:n])).steps
+        assert isinstance(step, KernelStep)
+        ((address,), _) = registry.addresses([step.kernel])
+        memory = [x.copy(), *[np.full(len(x) + 64, 7.0) for _ in range(max(step.storages))]]
+        slots = np.array([array.ctypes.data for array in memory])
+        operands, sizes = np.array(step.storages, np.int32), np.array(step.sizes, np.int64)
+        RUN(address)(slots.ctypes.data, operands.ctypes.data, sizes.ctypes.data, 0)
+        wanted = interpret(program_of(function, x[:n]), [x[:n]])
+        for array, values in zip(memory[1:], wanted, strict=True):
+            np.testing.assert_allclose(array[: values.size], values.ravel(), rtol=1e-12)
+            np.testing.assert_array_equal(array[values.size :], 7.0)
 
 
 def assert_same(function: Any, *operands: Array) -> None:
