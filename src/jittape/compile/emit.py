@@ -19,6 +19,7 @@ from jittape.compile.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.laid import Laying
 from jittape.compile.laidcode import define_laying
 from jittape.compile.loops import define_loops
+from jittape.compile.matvec import define_matvec
 from jittape.compile.plans import Release, Rounds, Stop
 from jittape.compile.rounds import define_branch, define_loop, define_release, define_stop
 from jittape.compile.scalarcode import define_machine
@@ -66,6 +67,8 @@ def definition_of(kernel: Kernel) -> Definition:
 def _definer(kernel: Gemm) -> Callable[[Gemm, ir.Function], None]:
     if kernel.form.startswith("dots"):
         return define_dots
+    if kernel.form.startswith(("rows", "columns")):
+        return define_matvec
     return define_tiny if kernel.form in ("tiny", "narrow") else define_product
 
 

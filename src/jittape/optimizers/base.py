@@ -23,8 +23,8 @@ from jittape.optimizers.checks import (
     optional_whole_number,
 )
 from jittape.optimizers.gradients import Pair, checked_pairs, checked_variables, clipped
-from jittape.optimizers.rates import in_dtype, rate_now
-from jittape.optimizers.schedules import LearningRateSchedule, deserialize, serialize
+from jittape.optimizers.rates import LearningRateSchedule, in_dtype, rate_now
+from jittape.optimizers.schedules import deserialize, serialize
 from jittape.optimizers.state import Stateful, work_dtype
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import multiply, subtract
