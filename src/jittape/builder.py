@@ -115,7 +115,7 @@ class Builder:
 
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Symbol:
         """Append one op; the result's aval is inferred by the primitive's rule."""
-        symbols = [o if isinstance(o, Symbol) else self._settled(o) for o in operands]
+        symbols = [o if o.__class__ is Symbol else self._settled(o) for o in operands]
         aval = primitive.result(*[s.aval for s in symbols], **params)
         if len(aval.shape) > MAX_DIMENSIONS:
             raise ShapeError(
@@ -127,7 +127,7 @@ class Builder:
                 f"[{primitive.name}] gives a value of shape {aval.shape}, more than memory has addresses"
             )
         out = self.new_slot(aval)
-        key = tuple(sorted(params.items()))
+        key = tuple(sorted(params.items())) if params else ()
         self.ops.append(Op(primitive, tuple([s.slot for s in symbols]), key, out.slot, self.source))
         return out
 

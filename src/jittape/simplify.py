@@ -27,9 +27,8 @@ def common_subexpressions_merged(program: Program) -> Program:
     replacement: dict[int, int] = {}
     ops: list[Op] = []
     for op in program.ops:
-        args = tuple([replacement.get(slot, slot) for slot in op.args])
-        if args != op.args:
-            op = op._replace(args=args)
+        if not replacement.keys().isdisjoint(op.args):
+            op = op._replace(args=tuple([replacement.get(slot, slot) for slot in op.args]))
         first = seen.setdefault(op.key, op.out)
         if first == op.out:
             ops.append(op)
@@ -45,27 +44,17 @@ def identities_removed(program: Program) -> Program:
     producers: dict[int, Op] = {}
     ops: list[Op] = []
     for op in program.ops:
-        args = tuple([replacement.get(slot, slot) for slot in op.args])
-        if args != op.args:
-            op = op._replace(args=args)
-        same_as = _identity(program, producers, op)
-        if same_as is not None:
+        if not replacement.keys().isdisjoint(op.args):
+            op = op._replace(args=tuple([replacement.get(slot, slot) for slot in op.args]))
+        rule = op.primitive.simplified
+        same_as = None if rule is None else rule(op, producers)
+        if same_as is not None and program.avals[same_as] == program.avals[op.out]:
             replacement[op.out] = same_as
         else:
             producers[op.out] = op
             ops.append(op)
     outputs = tuple([replacement.get(slot, slot) for slot in program.outputs])
     return program.replaced(tuple(ops), outputs, program.avals)
-
-
-def _identity(program: Program, producers: dict[int, Op], op: Op) -> int | None:
-    """The slot whose value `op` repeats, if its primitive's rule finds one."""
-    if op.primitive.simplified is None:
-        return None
-    same_as = op.primitive.simplified(op, producers)
-    if same_as is not None and program.avals[same_as] != program.avals[op.out]:
-        return None
-    return same_as
 
 
 PASSES: tuple[Callable[[Program], Program], ...] = (

@@ -13,6 +13,7 @@ stored values only grows.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from jittape.compile.accesses import operand_accesses, scattered_to
 from jittape.compile.blas import blas
@@ -27,7 +28,7 @@ from jittape.compile.indexing import (
 )
 from jittape.compile.kinds import Kind, settled_kinds
 from jittape.compile.operands import Product, product_of, wants_rows
-from jittape.compile.traits import traits_of
+from jittape.compile.traits import Traits, traits_of
 from jittape.forms import Alias, Place, View
 from jittape.program import Op, Program
 
@@ -56,7 +57,7 @@ PATIENCE = 6
 
 
 class Partition:
-    """The decision for one program.
+    """The decision for one program; what is known of the ops of one like it, `before`, is not found out again.
 
     Attributes
     ----------
@@ -75,11 +76,12 @@ class Partition:
         For a slot that is scattered to, when its memory can be filled, before that.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, before: Partition | None = None) -> None:
         self.program = program
         self.avals = program.avals
         self.op_of = {op.out: op for op in program.ops}
-        self.traits = traits_of(program)
+        self._known: dict[Any, Traits] = {} if before is None else before._known
+        self.traits = traits_of(program, self._known)
         own = {slot: traits.kind for slot, traits in self.traits.items()}
         self.kinds, self.addends = settled_kinds(program, self.op_of, own)
         self.products: dict[int, Product] = {}
@@ -170,6 +172,8 @@ class Partition:
         What is the same for all elements costs nothing, since it is computed outside of the loop.
         """
         costs: dict[int, tuple[int, int]] = {}
+        sizes = {slot: self.avals[slot].size for slot in self.program.inputs}
+        sizes.update((slot, traits.size) for slot, traits in self.traits.items())
         for op in self.program.ops:
             if self.kinds[op.out] is not Kind.INLINE:
                 continue
@@ -177,7 +181,7 @@ class Partition:
             several = traits.size > 1
             cost = loads = 0
             for slot in op.args:
-                if several and self.avals[slot].size == 1:
+                if several and sizes[slot] == 1:
                     continue
                 own = (0, 1) if slot in self.stored else costs[slot]
                 cost += own[0]

@@ -41,16 +41,18 @@ def key_of(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None
         return None
     number = {slot: i for i, slot in enumerate(program.inputs)}
     lines = [repr(donated), *[str(aval) for aval in program.input_avals()]]
-    calls = False
+    texts: dict[tuple[Any, ...], str] = {}
     for op in program.ops:
-        if not _is_lasting(op.primitive) or not all(_is_plain(value) for _, value in op.params):
-            return None
-        calls = calls or isinstance(op.primitive.form, Call | Composed)
+        text = texts.get((op.primitive, op.params))
+        if text is None:
+            if not _is_lasting(op.primitive) or not all(_is_plain(value) for _, value in op.params):
+                return None
+            text = texts[op.primitive, op.params] = f"{op.primitive.name} {op.params}"
         operands = [number[slot] for slot in op.args]
         number[op.out] = len(number)
-        lines.append(f"{op.primitive.name} {operands} {op.params}")
+        lines.append(f"{text} {operands}")
     lines.append(repr([number[slot] for slot in program.outputs]))
-    if calls:
+    if any(isinstance(primitive.form, Call | Composed) for primitive, _ in texts):
         lines.append(f"BLAS: {blas().unpacked}, {blas().library is not None}")
     return "p" + hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 

@@ -94,8 +94,9 @@ def settled(program: Program, values: Mapping[int, float]) -> Program:
         out = editor.bind(literal_op, (), None, dtype=editor.avals[slot].dtype, value=number)
         here[slot], known[out] = out, value
     for op in program.ops:
-        op = op._replace(args=tuple([here.get(slot, slot) for slot in op.args]))
-        if "region" in dict(op.params) and isinstance(op.primitive.form, View | Place | Overlay):
+        if not here.keys().isdisjoint(op.args):
+            op = op._replace(args=tuple([here.get(slot, slot) for slot in op.args]))
+        if isinstance(op.primitive.form, View | Place | Overlay) and "region" in dict(op.params):
             op = _with_known_starts(op, known, editor.avals)
         editor.ops.append(op)
     return program.replaced(tuple(editor.ops), tuple([here.get(s, s) for s in program.outputs]), editor.avals)
@@ -105,6 +106,8 @@ def _with_known_starts(op: Op, known: Mapping[int, float], avals: Mapping[int, A
     """A slice or its like with the starts that are known as parameters."""
     arrays = 2 if isinstance(op.primitive.form, Overlay) else 1
     params, starts = dict(op.params), op.args[arrays:]
+    if not any([slot in known for slot in starts]):
+        return op
     params["region"] = params["region"].with_starts([known.get(slot) for slot in starts])
     args = (*op.args[:arrays], *[slot for slot in starts if slot not in known])
     try:

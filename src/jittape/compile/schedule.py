@@ -59,12 +59,13 @@ class _Scheduler:
         # Sums of many sums are joined first: their parts are single numbers, and would be taken together too.
         self.program = program = gathered(joined_sums(written, self.partition))
         if program is not written:
-            self.partition = Partition(program)
+            self.partition = Partition(program, self.partition)
         self.position = {op.out: i for i, op in enumerate(program.ops)}
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
         self.reduced = {slot for slot, kind in self.partition.kinds.items() if kind is Kind.REDUCE}
         self.kernels = Kernels()
+        self.products: dict[Gemm, Gemm] = {}
         self.spare: dict[str, Kernel] = {}
         self.runs = runs_of(program.ops)
         self.avals.update((slot, RECORD) for slot, aval in program.avals.items() if is_grown(aval))
@@ -262,6 +263,7 @@ class _Scheduler:
         added = self.partition.addends.get(op.out)
         operands = tuple([Operand(name, dtype) for name in ("a0", "a1", "u0" if added else "r0")])
         kernel = Gemm(operands, dtype, (x.transposed, y.transposed), form)
+        kernel = self.products.setdefault(kernel, kernel)  # it is named once
         sizes = (
             *(outer.extent, inner.extent, m, n, product.inner, n),
             *(x.leading, x.offset, outer.x_stride, inner.x_stride),

@@ -53,10 +53,9 @@ class Traits(NamedTuple):
     moves_apart: bool
 
 
-def traits_of(program: Program) -> dict[int, Traits]:
-    """The traits of every op, by its slot."""
+def traits_of(program: Program, known: dict[Any, Traits]) -> dict[int, Traits]:
+    """The traits of every op, by its slot; those in `known`, where new ones are put, are not found out again."""
     avals = program.avals
-    known: dict[Any, Traits] = {}
     found: dict[int, Traits] = {}
     for op in program.ops:
         own = tuple([avals[slot] for slot in op.args]), avals[op.out]
