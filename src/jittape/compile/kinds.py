@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 import numpy as np
@@ -29,7 +29,7 @@ from jittape.forms import (
 from jittape.primitives.arithmetic import add_op
 from jittape.program import Aval, Op, Program
 
-__all__ = ["BLAS", "NATIVE", "Kind", "kinds_of"]
+__all__ = ["BLAS", "NATIVE", "Kind", "kind_of", "settled_kinds"]
 
 NATIVE = frozenset(
     np.dtype(name) for name in ["float32", "float64", "bool", "int8", "int16", "int32", "int64"]
@@ -54,21 +54,25 @@ class Kind(Enum):
     NUMPY = "a NumPy step"
 
 
-def kinds_of(program: Program, op_of: Mapping[int, Op]) -> tuple[dict[int, Kind], dict[int, tuple[Op, int]]]:
+def settled_kinds(
+    program: Program, op_of: Mapping[int, Op], own: Mapping[int, Kind]
+) -> tuple[dict[int, Kind], dict[int, tuple[Op, int]]]:
     """The kind of every op, by its slot; and for the sum of a product and something else, the product and the other.
 
-    In such a sum the product is added to the memory of the other.
+    In such a sum the product is added to the memory of the other. `own` are the kinds by `kind_of`.
     """
-    kinds: dict[int, Kind] = {}
+    kinds = dict(own)
     addends: dict[int, tuple[Op, int]] = {}
     uses = Counter([*program.outputs, *[slot for op in program.ops for slot in op.args]])
     for op in program.ops:
-        kinds[op.out] = _kind(op, program.avals, kinds)
-        absorbed = _absorbed(op, kinds, uses, addends) if op.primitive is add_op else None
-        if absorbed is not None:
-            addend, slot = absorbed
-            kinds[slot], kinds[op.out] = Kind.ABSORBED, Kind.CALL
-            addends[op.out] = op_of[slot], addend
+        if op.primitive is add_op:
+            absorbed = _absorbed(op, kinds, uses, addends)
+            if absorbed is not None:
+                addend, slot = absorbed
+                kinds[slot], kinds[op.out] = Kind.ABSORBED, Kind.CALL
+                addends[op.out] = op_of[slot], addend
+        elif isinstance(op.primitive.form, Alias) and kinds.get(op.args[0]) is Kind.CALL:
+            kinds[op.out] = Kind.ALIAS  # of what is in memory
     return kinds, addends
 
 
@@ -87,8 +91,8 @@ def _absorbed(
     return None
 
 
-def _kind(op: Op, aval_of: Mapping[int, Aval], kinds: Mapping[int, Kind]) -> Kind:
-    avals = [aval_of[s] for s in (*op.args, op.out)]
+def kind_of(op: Op, avals: Sequence[Aval]) -> Kind:
+    """The kind of an op by itself; `avals` are its operands' and its result's."""
     form = op.primitive.form
     if isinstance(form, Control):
         return Kind.CONTROL
@@ -98,8 +102,7 @@ def _kind(op: Op, aval_of: Mapping[int, Aval], kinds: Mapping[int, Kind]) -> Kin
     native = all(a.dtype in NATIVE for a in avals)
     if isinstance(form, Alias):
         same = native and space_of(avals[0].shape) == space_of(avals[-1].shape)
-        called = kinds.get(op.args[0]) is Kind.CALL  # and so in memory
-        return Kind.INLINE if same and not called else Kind.ALIAS
+        return Kind.INLINE if same else Kind.ALIAS
     if not native or form is None:
         return Kind.NUMPY
     if isinstance(form, Reduce):

@@ -7,6 +7,8 @@ integers for this shape.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -205,43 +207,48 @@ class NestBuilder:
 
     def _value(self, root: Key) -> int:
         root = self._normal(root)
-        stack = [root]
+        ids, stack = self._ids, [root]
         needs: dict[Key, list[Key]] = {}
         while stack:
             key = stack[-1]
-            if key in self._ids:
+            if key in ids:
                 stack.pop()
                 continue
-            if key not in needs:
-                needs[key] = [self._normal(k) for k in self._needs(key)]
-            missing = [k for k in needs[key] if k not in self._ids]
+            needed = needs.get(key)
+            if needed is None:
+                needed = needs[key] = self._needs(key)
+            missing = [k for k in needed if k not in ids]
             if missing:
                 stack.extend(reversed(missing))
             else:
-                self._ids[key] = self._make(key, [self._ids[k] for k in needs.pop(key)])
+                ids[key] = self._make(key, [ids[k] for k in needed])
                 stack.pop()
-        return self._ids[root]
+        return ids[root]
 
     def _normal(self, key: Key) -> Key:
         """A constant is the same everywhere."""
         op = self.op_of.get(key[0])
-        if op is not None and not op.args and isinstance(op.primitive.form, Map):
-            return (key[0], EVERYWHERE)
-        return key
+        if op is None or op.args or not isinstance(op.primitive.form, Map):
+            return key
+        return (key[0], EVERYWHERE)
 
     def _is_load(self, key: Key) -> bool:
         slot, access = key
         if slot not in self.stored:
             return False
+        if slot not in self.roots:
+            return True
         shape = self.avals[slot].shape
-        return not (slot in self.roots and access == identity(shape) and space_of(shape) == self.nest.extents)
+        return access != identity(shape) or space_of(shape) != self.nest.extents
 
     def _needs(self, key: Key) -> list[Key]:
         slot, access = key
         if self._is_load(key):
-            return dynamic_keys(access.positions, access.conditions)
+            return [self._normal(k) for k in dynamic_keys(*access)]
         op = self.op_of[slot]
         form = op.primitive.form
+        if isinstance(form, Map):
+            return [self._normal((operand, access)) for operand in op.args]
         inner = list(operand_accesses(op, access, self.avals, self.nest.extents))
         if isinstance(form, View | Place | Overlay):
             # Dynamic offsets are in the access of the array that has them, where an address needs them.
@@ -250,7 +257,7 @@ class NestBuilder:
             inner += dynamic_keys((), inner[-1][1].conditions)
         if isinstance(form, Coordinate):
             inner += dynamic_keys((access.positions[dict(op.params)["axis"]],), ())
-        return inner
+        return [self._normal(k) for k in inner]
 
     def _make(self, key: Key, operands: list[int]) -> int:
         slot, access = key
@@ -312,38 +319,67 @@ class NestBuilder:
         return RawAddress(slot, self._linear_of(access, self.avals[slot].shape))
 
     def _linear_of(self, access: Access, shape: tuple[int, ...]) -> RawLinear:
-        parts: list[tuple[Position, int, bool]] = []
-        stride, structural, fixed = 1, True, 0
-        for position, extent in zip(reversed(access.positions), reversed(shape), strict=True):
-            written_out = structural and stride * extent <= UNROLLED and position.constant()
-            if written_out:
-                fixed += position.offset * stride
-            elif extent != 1:
-                parts.append((position, stride, structural))
-                structural = False
-            stride *= extent
-        return self._linear(parts[::-1])._replace(fixed=fixed)
+        plain = _plain_linear(access, shape)
+        return _linear(*_parts(access, shape), self._number) if plain is None else plain
 
-    def _linear(self, parts: list[tuple[Position, int, bool]]) -> RawLinear:
+    def _linear(self, parts: list[Part]) -> RawLinear:
         """The sum of ``position * stride``."""
-        factors: dict[int | str, tuple[int, bool]] = {}
-        offset = 0
+        return _linear(parts, 0, self._number)
 
-        def add(variable: int | str, factor: int, structural: bool) -> None:
-            before, also = factors.get(variable, (0, True))
-            factors[variable] = (before + factor, structural and also)
+    def _number(self, what: Quotient | Key) -> int:
+        """The instruction for a part of an address."""
+        if isinstance(what, Quotient):
+            return self._instruction(RawWhole(self._linear([(what.numerator, 1, True)]), what.step, INT64))
+        return self._ids[self._normal(what)]
 
-        for position, stride, structural in parts:
-            offset += position.offset * stride
-            if isinstance(position.variable, Quotient):
-                numerator, step = position.variable
-                whole = self._instruction(RawWhole(self._linear([(numerator, 1, True)]), step, INT64))
-                add(f"%{whole}", position.step * stride, structural)
-            elif position.variable is not None:
-                add(position.variable, position.step * stride, structural)
-            for element, factor in position.dynamic:
-                add(f"%{self._ids[self._normal(element)]}", factor * stride, structural)
-        return RawLinear(tuple([(v, f, s) for v, (f, s) in factors.items() if f]), offset)
+
+Part = tuple[Position, int, bool]
+"""A position, its stride, and whether that is structure."""
+
+
+def _parts(access: Access, shape: tuple[int, ...]) -> tuple[list[Part], int]:
+    """What the address of an element is the sum of."""
+    parts: list[Part] = []
+    stride, structural, fixed = 1, True, 0
+    for position, extent in zip(reversed(access.positions), reversed(shape), strict=True):
+        written_out = structural and stride * extent <= UNROLLED and position.constant()
+        if written_out:
+            fixed += position.offset * stride
+        elif extent != 1:
+            parts.append((position, stride, structural))
+            structural = False
+        stride *= extent
+    return parts[::-1], fixed
+
+
+@lru_cache(4096)
+def _plain_linear(access: Access, shape: tuple[int, ...]) -> RawLinear | None:
+    """The address of an element if it takes no instructions; 1,850 are asked for in an LSTM, 17 different ones."""
+    if any(p.dynamic or isinstance(p.variable, Quotient) for p in access.positions):
+        return None
+    return _linear(*_parts(access, shape))
+
+
+def _linear(
+    parts: list[Part], fixed: int, number: Callable[[Quotient | Key], int] = lambda what: 0
+) -> RawLinear:
+    """The sum of ``position * stride``, with `number` for the instructions that it needs."""
+    factors: dict[int | str, tuple[int, bool]] = {}
+    offset = 0
+
+    def add(variable: int | str, factor: int, structural: bool) -> None:
+        before, also = factors.get(variable, (0, True))
+        factors[variable] = (before + factor, structural and also)
+
+    for position, stride, structural in parts:
+        offset += position.offset * stride
+        if isinstance(position.variable, Quotient):
+            add(f"%{number(position.variable)}", position.step * stride, structural)
+        elif position.variable is not None:
+            add(position.variable, position.step * stride, structural)
+        for element, factor in position.dynamic:
+            add(f"%{number(element)}", factor * stride, structural)
+    return RawLinear(tuple([(v, f, s) for v, (f, s) in factors.items() if f]), offset, fixed)
 
 
 def _combining(op: Op) -> tuple[tuple[str, Any], ...]:

@@ -12,32 +12,31 @@ stored values only grows.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from math import prod
+from collections.abc import Collection, Mapping
 
 from jittape.compile.accesses import operand_accesses, scattered_to
 from jittape.compile.blas import blas
-from jittape.compile.cost import cost_of_map
 from jittape.compile.indexing import (
-    UNROLLED,
     Access,
     identity,
-    lanes,
-    nest_over,
+    picks,
     repeats,
     space_of,
     times_along,
     visited,
 )
-from jittape.compile.kinds import Kind, kinds_of
+from jittape.compile.kinds import Kind, settled_kinds
 from jittape.compile.operands import Product, product_of, wants_rows
-from jittape.forms import Alias, Coordinate, Map, Overlay, Place, Reduce, View
+from jittape.compile.traits import traits_of
+from jittape.forms import Alias, Place, View
 from jittape.program import Op, Program
 
 __all__ = ["Group", "Partition"]
 
 Group = tuple[tuple[int, ...], int]
 """Loop extents and depth: what names a nest."""
+Use = tuple[Group, Access]
+"""Who needs a value, and by which map."""
 
 CHEAP = 8
 """A value of so few instructions an element may be computed again in every nest that needs it."""
@@ -80,15 +79,18 @@ class Partition:
         self.program = program
         self.avals = program.avals
         self.op_of = {op.out: op for op in program.ops}
-        self.kinds, self.addends = kinds_of(program, self.op_of)
+        self.traits = traits_of(program)
+        own = {slot: traits.kind for slot, traits in self.traits.items()}
+        self.kinds, self.addends = settled_kinds(program, self.op_of, own)
         self.products: dict[int, Product] = {}
         self.stored = set(program.inputs) | set(program.outputs)
         self.hard: set[int] = set()
         self.depth: dict[int, int] = {}
         self.begun: dict[int, int] = {}
-        self._identities: dict[tuple[int, ...], Access] = {}
         self._mark_stored()
         self._costs = self._inlined_costs()
+        self._cheap = {slot for slot in self._costs if self._is_cheap(slot)}
+        self._late: set[int] = set()
         self._settle()
 
     def groups(self, slot: int) -> list[Group]:
@@ -102,12 +104,7 @@ class Partition:
 
     def group(self, slot: int) -> Group:
         """The nest of a root that is no join."""
-        op = self.op_of[slot]
-        if self.kinds[slot] is Kind.REDUCE:
-            return (nest_over(self.avals[op.args[0]].shape)[0], self.depth[slot])
-        if self.kinds[slot] is Kind.SCATTER:
-            return (space_of(self.avals[op.args[1]].shape), self.depth[slot])
-        return (space_of(self.avals[slot].shape), self.depth[slot])
+        return self.traits[slot].space, self.depth[slot]
 
     def finished(self, slot: int) -> int:
         """The depth from which on the memory of `slot` can be read."""
@@ -176,38 +173,25 @@ class Partition:
         for op in self.program.ops:
             if self.kinds[op.out] is not Kind.INLINE:
                 continue
-            form = op.primitive.form
-            own = {Place: 3, Overlay: 4, Coordinate: 1}.get(type(form), 0)
-            if isinstance(form, Map):
-                own = cost_of_map(op.primitive, op.params, tuple([self.avals[a].dtype for a in op.args]))
-            times = 1
-            if isinstance(form, Reduce):
-                times = own = self.avals[op.args[0]].size // max(1, self.avals[op.out].size)
-            several = self.avals[op.out].size > 1
-            inner = [
-                (0, 0)
-                if several and self.avals[slot].size == 1
-                else (0, 1)
-                if slot in self.stored
-                else costs[slot]
-                for slot in op.args
-            ]
-            if (
-                several
-                and inner
-                and not any(cost or loads for cost, loads in inner)
-                and not isinstance(form, Place)
-            ):
+            traits = self.traits[op.out]
+            several = traits.size > 1
+            cost = loads = 0
+            for slot in op.args:
+                if several and self.avals[slot].size == 1:
+                    continue
+                own = (0, 1) if slot in self.stored else costs[slot]
+                cost += own[0]
+                loads += own[1]
+            if several and op.args and cost == loads == 0 and not isinstance(op.primitive.form, Place):
                 costs[op.out] = (0, 0)
                 continue
-            own += times * sum(cost for cost, _ in inner)
-            loads = times * sum(loads for _, loads in inner)
-            costs[op.out] = (min(own, 1 << 20), min(loads, 1 << 20))
+            cost, loads = traits.cost + traits.times * cost, traits.times * loads
+            costs[op.out] = (min(cost, 1 << 20), min(loads, 1 << 20))
         return costs
 
-    def _cheap(self, slot: int) -> bool:
+    def _is_cheap(self, slot: int) -> bool:
         cost, loads = self._costs[slot]
-        if self.avals[slot].size == 1:
+        if self.traits[slot].size == 1:
             return cost <= CHEAP_SCALAR
         return cost == 0 or (cost <= CHEAP and loads <= MANY_LOADS)
 
@@ -219,7 +203,10 @@ class Partition:
         while changed:
             self._set_depths()
             cautious = rounds >= PATIENCE
-            changed = self._walk_uses(cautious) or self._walk_uses(cautious, self._in_no_hurry())
+            changed = self._walk_uses(cautious)
+            if self._late and not changed:
+                delaying = self._in_no_hurry()
+                changed = not delaying.isdisjoint(self._late) and self._walk_uses(cautious, delaying)
             rounds += 1
 
     def _in_no_hurry(self) -> set[int]:
@@ -242,29 +229,33 @@ class Partition:
         moved = dict(here)
         for op in self.program.ops:
             slot, kind = op.out, self.kinds[op.out]
-            elementwise = isinstance(op.primitive.form, Map)
-            if kind in (Kind.CALL, Kind.CONTROL, Kind.NUMPY, Kind.CHECK):
-                at = max([self.finished(s) for s in self._memory_operands(op)], default=0)
-            elif kind is Kind.ALIAS:
-                at = 0
-            elif kind is Kind.SCATTER:
-                copied = here[op.args[0]]
-                at = max(copied + 1, here[op.args[1]], *[moved[s] for s in op.args[2:]])
-                # Zeros are written when they are needed.
-                self.begun[slot] = at - 1 if self._costs.get(op.args[0]) == (0, 0) else copied
-            else:
-                whole = kind is Kind.REDUCE and len(lanes(self.avals[op.args[0]].shape)) == 1
-                whole = whole or kind in (Kind.JOIN, Kind.RUNNING)
-                operands = here if elementwise or whole else moved
-                at = max([operands[s] for s in op.args], default=0)
-            depth[slot] = at
             if kind is not Kind.INLINE:
+                depth[slot] = self._depth(op, kind, here, moved)
                 here[slot] = moved[slot] = self.finished(slot)
-            elif slot in self.hard:
-                here[slot], moved[slot] = at, at + 1
-            else:
-                here[slot] = at
-                moved[slot] = max([moved[s] for s in op.args], default=0) if elementwise else at
+                continue
+            first = last = 0
+            for operand in op.args:
+                first, last = max(first, here[operand]), max(last, moved[operand])
+            at = depth[slot] = here[slot] = first if self.traits[slot].elementwise else last
+            moved[slot] = at + 1 if slot in self.hard else last
+
+    def _depth(self, op: Op, kind: Kind, here: Mapping[int, int], moved: Mapping[int, int]) -> int:
+        """The depth of what is in memory in any case."""
+        if kind is Kind.ALIAS:
+            return 0
+        if kind is Kind.SCATTER:
+            copied = here[op.args[0]]
+            # Zeros are written when they are needed.
+            at = max(copied + 1, here[op.args[1]], *[moved[s] for s in op.args[2:]])
+            self.begun[op.out] = at - 1 if self._costs.get(op.args[0]) == (0, 0) else copied
+            return at
+        if kind in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING):
+            whole = kind is not Kind.REDUCE or len(self.traits[op.out].lanes) == 1
+            operands = here if whole else moved
+            return max([operands[s] for s in op.args], default=0)
+        if kind is Kind.ABSORBED:
+            return max([moved[s] for s in op.args])
+        return max([self.finished(s) for s in self._memory_operands(op)], default=0)
 
     def _memory_operands(self, op: Op) -> list[int]:
         if self.kinds[op.out] is Kind.CALL:
@@ -273,87 +264,89 @@ class Partition:
             return [product.x.slot, product.y.slot, *addend]
         return list(op.args)
 
-    def _identity(self, shape: tuple[int, ...]) -> Access:
-        found = self._identities.get(shape)
-        if found is None:
-            found = self._identities[shape] = identity(shape)
-        return found
-
     def _walk_uses(self, cautious: bool, delaying: Collection[int] = ()) -> bool:
         """From results to inputs: who needs what through which map; returns whether more values must be stored.
 
         A value of `delaying` moves to the first of the nests that need it, instead of being written by one nest and
         read again by the next: as when a step size, itself computed, comes in after the averages of an optimizer.
         """
-        uses: dict[int, dict[tuple[Group, Access], None]] = {}
+        uses: dict[int, dict[Use, None]] = {slot: {} for slot in self.op_of}
         changed = False
-
-        def use(slot: int, group: Group, access: Access) -> None:
-            if slot in self.op_of:
-                uses.setdefault(slot, {})[group, access] = None
-
+        self._late.clear()
         for op in reversed(self.program.ops):
-            slot, kind = op.out, self.kinds[op.out]
-            if kind is Kind.REDUCE:
-                for access in lanes(self.avals[op.args[0]].shape):
-                    use(op.args[0], self.group(slot), access)
-            if kind is Kind.SCATTER:
-                copied, written = self.groups(slot)
-                use(op.args[0], copied, self._identity(self.avals[slot].shape))
-                use(op.args[1], written, self._identity(self.avals[op.args[1]].shape))
-                for element, access in scattered_to(op, self.avals)[1]:
-                    use(element, written, access)
-            if kind in (Kind.JOIN, Kind.RUNNING):
-                for operand in op.args:
-                    shape = self.avals[operand].shape
-                    use(operand, (space_of(shape), self.depth[slot]), self._identity(shape))
-            if kind is not Kind.INLINE:
+            slot, found = op.out, uses.pop(op.out)
+            if self.kinds[slot] is not Kind.INLINE:
+                for operand, use in self._uses_of_root(op):
+                    if operand in uses:
+                        uses[operand][use] = None
                 continue
-            found = list(uses.pop(slot, ()))
-            if slot not in self.stored and self._must_store(slot, found, cautious):
+            traits = self.traits[slot]
+            if slot not in self.stored and self._must_store(op, found, cautious):
                 self.stored.add(slot)
                 changed = True
             if slot in self.stored:
-                if slot in delaying and found:
-                    self.depth[slot] = max(self.depth[slot], min(group[1] for group, _ in found))
+                first = min([depth for (_, depth), _ in found], default=0)
+                if first > self.depth[slot]:
+                    self._late.add(slot)
+                    if slot in delaying:
+                        self.depth[slot] = first
                 if slot not in self.hard and not self._in_register(slot, found):
                     self.hard.add(slot)
                     changed = True
-                found = [(self.group(slot), self._identity(self.avals[slot].shape))]
+                found = {(self.group(slot), traits.whole): None}
+            if traits.elementwise:
+                for operand in op.args:
+                    if operand in uses:
+                        uses[operand].update(found)
+                continue
             for group, access in found:
-                for inner, inner_access in operand_accesses(op, access, self.avals, group[0]):
-                    use(inner, group, inner_access)
+                for operand, inner in operand_accesses(op, access, self.avals, group[0]):
+                    if operand in uses:
+                        uses[operand][group, inner] = None
         return changed
 
-    def _in_register(self, slot: int, uses: list[tuple[Group, Access]]) -> bool:
+    def _uses_of_root(self, op: Op) -> list[tuple[int, Use]]:
+        """What the nests need that compute or write an op's result."""
+        slot, kind = op.out, self.kinds[op.out]
+        if kind is Kind.REDUCE:
+            group = self.group(slot)
+            return [(op.args[0], (group, access)) for access in self.traits[slot].lanes]
+        if kind is Kind.SCATTER:
+            copied, written = self.groups(slot)
+            elements = scattered_to(op, self.avals)[1]
+            return [
+                (op.args[0], (copied, identity(self.avals[slot].shape))),
+                (op.args[1], (written, identity(self.avals[op.args[1]].shape))),
+                *[(element, (written, access)) for element, access in elements],
+            ]
+        if kind in (Kind.JOIN, Kind.RUNNING):
+            shapes = [self.avals[operand].shape for operand in op.args]
+            depth = self.depth[slot]
+            return [
+                (operand, ((space_of(shape), depth), identity(shape)))
+                for operand, shape in zip(op.args, shapes, strict=True)
+            ]
+        return []
+
+    def _in_register(self, slot: int, uses: Collection[Use]) -> bool:
         """Whether every nest that needs the stored `slot` visits it as its own nest does."""
-        shape = self.avals[slot].shape
-        space, whole = space_of(shape), self._identity(shape)
+        space, whole = self.traits[slot].space, self.traits[slot].whole
         return all(group[0] == space and access == whole for group, access in uses)
 
-    def _must_store(self, slot: int, uses: list[tuple[Group, Access]], cautious: bool) -> bool:
+    def _must_store(self, op: Op, uses: Collection[Use], cautious: bool) -> bool:
+        slot = op.out
         if not uses or self._costs[slot][0] == 0:
-            return self._is_scattered(slot, uses)
-        picks = [access.picks() for _, access in uses]
-        if max(picks) > MOST_PICKS:
+            # Whether a nest reads a view often, along an axis on which its elements lie apart.
+            apart = self.traits[slot].moves_apart
+            return apart and any(times_along(group[0], access) >= REPEATED for group, access in uses)
+        most_picks = max([picks(access) for _, access in uses])
+        if most_picks > MOST_PICKS:
             return True
         if cautious and len(uses) > 1:
             return True
-        if self._cheap(slot):
+        if slot in self._cheap:
             return len(uses) > MANY
-        if any(repeats(access) for _, access in uses):
+        if any([repeats(access) for _, access in uses]):
             return True
-        size, again = self.avals[slot].size, len(uses) > 1 or any(picks)
-        return again and sum([visited(group[0], access) for group, access in uses]) > size
-
-    def _is_scattered(self, slot: int, uses: list[tuple[Group, Access]]) -> bool:
-        """Whether a nest reads a view often, along an axis on which its elements lie apart."""
-        op, shape = self.op_of[slot], self.avals[slot].shape
-        if not isinstance(op.primitive.form, View) or not shape or shape[-1] <= UNROLLED:
-            return False
-        operand = self.avals[op.args[0]]
-        index = op.primitive.form.index(operand, self.avals[slot], **dict(op.params))
-        along = [axis for axis, entry in enumerate(index) if entry.axis == len(shape) - 1]
-        if not along or prod(operand.shape[along[0] + 1 :]) == 1:
-            return False
-        return any(times_along(group[0], access) >= REPEATED for group, access in uses)
+        again = len(uses) > 1 or most_picks > 0
+        return again and sum([visited(group[0], access) for group, access in uses]) > self.traits[slot].size

@@ -155,13 +155,13 @@ class RawNest:
 def renumbered(instruction: RawInstruction, here: Sequence[int]) -> RawInstruction:
     """An instruction of another nest; `here` are the numbers of that nest's instructions."""
     match instruction:
-        case Compute(args=args):
-            return instruction._replace(args=tuple([here[a] for a in args]))
+        case Compute(primitive, params, args, dtype):
+            return Compute(primitive, params, tuple([here[a] for a in args]), dtype)
         case Masked(mask, value):
             return Masked(here[mask], here[value])
-        case RawLoad(address, mask, _):
+        case RawLoad(address, mask, dtype):
             address = renumbered_address(address, here)
-            return instruction._replace(address=address, mask=None if mask is None else here[mask])
+            return RawLoad(address, None if mask is None else here[mask], dtype)
         case RawWhole(linear, _, _):
             return instruction._replace(linear=renumbered_linear(linear, here))
         case RawInside(linear, _, _, also):
@@ -171,10 +171,13 @@ def renumbered(instruction: RawInstruction, here: Sequence[int]) -> RawInstructi
 
 def renumbered_address(address: RawAddress, here: Sequence[int]) -> RawAddress:
     """The same for an address."""
-    return address._replace(linear=renumbered_linear(address.linear, here))
+    linear = renumbered_linear(address.linear, here)
+    return address if linear is address.linear else address._replace(linear=linear)
 
 
 def renumbered_linear(linear: RawLinear, here: Sequence[int]) -> RawLinear:
     """The same for a sum."""
+    if not any([isinstance(v, str) for v, _, _ in linear.terms]):
+        return linear
     terms = [(f"%{here[int(v[1:])]}" if isinstance(v, str) else v, f, s) for v, f, s in linear.terms]
     return linear._replace(terms=tuple(terms))

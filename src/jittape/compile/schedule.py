@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jittape.compile.blas import blas, has_avx512
-from jittape.compile.canonical import Placed, Rows, canonical
+from jittape.compile.canonical import Kernels, Placed, Rows
 from jittape.compile.diagonals import diagonals_laid
 from jittape.compile.drafts import Draft, SharedRows, in_order, updated_in_place
 from jittape.compile.folding import folded
@@ -64,6 +64,7 @@ class _Scheduler:
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
         self.reduced = {slot for slot, kind in self.partition.kinds.items() if kind is Kind.REDUCE}
+        self.kernels = Kernels()
         self.spare: dict[str, Kernel] = {}
         self.runs = runs_of(program.ops)
         self.avals.update((slot, RECORD) for slot, aval in program.avals.items() if is_grown(aval))
@@ -169,7 +170,7 @@ class _Scheduler:
         self, nest: RawNest, ops: tuple[Op, ...], depth: int, position: int, rows: Rows | None = None
     ) -> list[Draft]:
         """The kernel of a nest, and those that combine what its tasks have for themselves."""
-        placed: Placed = canonical(nest, rows)
+        placed: Placed = self.kernels.placed(nest, rows)
         slots = list(placed.slots)
         combining: list[Draft] = []
         extents = placed.sizes[: placed.kernel.depth]
@@ -179,7 +180,7 @@ class _Scheduler:
                 slots[operand] = slot
                 combining += self._divided(combination, (reductions[0].op,), depth, position)
             else:
-                kernel = canonical(combination).kernel
+                kernel = self.kernels.placed(combination).kernel
                 self.spare[kernel.name] = kernel
         kernel, sizes = placed.kernel, placed.sizes
         draft = Draft(depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work, nest)

@@ -7,7 +7,7 @@ needs them writes them again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,34 +30,43 @@ from jittape.compile.rawnest import (
 )
 from jittape.program import Aval
 
-__all__ = ["LIMIT", "split"]
+__all__ = ["LIMIT", "PIECE", "split"]
 
 LIMIT = 768
 """The cost of a nest (see `cost`), about its LLVM instructions, above which it is cut."""
+PIECE = 192
+"""The cost of a piece at most. A function of 252 steps over 10,000 numbers and its gradient is compiled in 0.19 s of
+LLVM's time with pieces of this size, in 0.39 with four times as much, and takes 2.8 to 3.0 ms with either."""
 
 BOOL = np.dtype(np.bool_)
 
 
 def split(nest: RawNest, temporary: Callable[[Aval], int]) -> list[RawNest]:
     """`nest` as a list of nests to be run in order; `temporary` makes a slot for a value between them."""
-    if sum([_cost(nest, i) for i in nest.instructions]) <= LIMIT:
+    costs = [_cost(nest, i) for i in nest.instructions]
+    if sum(costs) <= LIMIT:
         return [nest]
-    nest = _in_program_order(nest)
-    return _Splitter(nest, [_cost(nest, i) for i in nest.instructions], temporary).result()
+    order = _program_order(nest)
+    return _Splitter(_reordered(nest, order), [costs[i] for i in order], temporary).result()
 
 
-def _in_program_order(nest: RawNest) -> RawNest:
-    """The nest with its instructions in the order of the program, which is that of an unrolled loop's iterations.
+def _program_order(nest: RawNest) -> list[int]:
+    """The instructions in the order of the program, which is that of an unrolled loop's iterations.
 
     What is free comes before its first use.
     """
     last = max(nest.births) + 1
-    places = [last if _is_free(i) else birth for i, birth in zip(nest.instructions, nest.births, strict=True)]
+    free = [_is_free(i) for i in nest.instructions]
+    places = [last if f else birth for f, birth in zip(free, nest.births, strict=True)]
     for number in range(len(places) - 1, -1, -1):
         for operand in _operands(nest.instructions[number]):
-            if _is_free(nest.instructions[operand]):
+            if free[operand]:
                 places[operand] = min(places[operand], places[number])
-    order = sorted(range(len(places)), key=lambda number: (places[number], number))
+    return sorted(range(len(places)), key=places.__getitem__)
+
+
+def _reordered(nest: RawNest, order: list[int]) -> RawNest:
+    """The nest with its instructions in another order."""
     here = [0] * len(order)
     for number, before in enumerate(order):
         here[before] = number
@@ -92,11 +101,11 @@ def dtype_of(nest: RawNest, value: int) -> np.dtype[Any]:
     return BOOL if isinstance(instruction, RawInside) else instruction.dtype
 
 
-def _operands(instruction: RawInstruction) -> list[int]:
+def _operands(instruction: RawInstruction) -> Sequence[int]:
     """The instructions that an instruction reads."""
     match instruction:
         case Compute(args=args):
-            return list(args)
+            return args
         case Masked(mask, value):
             return [mask, value]
         case RawLoad(address, mask, _):
@@ -134,6 +143,7 @@ class _Splitter:
         self.nest = nest
         self.costs = costs
         self.temporary = temporary
+        self.free = [_is_free(i) for i in nest.instructions]
         self.axes: list[set[int]] = []
         self.solid: list[set[int]] = []
         for instruction in nest.instructions:
@@ -141,10 +151,7 @@ class _Splitter:
             linear = _linear_of(instruction)
             self.axes.append(set().union(_loops(linear) if linear else (), *[self.axes[i] for i in inner]))
             # What is not free among the operands, seen through free ones.
-            self.solid.append(set().union(*[self.solid[i] if self.is_free(i) else {i} for i in inner]))
-
-    def is_free(self, value: int) -> bool:
-        return _is_free(self.nest.instructions[value])
+            self.solid.append(set().union(*[self.solid[i] if self.free[i] else (i,) for i in inner]))
 
     def result(self) -> list[RawNest]:
         ends = self._cuts()
@@ -154,7 +161,7 @@ class _Splitter:
         spills = self._spills(piece_of)
         pieces = [_Piece(self, spills) for _ in range(len(ends) + 1)]
         for number in range(len(self.costs)):
-            if not self.is_free(number):
+            if not self.free[number]:
                 pieces[piece_of[number]].take(number)
         for store in self.nest.stores:
             pieces[piece_of[store.value]].store(store)
@@ -165,15 +172,19 @@ class _Splitter:
         return [p.finished() for p in pieces if p.nest.stores or p.nest.reductions]
 
     def _cuts(self) -> list[int]:
-        """Where pieces end: the place of fewest live values in the second half of the limit."""
+        """Where pieces end: the place of fewest live values in the second half of one.
+
+        Single numbers are written at once: to run a step for a few costs more than they do.
+        """
+        most = PIECE if self.nest.extents else LIMIT
         live = self._live()
         ends, cost, start, best = [], 0, 0, 0
         for number, own in enumerate(self.costs):
-            if cost + own > LIMIT and number > start:
+            if cost + own > most and number > start:
                 cut = best if best > start else number
                 ends.append(cut)
                 cost, start, best = sum(self.costs[cut:number]), cut, 0
-            if cost >= LIMIT // 2 and (best <= start or live[number] <= live[best]):
+            if cost >= most // 2 and (best <= start or live[number] <= live[best]):
                 best = number
             cost += own
         return ends
@@ -197,10 +208,12 @@ class _Splitter:
     def _spills(self, piece_of: list[int]) -> dict[int, _Spill]:
         crossing: dict[int, None] = {}
         for number, solid in enumerate(self.solid):
-            crossing.update({v: None for v in sorted(solid) if piece_of[v] != piece_of[number]})
+            here = piece_of[number]
+            if any([piece_of[v] != here for v in solid]):
+                crossing.update({v: None for v in sorted(solid) if piece_of[v] != here})
         for store in self.nest.stores:
             for value in store.running.values if store.running is not None else ():
-                needed = sorted(self.solid[value]) if self.is_free(value) else [value]
+                needed = sorted(self.solid[value]) if self.free[value] else [value]
                 crossing.update({v: None for v in needed if piece_of[v] != piece_of[store.value]})
         return {value: self._spill(value) for value in crossing}
 
@@ -230,14 +243,13 @@ class _Piece:
         """Write an instruction of the long nest here; returns its number here."""
         instruction = self.whole.nest.instructions[number]
         match instruction:
-            case Compute(args=args):
-                instruction = instruction._replace(args=tuple([self._value(a) for a in args]))
+            case Compute(primitive, params, args, dtype):
+                instruction = Compute(primitive, params, tuple([self._value(a) for a in args]), dtype)
             case Masked(mask, value):
                 instruction = Masked(self._value(mask), self._value(value))
-            case RawLoad(address, mask, _):
-                instruction = instruction._replace(
-                    address=self._address(address), mask=None if mask is None else self._value(mask)
-                )
+            case RawLoad(address, mask, dtype):
+                address = self._address(address)
+                instruction = RawLoad(address, None if mask is None else self._value(mask), dtype)
             case RawWhole(linear, _, _):
                 instruction = instruction._replace(linear=self._linear(linear))
             case RawInside(linear, _, _, also):
@@ -259,6 +271,8 @@ class _Piece:
     def finished(self) -> RawNest:
         """The nest without the loops that nothing in it needs."""
         kept = sorted(self._axes)
+        if len(kept) == len(self.nest.extents):
+            return self.nest
         extents = tuple([self.nest.extents[axis] for axis in kept])
         return self.nest.with_loops(extents, {axis: number for number, axis in enumerate(kept)})
 
@@ -266,7 +280,7 @@ class _Piece:
         here = self._here.get(number)
         if here is not None:
             return here
-        if self.whole.is_free(number):
+        if self.whole.free[number]:
             return self.take(number)
         spill = self.spills[number]
         return self._append(number, RawLoad(spill.address, None, spill.dtype))
@@ -277,7 +291,9 @@ class _Piece:
         return self._here[number]
 
     def _address(self, address: RawAddress) -> RawAddress:
-        return address._replace(linear=self._linear(address.linear))
+        return (
+            address._replace(linear=self._linear(address.linear)) if _variables(address.linear) else address
+        )
 
     def _linear(self, linear: RawLinear) -> RawLinear:
         terms = [

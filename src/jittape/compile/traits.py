@@ -1,0 +1,102 @@
+"""What ops have in common that differ in the slots of their operands alone, as those of an unrolled loop do.
+
+It is found out once for all of them: the 2,859 ops of an unrolled LSTM have 85 different traits.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+from jittape.compile.cost import cost_of_map
+from jittape.compile.indexing import UNROLLED, Access, identity, lanes, nest_over, space_of
+from jittape.compile.kinds import Kind, kind_of
+from jittape.forms import Coordinate, Map, Overlay, Place, Reduce, View
+from jittape.program import Aval, Op, Program
+
+__all__ = ["Traits", "traits_of"]
+
+
+class Traits(NamedTuple):
+    """What is known of an op from its primitive, its parameters and its shapes and dtypes.
+
+    Attributes
+    ----------
+    kind : Kind
+        What becomes of it, as far as this does not depend on other ops.
+    elementwise : bool
+        Whether every element is made of the same element of each operand.
+    size : int
+        Elements of the result.
+    space : tuple of int
+        The loop extents of the nest that computes it.
+    whole : Access
+        How the nest over all of the result visits it.
+    lanes : tuple of Access
+        How the nest of a reduction visits the operand.
+    cost : int
+        Instructions of an element, without those of what it is made of.
+    times : int
+        Of so many elements of each operand it is made.
+    moves_apart : bool
+        A view in which neighbors along the last axis lie apart in memory.
+    """
+
+    kind: Kind
+    elementwise: bool
+    size: int
+    space: tuple[int, ...]
+    whole: Access
+    lanes: tuple[Access, ...]
+    cost: int
+    times: int
+    moves_apart: bool
+
+
+def traits_of(program: Program) -> dict[int, Traits]:
+    """The traits of every op, by its slot."""
+    avals = program.avals
+    known: dict[Any, Traits] = {}
+    found: dict[int, Traits] = {}
+    for op in program.ops:
+        own = tuple([avals[slot] for slot in op.args]), avals[op.out]
+        key = op.primitive, op.params, own
+        traits = known.get(key)
+        if traits is None:
+            traits = known[key] = _traits(op, *own)
+        found[op.out] = traits
+    return found
+
+
+def _traits(op: Op, operands: tuple[Aval, ...], result: Aval) -> Traits:
+    form, kind = op.primitive.form, kind_of(op, (*operands, result))
+    space, cost, times = space_of(result.shape), 0, 1
+    if kind is Kind.REDUCE:
+        space = nest_over(operands[0].shape)[0]
+    elif kind is Kind.SCATTER:
+        space = space_of(operands[1].shape)
+    if kind is Kind.INLINE and isinstance(form, Map):
+        cost = cost_of_map(op.primitive, op.params, tuple([aval.dtype for aval in operands]))
+    elif isinstance(form, Reduce):
+        cost = times = operands[0].size // max(1, result.size)
+    elif isinstance(form, Place | Overlay | Coordinate):
+        cost = {Place: 3, Overlay: 4, Coordinate: 1}[type(form)]
+    return Traits(
+        kind,
+        isinstance(form, Map),
+        result.size,
+        space,
+        identity(result.shape),
+        lanes(operands[0].shape) if kind is Kind.REDUCE else (),
+        cost,
+        times,
+        kind is Kind.INLINE and isinstance(form, View) and _moves_apart(op, form, operands[0], result),
+    )
+
+
+def _moves_apart(op: Op, form: View, operand: Aval, result: Aval) -> bool:
+    if not result.shape or result.shape[-1] <= UNROLLED:
+        return False
+    index = form.index(operand, result, **dict(op.params))
+    along = [axis for axis, entry in enumerate(index) if entry.axis == result.ndim - 1]
+    return bool(along) and prod(operand.shape[along[0] + 1 :]) != 1
