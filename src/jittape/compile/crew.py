@@ -10,8 +10,8 @@ busy cores. If such a one keeps the opener waiting for far longer than its tasks
 process, and the next regions are done alone: 1, then 3, 7, ... up to 255 of them, and fewer again when all goes well.
 
 Each thread has a *block* of tasks that it begins with, the same in every region and at every call, before it helps with
-the others': what one kernel leaves in a core's cache the next one finds there. With one counter for all, value and
-gradient of rosenbrock, n=1,000,000, took between 145 and 192 µs on two threads; so they take 115 to 138.
+the others': what one kernel leaves in a core's cache the next one finds there. With one counter for all, the gradient
+of rosenbrock, n=1,000,000, took between 145 and 192 µs on two threads; now it takes 115 to 138.
 
 A step either has a number of tasks of its own, the same for any number of threads; or it is divided on demand
 (`ON_DEMAND`), into as many equal *shares* as there may be threads, also where no other thread comes: so the result
