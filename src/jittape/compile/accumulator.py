@@ -59,11 +59,25 @@ class Accumulator:
             value = nest.math.where(IRValue(nest.builder, nest.mask, np.bool_), value, nest.identity(r))
         nest.store_to(self.in_lanes, nest.combine(r, nest.load_from(self.in_lanes, r.dtype), value))
 
+    def narrow_lanes(self, lanes: int, fewer: int) -> None:
+        """Go on with fewer lanes."""
+        if lanes > fewer:
+            total = self._combined(lanes, fewer)
+            self.begin_lanes(fewer)
+            self.nest.store_to(self.in_lanes, total)
+
     def finish_lanes(self, lanes: int) -> None:
-        """Combine the lanes pairwise, and with what is held."""
+        """Combine the lanes, and with what is held."""
+        nest, r = self.nest, self.reduction
+        total = self._combined(lanes, 1).ir
+        last = nest.builder.extract_element(total, ir.Constant(ir.IntType(32), 0))
+        self._hold(nest.combine(r, self._held(), IRValue(nest.builder, last, r.dtype)))
+
+    def _combined(self, lanes: int, fewer: int) -> IRValue:
+        """The lanes combined pairwise until there are so few."""
         nest, r = self.nest, self.reduction
         builder, total = nest.builder, nest.load_from(self.in_lanes, r.dtype)
-        while lanes > 1:
+        while lanes > fewer:
             lanes //= 2
             half = ir.VectorType(ir.IntType(32), lanes)
             low, high = (
@@ -71,8 +85,7 @@ class Accumulator:
                 for part in (list(range(lanes)), list(range(lanes, 2 * lanes)))
             )
             total = nest.combine(r, low, high)
-        last = builder.extract_element(total.ir, ir.Constant(ir.IntType(32), 0))
-        self._hold(nest.combine(r, self._held(), IRValue(builder, last, r.dtype)))
+        return total
 
     def finish_chunk(self, several: ir.Value) -> None:
         """Add the chunk's sum to the carries; the only one of a loop that is all there is, is the result."""

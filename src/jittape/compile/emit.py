@@ -72,7 +72,7 @@ def _effort(kernel: Kernel) -> Effort:
         return Effort.LITTLE if not kernel.depth or lanes_in(kernel) else Effort.LOOPS
     if isinstance(kernel, Gemm):
         return Effort.LITTLE
-    return Effort.LOOPS if isinstance(kernel, Machine | Laying) else Effort.LEAST
+    return Effort.LOOPS if isinstance(kernel, Machine | Laying) else Effort.LITTLE
 
 
 def _definer(kernel: Gemm) -> Callable[[Gemm, ir.Function], None]:

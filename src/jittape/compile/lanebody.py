@@ -9,10 +9,10 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.body import NO_WRAP, Body
-from jittape.compile.instructions import Address, Instruction, Linear
+from jittape.compile.instructions import Address, Instruction, Linear, Load
 from jittape.compile.irtools import for_steps, integer
 from jittape.compile.kernel import LoopKernel
-from jittape.compile.lanes import lanes_in, loads_of, written_twice
+from jittape.compile.lanes import lanes_in, loads_of, reads_ahead, written_twice
 from jittape.compile.value import IRValue
 from jittape.compile.vectors import first_lanes, like, masked_load, masked_store, numbered, spread
 
@@ -29,7 +29,7 @@ class LaneBody(Body):
 
     Attributes
     ----------
-    lanes_at_once : int or None
+    vectors : Lanes or None
         For how many, if LLVM is not to vectorize the loop.
     mask : ir.Value or None
         The lanes that there are, unless all are.
@@ -43,7 +43,7 @@ class LaneBody(Body):
         symbols: Mapping[str, ir.Value],
     ) -> None:
         super().__init__(kernel, builder, pointers, symbols)
-        self.lanes_at_once = lanes_in(kernel)
+        self.vectors = lanes_in(kernel)
         self.mask: ir.Value | None = None
         self._loop = f"i{kernel.depth - 1}"
         # By address where the innermost loop begins, without the known number in it.
@@ -54,55 +54,73 @@ class LaneBody(Body):
 
     # ---- the loop ------------------------------------------------------------------------------------------------
 
-    def innermost(self, count: ir.Value, start: ir.Value | None, body: Callable[[], None]) -> None:
-        """Run `body` for `count` elements from `start` (0) on."""
+    def innermost(
+        self,
+        count: ir.Value,
+        start: ir.Value | None,
+        body: Callable[[], None],
+        narrow: Callable[[], None],
+    ) -> None:
+        """Run `body` for `count` elements from `start` (0) on.
+
+        `narrow` comes between whole vectors and the rest, which is done in fewer lanes.
+        """
         self._find_rows(start, self._visited())
+        first = integer(0)
         if written_twice(self.kernel):
-            self._vectors_and_rest(count, start, body)
-        else:
-            self._read_first_written_last(count, start, body)
+            first = self._whole_vectors(count, start, body)
+        narrow()
+        ahead = list(loads_of(self.kernel).values()) if reads_ahead(self.kernel) else None
+        self._rest(first, count, start, body, ahead)
 
     def fill(self, address: Address, count: ir.Value, start: ir.Value | None, value: IRValue) -> None:
         """Write `value` to `count` elements from `start` (0) on, in a loop like the innermost."""
         self._find_rows(start, [address])
-        self._vectors_and_rest(count, start, lambda: self.store(address, value))
+        first = self._whole_vectors(count, start, lambda: self.store(address, value))
+        self._rest(first, count, start, lambda: self.store(address, value), [])
 
-    def _vectors_and_rest(self, count: ir.Value, start: ir.Value | None, body: Callable[[], None]) -> None:
-        """Whole vectors in a loop, and `body` again with a mask for what is left."""
-        assert self.lanes_at_once is not None
-        builder, lanes = self.builder, self.lanes_at_once
+    def _whole_vectors(self, count: ir.Value, start: ir.Value | None, body: Callable[[], None]) -> ir.Value:
+        """Run `body` as long as there are enough elements; returns for how many."""
+        assert self.vectors is not None
+        builder, lanes = self.builder, self.vectors.at_once
         whole = builder.and_(count, integer(-lanes))
         with for_steps(builder, integer(0), whole, integer(lanes)) as index:
-            self._move_to(start, index)
+            self._move_to(start, index, lanes)
             body()
-        left = builder.sub(count, whole, flags=NO_WRAP)
-        with builder.if_then(builder.icmp_signed(">", left, integer(0))):
-            self._move_to(start, whole)
-            self.mask = first_lanes(builder, left, lanes)
-            body()
-        self.mask = self.width = None
+        self.width = None
+        return whole
 
-    def _read_first_written_last(
-        self, count: ir.Value, start: ir.Value | None, body: Callable[[], None]
+    def _rest(
+        self,
+        first: ir.Value,
+        count: ir.Value,
+        start: ir.Value | None,
+        body: Callable[[], None],
+        ahead: list[Load] | None,
     ) -> None:
-        """Vectors of which the last has a mask: all is read first and written last, in two ways.
+        """Run `body` for what is left, with a mask in the last vector.
 
-        A mask makes both slow: a pass over 10,000,000 numbers takes 33 ms instead of 20.
+        Where it is known what is read `ahead`, that is read first, and what is written is written last, both in two
+        ways: a mask makes a pass over 10,000,000 numbers take 33 ms instead of 20, and what is written with one is
+        not at hand to be read again at once.
         """
-        assert self.lanes_at_once is not None
-        builder, lanes = self.builder, self.lanes_at_once
-        with for_steps(builder, integer(0), count, integer(lanes)) as index:
+        assert self.vectors is not None
+        builder, lanes = self.builder, self.vectors.least
+        with for_steps(builder, first, count, integer(lanes)) as index:
             left = builder.sub(count, index, flags=NO_WRAP)
             full = builder.icmp_signed(">=", left, integer(lanes))
             mask = first_lanes(builder, left, lanes)
-            self._move_to(start, index)
-            self._read_ahead(full, mask)
-            self.mask, self._late = mask, []
+            self._move_to(start, index, lanes)
+            if ahead is not None:
+                self._read_ahead(ahead, full, mask)
+                self._late = []
+            self.mask = mask
             body()
             late, self._late, self._ahead = self._late, None, {}
-            for _ in self._in_two_ways(full, mask):
-                for write in late:
-                    write()
+            if late:
+                for _ in self._in_two_ways(full, mask):
+                    for write in late:
+                        write()
         self.mask = self.width = None
 
     def _in_two_ways(self, full: ir.Value, mask: ir.Value) -> Iterator[None]:
@@ -112,9 +130,10 @@ class LaneBody(Body):
                 with branch:
                     yield
 
-    def _read_ahead(self, full: ir.Value, mask: ir.Value) -> None:
-        """Read all that the innermost loop does."""
-        builder, loads = self.builder, list(loads_of(self.kernel).values())
+    def _read_ahead(self, loads: list[Load], full: ir.Value, mask: ir.Value) -> None:
+        builder = self.builder
+        if not loads:
+            return
         found: list[tuple[ir.Block, list[IRValue]]] = []
         for _ in self._in_two_ways(full, mask):
             read = [self.load(load.address, load.dtype) for load in loads]
@@ -125,11 +144,11 @@ class LaneBody(Body):
                 merged.add_incoming(read[n].ir, block)
             self._ahead[load] = IRValue(builder, merged, load.dtype)
 
-    def _move_to(self, start: ir.Value | None, index: ir.Value) -> None:
+    def _move_to(self, start: ir.Value | None, index: ir.Value, lanes: int) -> None:
         """Be at the vector that begins so far from the start of the innermost loop."""
         self.counted[self._loop] = start, index
         self.integers[self._loop] = index if start is None else self.builder.add(start, index, flags=NO_WRAP)
-        self.width = self.lanes_at_once
+        self.width = lanes
 
     # ---- in lanes ------------------------------------------------------------------------------------------------
 

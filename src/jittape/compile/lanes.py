@@ -9,7 +9,7 @@ instead of some hundred: the kernels of an LSTM are compiled in half the time. T
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -18,7 +18,15 @@ from jittape.compile.cost import can_be_in_lanes, cost_of_map
 from jittape.compile.instructions import Address, Compute, Inside, Linear, Load, Whole
 from jittape.compile.kernel import LoopKernel
 
-__all__ = ["LIGHT", "cost_of_innermost", "lanes_in", "loads_of", "written_twice"]
+__all__ = [
+    "LIGHT",
+    "Lanes",
+    "cost_of_innermost",
+    "lanes_in",
+    "loads_of",
+    "reads_ahead",
+    "written_twice",
+]
 
 VECTOR_BYTES = 64
 MOST = 32
@@ -32,8 +40,15 @@ MANY_LOADS = 10
 """A loop that reads more than that has no registers for all of it at once."""
 
 
-def lanes_in(kernel: LoopKernel) -> int | None:
-    """How many elements of the innermost loop are done at a time; None where LLVM is to say."""
+class Lanes(NamedTuple):
+    """How many elements of an innermost loop are done at a time: as long as there are enough, and of the rest."""
+
+    at_once: int
+    least: int
+
+
+def lanes_in(kernel: LoopKernel) -> Lanes | None:
+    """How the innermost loop is written as vectors; None where LLVM is to say."""
     if not kernel.depth or kernel.rows > 1 or not _has_masks() or not _fits(kernel):
         return None
     cost, depth = cost_of_innermost(kernel), kernel.depth
@@ -42,15 +57,20 @@ def lanes_in(kernel: LoopKernel) -> int | None:
     together = 1 if cost > HEAVY or len(loads_of(kernel)) > MANY_LOADS else 2
     if cost <= LIGHT:
         together = 4 if summed else 1
-    return min(VECTOR_BYTES // widest * together, MOST)
+    least = min(VECTOR_BYTES // widest, MOST)
+    return Lanes(min(least * together, MOST), least)
 
 
 def written_twice(kernel: LoopKernel) -> bool:
-    """Whether the loop's body is there again for what is left, with masks; else only what reads and writes is."""
+    """Whether the loop's body is there for whole vectors, and again for the rest."""
+    return cost_of_innermost(kernel) <= HEAVY or not reads_ahead(kernel)
+
+
+def reads_ahead(kernel: LoopKernel) -> bool:
+    """Whether all that the innermost loop reads can be read before all else, and what it writes be written after."""
     loads = loads_of(kernel).values()
-    ahead = len(loads) <= MANY_LOADS and all(load.mask is None for load in loads)
     updates = any(r.level == kernel.depth for r in kernel.reductions)
-    return cost_of_innermost(kernel) <= HEAVY or updates or not ahead
+    return len(loads) <= MANY_LOADS and all(load.mask is None for load in loads) and not updates
 
 
 def loads_of(kernel: LoopKernel) -> dict[int, Load]:

@@ -117,11 +117,7 @@ class _Nest(LaneBody):
             self.store(r.address, self.identity(r))
             return
         count, start = self._range(axes[0])
-        if (
-            axes == [self.kernel.depth - 1]
-            and self.lanes_at_once is not None
-            and r.level == self.kernel.depth
-        ):
+        if axes == [self.kernel.depth - 1] and self.vectors is not None and r.level == self.kernel.depth:
             self.fill(r.address, count, start, self.identity(r))
             return
         self.loop(f"i{axes[0]}", count, lambda: self._fill_with_identity(r, axes[1:]), start)
@@ -243,14 +239,21 @@ class _Nest(LaneBody):
 
     def _run(self, level: int, count: ir.Value, start: ir.Value | None) -> None:
         """A loop over a range, written as vectors if it is an innermost one that can be."""
-        if level < self.kernel.depth - 1 or self.lanes_at_once is None:
+        if level < self.kernel.depth - 1 or self.vectors is None:
             self.loop(f"i{level}", count, lambda: self._level(level + 1), start)
             return
-        for accumulator in self.accumulators.values():
-            accumulator.begin_lanes(self.lanes_at_once)
-        self.innermost(count, start, lambda: self._level(level + 1))
-        for accumulator in self.accumulators.values():
-            accumulator.finish_lanes(self.lanes_at_once)
+        at_once, least = self.vectors
+        accumulators = self.accumulators.values()
+        for accumulator in accumulators:
+            accumulator.begin_lanes(at_once)
+
+        def narrow() -> None:
+            for accumulator in accumulators:
+                accumulator.narrow_lanes(at_once, least)
+
+        self.innermost(count, start, lambda: self._level(level + 1), narrow)
+        for accumulator in accumulators:
+            accumulator.finish_lanes(least)
 
     def _ranged_masks(self) -> dict[int, int]:
         """The masks that hold on a range of the innermost loop, and whether its coordinate counts up or down there."""
