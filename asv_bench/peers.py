@@ -7,7 +7,7 @@
 
 Every gradient is checked against the others first. Then the sides take turns, always in the same order, and each turn
 is some milliseconds long; the table has the median turn of each side as a multiple of the hand-written code's. All run
-on one thread unless told otherwise; on several, most rows have no hand-written code, and the times of jittape are what
+on one thread unless told otherwise; on several, some rows have no hand-written code, and the times of jittape are what
 to look at. A library that is not installed gets a dash.
 """
 

@@ -135,14 +135,17 @@ def test_what_is_no_value(v, value):
 
 
 def test_a_value_that_cannot_be_computed(v, mode):
-    other = jt.Variable(1.0)
+    other, after = jt.Variable(1.0), jt.Variable(1.0)
     for step in range(3):
-        v.assign(jt.gather(v, jt.constant([0, 1, 7]) + 0))
         other.assign_add(1.0)
+        v.assign(jt.gather(v, jt.constant([0, 1, 7]) + 0))
+        other.assign_add(5.0)
+        after.assign_add(1.0)
         with pytest.raises(IndexError, match=r"gather|index"):
             v.numpy()
         assert v.tolist() == [1.0, 2.0, 3.0]
-        assert float(other) == step + 2.0
+        assert float(other) == step + 2.0  # as if the error had come on its own line
+        assert float(after) == 1.0
         with jt.GradientTape() as tape:
             y = jt.reduce_sum(v * v)
         assert tape.gradient(y, v).tolist() == [2.0, 4.0, 6.0]

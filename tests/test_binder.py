@@ -9,6 +9,7 @@ import threading
 from typing import Any
 
 import numpy as np
+import optree
 import pytest
 
 import jittape as jt
@@ -220,6 +221,54 @@ def test_references_are_counted():
     for _ in range(2000):
         quick(step, np.ones(3))
     assert abs(sys.getrefcount(None) - none) < 1000
+
+
+RETURNED = {
+    "one": (lambda x: x + 1.0, lambda a, b: a),
+    "pair": (lambda x: (x + 1.0, x * 2.0), lambda a, b: (a, b)),
+    "list": (lambda x: [x + 1.0, x * 2.0], lambda a, b: [a, b]),
+    "tuple of one": (lambda x: (x + 1.0,), lambda a, b: (a,)),
+    "nested": (lambda x: {"a": x + 1.0, "b": [x * 2.0]}, lambda a, b: {"a": a, "b": [b]}),
+}
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_what_is_returned_is_as_python_makes_it(name):
+    python, put_together = RETURNED[name]
+    x = jt.constant([1.0, 2.0])
+    function = warm(python, x)
+    found = quick(function, x)
+    expected = put_together(np.array([2.0, 3.0]), np.array([2.0, 4.0]))
+    tensors, structure = optree.tree_flatten(found)
+    arrays, wanted = optree.tree_flatten(expected)
+    assert structure == wanted
+    assert type(found) is type(expected) or name == "one"
+    for tensor, array, aval in zip(tensors, arrays, function._recent.avals, strict=True):
+        assert type(tensor) is jt.Tensor
+        slots = tensor._trace, tensor._slot, tensor._aval, tensor._marker, tensor._origin
+        assert slots == (None, -1, aval, None, None)
+        assert gc.is_tracked(tensor)
+        np.testing.assert_array_equal(tensor, array)
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_the_references_of_what_is_returned_are_counted(name):
+    x = jt.constant([1.0, 2.0])
+    function = warm(RETURNED[name][0], x)
+
+    def counts():
+        avals = function._recent.avals
+        return [sys.getrefcount(one) for one in (jt.Tensor, avals, *avals)]
+
+    kept = [function(x) for _ in range(3)]
+    del kept
+    gc.collect()
+    before, objects = counts(), len(gc.get_objects())
+    for _ in range(1000):
+        function(x)
+    gc.collect()
+    assert counts() == before
+    assert abs(len(gc.get_objects()) - objects) < 100
 
 
 def test_a_missed_call_changes_nothing():

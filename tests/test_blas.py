@@ -119,7 +119,7 @@ def test_without_any_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 def test_machine_code_has_names_and_no_addresses(dtype: str, columns: int) -> None:
     (step,) = schedule(
-        program_of(matmul_op.bind, np.ones((40, 40), dtype), np.ones((40, columns), dtype))
+        program_of(matmul_op.bind, np.ones((40, 400), dtype), np.ones((400, columns), dtype))
     ).steps
     function = ir.Function(ir.Module(), KERNEL_TYPE, "product")
     assert isinstance(step.kernel, Gemm)

@@ -8,6 +8,7 @@ import pytest
 
 from jittape.compile import split
 from jittape.compile.registry import registry
+from jittape.compile.split import PIECE
 from jittape.errors import CompileError
 from jittape.forms import Map
 from jittape.interpret import interpret
@@ -99,6 +100,7 @@ def test_random_programs(block):
 @pytest.mark.parametrize("limit", [1, 4])
 def test_random_programs_cut_into_small_kernels(limit, monkeypatch):
     monkeypatch.setattr(split, "LIMIT", limit)
+    monkeypatch.setattr(split, "PIECE", min(limit, PIECE))
     for seed in range(100, 125):
         check_random(seed)
 

@@ -79,10 +79,19 @@ class State:
             numbers[i]: (slot, id(b)) for i, (slot, _, b) in trace.entered.items() if i in numbers
         }
         self.variables = {numbers[i]: slots for i, (_, slots) in trace.variables.items()}
-        self.assigned = {numbers[i]: slot for i, (_, slot) in trace.assigned.items()}
+        self.assigned = {numbers[i]: _versions(last) for i, last in trace.assigned.items()}
         self.limit, self.large = trace.limit, trace.large
         self.slots = [(v._slot, v._trace is trace) for v in values]
         self.pending_assignment = [v._assigned_in is trace for v in values if isinstance(v, jt.Variable)]
+
+
+def _versions(assignment: Any) -> list[tuple[int, Any]]:
+    """The slots that a Variable was assigned, the last one first, each with where in the trie that was."""
+    found = []
+    while assignment is not None:
+        _, slot, node, assignment = assignment
+        found.append((slot, node))
+    return found
 
 
 OPERATORS: list[Callable[..., Any]] = [add, sub, mul, truediv]

@@ -173,7 +173,7 @@ def test_no_transpose_is_left_in_the_gradient_of_a_network() -> None:
 
 
 def test_products_with_vectors_have_a_form_of_their_own() -> None:
-    assert steps(matmul, (50, 40), (40,)) == steps(matmul, (40,), (40, 50)) == ["vector"]
+    assert steps(matmul, (50, 400), (400,)) == steps(matmul, (400,), (400, 500)) == ["vector"]
     assert steps(matmul, (50, 1), (1, 60)) == ["matrix"]
 
 

@@ -7,7 +7,7 @@ from jittape.compile import split
 from jittape.compile.instructions import Inside
 from jittape.compile.kernel import Gemm, LoopKernel
 from jittape.compile.schedule import schedule
-from jittape.compile.split import LIMIT
+from jittape.compile.split import LIMIT, PIECE
 from jittape.compile.steps import KernelStep, NumpyStep
 from jittape.forms import Alias
 from jittape.interpret import interpret
@@ -171,7 +171,7 @@ def test_sums_over_many_steps_are_joined_before_numbers_are_taken_together():
     """The sums of 300 steps are 300 single numbers: otherwise a step of its own would read them all."""
     steps = schedule(unrolled(300)).steps
     assert all(isinstance(step.kernel, LoopKernel) for step in steps)
-    assert len(steps) < 20
+    assert len(steps) < 40
 
 
 def test_operands_of_a_concatenation_are_written_where_they_belong():
@@ -332,6 +332,7 @@ def test_a_primitive_without_a_form_runs_between_kernels():
 @pytest.mark.parametrize("limit", [1, LIMIT])
 def test_everything_is_written_before_it_is_read_and_not_after(limit, monkeypatch):
     monkeypatch.setattr(split, "LIMIT", limit)
+    monkeypatch.setattr(split, "PIECE", min(limit, PIECE))
     for seed in range(60):
         program, _ = random_program(seed, 150)
         plan = schedule(program)
@@ -404,9 +405,9 @@ def test_a_chain_of_ten_thousand_ops_is_cut_into_few_kernels():
         return x
 
     steps = steps_of(chain, N)
-    assert 10_000 / LIMIT <= len(steps) <= 4 * 10_000 / LIMIT
+    assert 10_000 / PIECE <= len(steps) <= 2 * 10_000 / PIECE
     assert len({step.kernel.name for step in steps}) <= 5
-    assert max(len(step.kernel.instructions) for step in steps) <= LIMIT + 10  # constants are free
+    assert max(len(step.kernel.instructions) for step in steps) <= PIECE + 10  # constants are free
 
 
 @pytest.mark.parametrize("function", [sin, lambda w: multiply(w, 0.7)])

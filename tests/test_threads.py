@@ -137,8 +137,20 @@ def test_one_thread_opens_no_region():
     run_with(1, compiled, [Buffer(np.ones(1_000_000))])
     assert threads._cells[Cell.NEXT] == -7
     run_with(2, compiled, [Buffer(np.ones(1_000_000))])
-    assert threads._cells[Cell.NEXT] >= compiled.steps[0].tasks
+    assert threads._cells[Cell.NEXT] > 0
     assert threads._cells[Cell.STATE] == threads._cells[Cell.BUSY] == 0
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_every_thread_has_a_block_of_the_tasks(number):
+    compiled = executable_of(exp, np.ones(1_000_000))
+    run_with(number, compiled, [Buffer(np.ones(1_000_000))])
+    total = compiled.steps[0].tasks
+    blocks = np.diff([total * i // number for i in range(number + 1)])
+    taken = threads._cells[Cell.NEXT :: Cell.LINE][:number]
+    assert blocks.min() > 1
+    assert (taken >= blocks).all()
+    assert (taken <= blocks + number).all()
 
 
 @pytest.mark.parametrize("axis", [0, 1])

@@ -111,4 +111,4 @@ def test_kernels_are_shared_out_among_threads(threads: int, monkeypatch: pytest.
         kernels += [step.kernel for step in schedule(program).steps]
     addresses, _ = Registry().addresses(kernels)
     assert len(set(addresses)) == 5
-    assert len(used) == (1 if threads == 1 else 6)
+    assert len(used) == (2 if threads == 1 else 6)  # the driver is worth less than kernels are

@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from jittape.compile.blas import blas
+from jittape.compile.blas import blas, has_avx512
 from jittape.compile.instructions import Operand
 from jittape.compile.kernel import Gemm, bits_of
 from jittape.compile.operands import BatchLoop, Matrix, Product, form_of, pieces
@@ -65,9 +65,9 @@ def kernel_calls(x, y, out):
     (batch, m, k), n = x.shape, y.shape[2]
     loops = BatchLoop(1, 0, 0), BatchLoop(batch, m * k, k * n)
     product = Product(Matrix(0, False, k, 0), Matrix(1, False, n, 0), m, n, k, loops)
-    form = form_of(product, x.dtype)
+    form = form_of(product, x.dtype, has_avx512())
     cut = pieces(product, form == "matrix" and blas().unpacked)
-    if form == "vector" and n > 1:
+    if form.startswith(("vector", "columns")) and n > 1:
         sizes = (1, batch, n, 1, k, 1, n, 0, 0, k * n, 1, 0, 0, m * k, *cut, 1, batch, n, 1, k)
         operands, flags = (y, x, out), (True, False)
     else:

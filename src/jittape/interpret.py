@@ -15,7 +15,7 @@ from jittape.program import Op, Program, is_grown
 __all__ = ["interpret", "not_finite", "run_control", "run_op"]
 
 
-def interpret(program: Program, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+def interpret(program: Program, inputs: Sequence[Any], failures: list[int] | None = None) -> list[Any]:
     """Evaluate `program` on `inputs`.
 
     Parameters
@@ -23,6 +23,8 @@ def interpret(program: Program, inputs: Sequence[Any]) -> list[np.ndarray[Any, A
     program : Program
     inputs : sequence of ndarray or scalar
         One for every input slot, in order; cast to the slot's dtype.
+    failures : list, optional
+        If given, an op that fails does not end the run: its slot is appended here, and what depends on it is None.
 
     Returns
     -------
@@ -30,22 +32,35 @@ def interpret(program: Program, inputs: Sequence[Any]) -> list[np.ndarray[Any, A
         One for every output slot, of the shape and dtype that the program says. They may share memory with the inputs.
     """
     with np.errstate(all="ignore"):
-        values = {
+        values: dict[int, Any] = {
             slot: np.asarray(value, program.avals[slot].dtype)
             for slot, value in zip(program.inputs, inputs, strict=True)
         }
     last_use = _last_uses(program)
     runs = runs_of(program.ops)
     for position, op in enumerate(program.ops):
-        run = runs.get(op.out)
-        if run is None:
-            values[op.out] = run_op(program, op, [values[slot] for slot in op.args])
-        elif op is run[0]:
-            results = run_control(program, run, [values[slot] for slot in op.args])
+        run = runs.get(op.out, (op,))
+        if op is run[0]:
+            operands = [values[slot] for slot in op.args]
+            results: list[Any] = [None] * len(run)
+            try:
+                if not any(operand is None for operand in operands):
+                    results = _evaluated(program, run, operands)
+            except Exception:
+                if failures is None:
+                    raise
+                failures.append(op.out)
             values.update(zip([other.out for other in run], results, strict=True))
         for slot in last_use.get(position, ()):
             del values[slot]
     return [values[slot] for slot in program.outputs]
+
+
+def _evaluated(program: Program, run: Sequence[Op], operands: list[Any]) -> list[np.ndarray[Any, Any]]:
+    """The results of an op, or of a run of ops that are one loop or branch."""
+    if isinstance(run[0].primitive.form, Control):
+        return run_control(program, run, operands)
+    return [run_op(program, run[0], operands)]
 
 
 def run_op(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any, Any]:

@@ -13,7 +13,8 @@ repeated.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -204,22 +205,12 @@ def replace_recorder(recorder: Recorder) -> None:
     active.recorder = recorder
 
 
-class _InCharge:
-    """A context; written out, as one made of a generator costs 1.3 µs more for each op that is recorded."""
-
-    __slots__ = ("before", "recorder")
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-
-    def __enter__(self) -> None:
-        self.before = active.recorder
-        active.recorder = self.recorder
-
-    def __exit__(self, *error: object) -> None:
-        active.recorder = self.before
-
-
-def recording_with(recorder: Recorder) -> _InCharge:
+@contextmanager
+def recording_with(recorder: Recorder) -> Iterator[Recorder]:
     """Put `recorder` in charge of this thread for a while."""
-    return _InCharge(recorder)
+    before = active.recorder
+    active.recorder = recorder
+    try:
+        yield recorder
+    finally:
+        active.recorder = before

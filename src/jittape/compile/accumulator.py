@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 
+import numpy as np
 from llvmlite import ir
 
-from jittape.compile.body import I64, Body, LaneMath, memory_type
+from jittape.compile.body import I64, LaneMath, memory_type
 from jittape.compile.carries import CARRIES, call_carry, call_collect
 from jittape.compile.instructions import Reduction
 from jittape.compile.irtools import alloca_once, integer
 from jittape.compile.kernel import label_of
+from jittape.compile.lanebody import LaneBody
 from jittape.compile.value import IRValue
+from jittape.compile.vectors import like
 from jittape.forms import Reduce
 
 __all__ = ["Accumulator"]
@@ -20,7 +23,7 @@ __all__ = ["Accumulator"]
 class Accumulator:
     """A reduction that is combined in registers along the innermost loop."""
 
-    def __init__(self, nest: Body, reduction: Reduction) -> None:
+    def __init__(self, nest: LaneBody, reduction: Reduction) -> None:
         self.nest = nest
         self.reduction = reduction
         self.in_chunks = reduction.dtype.kind == "f"
@@ -40,8 +43,36 @@ class Accumulator:
     def begin_chunk(self) -> None:
         self._hold(self.nest.identity(self.reduction))
 
+    def begin_lanes(self, lanes: int) -> None:
+        """Before a loop that is written as vectors."""
+        kind = like(memory_type(self.reduction.dtype), lanes)
+        self.in_lanes = alloca_once(self.nest.builder, kind)
+        self.nest.store_to(self.in_lanes, self.nest.identity(self.reduction).spread(lanes))
+
     def add(self, value: IRValue) -> None:
-        self._hold(self.nest.combine(self.reduction, self._held(), value, reorder=True))
+        nest, r = self.nest, self.reduction
+        if nest.width is None:
+            self._hold(nest.combine(r, self._held(), value, reorder=True))
+            return
+        value = value.spread(nest.width)
+        if nest.mask is not None:
+            value = nest.math.where(IRValue(nest.builder, nest.mask, np.bool_), value, nest.identity(r))
+        nest.store_to(self.in_lanes, nest.combine(r, nest.load_from(self.in_lanes, r.dtype), value))
+
+    def finish_lanes(self, lanes: int) -> None:
+        """Combine the lanes pairwise, and with what is held."""
+        nest, r = self.nest, self.reduction
+        builder, total = nest.builder, nest.load_from(self.in_lanes, r.dtype)
+        while lanes > 1:
+            lanes //= 2
+            half = ir.VectorType(ir.IntType(32), lanes)
+            low, high = (
+                IRValue(builder, builder.shuffle_vector(total.ir, total.ir, ir.Constant(half, part)), r.dtype)
+                for part in (list(range(lanes)), list(range(lanes, 2 * lanes)))
+            )
+            total = nest.combine(r, low, high)
+        last = builder.extract_element(total.ir, ir.Constant(ir.IntType(32), 0))
+        self._hold(nest.combine(r, self._held(), IRValue(builder, last, r.dtype)))
 
     def finish_chunk(self, several: ir.Value) -> None:
         """Add the chunk's sum to the carries; the only one of a loop that is all there is, is the result."""

@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ import llvmlite.binding as llvm
 
 from jittape.config import config
 
-__all__ = ["ROUTINES", "Blas", "blas", "symbol"]
+__all__ = ["ROUTINES", "Blas", "blas", "has_avx512", "symbol"]
 
 ROUTINES = ("sgemm", "dgemm", "cgemm", "zgemm", "sgemv", "dgemv", "cgemv", "zgemv")
 """Fortran's calling sequence, 32-bit integers, every argument by address."""
@@ -162,10 +163,14 @@ def _core_type() -> Iterator[None]:
 
 def _best_core() -> str | None:
     """The kernels that the processor's features allow where OpenBLAS's own choice falls short; None: leave it to it."""
+    return "SkylakeX" if has_avx512() else None
+
+
+@cache
+def has_avx512() -> bool:
+    """Whether the processor has 32 registers of 64 bytes, and all that OpenBLAS's kernels for them need."""
     features = llvm.get_host_cpu_features()
-    if all(features.get(feature, False) for feature in _SKYLAKE_X):
-        return "SkylakeX"
-    return None
+    return all(features.get(feature, False) for feature in _SKYLAKE_X)
 
 
 def _from_scipy() -> tuple[Blas, Mapping[str, int]]:

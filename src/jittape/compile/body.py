@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.cost import computed
 from jittape.compile.instructions import (
     Address,
     Compute,
@@ -24,7 +23,9 @@ from jittape.compile.instructions import (
 from jittape.compile.irmath import IRMath
 from jittape.compile.irtools import BYTES, external, integer
 from jittape.compile.kernel import LoopKernel
+from jittape.compile.outlined import result_of
 from jittape.compile.value import IRValue, llvm_type
+from jittape.compile.vectors import like, spread
 from jittape.forms import Reduce
 
 __all__ = ["I64", "NO_WRAP", "Body", "LaneMath", "memory_type"]
@@ -80,6 +81,8 @@ class Body:
         Masks that are known to be true here.
     counted : dict
         By the name of a loop where it starts, and how far it is from there.
+    width : int or None
+        How many elements of the innermost loop are done at a time, if that is written as vectors.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class Body:
         self.values: dict[int, IRValue] = {}
         self.certain: set[int] = set()
         self.counted: dict[str, tuple[ir.Value | None, ir.Value]] = {}
+        self.width: int | None = None
         self._places = _places(kernel)
 
     def instruction(self, instruction: Instruction) -> IRValue:
@@ -105,22 +109,19 @@ class Body:
             case Load(address, mask, dtype):
                 if mask is None or self._is_true(mask):
                     return self.load(address, dtype)
-                return self._masked_load(address, mask, dtype)
+                return self.masked_load(address, mask, dtype)
             case Compute(primitive, params, args, dtype):
-                operands = [self.values[a] for a in args]
+                operands = [self.values[a].spread(self.width) for a in args]
                 if isinstance(primitive.form, Reduce):
                     operands = [self.math.cast(operand, dtype) for operand in operands]
-                result = computed(self.math, primitive, params, operands)
-                if result.dtype != dtype:
-                    raise TypeError(f"{primitive.name} gave {result.dtype}, its rule says {dtype}")
-                return result
+                return result_of(self.math, primitive, params, operands, dtype)
             case Constant(symbol, dtype):
                 bits = ir.IntType(8 * dtype.itemsize)
                 whole = self.integers[symbol]
                 number = whole if bits == I64 else self.builder.trunc(whole, bits)
                 return IRValue(self.builder, self.builder.bitcast(number, llvm_type(dtype)), dtype)
             case Whole(linear, divisor, dtype):
-                whole = self.linear(linear)
+                whole = self.whole(linear)
                 if divisor != 1:
                     whole = self.builder.sdiv(whole, integer(divisor))
                 return self.math.cast(IRValue(self.builder, whole, INT64), dtype)
@@ -141,8 +142,10 @@ class Body:
     def _inside(self, condition: Inside) -> IRValue:
         """The mask; a remainder or a negative number makes an unsigned number beyond the extent."""
         builder = self.builder
-        whole = self.linear(condition.linear)
+        whole = self.whole(condition.linear)
         extent = self.integers[condition.extent]
+        if self.width is not None:
+            extent = spread(builder, extent, self.width)
         if condition.divisor == 1:
             mask = builder.icmp_unsigned("<", whole, extent)
         else:
@@ -151,10 +154,10 @@ class Body:
             exact = builder.icmp_signed("==", builder.mul(quotient, divisor), whole)
             mask = builder.and_(exact, builder.icmp_unsigned("<", quotient, extent))
         if condition.also is not None:
-            mask = builder.and_(mask, self.values[condition.also].ir)
+            mask = builder.and_(mask, self.values[condition.also].spread(self.width).ir)
         return IRValue(builder, mask, BOOL)
 
-    def _masked_load(self, address: Address, mask: int, dtype: np.dtype[Any]) -> IRValue:
+    def masked_load(self, address: Address, mask: int, dtype: np.dtype[Any]) -> IRValue:
         """A branch: LLVM turns it into a masked vector load."""
         builder = self.builder
         before = builder.block
@@ -191,16 +194,20 @@ class Body:
         self.store_to(self._place(address), value)
 
     def load_from(self, place: ir.Value, dtype: np.dtype[Any]) -> IRValue:
-        loaded = self.builder.load(place, align=dtype.itemsize)
+        return self.from_memory(self.builder.load(place, align=dtype.itemsize), dtype)
+
+    def from_memory(self, loaded: ir.Value, dtype: np.dtype[Any]) -> IRValue:
         if dtype.kind == "b":
             loaded = self.builder.icmp_unsigned("!=", loaded, ir.Constant(loaded.type, 0))
         return IRValue(self.builder, loaded, dtype)
 
     def store_to(self, place: ir.Value, value: IRValue) -> None:
-        stored = value.ir
+        self.builder.store(self.in_memory(value), place, align=value.dtype.itemsize)
+
+    def in_memory(self, value: IRValue) -> ir.Value:
         if value.dtype.kind == "b":
-            stored = self.builder.zext(stored, ir.IntType(8))
-        self.builder.store(stored, place, align=value.dtype.itemsize)
+            return self.builder.zext(value.ir, like(ir.IntType(8), value.lanes))
+        return value.ir
 
     def _place(self, address: Address) -> ir.Value:
         """The address of an element.
@@ -221,9 +228,12 @@ class Body:
         along = tuple([term for term in linear.terms if term[0] == loop])
         step = self.linear(Linear(along))
         self.integers[loop] = here
+        return self.builder.gep(self.hidden(first), [step], inbounds=True)
+
+    def hidden(self, place: ir.Value) -> ir.Value:
+        """A pointer of which LLVM knows nothing."""
         hide = external(self.builder.module, ir.FunctionType(BYTES, [BYTES]), _HIDDEN)
-        hidden = self.builder.call(hide, [self.builder.bitcast(first, BYTES)])
-        return self.builder.gep(self.builder.bitcast(hidden, first.type), [step], inbounds=True)
+        return self.builder.bitcast(self.builder.call(hide, [self.builder.bitcast(place, BYTES)]), place.type)
 
     def _may_hide(self, address: Address) -> bool:
         """Whether LLVM need not know how far the address is from others.
@@ -237,6 +247,10 @@ class Body:
         if self._places.count(address.operand) == 1:
             return True
         return self.kernel.depth == 1 and len(self._places) >= MANY_PLACES
+
+    def whole(self, linear: Linear) -> ir.Value:
+        """The integer as an instruction wants it."""
+        return self.linear(linear)
 
     def linear(self, linear: Linear) -> ir.Value:
         builder = self.builder

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.irmath import IRMath
+from jittape.compile.irmath import IRMath, NotInLanes
 from jittape.compile.linked import cost_of_call
 from jittape.compile.value import IRValue, llvm_type
+from jittape.compile.vectors import like
 from jittape.forms import Map, Reduce
 from jittape.primitive import Primitive
 
-__all__ = ["computed", "cost_of_map"]
+__all__ = ["can_be_in_lanes", "computed", "cost_of_map"]
 
 _WEIGHTS = {"call": 8, "fdiv": 4, "frem": 30, "sdiv": 10, "udiv": 10}
 
@@ -32,20 +33,37 @@ def computed(
     return reduce(lambda a, b: form.combine(m, a, b), operands)
 
 
-@lru_cache(maxsize=4096)
 def cost_of_map(
     primitive: Primitive, params: tuple[tuple[str, Any], ...], dtypes: tuple[np.dtype[Any], ...]
 ) -> int:
     """The instructions of one element, slow ones counted several times; constants cost nothing."""
-    if not dtypes:
-        return 0
-    module = ir.Module()
-    kinds = [llvm_type(d) for d in dtypes]
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), "cost")
-    builder = ir.IRBuilder(function.append_basic_block())
-    operands = [IRValue(builder, a, d) for a, d in zip(function.args, dtypes, strict=True)]
-    computed(IRMath(builder), primitive, params, operands)
-    return sum(_cost(instruction) for block in function.blocks for instruction in block.instructions)
+    return _written(primitive, params, dtypes)[0] if dtypes else 0
+
+
+def can_be_in_lanes(
+    primitive: Primitive, params: tuple[tuple[str, Any], ...], dtypes: tuple[np.dtype[Any], ...]
+) -> bool:
+    """Whether a scalar expression can be written of vectors."""
+    return _written(primitive, params, dtypes)[1] if dtypes else True
+
+
+@lru_cache(maxsize=4096)
+def _written(
+    primitive: Primitive, params: tuple[tuple[str, Any], ...], dtypes: tuple[np.dtype[Any], ...]
+) -> tuple[int, bool]:
+    """An expression's cost, and whether it can be written of vectors."""
+    for lanes in (2, None):
+        kinds = [like(llvm_type(d), lanes) for d in dtypes]
+        function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), kinds), "cost")
+        builder = ir.IRBuilder(function.append_basic_block())
+        operands = [IRValue(builder, a, d) for a, d in zip(function.args, dtypes, strict=True)]
+        try:
+            computed(IRMath(builder), primitive, params, operands)
+        except NotInLanes:
+            continue
+        written = [instruction for block in function.blocks for instruction in block.instructions]
+        return sum([_cost(instruction) for instruction in written]), lanes is not None
+    raise TypeError(f"{primitive.name} cannot be written in LLVM IR")
 
 
 def _cost(instruction: ir.Instruction) -> int:

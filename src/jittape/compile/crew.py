@@ -3,12 +3,15 @@
 Everything here is compiled code on shared *cells*, an int64 array that `runtime.threads` makes. The threads are started
 by CPython's portable `PyThread_start_new_thread` and sleep on its locks; they never touch Python.
 
-What is special: nobody waits for a thread that has not come. Tasks are taken from a common counter, so the thread that
-opened the region does them all if no other gets a core meanwhile, and at the end it waits only for those that are in
-the middle of a task. With OpenMP, whose regions end when every thread has been there, a loop of 0.17 ms took 8 ms on
-two busy cores. If such a one keeps the opener waiting for far longer than its tasks took, it has lost its core to
-another process, and the next regions are done alone: 1, then 3, 7, ... up to 255 of them, and fewer again when all goes
-well.
+What is special: nobody waits for a thread that has not come. Tasks are taken from counters, so the thread that opened
+the region does them all if no other gets a core meanwhile, and at the end it waits only for those that are in the
+middle of a task. With OpenMP, whose regions end when every thread has been there, a loop of 0.17 ms took 8 ms on two
+busy cores. If such a one keeps the opener waiting for far longer than its tasks took, it has lost its core to another
+process, and the next regions are done alone: 1, then 3, 7, ... up to 255 of them, and fewer again when all goes well.
+
+Each thread has a *block* of tasks that it begins with, the same in every region and at every call, before it helps with
+the others': what one kernel leaves in a core's cache the next one finds there. With one counter for all, the gradient
+of rosenbrock, n=1,000,000, took between 145 and 192 µs on two threads; now it takes 115 to 138.
 
 A step either has a number of tasks of its own, the same for any number of threads; or it is divided on demand
 (`ON_DEMAND`), into as many equal *shares* as there may be threads, also where no other thread comes: so the result
@@ -24,7 +27,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range, integer
+from jittape.compile.irtools import BYTES, KERNEL_TYPE, alloca_once, external, for_range, integer
 from jittape.compile.tasks import ON_DEMAND, SHARES_SHIFT
 
 __all__ = ["Cell", "define_helper", "run_tasks"]
@@ -46,15 +49,16 @@ class Cell:
     PENALTY = 10
     SKIP = 11
     STATE = 16
-    NEXT = 24
-    THREADS = 32
-    TASKS = 33
-    KERNEL = 34
-    ARGUMENTS = 35
-    SHARES = 38
+    THREADS = 24
+    TASKS = 25
+    KERNEL = 26
+    ARGUMENTS = 27
+    SHARES = 30
+    NEXT = 35
+    """How many tasks of the opener's block are taken; those of the helpers' stand one line further each."""
     FIRST_HELPER = 40
     LINE = 8
-    """For every helper a line of its own: whether it sleeps, and its lock."""
+    """For every helper a line of its own: whether it sleeps, its lock, its number."""
 
 
 OPEN, ONE_INSIDE = 1, 2
@@ -96,7 +100,7 @@ class _Cells:
         """The value that another thread may have just written."""
         return self.builder.load_atomic(self.at(position), "seq_cst", 8)
 
-    def put(self, position: int, value: ir.Value) -> None:
+    def put(self, position: int | ir.Value, value: ir.Value) -> None:
         self.builder.store(value, self.at(position))
 
     def change(self, operation: str, position: int | ir.Value, value: int) -> ir.Value:
@@ -110,29 +114,56 @@ class _Cells:
     def lock_of(self, line: ir.Value) -> ir.Value:
         return self.builder.inttoptr(self.get(self.builder.add(line, integer(1))), BYTES)
 
-    def take_tasks(self) -> ir.Value:
-        """Do tasks until none is left; gives how many these were."""
+    def take_tasks(self, number: ir.Value) -> ir.Value:
+        """Do tasks until none is left, first those of the block of this thread; gives how many these were."""
         builder = self.builder
-        before = builder.block
+        done = alloca_once(builder, _I64)
+        builder.store(integer(0), done)
+        threads = self.get(Cell.THREADS)
+        with for_range(builder, threads, scalar=True) as further:
+            block = builder.add(number, further)
+            round_again = builder.icmp_signed(">=", block, threads)
+            block = builder.select(round_again, builder.sub(block, threads), block)
+            builder.store(builder.add(builder.load(done), self._take_block(block, threads)), done)
+        return builder.load(done)
+
+    def _take_block(self, block: ir.Value, threads: ir.Value) -> ir.Value:
+        """Do what is left of a block; gives how many tasks these were."""
+        builder = self.builder
         tasks, kernel = self.get(Cell.TASKS), self.get(Cell.KERNEL)
         kernel = builder.inttoptr(kernel, KERNEL_TYPE.as_pointer())
         arguments = [
             builder.inttoptr(self.get(Cell.ARGUMENTS + i), kind)
             for i, kind in enumerate(KERNEL_TYPE.args[:3])
         ]
-        head, body, end = (builder.append_basic_block(name) for name in ("take", "task", "none_left"))
+        first, stop = (
+            builder.udiv(builder.mul(tasks, builder.add(block, integer(i))), threads) for i in range(2)
+        )
+        counter = self.counter_of(block)
+        before = builder.block
+        head, take, body, end = (
+            builder.append_basic_block(name) for name in ("left", "take", "task", "none_left")
+        )
         builder.branch(head)
         builder.position_at_end(head)
         done = builder.phi(_I64)
         done.add_incoming(integer(0), before)
-        task = self.change("add", Cell.NEXT, 1)
-        builder.cbranch(builder.icmp_signed("<", task, tasks), body, end)
+        # A look does not take the line from the thread whose block it is.
+        left = builder.icmp_signed("<", builder.add(first, self.look(counter)), stop)
+        builder.cbranch(left, take, end)
+        builder.position_at_end(take)
+        task = builder.add(first, self.change("add", counter, 1))
+        builder.cbranch(builder.icmp_signed("<", task, stop), body, end)
         builder.position_at_end(body)
         builder.call(kernel, [*arguments, builder.or_(task, self.get(Cell.SHARES))])
         done.add_incoming(builder.add(done, integer(1)), builder.block)
         builder.branch(head)
         builder.position_at_end(end)
         return done
+
+    def counter_of(self, block: ir.Value) -> ir.Value:
+        """The position of a block's counter."""
+        return self.builder.add(self.builder.mul(block, integer(Cell.LINE)), integer(Cell.NEXT))
 
     def clock(self) -> ir.Value:
         """Ticks of the processor's clock; where it has none that can be read, 0."""
@@ -191,7 +222,8 @@ def run_tasks(
     cells.put(Cell.KERNEL, builder.ptrtoint(kernel, _I64))
     for i, argument in enumerate(arguments):
         cells.put(Cell.ARGUMENTS + i, builder.ptrtoint(argument, _I64))
-    cells.put(Cell.NEXT, integer(0))
+    with for_range(builder, threads, scalar=True) as block:
+        cells.put(cells.counter_of(block), integer(0))
     cells.change("or", Cell.STATE, OPEN)
     with for_range(builder, builder.sub(threads, integer(1)), scalar=True) as index:
         line = builder.add(builder.mul(index, integer(Cell.LINE)), integer(Cell.FIRST_HELPER))
@@ -199,7 +231,7 @@ def run_tasks(
         with builder.if_then(builder.icmp_signed("==", before, integer(ASLEEP))):
             cells.call(_RELEASE, Cell.RELEASE, cells.lock_of(line))
     begin = cells.clock()
-    done_here = cells.take_tasks()
+    done_here = cells.take_tasks(integer(0))
     cells.change("and", Cell.STATE, ~OPEN)
     _wait_for_helpers(cells, begin, done_here)
     builder.store_atomic(integer(0), cells.at(Cell.BUSY), "seq_cst", 8)
@@ -299,8 +331,9 @@ def define_helper(function: ir.Function) -> None:
     opened = builder.icmp_signed("!=", builder.and_(before, integer(OPEN)), integer(0))
     builder.cbranch(opened, block["work"], block["leave"])
     builder.position_at_end(block["work"])
-    with builder.if_then(builder.icmp_signed("<", builder.add(number, integer(1)), cells.get(Cell.THREADS))):
-        cells.take_tasks()
+    block_number = builder.add(number, integer(1))
+    with builder.if_then(builder.icmp_signed("<", block_number, cells.get(Cell.THREADS))):
+        cells.take_tasks(block_number)
     builder.branch(block["leave"])
     builder.position_at_end(block["leave"])
     cells.change("sub", Cell.STATE, ONE_INSIDE)

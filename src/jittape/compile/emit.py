@@ -18,7 +18,10 @@ from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.laid import Laying
 from jittape.compile.laidcode import define_laying
+from jittape.compile.lanes import lanes_in
 from jittape.compile.loops import define_loops
+from jittape.compile.machine import Effort
+from jittape.compile.matvec import define_matvec
 from jittape.compile.plans import Release, Rounds, Stop
 from jittape.compile.rounds import define_branch, define_loop, define_release, define_stop
 from jittape.compile.scalarcode import define_machine
@@ -35,6 +38,7 @@ class Definition(NamedTuple):
     name: str
     kind: ir.FunctionType
     write: Callable[[ir.Function], None]
+    effort: Effort = Effort.LITTLE
 
 
 def definition_of(kernel: Kernel) -> Definition:
@@ -60,12 +64,22 @@ def definition_of(kernel: Kernel) -> Definition:
         except Exception as error:
             raise CompileError(f"cannot write code for this kernel: {error}\n{kernel.listing}") from error
 
-    return Definition(kernel.name, KERNEL_TYPE, write)
+    return Definition(kernel.name, KERNEL_TYPE, write, _effort(kernel))
+
+
+def _effort(kernel: Kernel) -> Effort:
+    if isinstance(kernel, LoopKernel):
+        return Effort.LITTLE if not kernel.depth or lanes_in(kernel) else Effort.LOOPS
+    if isinstance(kernel, Gemm):
+        return Effort.LITTLE
+    return Effort.LOOPS if isinstance(kernel, Machine | Laying) else Effort.LEAST
 
 
 def _definer(kernel: Gemm) -> Callable[[Gemm, ir.Function], None]:
     if kernel.form.startswith("dots"):
         return define_dots
+    if kernel.form.startswith(("rows", "columns")):
+        return define_matvec
     return define_tiny if kernel.form in ("tiny", "narrow") else define_product
 
 

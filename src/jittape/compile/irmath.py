@@ -17,10 +17,16 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import DTypeLike
 
+from jittape.compile.irtools import external
 from jittape.compile.value import IRValue, constant, llvm_type
 from jittape.compile.vectormath.integer_power import call_integer_power
 from jittape.compile.vectormath.namespace import MathNamespace
 from jittape.compile.vectormath.rarely import call_rarely
+from jittape.compile.vectors import like, type_suffix
+
+
+class NotInLanes(TypeError):
+    """A function that is written for one number at a time was given a vector."""
 
 
 class IRMath(MathNamespace):
@@ -41,15 +47,20 @@ class IRMath(MathNamespace):
         return IRValue(self.builder, result, dtype)
 
     def _common(self, *operands: Any) -> tuple[IRValue, ...]:
-        """Give Python scalars among the operands the dtype of the values; all values must agree."""
+        """Give Python scalars among the operands the dtype of the values; all values must agree.
+
+        Where one is a vector, all are.
+        """
         model = next(operand for operand in operands if isinstance(operand, IRValue))
-        return tuple(model._operand(operand) for operand in operands)
+        values = [model._operand(operand) for operand in operands]
+        lanes = next((value.lanes for value in values if value.lanes), None)
+        return tuple([value.spread(lanes) for value in values])
 
     def _intrinsic(self, name: str, *operands: IRValue) -> IRValue:
         """Call ``llvm.<name>`` of operands and result of one type."""
         kind = operands[0].ir.type
         function_type = ir.FunctionType(kind, [kind] * len(operands))
-        function = self.builder.module.declare_intrinsic(f"llvm.{name}", (kind,), function_type)
+        function = external(self.builder.module, function_type, f"llvm.{name}.{type_suffix(kind)}")
         return operands[0]._of(self.builder.call(function, [operand.ir for operand in operands]))
 
     def _rounding(self, name: str, x: IRValue) -> IRValue:
@@ -68,12 +79,12 @@ class IRMath(MathNamespace):
             return x != 0
         if x.dtype.kind == "f" and dtype.kind in "iu":
             return self._float_to_integer(x, dtype)
-        target = llvm_type(dtype)
+        target = like(llvm_type(dtype), x.lanes)
         if x.dtype.kind == "f":
             convert = self.builder.fpext if dtype.itemsize > x.dtype.itemsize else self.builder.fptrunc
         elif dtype.kind == "f":
             convert = self.builder.sitofp if x.dtype.kind == "i" else self.builder.uitofp
-        elif x.ir.type.width > target.width:
+        elif llvm_type(x.dtype).width > llvm_type(dtype).width:
             convert = self.builder.trunc
         else:
             convert = self.builder.sext if x.dtype.kind == "i" else self.builder.zext
@@ -91,20 +102,21 @@ class IRMath(MathNamespace):
         return self.cast(self._saturate(x, wide), dtype)
 
     def _saturate(self, x: IRValue, dtype: np.dtype[Any]) -> IRValue:
-        target = llvm_type(dtype)
+        target = like(llvm_type(dtype), x.lanes)
         name = "llvm.fptosi.sat" if dtype.kind == "i" else "llvm.fptoui.sat"
         function_type = ir.FunctionType(target, [x.ir.type])
-        function = self.builder.module.declare_intrinsic(name, (target, x.ir.type), function_type)
+        name = f"{name}.{type_suffix(target)}.{type_suffix(x.ir.type)}"
+        function = external(self.builder.module, function_type, name)
         return self._value(self.builder.call(function, [x.ir]), dtype)
 
     def bitcast(self, x: IRValue, dtype: DTypeLike) -> IRValue:
         """Reinterpret the bits."""
-        return self._value(self.builder.bitcast(x.ir, llvm_type(dtype)), dtype)
+        return self._value(self.builder.bitcast(x.ir, like(llvm_type(dtype), x.lanes)), dtype)
 
     def where(self, condition: IRValue, a: Any, b: Any) -> IRValue:
         """Select."""
-        a, b = self._common(a, b)
-        return a._of(self.builder.select(condition.ir, a.ir, b.ir))
+        a, b = (value.spread(condition.lanes) for value in self._common(a, b))
+        return a._of(self.builder.select(condition.spread(a.lanes).ir, a.ir, b.ir))
 
     def fma(self, a: Any, b: Any, c: Any) -> IRValue:
         """Fused multiply-add."""
@@ -122,7 +134,8 @@ class IRMath(MathNamespace):
 
     def rarely(self, condition: IRValue, function: str, argument: Any, otherwise: Any) -> IRValue:
         """Call the C library where `condition` holds, from an outlined function (see `rarely.py`)."""
-        argument, otherwise = self._common(argument, otherwise)
+        argument, otherwise = (v.spread(condition.lanes) for v in self._common(argument, otherwise))
+        condition = condition.spread(argument.lanes)
         name = function if otherwise.dtype == np.float64 else function + "f"
         result = call_rarely(self.builder, condition.ir, name, argument.ir, otherwise.ir)
         return otherwise._of(result)
@@ -220,6 +233,8 @@ class IRMath(MathNamespace):
         A negative exponent, which NumPy refuses, gives the reciprocal rounded toward zero (0 for base 0).
         """
         a, b = self._common(a, b)
+        if a.lanes:
+            raise NotInLanes("powers of integers")
         power = a._of(call_integer_power(self.builder, a.ir, b.ir))
         if a.dtype.kind == "u":
             return power

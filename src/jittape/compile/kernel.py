@@ -182,7 +182,8 @@ class Gemm(Kernel):
         Whether columns, not rows, of an operand are contiguous.
     form : str
         ``"matrix"``: a call of the BLAS for each product, perhaps in pieces; ``"vector"``: likewise, and `a1` is a
-        vector; ``"tiny"``, ``"narrow"`` and ``"dots2"`` to ``"dots5"``: loops of jittape's own.
+        vector; ``"tiny"``, ``"narrow"``, ``"dots2"`` to ``"dots5"``, and for a vector `a1` ``"rows1"`` to
+        ``"rows16"`` and ``"columns1"`` to ``"columns16"``: loops of jittape's own.
 
     Notes
     -----
@@ -212,7 +213,12 @@ class Gemm(Kernel):
         What the BLAS adds up along a vector depends on where a row stands among others; products of few rows and few
         columns are not worth it.
         """
-        return self.form in ("matrix", "tiny", "narrow")
+        return self.form in ("matrix", "tiny", "narrow") or self.form.startswith("rows")
+
+    @property
+    def made_for(self) -> str:
+        """The extent that the form says something about, and that a task has to have whole; "" if there is none."""
+        return {"rows": "k", "columns": "m"}.get(self.form.rstrip("0123456789"), "")
 
     @property
     def accumulates(self) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.irmath import IRMath
+from jittape.compile.irmath import IRMath, NotInLanes
 from jittape.compile.value import IRValue, llvm_type
 
 __all__ = ["Linked", "call_linked", "linked", "register", "used_by"]
@@ -127,6 +127,8 @@ def linked(code: str) -> Linked:
 
 def call_linked(m: IRMath, *operands: IRValue, code: str) -> IRValue:
     """Write a call: the expression of a `Map`."""
+    if any(operand.lanes for operand in operands):
+        raise NotInLanes("functions from elsewhere")
     function = _known[code]
     kinds = [operand.ir.type for operand in operands]
     kind = ir.FunctionType(llvm_type(function.returns), kinds)

@@ -1,7 +1,7 @@
 """LLVM: from a module to an object file, and from an object file to addresses.
 
-The first half costs 10 to 25 ms a kernel, the second 0.05 ms; `diskcache.py` keeps what lies between. Both go through
-llvmlite alone, with the target, the options and the passes that Numba's own code generator uses. An `njit` function
+The first half costs 5 to 15 ms a kernel, the second 0.05 ms; `diskcache.py` keeps what lies between. Both go through
+llvmlite alone, with the target that Numba's own code generator uses. An `njit` function
 gives the same code, but to the first kernel of a process it added 0.17 s for Numba's import and 0.30 s for its front
 end and registries, and 25 ms to every batch.
 """
@@ -12,6 +12,7 @@ import platform
 import sys
 import threading
 from collections.abc import Iterable
+from enum import Enum
 from functools import cache
 from typing import NamedTuple
 
@@ -25,17 +26,34 @@ from jittape.compile.symbols import provide
 from jittape.compile.workers import emit_object, run_passes
 from jittape.errors import CompileError
 
-__all__ = ["Written", "environment", "load", "object_code", "optimize", "translated", "written"]
+__all__ = ["Effort", "Written", "environment", "load", "object_code", "optimize", "translated", "written"]
 
-OPTIMIZATION = 3
 _RELOCATION = "static" if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else "default"
+
+
+class Effort(Enum):
+    """What LLVM does with a function: its own passes by level, and the level of its code generator.
+
+    Kernels are written as they are to be, so more of either finds nothing in them: the 24 kernels of a mixture of
+    Gaussians took 0.50 s at level 3 and run as fast as now, in 0.20 s, and so does all that `asv_bench/peers.py` times.
+    """
+
+    LEAST = None, 0
+    """For what runs around kernels: the driver is compiled in 1.6 ms, with `LOOPS` in 17."""
+    LITTLE = None, 1
+    """For loops that are written as vectors, and for code without loops: a product of small matrices takes 10 ms, not
+    the 22 of `LOOPS`."""
+    LOOPS = 1, 1
+    """For loops that LLVM is to vectorize."""
+
 
 # LLVM's engine and its global context are not made for two threads at once.
 _lock = threading.RLock()
 
 
 class _OfThread(threading.local):
-    target: llvm.TargetMachine | None = None
+    def __init__(self) -> None:
+        self.targets: dict[int, llvm.TargetMachine] = {}
 
 
 _of_thread = _OfThread()
@@ -50,22 +68,23 @@ def environment() -> dict[str, str]:
         "target": llvm.get_process_triple(),
         "processor": llvm.get_host_cpu_name(),
         "features": _features(),
-        "flags": f"O{OPTIMIZATION}, loops vectorized, {_RELOCATION} relocation",
+        "flags": f"{', '.join(f'{e.name} {e.value}' for e in Effort)}, {_RELOCATION} relocation",
     }
 
 
 class Written(NamedTuple):
-    """A module as text, and the functions from elsewhere that it calls."""
+    """A module as text, the functions from elsewhere that it calls, and what it is worth."""
 
     text: str
     linked: tuple[Linked, ...]
+    effort: Effort
 
 
-def written(module: ir.Module) -> Written:
+def written(module: ir.Module, effort: Effort = Effort.LOOPS) -> Written:
     """What `translated` takes. llvmlite's own modules are not made for several threads, their texts are."""
     module.triple = llvm.get_process_triple()
-    module.data_layout = str(_own_target().target_data)
-    return Written(str(module), tuple(used_by(module)))
+    module.data_layout = str(_own_target(effort).target_data)
+    return Written(str(module), tuple(used_by(module)), effort)
 
 
 def translated(module: Written) -> bytes:
@@ -86,8 +105,8 @@ def translated(module: Written) -> bytes:
         parsed.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM does not accept this module: {error}\n{module.text}") from error
-    target = _own_target()
-    _optimize(parsed, target)
+    target = _own_target(module.effort)
+    _optimize(parsed, target, module.effort)
     return emit_object(target, parsed)
 
 
@@ -105,15 +124,27 @@ def object_code(module: ir.Module) -> bytes:
 def optimize(parsed: llvm.ModuleRef) -> None:
     """Run the passes on a parsed module of LLVM's global context."""
     with _lock:
-        _optimize(parsed, _own_target())
+        _optimize(parsed, _own_target(Effort.LOOPS), Effort.LOOPS)
 
 
-def _optimize(parsed: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
-    options = llvm.create_pipeline_tuning_options(OPTIMIZATION)
+def _optimize(parsed: llvm.ModuleRef, target: llvm.TargetMachine, effort: Effort) -> None:
+    level, generator = effort.value
+    options = llvm.create_pipeline_tuning_options(level or 0)
     options.loop_vectorization = True
+    options.loop_unrolling = False
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(target, options)
-    run_passes(builder.getModulePassManager(), parsed, builder)
+    if level is not None:
+        passes = builder.getModulePassManager()
+    else:
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+        if generator:
+            passes.add_always_inliner_pass()
+            passes.add_instruction_combine_pass()
+            passes.add_simplify_cfg_pass()
+            passes.add_new_gvn_pass()
+    run_passes(passes, parsed, builder)
 
 
 def load(code: bytes, names: Iterable[str]) -> list[int]:
@@ -144,27 +175,28 @@ def _features() -> str:
     return llvm.get_host_cpu_features().flatten()
 
 
-def _new_target() -> llvm.TargetMachine:
+def _new_target(level: int) -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=_features(),
-        opt=OPTIMIZATION,
+        opt=level,
         reloc=_RELOCATION,
         codemodel="jitdefault",
         jit=True,
     )
 
 
-def _own_target() -> llvm.TargetMachine:
-    """One for each thread."""
-    if _of_thread.target is None:
-        _of_thread.target = _new_target()
-    return _of_thread.target
+def _own_target(effort: Effort) -> llvm.TargetMachine:
+    """One for each thread and level of the code generator."""
+    level = effort.value[1]
+    if level not in _of_thread.targets:
+        _of_thread.targets[level] = _new_target(level)
+    return _of_thread.targets[level]
 
 
 @cache
 def _engine() -> llvm.ExecutionEngine:
     """The linker; it owns a target of its own, and makes the symbols of the process known."""
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_target())
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_target(Effort.LEAST.value[1]))

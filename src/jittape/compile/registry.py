@@ -18,6 +18,7 @@ from jittape.compile.driver import DRIVER_TYPE, as_function, define_driver
 from jittape.compile.emit import Definition, definition_of, symbol_of, write_module
 from jittape.compile.instructions import Compute
 from jittape.compile.kernel import Kernel, LoopKernel, NamedKernel, label_of
+from jittape.compile.machine import Effort
 from jittape.compile.scalars import Machine
 from jittape.compile.sources import covers
 from jittape.compile.workers import mapped
@@ -35,8 +36,10 @@ SHARES = 4
 """Modules for each thread: with fewer one of them is done long before the others, with more there is more to do."""
 OWN_WEIGHT = 1500
 """Of a function that is no kernel: as much as a listing of so many characters."""
+WEIGHTS = {Effort.LEAST: 1, Effort.LITTLE: 4, Effort.LOOPS: 10}
+"""How long what is as long to read takes to be compiled."""
 
-_DRIVER = Definition("driver", DRIVER_TYPE, define_driver)
+_DRIVER = Definition("driver", DRIVER_TYPE, define_driver, Effort.LEAST)
 
 
 class Origin(Enum):
@@ -120,8 +123,8 @@ class Registry:
                         self._load(cache, name)
             missing = [definition for name, definition in wanted.items() if name not in self._addresses]
             if missing:
-                module = _module(missing)
-                self._keep(diskcache.Batch(module.names, _translated(module)), cache)
+                for module in map(_module, _by_effort(missing)):
+                    self._keep(diskcache.Batch(module.names, _translated(module)), cache)
             return [self._addresses[name] for name in wanted]
 
     def stats(self) -> RegistryStats:
@@ -168,17 +171,15 @@ class Registry:
     ) -> None:
         """Compile what has these names, in several modules at once."""
         threads = min(config.threads, MOST_THREADS)
-        weights = {name: len(wanted[name].listing) if name in wanted else OWN_WEIGHT for name in names}
+        definitions = [self._own[n] if n in self._own else definition_of(wanted[n]) for n in names]
+        weights = {
+            d: (len(wanted[d.name].listing) if d.name in wanted else OWN_WEIGHT) * WEIGHTS[d.effort]
+            for d in definitions
+        }
         shares = _shares(weights, threads)
-        modules = (self._module(wanted, share) for share in shares)
+        modules = (_module(same) for share in shares for same in _by_effort(share))
         for module, code in mapped(_translated, modules, min(threads, len(shares))):
             self._keep(diskcache.Batch(module.names, code), cache)
-
-    def _module(self, wanted: dict[str, Kernel], names: list[str]) -> _Module:
-        definitions = [
-            self._own[name] if name in self._own else definition_of(wanted[name]) for name in names
-        ]
-        return _module(definitions)
 
     def _keep(self, batch: diskcache.Batch, cache: diskcache.DiskCache | None) -> None:
         self._link(batch)
@@ -200,23 +201,31 @@ class _Module(NamedTuple):
 
 
 def _module(definitions: Sequence[Definition]) -> _Module:
+    """A module with functions that are worth the same effort."""
     names = tuple([definition.name for definition in definitions])
-    return _Module(names, machine.written(write_module(definitions)))
+    return _Module(names, machine.written(write_module(definitions), definitions[0].effort))
+
+
+def _by_effort(definitions: Iterable[Definition]) -> list[list[Definition]]:
+    found: dict[Effort, list[Definition]] = {}
+    for definition in definitions:
+        found.setdefault(definition.effort, []).append(definition)
+    return list(found.values())
 
 
 def _translated(module: _Module) -> bytes:
     return machine.translated(module.written)
 
 
-def _shares(weights: dict[str, int], threads: int) -> list[list[str]]:
-    """What goes into one module each: about the same work, the heaviest first."""
+def _shares(weights: dict[Definition, int], threads: int) -> list[list[Definition]]:
+    """What is compiled by one thread in one go: about the same work, the heaviest first."""
     count = 1 if threads < 2 else min(len(weights), threads * SHARES)
     count = max(count, -(-len(weights) // BATCH))
-    shares: list[tuple[int, list[str]]] = [(0, []) for _ in range(count)]
-    for name in sorted(weights, key=weights.__getitem__, reverse=True):
-        weight, names = min(shares, key=lambda share: (len(share[1]) == BATCH, share[0]))
-        shares[shares.index((weight, names))] = (weight + weights[name], [*names, name])
-    return [names for _, names in sorted(shares, reverse=True) if names]
+    shares: list[tuple[int, list[Definition]]] = [(0, []) for _ in range(count)]
+    for definition in sorted(weights, key=weights.__getitem__, reverse=True):
+        weight, share = min(shares, key=lambda share: (len(share[1]) == BATCH, share[0]))
+        shares[shares.index((weight, share))] = (weight + weights[definition], [*share, definition])
+    return [share for _, share in sorted(shares, key=lambda s: s[0], reverse=True) if share]
 
 
 def is_lasting(kernel: Kernel) -> bool:

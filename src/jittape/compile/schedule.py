@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jittape.compile.blas import blas
+from jittape.compile.blas import blas, has_avx512
 from jittape.compile.canonical import Kernels, Placed
 from jittape.compile.diagonals import diagonals_laid
 from jittape.compile.drafts import Draft, SharedRows, in_order, updated_in_place
@@ -19,7 +19,7 @@ from jittape.compile.instructions import Operand
 from jittape.compile.kernel import Gemm, Kernel, bits_of
 from jittape.compile.kinds import NATIVE, Kind
 from jittape.compile.nest import NestBuilder
-from jittape.compile.operands import BatchLoop, form_of, pieces
+from jittape.compile.operands import form_of, pieces, with_column
 from jittape.compile.partition import Group, Partition
 from jittape.compile.placement import Placer
 from jittape.compile.plans import RECORD, Plan, Release, Stop, plan_of
@@ -251,18 +251,12 @@ class _Scheduler:
     def _gemm(self, op: Op) -> Draft:
         product = self.partition.products[op.out]
         dtype = self.avals[op.out].dtype
-        form = form_of(product, dtype)
+        form = form_of(product, dtype, has_avx512())
+        cut = pieces(product, form == "matrix" and blas().unpacked)
+        if form.startswith(("vector", "rows", "columns")):
+            product = with_column(product)
         x, y, m, n = product.x, product.y, product.rows, product.columns
         outer, inner = product.batch
-        cut = pieces(product, form == "matrix" and blas().unpacked)
-        if form == "vector" and n != 1:
-            # (x y)' = y' x': the row vector becomes the operand that is a column.
-            x, y = (matrix._replace(transposed=not matrix.transposed) for matrix in (y, x))
-            outer, inner = (BatchLoop(loop.extent, loop.y_stride, loop.x_stride) for loop in (outer, inner))
-            m, n = n, m
-        if form == "vector":
-            # Of a column that lies as a row the elements are neighbors.
-            y = y._replace(transposed=False, leading=1 if y.transposed else y.leading)
         added = self.partition.addends.get(op.out)
         operands = tuple([Operand(name, dtype) for name in ("a0", "a1", "u0" if added else "r0")])
         kernel = Gemm(operands, dtype, (x.transposed, y.transposed), form)

@@ -30,10 +30,13 @@ from jittape.compile.rawnest import (
 )
 from jittape.program import Aval
 
-__all__ = ["LIMIT", "split"]
+__all__ = ["LIMIT", "PIECE", "split"]
 
 LIMIT = 768
 """The cost of a nest (see `cost`), about its LLVM instructions, above which it is cut."""
+PIECE = 192
+"""The cost of a piece at most. A function of 252 steps over 10,000 numbers and its gradient is compiled in 0.19 s of
+LLVM's time with pieces of this size, in 0.39 with four times as much, and takes 2.8 to 3.0 ms with either."""
 
 BOOL = np.dtype(np.bool_)
 
@@ -169,15 +172,19 @@ class _Splitter:
         return [p.finished() for p in pieces if p.nest.stores or p.nest.reductions]
 
     def _cuts(self) -> list[int]:
-        """Where pieces end: the place of fewest live values in the second half of the limit."""
+        """Where pieces end: the place of fewest live values in the second half of one.
+
+        Single numbers are written at once: to run a step for a few costs more than they do.
+        """
+        most = PIECE if self.nest.extents else LIMIT
         live = self._live()
         ends, cost, start, best = [], 0, 0, 0
         for number, own in enumerate(self.costs):
-            if cost + own > LIMIT and number > start:
+            if cost + own > most and number > start:
                 cut = best if best > start else number
                 ends.append(cut)
                 cost, start, best = sum(self.costs[cut:number]), cut, 0
-            if cost >= LIMIT // 2 and (best <= start or live[number] <= live[best]):
+            if cost >= most // 2 and (best <= start or live[number] <= live[best]):
                 best = number
             cost += own
         return ends

@@ -166,6 +166,8 @@ def cut_product(
         extent_x, extent_y = _extent(m, 1, s["lx"], tx), _extent(1, n, s["ly"], ty)
     else:
         return None
+    if axis == kernel.made_for:
+        return None
     reads: set[int] = set()
     whole: set[int] = set()
     for slot, offset, stride, extent in (

@@ -59,7 +59,7 @@ _SPEED = 100
 """Instructions of `cost_of_map` a ns on 8-byte elements, with AVX-512."""
 _MEMORY = 20
 """Reading or writing an element costs so many instructions."""
-_PRODUCTS = {"matrix": 400, "vector": 32, "tiny": 64, "narrow": 128, "dots": 128}
+_PRODUCTS = {"matrix": 400, "vector": 32, "tiny": 64, "narrow": 128, "dots": 128, "rows": 110, "columns": 110}
 """Bytes of products of elements a ns in each form of `Gemm`; a vector's matrix is read once."""
 
 

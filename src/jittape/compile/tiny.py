@@ -10,13 +10,14 @@ from __future__ import annotations
 from llvmlite import ir
 
 from jittape.compile.gemm import Stack, stack
-from jittape.compile.irtools import alloca_once, external, for_range, for_steps
+from jittape.compile.irtools import alloca_once, for_range, for_steps
 from jittape.compile.kernel import Gemm
 from jittape.compile.operands import FEW
+from jittape.compile.vectors import first_lanes, masked_load, masked_store, spread
 
 __all__ = ["Vectors", "define_tiny"]
 
-_I1, _I64 = ir.IntType(1), ir.IntType(64)
+_I64 = ir.IntType(64)
 _VECTOR_BYTES = 64
 
 
@@ -47,46 +48,22 @@ class Vectors:
         self.lanes = _VECTOR_BYTES // self.width
         self.kind = ir.FloatType() if self.width == 4 else ir.DoubleType()
         self.vector = ir.VectorType(self.kind, self.lanes)
-        self.mask_type = ir.VectorType(_I1, self.lanes)
         self.x, self.y, self.out = (
             self.builder.bitcast(p, self.kind.as_pointer()) for p in (one.x, one.y, one.out)
         )
 
     def mask(self, left: ir.Value) -> ir.Value:
         """True in the lanes of columns that exist."""
-        builder = self.builder
-        numbers = ir.VectorType(_I64, self.lanes)
-        first = builder.insert_element(
-            ir.Constant(numbers, ir.Undefined), left, ir.Constant(ir.IntType(32), 0)
-        )
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
-        every = builder.shuffle_vector(first, ir.Constant(numbers, ir.Undefined), zeros)
-        return builder.icmp_signed("<", ir.Constant(numbers, list(range(self.lanes))), every)
+        return first_lanes(self.builder, left, self.lanes)
 
     def every_lane(self, value: ir.Value) -> ir.Value:
-        undefined = ir.Constant(self.vector, ir.Undefined)
-        first = self.builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
-        return self.builder.shuffle_vector(first, undefined, zeros)
+        return spread(self.builder, value, self.lanes)
 
     def load(self, place: ir.Value, mask: ir.Value) -> ir.Value:
-        place = self.builder.bitcast(place, self.vector.as_pointer())
-        zeros = ir.Constant(self.vector, [0.0] * self.lanes)
-        return self._masked("load", self.vector, place, self._alignment(), mask, zeros)
+        return masked_load(self.builder, place, mask, self.width)
 
     def store(self, value: ir.Value, place: ir.Value, mask: ir.Value) -> None:
-        place = self.builder.bitcast(place, self.vector.as_pointer())
-        self._masked("store", ir.VoidType(), value, place, self._alignment(), mask)
-
-    def _alignment(self) -> ir.Value:
-        return ir.Constant(ir.IntType(32), self.width)
-
-    def _masked(self, what: str, result: ir.Type, *arguments: ir.Value) -> ir.Value:
-        """A vector in memory, of which only the lanes of the mask are touched."""
-        name = f"llvm.masked.{what}.v{self.lanes}f{8 * self.width}.p0"
-        kind = ir.FunctionType(result, [a.type for a in arguments])
-        function = external(self.builder.module, kind, name)
-        return self.builder.call(function, arguments)
+        masked_store(self.builder, value, place, mask, self.width)
 
 
 class _Tiny(Vectors):

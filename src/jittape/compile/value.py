@@ -1,6 +1,7 @@
 """LLVM values that behave like Python numbers: the scalar layer of the kernel compiler.
 
 `IRValue` wraps an LLVM value of the function being built and has Python's operators; functions of it are in `irmath`.
+It may be a vector: what is written for one number then is done in all lanes, and what meets it is spread over these.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numpy.typing import DTypeLike
+
+from jittape.compile.vectors import lanes_of, spread
 
 #: The one fast-math flag: fusing a multiplication and an addition. nan and inf keep their meaning.
 CONTRACT = ("contract",)
@@ -53,7 +56,7 @@ class IRValue:
     builder
         Where instructions are written.
     value
-        The LLVM value, of type ``llvm_type(dtype)``.
+        The LLVM value, of type ``llvm_type(dtype)`` or a vector of these.
     dtype
         float32, float64, a fixed-size integer or bool.
     """
@@ -72,6 +75,17 @@ class IRValue:
     def __bool__(self) -> bool:
         raise TypeError("an IRValue has no truth value while a kernel is written; use m.where")
 
+    @property
+    def lanes(self) -> int | None:
+        """How many numbers a vector has; None of a single number."""
+        return lanes_of(self.ir.type)
+
+    def spread(self, lanes: int | None) -> IRValue:
+        """In all lanes, unless it is a vector already or `lanes` is None."""
+        if lanes is None or self.lanes is not None:
+            return self
+        return self._of(spread(self.builder, self.ir, lanes))
+
     def _operand(self, other: Any) -> IRValue:
         if not isinstance(other, IRValue):
             return constant(self.builder, other, self.dtype)
@@ -82,28 +96,34 @@ class IRValue:
     def _of(self, result: ir.Value) -> IRValue:
         return IRValue(self.builder, result, self.dtype)
 
+    def _pair(self, left: Any, right: Any) -> tuple[ir.Value, ir.Value]:
+        """Both operands of an operation, of as many lanes."""
+        left, right = self._operand(left), self._operand(right)
+        lanes = left.lanes or right.lanes
+        return left.spread(lanes).ir, right.spread(lanes).ir
+
     def _arithmetic(
         self, operation: Operation, integer_operation: Operation, left: Any, right: Any
     ) -> IRValue:
-        left, right = self._operand(left), self._operand(right)
+        pair = self._pair(left, right)
         if self.dtype.kind == "f":
-            return self._of(operation(left.ir, right.ir, flags=CONTRACT))
+            return self._of(operation(*pair, flags=CONTRACT))
         if self.dtype.kind == "b":
             raise TypeError("no arithmetic operators on bool; see m.add, m.multiply and m.logical_xor")
-        return self._of(integer_operation(left.ir, right.ir))
+        return self._of(integer_operation(*pair))
 
     def _bitwise(self, operation: Operation, left: Any, right: Any) -> IRValue:
         if self.dtype.kind == "f":
             raise TypeError(f"no bitwise operators on {self.dtype}; see m.bitcast")
-        return self._of(operation(self._operand(left).ir, self._operand(right).ir))
+        return self._of(operation(*self._pair(left, right)))
 
     def _compare(self, operator: str, other: Any) -> IRValue:
-        right = self._operand(other)
+        left, right = self._pair(self, other)
         if self.dtype.kind == "f":
             compare = self.builder.fcmp_unordered if operator == "!=" else self.builder.fcmp_ordered
         else:
             compare = self.builder.icmp_signed if self.dtype.kind == "i" else self.builder.icmp_unsigned
-        return IRValue(self.builder, compare(operator, self.ir, right.ir), np.bool_)
+        return IRValue(self.builder, compare(operator, left, right), np.bool_)
 
     def __add__(self, other: Any) -> IRValue:
         return self._arithmetic(self.builder.fadd, self.builder.add, self, other)
@@ -132,7 +152,7 @@ class IRValue:
     def _divide(self, left: IRValue, right: IRValue) -> IRValue:
         if self.dtype.kind != "f":
             raise TypeError(f"no operator / on {self.dtype}; cast to a float or use m.floor_divide")
-        return self._of(self.builder.fdiv(left.ir, right.ir))
+        return self._of(self.builder.fdiv(*self._pair(left, right)))
 
     def __neg__(self) -> IRValue:
         if self.dtype.kind == "b":

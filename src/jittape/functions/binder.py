@@ -7,7 +7,7 @@ at fixed places of an ndarray (data, number of dimensions, shape, dtype, flags),
 of a Variable. Where `runtime.objects` does not find out the places there is no binder, and the calls go the slower way.
 
 Variables are read here before the run, and those that are assigned get their new values after it. With 60 of them that
-takes 0.4 µs; in Python it took 2.
+takes 0.4 µs; in Python it took 2. The Tensors that are returned are made here, too: two in 0.1 µs, in Python in 0.48.
 """
 
 from __future__ import annotations
@@ -31,13 +31,17 @@ from jittape.compile.driver import (
 from jittape.compile.irtools import BYTES, alloca_once, external, for_range
 from jittape.compile.registry import registry
 from jittape.functions.arithmetic import Arithmetic
-from jittape.functions.entries import TYPES, VALUE, WORDS, Head, Kind
+from jittape.functions.entries import TYPES, VALUE, WORDS, Form, Head, Kind
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.objects import FIT, ObjectLayout, object_layout, reader, slot_places
 
 __all__ = ["Outcome", "binder"]
+
+
+_VARIABLE = ("_buffer", "_trace", "_assigned_in")
+_TENSOR = ("_buffer", "_aval", "_slot", "_trace", "_marker", "_origin")
 
 
 class Outcome(IntEnum):
@@ -53,8 +57,10 @@ class Outcome(IntEnum):
 
 
 @cache
-def binder() -> Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Buffer, ...], int, int, int], int] | None:
+def binder() -> Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Buffer, ...], int, int, int], Any] | None:
     """``run(arguments, held, results, plan, cells, calls)``, the last three addresses; gives an `Outcome`.
+
+    Where all is done and the plan has a `Form` for what is returned, it gives that instead.
 
     An error that ends the run, as Ctrl-C does in a loop, leaves the Variables as they were.
 
@@ -63,9 +69,8 @@ def binder() -> Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Buffer, ...], 
     """
     if object_layout() is None:
         return None
-    tensor = slot_places(Tensor, ["_buffer"])["_buffer"]
-    variable = slot_places(Variable, ["_buffer", "_trace", "_assigned_in"])
-    places = (tensor, *variable.values())
+    variable, tensor = slot_places(Variable, _VARIABLE), slot_places(Tensor, _TENSOR)
+    places = (*variable.values(), *tensor.values())
 
     def define(function: ir.Function, layout: ObjectLayout) -> None:
         _Emitter(function, layout, *places).emit()
@@ -78,12 +83,18 @@ class _Emitter(Arithmetic):
     """Writes the binder."""
 
     def __init__(
-        self, function: ir.Function, layout: ObjectLayout, tensor: int, buffer: int, trace: int, assigned: int
+        self,
+        function: ir.Function,
+        layout: ObjectLayout,
+        buffer: int,
+        trace: int,
+        assigned: int,
+        *tensor: int,
     ) -> None:
         self.function = function
         self.layout = layout
-        self.tensor_buffer, self.variable_buffer = tensor, buffer
-        self.variable_trace, self.variable_assigned = trace, assigned
+        self.variable_buffer, self.variable_trace, self.variable_assigned = buffer, trace, assigned
+        self.tensor = dict(zip(_TENSOR, tensor, strict=True))
         super().__init__(ir.IRBuilder(function.append_basic_block("entry")))
 
     def emit(self) -> None:
@@ -205,7 +216,7 @@ class _Emitter(Arithmetic):
     def fitting(self) -> ir.Value:
         """An ndarray, or that in a Tensor or Buffer, if it has the right dtype and shape, contiguous and aligned."""
         builder, layout = self.builder, self.layout
-        item = self.unwrapped(self.item(), Tensor, self.tensor_buffer)
+        item = self.unwrapped(self.item(), Tensor, self.tensor["_buffer"])
         item = self.unwrapped(item, Buffer, layout.buffer_array)
         self.require((self.type_of(item), self.types[np.ndarray]))
         shape = self.load(self.row, 40)
@@ -265,15 +276,89 @@ class _Emitter(Arithmetic):
         )
         with for_range(builder, variables) as index:
             self.count("Py_IncRef", self.load(self.row_of(index), VALUE))
+        self.place_results()
         failed = run_table(builder, calls, self.cells)
         untouched = self.untouched(entries, assigned)
+        made = alloca_once(builder, self.i64)
+        builder.store(self.const(0), made)
+        form = self.head(Head.FORM)
+        wanted = builder.icmp_signed("!=", form, self.const(Form.NOTHING))
+        wanted = builder.and_(wanted, builder.and_(untouched, builder.not_(failed)))
+        with builder.if_then(wanted, likely=True):
+            builder.store(self.returned(form, builder.add(entries, assigned)), made)
+        result = builder.load(made)
+        lost = builder.and_(wanted, builder.icmp_signed("==", result, self.const(0)))
+        failed = builder.or_(failed, lost)
         with builder.if_then(builder.and_(untouched, builder.not_(failed)), likely=True):
             self.assign(entries, assigned)
         # Letting go of the last reference runs Python code; all Variables are as they should be by now.
         with for_range(builder, variables) as index:
             self.count("Py_DecRef", self.load(self.row_of(index), VALUE))
+        with builder.if_then(builder.icmp_signed("!=", result, self.const(0)), likely=True):
+            builder.ret(builder.inttoptr(result, BYTES))
         outcome = builder.select(untouched, self.const(Outcome.DONE), self.const(Outcome.UNASSIGNED))
         return_unless(builder, failed, outcome)
+
+    def place_results(self) -> None:
+        """Write the addresses of the results into their cells."""
+        builder, layout = self.builder, self.layout
+        first = builder.add(self.cells, self.times(self.head(Head.FIRST_RESULT), 8))
+        with for_range(builder, self.load(self.results, layout.tuple_length), scalar=True) as index:
+            array = self.load(self.result_at(index), layout.buffer_array)
+            self.store(self.load(array, layout.data), builder.add(first, self.times(index, 8)), 0)
+
+    def result_at(self, position: ir.Value) -> ir.Value:
+        """The buffer of a result."""
+        return self.load(self.builder.add(self.results, self.times(position, 8)), self.layout.items)
+
+    # ---- what is returned ------------------------------------------------------------------------------------------
+
+    def returned(self, form: ir.Value, first_row: ir.Value) -> ir.Value:
+        """A Tensor or a tuple of them, of the results that are returned; 0 with an error set if there is no memory."""
+        builder = self.builder
+        made = alloca_once(builder, self.i64)
+        one = builder.icmp_signed("==", form, self.const(Form.TENSOR))
+        with builder.if_else(one) as (single, several):
+            with single:
+                builder.store(self.new_tensor(self.const(0), first_row), made)
+            with several:
+                count = self.head(Head.RETURNED)
+                values = self.call("PyTuple_New", count)
+                builder.store(values, made)
+                with builder.if_then(builder.icmp_signed("!=", values, self.const(0)), likely=True):
+                    self.fill(values, count, first_row, made)
+        return builder.load(made)
+
+    def fill(self, values: ir.Value, count: ir.Value, first_row: ir.Value, made: ir.Value) -> None:
+        """Make the items of a new tuple; without memory for one it goes again."""
+        builder = self.builder
+        with for_range(builder, count, scalar=True) as index:
+            tensor = self.new_tensor(index, first_row)
+            self.store(tensor, builder.add(values, self.times(index, 8)), self.layout.items)
+            lost = builder.icmp_signed("==", tensor, self.const(0))
+            builder.store(builder.select(lost, tensor, builder.load(made)), made)
+        with builder.if_then(builder.icmp_signed("==", builder.load(made), self.const(0)), likely=False):
+            self.count("Py_DecRef", values)
+
+    def new_tensor(self, position: ir.Value, first_row: ir.Value) -> ir.Value:
+        """A Tensor with a result; 0 with an error set if there is no memory."""
+        builder = self.builder
+        tensor = self.call("PyType_GenericAlloc", self.types[Tensor], self.const(0))
+        aval = self.load(self.row_of(builder.add(first_row, position)), 32)
+        slots = {"_buffer": self.result_at(position), "_aval": aval, "_slot": self.head(Head.MINUS_ONE)}
+        with builder.if_then(builder.icmp_signed("!=", tensor, self.const(0)), likely=True):
+            for name, at in self.tensor.items():
+                value = slots.get(name, self.none)
+                self.count("Py_IncRef", value)
+                self.store(value, tensor, at)
+        return tensor
+
+    def call(self, name: str, *arguments: ir.Value) -> ir.Value:
+        """Call a function of the C API that gives an object."""
+        kind = ir.FunctionType(self.i64, [self.i64] * len(arguments))
+        return self.builder.call(external(self.builder.module, kind, name), arguments)
+
+    # ---- Variables -------------------------------------------------------------------------------------------------
 
     def untouched(self, entries: ir.Value, assigned: ir.Value) -> ir.Value:
         """Whether no trace has read a Variable that is assigned, or has a value for it."""
@@ -292,7 +377,7 @@ class _Emitter(Arithmetic):
         with for_range(builder, assigned) as index:
             row = self.row_of(builder.add(entries, index))
             position, variable = self.load(row, 16), self.load(row, 32)
-            buffer = self.load(builder.add(self.results, self.times(position, 8)), self.layout.items)
+            buffer = self.result_at(position)
             self.count("Py_IncRef", buffer)
             self.store(self.load(variable, self.variable_buffer), row, VALUE)
             self.store(buffer, variable, self.variable_buffer)

@@ -19,7 +19,7 @@ from jittape.hostnumber import HostNumber
 from jittape.hostprogram import Changed, HostProgram
 from jittape.primitive import active_recorder
 from jittape.program import Aval, Program
-from jittape.recording.tensor import Tensor, tensor_of
+from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Drawn, Leaf, Tracing
 from jittape.recording.variable import Variable
@@ -54,6 +54,8 @@ class Concrete:
         Of the tensors returned; the Variables that get new values.
     rebuild_tensors : callable or None
         Puts the result together where all its leaves are tensors.
+    returns_one : bool
+        Whether the result is its one leaf.
     quick : callable
         The quick way; gives `MISS` for what it does not know.
     recordable : bool
@@ -65,8 +67,8 @@ class Concrete:
         self.structure = call.structure
         self._take_result(tracing, result)
         outputs = [slot for slot, _ in self._tensors.values()]
-        self.assigned = [variable for variable, _ in tracing.assigned.values()]
-        outputs += [slot for _, slot in tracing.assigned.values()]
+        self.assigned = [variable for variable, *_ in tracing.assigned.values()]
+        outputs += [slot for _, slot, *_ in tracing.assigned.values()]
         self.prints, printed = _printing(tracing)
         self._n_printed = len(printed)
         outputs += printed
@@ -105,6 +107,7 @@ class Concrete:
         ]
         self.avals = [aval for _, aval in self._tensors.values()]
         self.rebuild_tensors = self._rebuild if len(self._tensors) == len(self._leaves) else None
+        self.returns_one = self._rebuild is _only and self.rebuild_tensors is not None
 
     @property
     def is_quick(self) -> bool:
@@ -186,7 +189,7 @@ class Concrete:
         for slot, source in zip(self.program.inputs, self.sources, strict=True):
             if isinstance(source, Leaf):
                 leaf = leaves[source.number]
-                inputs.append(leaf._computed() if isinstance(leaf, Tensor) else self._copied(slot, leaf))
+                inputs.append(_buffer_of(leaf) if isinstance(leaf, Tensor) else self._copied(slot, leaf))
             elif isinstance(source, HostNumber):
                 value = next(values)
                 inputs.append(value.item() if isinstance(value, np.generic) else value)
@@ -325,6 +328,15 @@ def _print(prints: list[tuple[list[Any], dict[str, Any]]], buffers: list[Buffer]
     for pieces, options in prints:
         values = [buffers[piece.output].view() if isinstance(piece, _Printed) else piece for piece in pieces]
         print(*values, **options)
+
+
+def _buffer_of(tensor: Tensor) -> Buffer:
+    """The value of an argument, or the error that there was in the place of it."""
+    buffer: Any = tensor._computed()
+    if buffer.__class__ is FailedBuffer:
+        buffer.reraise()
+    found: Buffer = buffer
+    return found
 
 
 def _missed(leaves: tuple[Any, ...]) -> Any:

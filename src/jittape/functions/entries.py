@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from jittape.program import Aval
 from jittape.recording.tensor import Tensor
 from jittape.runtime.buffers import Buffer, address_of
 
-__all__ = ["TYPES", "VALUE", "WORDS", "Entry", "Head", "Kind", "plan"]
+__all__ = ["TYPES", "VALUE", "WORDS", "Entry", "Form", "Head", "Kind", "Returned", "plan"]
 
 WORDS = 7
 VALUE = 8 * (WORDS - 1)
@@ -26,14 +27,32 @@ TYPES: tuple[type, ...] = (np.ndarray, Tensor, Buffer, float, int)
 
 
 class Head(IntEnum):
-    """Positions in the head of a plan; there is no address in the code itself, so it has those of None and of types."""
+    """Positions in the head of a plan; there is no address in the code itself, so it has those of objects and types."""
 
     ARGUMENTS = 0
     ENTRIES = 1
     VARIABLES = 2
     ASSIGNED = 3
-    NONE = 4
-    TYPES = 5
+    FIRST_RESULT = 4
+    """The cell of the first of the results, whose addresses stand in a row."""
+    RETURNED = 5
+    """How many of them are returned."""
+    FORM = 6
+    """As what: a `Form`."""
+    NONE = 7
+    MINUS_ONE = 8
+    TYPES = 9
+
+
+class Form(IntEnum):
+    """What the binder makes of the results that are returned."""
+
+    NOTHING = 0
+    """Python sees to it."""
+    TENSOR = 1
+    """The one Tensor."""
+    TUPLE = 2
+    """A tuple of Tensors."""
 
 
 class Kind(IntEnum):
@@ -123,15 +142,24 @@ class Entry:
     value: int | float = 0
 
 
+class Returned(NamedTuple):
+    """The first results: the cell of the first, what they are, and as what they are returned."""
+
+    cell: int
+    avals: Sequence[Aval]
+    form: Form
+
+
 def plan(
-    arguments: int, entries: Sequence[Entry], assigned: Sequence[tuple[int, Any]]
+    arguments: int, entries: Sequence[Entry], assigned: Sequence[tuple[int, Any]], returned: Returned
 ) -> tuple[np.ndarray[Any, Any], list[Any]]:
     """The plan of a call with that many arguments, and the objects that it points to and that must be kept.
 
     `assigned` are Variables with the position of their new value among the results.
     """
     variables = sum(entry.kind is Kind.VARIABLE for entry in entries)
-    head = [arguments, len(entries), variables, len(assigned), id(None), *map(id, TYPES)]
+    head = [arguments, len(entries), variables, len(assigned), returned.cell, len(returned.avals)]
+    head += [returned.form, id(None), id(-1), *map(id, TYPES)]
     words = list(head)
     kept: list[Any] = []
     for entry in entries:
@@ -139,6 +167,9 @@ def plan(
     for position, variable in assigned:
         words += [0, 0, position, 0, id(variable), 0, 0]
         kept.append(variable)
+    for aval in returned.avals:
+        words += [0, 0, 0, 0, id(aval), 0, 0]
+        kept.append(aval)
     return np.array(words, np.int64), kept
 
 

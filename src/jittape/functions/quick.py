@@ -1,7 +1,7 @@
 """The quick way to call a compiled function: see `quick_call`.
 
-`struct` writes the addresses of the results into the slot table; then one call of machine code, of the binder, checks
-the arguments, adds theirs and runs the kernels.
+Python takes memory for the results; then one call of machine code, of the binder, checks the arguments, writes all
+addresses into the slot table, runs the kernels and makes the Tensors that are returned.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jittape.functions.binder import Outcome, binder
-from jittape.functions.entries import Entry, Kind, plan
+from jittape.functions.entries import Entry, Form, Kind, Returned, plan
 from jittape.functions.numbers import entries_for
 from jittape.functions.signature import MISS, static_value
 from jittape.hostnumber import HostNumber
 from jittape.hostprogram import Changed, HostProgram
 from jittape.program import Aval
-from jittape.recording.tensor import Tensor
 from jittape.recording.tracing import Drawn, Leaf
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer, address_of
@@ -142,6 +141,7 @@ class _Quick:
     def _at_hand(self, tables: tuple[np.ndarray[Any, Any], ...]) -> _AtHand:
         """A fresh workspace, with the constants in it, and plans."""
         workspace = self.compiled.workspace()
+        workspace.enter()
         for form, cell, value in self.presets:
             struct.pack_into(form, workspace.cells, CELL * cell, value)
         own = tuple([table.copy() for table in tables])
@@ -151,7 +151,8 @@ class _Quick:
         """The function, with all that it needs at hand."""
         concrete = self.concrete
         avals, assigned, rebuild = concrete.avals, concrete.assigned, concrete.rebuild_tensors
-        count, single = len(avals), len(avals) == 1
+        count, one = len(avals), concrete.returns_one
+        several = None if one or rebuild is tuple else rebuild
         new_values = [(count + i, variable) for i, variable in enumerate(assigned)]
         run, free = binder(), list[_AtHand]()
         assert run is not None
@@ -192,36 +193,36 @@ class _Quick:
                 held += tuple([Buffer(np.asarray(draw(), order="C")) for draw in draws])
             workspace, entries, _, _ = at_hand
             inputs = {i: held[position] for position, (i, _) in enumerate(donors)} if donors else _NONE
+            if arena:
+                workspace.enter()
             # Variables refer to what may be written in place, and `held`, besides `inputs`.
-            results = workspace.begin(inputs, 2)
+            results = workspace.results(inputs, 2)
             if numbers:
                 write(workspace.cells, numbers)
             while True:
                 try:
-                    outcome = run(leaves, held, results, entries, workspace.address, calls)
+                    result = run(leaves, held, results, entries, workspace.address, calls)
                 except IndexError:
                     explain(leaves, numbers, held[len(donors) :])
                     raise
-                if outcome != pending:
+                if result.__class__ is not int or result != pending:
                     break
                 settle()
             if arena:
                 workspace.leave()
-            if outcome == unassigned:
-                for variable, buffer in zip(assigned, results[count:], strict=True):
-                    variable._set(buffer)
-            elif outcome:
-                free.append(at_hand)
-                return MISS
+            if result.__class__ is int:
+                if result == unassigned:
+                    for variable, buffer in zip(assigned, results[count:], strict=True):
+                        variable._set(buffer)
+                elif result:
+                    free.append(at_hand)
+                    return MISS
+                result = put_together(results, numbers)
+            elif several is not None:
+                result = several(result)
             counters.compiled_runs += 1
             counters.last = concrete
             concrete.visits += 1
-            if rebuild is None:
-                result = put_together(results, numbers)
-            elif single:
-                result = rebuild([Tensor(None, -1, avals[0], results[0])])
-            else:
-                result = rebuild([Tensor(None, -1, aval, buffer) for aval, buffer in zip(avals, results)])  # noqa: B905
             free.append(at_hand)  # not before the buffers are referred to
             return result
 
@@ -234,11 +235,14 @@ class _Quick:
 
         A random number that is drawn, and a function of the user's that is called, cannot be taken back.
         """
-        count = len(self.concrete.keys)
-        table, kept = plan(count, self.entries, assigned)
+        concrete, first = self.concrete, self.compiled.layout.count
+        count = len(concrete.keys)
+        whole = Form.NOTHING if concrete.rebuild_tensors is None else Form.TUPLE
+        returned = Returned(first, concrete.avals, Form.TENSOR if concrete.returns_one else whole)
+        table, kept = plan(count, self.entries, assigned, returned)
         if not (self.draws or self.host.reads):
             return (table,), kept
-        checking, more = plan(count, self.checked, ())
+        checking, more = plan(count, self.checked, (), Returned(first, (), Form.NOTHING))
         return (table, checking), [*kept, *more]
 
     def _check(self, run: Callable[..., int]) -> Callable[[tuple[Any, ...], tuple[Any, ...], _AtHand], bool]:

@@ -88,7 +88,7 @@ def trace(function: Callable[..., Any], name: str, parameters: Sequence[str], sp
             raise _cannot(name, recorded_because(look) + "; use jt.where there") from None
         if tracing.look is not None:
             raise _cannot(name, recorded_because(tracing.look) + "; use jt.where there")
-        for variable, _ in tracing.assigned.values():
+        for variable, *_ in tracing.assigned.values():
             raise _cannot(name, f"it assigns the Variable {variable.name!r}; return the new value instead")
         if tracing.prints:
             raise _cannot(name, "it prints")

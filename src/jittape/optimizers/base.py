@@ -23,14 +23,15 @@ from jittape.optimizers.checks import (
     optional_whole_number,
 )
 from jittape.optimizers.gradients import Pair, checked_pairs, checked_variables, clipped
-from jittape.optimizers.rates import in_dtype, rate_now
-from jittape.optimizers.schedules import LearningRateSchedule, deserialize, serialize
+from jittape.optimizers.rates import LearningRateSchedule, in_dtype, rate_now
+from jittape.optimizers.schedules import deserialize, serialize
 from jittape.optimizers.state import Stateful, work_dtype
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import multiply, subtract
 from jittape.primitives.broadcast import cast_to
 from jittape.recording.operators import Operators
 from jittape.recording.tape import GradientTape
+from jittape.recording.undo import as_before, before_update
 from jittape.recording.variable import Variable
 
 __all__ = ["Optimizer"]
@@ -224,6 +225,15 @@ class Optimizer(Stateful):
         """
         pairs, variables = checked_pairs(grads_and_vars)
         self._take_on(variables)
+        before = before_update([self.iterations, *self._known, *self._state.values()])
+        try:
+            self._step(pairs)
+        except BaseException:
+            as_before(before)
+            raise
+        return self.iterations
+
+    def _step(self, pairs: list[Pair]) -> None:
         rate = rate_now(self._learning_rate, self.iterations)
         pairs = [(in_dtype(g, work_dtype(v)), v) for g, v in pairs]
         pairs = clipped(pairs, self.clipnorm, self.clipvalue, self.global_clipnorm)
@@ -238,7 +248,6 @@ class Optimizer(Stateful):
             averages = [self.state_of(v, "average") for v in self._known]
             average(self._known, averages, self.iterations, self.ema_momentum, self.ema_overwrite_frequency)
         self.iterations.assign_add(1)
-        return self.iterations
 
     def _take_on(self, variables: Iterable[Variable]) -> None:
         new = [v for v in variables if not self.knows(v)]

@@ -1,38 +1,86 @@
-"""The formulas of the learning rate schedules, in double precision, as bodies to be recorded.
+"""Learning rates that fall: the classes, each with its formula below it.
 
-A number that was given is weak and would take the dtype of its neighbor; two of them would meet in float32. So each is
-made a double first.
+The formulas are bodies to be recorded, in double precision. A number that was given is weak and would take the dtype of
+its neighbor; two of them would meet in float32. So each is made a double first.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import Any
 
 from jittape.dtypes import float64
+from jittape.optimizers.checks import FINITE, NOT_NEGATIVE, POSITIVE, flag, number
+from jittape.optimizers.rates import LearningRateSchedule
+from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import cast_to
-from jittape.primitives.compare import equal, greater_equal, less, less_equal, where
+from jittape.primitives.compare import equal, less_equal, where
 from jittape.primitives.division import divide
-from jittape.primitives.elementwise import log
 from jittape.primitives.powers import pow
 from jittape.primitives.steps import ceil, floor, minimum
-from jittape.primitives.trigonometric import cos
+from jittape.typing import Tensor, TensorLike
 
 __all__ = [
-    "cosine",
-    "cosine_after_warmup",
-    "cosine_again",
-    "cosine_restarted",
-    "exponential",
-    "inverse_time",
-    "piecewise",
-    "polynomial",
+    "ExponentialDecay",
+    "InverseTimeDecay",
+    "PiecewiseConstantDecay",
+    "PolynomialDecay",
+    "doubles",
 ]
 
 
-def _doubles(*values: Any) -> list[Any]:
+def doubles(*values: Any) -> list[Any]:
+    """All of them in double precision."""
     return [cast_to(value, float64) for value in values]
+
+
+class ExponentialDecay(LearningRateSchedule):
+    """``initial_learning_rate * decay_rate ** (step / decay_steps)``.
+
+    Parameters
+    ----------
+    initial_learning_rate : float
+    decay_steps : float
+        Greater than 0.
+    decay_rate : float
+        At least 0.
+    staircase : bool, default False
+        Round ``step / decay_steps`` down.
+    name : str, optional
+
+    Examples
+    --------
+    >>> schedule = jt.optimizers.schedules.ExponentialDecay(0.1, decay_steps=100, decay_rate=0.5)
+    >>> print(float(schedule(0)), float(schedule(200)))
+    0.1 0.025
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        decay_rate: float,
+        staircase: bool = False,
+        name: str = "ExponentialDecay",
+    ) -> None:
+        self.initial_learning_rate = number(
+            name, "initial_learning_rate", initial_learning_rate, NOT_NEGATIVE
+        )
+        self.decay_steps = number(name, "decay_steps", decay_steps, POSITIVE)
+        self.decay_rate = number(name, "decay_rate", decay_rate, NOT_NEGATIVE)
+        self.staircase = flag(name, "staircase", staircase)
+        self.name = name
+
+    def __call__(self, step: TensorLike) -> Tensor:
+        """The learning rate after `step` steps, float64."""
+        operands = (step, self.initial_learning_rate, self.decay_steps, self.decay_rate)
+        return apply(_exponential, operands, (self.staircase,))
+
+
+def _exponential(step: Any, first: Any, steps: Any, decay: Any, staircase: bool) -> Any:
+    step, first, steps, decay = doubles(step, first, steps, decay)
+    return multiply(first, pow(decay, _periods(step, steps, staircase)))
 
 
 def _periods(step: Any, length: Any, staircase: bool) -> Any:
@@ -40,22 +88,95 @@ def _periods(step: Any, length: Any, staircase: bool) -> Any:
     return floor(periods) if staircase else periods
 
 
-def exponential(step: Any, first: Any, steps: Any, decay: Any, staircase: bool) -> Any:
-    """`ExponentialDecay`."""
-    step, first, steps, decay = _doubles(step, first, steps, decay)
-    return multiply(first, pow(decay, _periods(step, steps, staircase)))
+class InverseTimeDecay(LearningRateSchedule):
+    """``initial_learning_rate / (1 + decay_rate * step / decay_steps)``.
+
+    Parameters
+    ----------
+    initial_learning_rate : float
+    decay_steps : float
+        Greater than 0.
+    decay_rate : float
+        At least 0.
+    staircase : bool, default False
+        Round ``step / decay_steps`` down.
+    name : str, optional
+
+    Examples
+    --------
+    >>> schedule = jt.optimizers.schedules.InverseTimeDecay(0.1, decay_steps=10, decay_rate=1.0)
+    >>> float(schedule(10))
+    0.05
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        decay_rate: float,
+        staircase: bool = False,
+        name: str = "InverseTimeDecay",
+    ) -> None:
+        self.initial_learning_rate = number(
+            name, "initial_learning_rate", initial_learning_rate, NOT_NEGATIVE
+        )
+        self.decay_steps = number(name, "decay_steps", decay_steps, POSITIVE)
+        self.decay_rate = number(name, "decay_rate", decay_rate, NOT_NEGATIVE)
+        self.staircase = flag(name, "staircase", staircase)
+        self.name = name
+
+    def __call__(self, step: TensorLike) -> Tensor:
+        """The learning rate after `step` steps, float64."""
+        operands = (step, self.initial_learning_rate, self.decay_steps, self.decay_rate)
+        return apply(_inverse_time, operands, (self.staircase,))
 
 
-def inverse_time(step: Any, first: Any, steps: Any, decay: Any, staircase: bool) -> Any:
-    """`InverseTimeDecay`."""
-    step, first, steps, decay = _doubles(step, first, steps, decay)
+def _inverse_time(step: Any, first: Any, steps: Any, decay: Any, staircase: bool) -> Any:
+    step, first, steps, decay = doubles(step, first, steps, decay)
     return divide(first, add(1.0, multiply(decay, _periods(step, steps, staircase))))
 
 
-def piecewise(step: Any, *numbers: Any) -> Any:
-    """`PiecewiseConstantDecay`: `numbers` are the boundaries, then the values."""
+class PiecewiseConstantDecay(LearningRateSchedule):
+    """``values[0]`` up to and with step ``boundaries[0]``, then ``values[1]`` up to and with ``boundaries[1]``, ...
+
+    Parameters
+    ----------
+    boundaries : sequence of numbers
+        Increasing.
+    values : sequence of float
+        One more than `boundaries`.
+    name : str, optional
+
+    Examples
+    --------
+    >>> schedule = jt.optimizers.schedules.PiecewiseConstantDecay([100, 200], [0.1, 0.05, 0.01])
+    >>> [float(schedule(step)) for step in (100, 101, 201)]
+    [0.1, 0.05, 0.01]
+    """
+
+    def __init__(
+        self, boundaries: Sequence[float], values: Sequence[float], name: str = "PiecewiseConstant"
+    ) -> None:
+        self.boundaries = [number(name, f"boundaries[{i}]", b, FINITE) for i, b in enumerate(boundaries)]
+        self.values = [number(name, f"values[{i}]", v, NOT_NEGATIVE) for i, v in enumerate(values)]
+        self.name = name
+        if len(self.boundaries) != len(self.values) - 1:
+            raise ValueError(
+                f"{name}: The length of boundaries should be 1 less than the length of values, "
+                f"got {len(self.boundaries)} boundaries and {len(self.values)} values"
+            )
+        if self.boundaries != sorted(set(self.boundaries)):
+            raise ValueError(f"{name}: `boundaries` must increase, got {list(boundaries)}")
+
+    def __call__(self, step: TensorLike) -> Tensor:
+        """The learning rate after `step` steps, float64."""
+        return apply(_piecewise, (step, *self.boundaries, *self.values))
+
+
+def _piecewise(step: Any, *numbers: Any) -> Any:
+    """`numbers` are the boundaries, then the values."""
     count = len(numbers) // 2
-    step, *numbers = _doubles(step, *numbers)  # type: ignore[assignment]
+    step, *numbers = doubles(step, *numbers)  # type: ignore[assignment]
     rate = numbers[-1]
     for bound, value in zip(
         numbers[count - 1 :: -1] if count else (), numbers[-2 : count - 1 : -1], strict=True
@@ -64,54 +185,57 @@ def piecewise(step: Any, *numbers: Any) -> Any:
     return rate
 
 
-def polynomial(step: Any, first: Any, steps: Any, last: Any, power: Any, cycle: bool) -> Any:
-    """`PolynomialDecay`."""
-    step, first, steps, last, power = _doubles(step, first, steps, last, power)
+class PolynomialDecay(LearningRateSchedule):
+    """From the initial to the end value as ``(1 - step / decay_steps) ** power``.
+
+    Parameters
+    ----------
+    initial_learning_rate : float
+    decay_steps : float
+        Greater than 0. After so many steps the rate stays what it is.
+    end_learning_rate : float, default 0.0001
+    power : float, default 1.0
+        At least 0.
+    cycle : bool, default False
+        After `decay_steps` begin again, with a decay over the next multiple of them.
+    name : str, optional
+
+    Examples
+    --------
+    >>> schedule = jt.optimizers.schedules.PolynomialDecay(0.5, decay_steps=100, end_learning_rate=0.25)
+    >>> [float(schedule(step)) for step in (0, 50, 100, 200)]
+    [0.5, 0.375, 0.25, 0.25]
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        end_learning_rate: float = 0.0001,
+        power: float = 1.0,
+        cycle: bool = False,
+        name: str = "PolynomialDecay",
+    ) -> None:
+        self.initial_learning_rate = number(
+            name, "initial_learning_rate", initial_learning_rate, NOT_NEGATIVE
+        )
+        self.decay_steps = number(name, "decay_steps", decay_steps, POSITIVE)
+        self.end_learning_rate = number(name, "end_learning_rate", end_learning_rate, NOT_NEGATIVE)
+        self.power = number(name, "power", power, NOT_NEGATIVE)
+        self.cycle = flag(name, "cycle", cycle)
+        self.name = name
+
+    def __call__(self, step: TensorLike) -> Tensor:
+        """The learning rate after `step` steps, float64."""
+        operands = (step, self.initial_learning_rate, self.decay_steps, self.end_learning_rate, self.power)
+        return apply(_polynomial, operands, (self.cycle,))
+
+
+def _polynomial(step: Any, first: Any, steps: Any, last: Any, power: Any, cycle: bool) -> Any:
+    step, first, steps, last, power = doubles(step, first, steps, last, power)
     if cycle:
         steps = multiply(steps, where(equal(step, 0.0), 1.0, ceil(divide(step, steps))))
     else:
         step = minimum(step, steps)
     left = pow(subtract(1.0, divide(step, steps)), power)
     return add(multiply(subtract(first, last), left), last)
-
-
-def _half_wave(fraction: Any, alpha: Any, height: Any = 1.0) -> Any:
-    wave = multiply(multiply(0.5, height), add(1.0, cos(multiply(math.pi, fraction))))
-    return add(multiply(subtract(1.0, alpha), wave), alpha)
-
-
-def cosine(step: Any, first: Any, steps: Any, alpha: Any) -> Any:
-    """`CosineDecay` without a warmup."""
-    step, first, steps, alpha = _doubles(step, first, steps, alpha)
-    return multiply(first, _half_wave(divide(minimum(step, steps), steps), alpha))
-
-
-def cosine_after_warmup(step: Any, first: Any, steps: Any, alpha: Any, top: Any, rise: Any) -> Any:
-    """`CosineDecay` from `top`, after a rise of `rise` steps."""
-    step, first, top, rise = _doubles(step, first, top, rise)
-    risen = add(first, multiply(subtract(top, first), divide(step, rise)))
-    return where(less(step, rise), risen, cosine(subtract(step, rise), top, steps, alpha))
-
-
-def cosine_again(step: Any, first: Any, steps: Any, m_mul: Any, alpha: Any) -> Any:
-    """`CosineDecayRestarts` of equal periods."""
-    step, first, steps, m_mul, alpha = _doubles(step, first, steps, m_mul, alpha)
-    periods = divide(step, steps)
-    begun = floor(periods)
-    return multiply(first, _half_wave(subtract(periods, begun), alpha, pow(m_mul, begun)))
-
-
-def cosine_restarted(step: Any, first: Any, steps: Any, m_mul: Any, alpha: Any, t_mul: Any) -> Any:
-    """`CosineDecayRestarts`: the periods end at the geometric sums ``(t_mul**i - 1) / (t_mul - 1)``."""
-    step, first, steps, m_mul, alpha, t_mul = _doubles(step, first, steps, m_mul, alpha, t_mul)
-    periods = divide(step, steps)
-    growth = subtract(t_mul, 1.0)
-
-    def end(i: Any) -> Any:
-        return divide(subtract(pow(t_mul, i), 1.0), growth)
-
-    begun = floor(divide(log(add(1.0, multiply(periods, growth))), log(t_mul)))
-    # At a restart the quotient may be off by its last digit, and that is one period.
-    begun = where(greater_equal(periods, end(add(begun, 1.0))), add(begun, 1.0), begun)
-    fraction = divide(subtract(periods, end(begun)), pow(t_mul, begun))
-    return multiply(first, _half_wave(fraction, alpha, pow(m_mul, begun)))

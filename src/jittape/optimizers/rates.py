@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,16 +11,51 @@ import numpy as np
 from jittape.dtypes import float64
 from jittape.hostnumber import HostNumber
 from jittape.optimizers.checks import NOT_NEGATIVE, number
-from jittape.optimizers.schedules import LearningRateSchedule
 from jittape.primitive import apply
 from jittape.primitives.broadcast import cast_to
 from jittape.recording.operators import Operators
 from jittape.recording.tracing import read_each_call
 from jittape.recording.variable import Variable
+from jittape.typing import TensorLike
 
-__all__ = ["Rate", "checked_rate", "in_dtype", "rate_from", "rate_now"]
+__all__ = ["LearningRateSchedule", "Rate", "checked_rate", "in_dtype", "rate_from", "rate_now"]
 
 Rate = Variable | Callable[..., Any]
+
+
+class LearningRateSchedule:
+    """Base class of schedules: an object that is called with the number of steps done.
+
+    A schedule of your own defines ``__call__(step)``, with `step` a scalar tensor or a number, and returns a scalar. To
+    be stored it must have attributes named like the arguments that it is made with, or a `get_config` of its own.
+
+    Examples
+    --------
+    >>> class Harmonic(jt.optimizers.schedules.LearningRateSchedule):
+    ...     def __init__(self, first):
+    ...         self.first = first
+    ...
+    ...     def __call__(self, step):
+    ...         return self.first / (step + 1.0)
+    >>> w, optimizer = jt.Variable(0.0), jt.optimizers.SGD(Harmonic(0.5))
+    >>> for _ in range(2):
+    ...     _ = optimizer.apply_gradients([(-1.0, w)])
+    >>> float(w)
+    0.75
+    """
+
+    def __call__(self, step: TensorLike) -> Any:
+        """The learning rate after `step` steps."""
+        raise NotImplementedError(f"{type(self).__name__} must define __call__(step)")
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make such a schedule: its attributes, unless a subclass says otherwise."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> LearningRateSchedule:
+        """A schedule from what `get_config` gave."""
+        return cls(**config)
 
 
 def rate_from(owner: str, value: Any, name: str = "") -> Rate:

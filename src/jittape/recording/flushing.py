@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 from weakref import ref
 
@@ -18,8 +18,10 @@ from jittape.runtime.buffers import LARGE, Buffer
 from jittape.runtime.counters import counters
 from jittape.runtime.path import PathExecutable
 
-__all__ = ["LOOP", "Flushing"]
+__all__ = ["LOOP", "Assignment", "Flushing"]
 
+Assignment = tuple[Variable, int, Node, Any]
+"""A Variable, the slot of its new value, where in the trie it was assigned, and its assignment before that or None."""
 _VARIANTS_PER_NODE = 16
 LOOP = 100
 """After so many flushes of known paths, machine code records. It takes 8 ms to load, and 0.1 s to compile where no
@@ -35,7 +37,7 @@ class Flushing:
     inputs: list[Any]
     pending: list[Tensor]
     materialized: list[ref[Tensor]]
-    assigned: dict[int, tuple[Variable, int]]
+    assigned: dict[int, Assignment]
     large: bool
     holders: int
     _flushing: Any
@@ -49,9 +51,10 @@ class Flushing:
     def flush(self, wanted: Tensor | None = None) -> None:
         """Compute every pending tensor that is still alive, `wanted` too, and the new values of assigned Variables.
 
-        Nothing is changed before all values are there. If an op fails, the values that do not depend on it are kept,
-        those that do raise the same error when looked at, Variables keep the value they had, and the error is raised.
-        After an interrupt (``KeyboardInterrupt``) all is pending as before.
+        Nothing is changed before all values are there. If an op fails, the error is raised. Variables then have the
+        values that they would have if each op had run when it was recorded: what was assigned after the first op that
+        failed is lost, though it may not depend on it. Tensors that do raise the same error when looked at, others are
+        computed. After an interrupt (``KeyboardInterrupt``) all is pending as before.
         """
         with self._flushing:
             pending, alive, needed = self._taken()
@@ -65,7 +68,7 @@ class Flushing:
                 try:
                     self._commit(alive, self._run(needed, at_hand))
                 except Exception as error:
-                    self._salvage(alive, at_hand, error)
+                    self._salvage(pending, alive, at_hand, error)
                     self._end()
                     raise
                 except BaseException:
@@ -79,7 +82,7 @@ class Flushing:
         alive = wanted_among(pending) if pending else []
         needed = [t._slot for t in alive]
         if self.assigned:
-            needed += [slot for _, slot in self.assigned.values()]
+            needed += [slot for _, slot, _, _ in self.assigned.values()]
         return pending, alive, tuple(needed)
 
     def _at_hand(self) -> list[Tensor]:
@@ -117,11 +120,18 @@ class Flushing:
             return ()
         inputs = self.inputs
         first = len(needed) - len(self.assigned)
-        buffers = [variable._buffer for variable, _ in self.assigned.values()]
+        buffers = [variable._buffer for variable, *_ in self.assigned.values()]
         large = [(buffer, first + i) for i, buffer in enumerate(buffers) if buffer.nbytes >= LARGE]
         return tuple([(inputs.index(buffer), output) for buffer, output in large if buffer in inputs])
 
     def _new_executable(self, key: Key) -> PathExecutable:
+        executable = self._made(key)
+        variants = self.node.executables
+        if len(variants) >= _VARIANTS_PER_NODE:
+            variants.pop(next(iter(variants)))
+        return variants.setdefault(key, executable)
+
+    def _made(self, key: Key) -> PathExecutable:
         path = path_to(self.node)
         program = cut_program(path, *key[:2])
         picks = {slot: i for i, slot in enumerate(path.inputs)} | {
@@ -132,11 +142,7 @@ class Flushing:
             for i, slot in enumerate(path.inputs)
             if self.inputs[i].__class__ is not Buffer and slot not in key[1]
         )
-        executable = PathExecutable(program, [picks[slot] for slot in program.inputs], scalars, key[2])
-        variants = self.node.executables
-        if len(variants) >= _VARIANTS_PER_NODE:
-            variants.pop(next(iter(variants)))
-        return variants.setdefault(key, executable)
+        return PathExecutable(program, [picks[slot] for slot in program.inputs], scalars, key[2])
 
     def _commit(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
         self._hand_out(alive, buffers)
@@ -150,28 +156,42 @@ class Flushing:
         for tensor in alive:
             tensor._buffer = next(values)
         if self.assigned:
-            assigned, self.assigned = self.assigned, {}
-            for variable, _ in assigned.values():
+            for variable, _, _, _ in self.assigned.values():
                 variable._buffer = next(values)  # as `_adopt` does, in half the time
                 variable._assigned_in = variable._trace = None
                 variable._slot = -1
+            self.assigned = {}  # last: after an interrupt they are run once more
 
-    def _salvage(self, alive: list[Tensor], at_hand: list[Tensor], error: Exception) -> None:
-        """After a failed run: compute one by one what can be computed, let the rest raise `error` when looked at."""
+    def _salvage(
+        self, pending: list[Tensor], alive: list[Tensor], at_hand: list[Tensor], error: Exception
+    ) -> None:
+        """After a failed run: see `flush`."""
+        versions = [list(_versions(last)) for last in self.assigned.values()]
+        slots = [t._slot for t in alive] + [slot for own in versions for _, slot, *_ in own]
         failed = FailedBuffer(error)
-        for tensor in alive:
-            try:
-                (tensor._buffer,) = self._interpreted(tensor._slot, at_hand)
-            except Exception:
-                tensor._buffer = failed
-        for variable, slot in self.assigned.values():
-            try:
-                variable._adopt(self._interpreted(slot, at_hand)[0])
-            except Exception:
+        try:
+            executable = self._made((tuple(slots), tuple([t._slot for t in at_hand]), ()))
+            buffers, first = executable.salvage(self.inputs, [t._buffer for t in at_hand])
+        except BaseException:
+            self.pending[:0] = pending
+            raise
+        for tensor, buffer in zip(alive, buffers, strict=False):
+            tensor._buffer = failed if buffer is None else buffer
+        values = iter(buffers[len(alive) :])
+        for own in versions:
+            kept = [(buffer, node) for (_, _, node, _), buffer in zip(own, values)]  # noqa: B905
+            valid = next((b for b, node in kept if b is not None and node.n_slots <= first), None)
+            variable = own[0][0]
+            if valid is None:
                 variable._forget_assignment()
+            else:
+                variable._adopt(valid)
         self.assigned = {}
         self.materialized.extend([ref(t) for t in alive if t._buffer is not failed])
 
-    def _interpreted(self, slot: int, at_hand: list[Tensor]) -> list[Buffer]:
-        executable = self._new_executable(((slot,), tuple([t._slot for t in at_hand]), ()))
-        return executable.interpret(self.inputs, [t._buffer for t in at_hand])
+
+def _versions(assignment: Assignment | None) -> Iterator[Assignment]:
+    """An assignment and those of the same Variable before it."""
+    while assignment is not None:
+        yield assignment
+        assignment = assignment[3]

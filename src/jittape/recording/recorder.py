@@ -47,10 +47,15 @@ def new_tensor(
 def assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Value) -> None:
     """As `Trace.assign`, of a pending tensor of this very trace."""
     failed = code.block("failed")
-    slot = code.own(code.get(tensor, "_slot"))
-    entry = code.new_tuple(failed, code.own(variable), slot)
     number = code.attempt(failed, "PyLong_FromSsize_t", variable)
-    code.attempt(failed, "PyDict_SetItem", code.get(trace, "Trace.assigned"), number, entry)
+    assigned, before = code.get(trace, "Trace.assigned"), code.words(1)
+    code.write(before, code.known("None"))
+    with code.builder.if_then(code.same(code.get(variable, "_assigned_in"), trace)):
+        found = code.call("PyDict_GetItemWithError", assigned, number)
+        code.write(before, code.builder.select(code.same(found, integer(0)), code.known("None"), found))
+    parts = (variable, code.get(tensor, "_slot"), code.get(trace, "Trace.node"), code.read(before))
+    entry = code.new_tuple(failed, *[code.own(part) for part in parts])
+    code.attempt(failed, "PyDict_SetItem", assigned, number, entry)
     code.drop(number)
     code.drop(entry)
     nbytes = code.number(code.get(code.get(variable, "_buffer"), "Buffer.nbytes"))

@@ -45,6 +45,21 @@ class Slots(Flushing):
         a._trace = self
         a._slot = slot
 
+    def _retract(self) -> None:
+        """After an interrupt: what has come in for an op that is not recorded goes out again."""
+        count = self.node.n_slots
+        del self.inputs[self.node.n_inputs :]
+        for number, (slot, tensor, _) in list(self.entered.items()):
+            if slot >= count:
+                del self.entered[number]
+                _leave(tensor, self, count)
+        for number, (variable, slots) in list(self.variables.items()):
+            if slots[-1] >= count:
+                del self.variables[number]
+                if slots[0] < count:
+                    self.variables[number] = (variable, tuple([slot for slot in slots if slot < count]))
+                _leave(variable, self, count)
+
     def _add_version(self, variable: Variable, slot: int) -> None:
         known = self.variables.get(id(variable))
         self.variables[id(variable)] = (variable, (slot,) if known is None else (*known[1], slot))
@@ -66,3 +81,10 @@ class Slots(Flushing):
         while slots and slots[0] in self.former:
             slots = (self.former[slots[0]], *slots)
         return slots
+
+
+def _leave(value: Tensor | Variable, trace: Slots, count: int) -> None:
+    """Have a value forget its slot in `trace`, if that is none of the first `count`."""
+    if value._trace is trace and value._slot >= count:
+        value._trace = None
+        value._slot = -1

@@ -73,11 +73,13 @@ class Span:
     def leave(self) -> None:
         """Record no more, for now."""
         trace = self.trace
-        if trace is not None:
-            if self.recording:
-                self._segments.append(trace.node.n_slots)
-            trace.leave(self._self)
-        self.entered = self.recording = False
+        try:
+            if trace is not None:
+                if self.recording:
+                    self._segments.append(trace.node.n_slots)
+                trace.leave(self._self)
+        finally:
+            self.entered = self.recording = False
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -113,15 +115,18 @@ class Span:
         self._earlier = NOTHING_READ
 
     def __del__(self) -> None:
-        if self.entered:
-            self.leave()
-        if self.trace is not None:
-            self.trace.release()
+        try:
+            if self.entered:
+                self.leave()
+        finally:
+            if self.trace is not None:
+                self.trace.release()
 
     def _begin(self) -> Trace:
         """Take hold of the trace of an outer tape, or of a new one."""
         trace = current_trace()
-        if not trace.spans:
+        if not trace.spans or all([span() is None for span in trace.spans]):
+            trace.spans.clear()  # of a tape that was gone before an interrupt let it leave
             trace = trace.step()
         trace.holders += 1
         self.trace = trace

@@ -23,6 +23,7 @@ from jittape.hostnumber import HostNumber
 from jittape.primitive import Primitive, active, active_recorder, set_default_recorder
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.flushing import Assignment
 from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
 from jittape.recording.scalars import scalar_inputs
 from jittape.recording.slots import Slots
@@ -88,7 +89,7 @@ class Trace(Slots):
         self.materialized: list[ref[Tensor]] = []
         self.entered = {}
         self.variables = {}
-        self.assigned: dict[int, tuple[Variable, int]] = {}
+        self.assigned: dict[int, Assignment] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
         self.spans: list[ref[Any]] = []
@@ -138,18 +139,22 @@ class Trace(Slots):
             node = grow(self.node, key, body, static)
         if scalars is not None and not node.takes_scalars_as_given:
             scalars = scalar_inputs(node, scalars)
-        if fresh is not None:
-            slot = self.node.n_slots
-            for a in fresh:
-                self._enter(a, slot)
-                slot += 1
-            if node.nbytes > config._max_pending_bytes:
-                self.limit = 0
-        if scalars is not None:
-            self.inputs += scalars
-        if node.results is not None:
-            return self._advance(node)
-        self.node = node
+        try:
+            if fresh is not None:
+                slot = self.node.n_slots
+                for a in fresh:
+                    self._enter(a, slot)
+                    slot += 1
+                if node.nbytes > config._max_pending_bytes:
+                    self.limit = 0
+            if scalars is not None:
+                self.inputs += scalars
+            if node.results is not None:
+                return self._advance(node)
+            self.node = node
+        except BaseException:
+            self._retract()
+            raise
         tensor = Tensor(self, node.slot, node.aval)
         pending = self.pending
         pending.append(tensor)
@@ -225,12 +230,16 @@ class Trace(Slots):
         if node is None:
             node = grow(self.node, key, body, static)
         values = scalar_inputs(node, scalars)
-        for a, slot in fresh.values():
-            self._enter(a, slot)
-        if node.nbytes > config._max_pending_bytes:
-            self.limit = 0
-        self.inputs.extend(values)
-        return self._advance(node)
+        try:
+            for a, slot in fresh.values():
+                self._enter(a, slot)
+            if node.nbytes > config._max_pending_bytes:
+                self.limit = 0
+            self.inputs.extend(values)
+            return self._advance(node)
+        except BaseException:
+            self._retract()
+            raise
 
     def _recordable(self, a: Any) -> Any:
         """`a` as something that has a slot here or can get one: Tensor, Variable or scalar."""
@@ -285,7 +294,8 @@ class Trace(Slots):
         if variable._assigned_in is not None and variable._assigned_in is not self:
             variable._assigned_in.flush()
         slot = value._slot if value._trace is self else self.enter(value)
-        self.assigned[id(variable)] = (variable, slot)
+        before = self.assigned.get(id(variable)) if variable._assigned_in is self else None
+        self.assigned[id(variable)] = (variable, slot, self.node, before)
         if variable._buffer.nbytes >= LARGE:
             self.large = True
         variable._assigned_in = self

@@ -207,15 +207,20 @@ class Buffer:
     __slots__ = ("address", "array", "exposed", "nbytes", "pooled")
 
     def __init__(self, array: np.ndarray[Any, Any], pooled: Memory | None = None) -> None:
+        self.pooled = pooled
         self.array = array
         self.address: int = address_of(array) if pooled is None else pooled.address
         self.nbytes = array.nbytes
         self.exposed = False
-        self.pooled = pooled
 
     def __del__(self) -> None:
+        try:
+            if self.pooled is None:
+                return
+        except AttributeError:
+            return  # an interrupt came before `__init__`
         # A view refers to the bytes, whatever it was made from; who uses the array itself refers to that.
-        if self.pooled is not None and self.pooled.block.returns and _references(self.pooled) == _OURS:
+        if self.pooled.block.returns and _references(self.pooled) == _OURS:
             pool.give_back(self.pooled)
 
     def is_private(self) -> bool:

@@ -83,14 +83,27 @@ class PathExecutable:
             self._compile(inputs)
         self.ran_compiled = True
         counters.compiled_runs += 1
-        values = [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks]
+        values = self._picked(inputs, at_hand)
         # The trace and the Variable refer to a donated buffer, and `values`.
         results: list[Buffer] = self._compiled.run(values, 2)
         return results
 
     def interpret(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
         """As `run`, op by op in NumPy."""
-        return interpreted(self.program, [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks])
+        return interpreted(self.program, self._picked(inputs, at_hand))
+
+    def salvage(self, inputs: list[Any], at_hand: list[Buffer]) -> tuple[list[Buffer | None], int]:
+        """As `interpret`, where an op fails: None for what depends on one that does; and the slot of the first.
+
+        The slot is -1 where no op fails by NumPy: then it is not known what did.
+        """
+        values = self._picked(inputs, at_hand)
+        failures: list[int] = []
+        found = interpret(self.program, _arrays(values), failures)
+        return _buffers(found, values), min(failures, default=-1)
+
+    def _picked(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Any]:
+        return [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks]
 
     def _compile(self, inputs: list[Any]) -> None:
         # Not at the top, as LLVM comes with it; and first, so that its machine code is made with the first kernels.
@@ -103,12 +116,20 @@ class PathExecutable:
 def interpreted(program: Program, values: Sequence[Any]) -> list[Buffer]:
     """The outputs of `program` by NumPy; one that is an input, or another output, is its very buffer."""
     counters.interpreted_runs += 1
-    arrays = [value.array if isinstance(value, Buffer) else value for value in values]
+    return _buffers(interpret(program, _arrays(values)), values)
+
+
+def _arrays(values: Sequence[Any]) -> list[Any]:
+    return [value.array if isinstance(value, Buffer) else value for value in values]
+
+
+def _buffers(arrays: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """Buffers for what was computed from `values`; None for None."""
     held = {id(value.array): value for value in values if isinstance(value, Buffer)}
-    outputs: list[Buffer] = []
-    for array in interpret(program, arrays):
-        buffer = held.get(id(array))
-        if buffer is None:
+    outputs: list[Any] = []
+    for array in arrays:
+        buffer = None if array is None else held.get(id(array))
+        if buffer is None and array is not None:
             buffer = held[id(array)] = owned(array)
         outputs.append(buffer)
     return outputs

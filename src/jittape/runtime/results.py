@@ -59,8 +59,12 @@ class ResultMemory:
 
     def take(self) -> tuple[tuple[Buffer, ...], bytes]:
         """Buffers that nobody holds, and their addresses as they stand in a slot table."""
-        least, best = len(self._avals), -1
         sets = self._sets
+        if sets and self._busy((found := sets[0])[0], False, None) == 0:
+            if len(sets) > 1:
+                sets.append(sets.pop(0))  # the next time another is the first to be free again
+            return found
+        least, best = len(self._avals), -1
         for i, found in enumerate(sets):
             count = self._busy(found[0], False, None)
             if count == 0:

@@ -12,6 +12,7 @@ import numpy as np
 from jittape.compile.driver import WATCHED
 from jittape.compile.emit import Definition
 from jittape.compile.irtools import KERNEL_TYPE
+from jittape.compile.machine import Effort
 from jittape.compile.registry import registry
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
 from jittape.compile.stripper import define_strip
@@ -23,7 +24,7 @@ from jittape.runtime.workspace import Layout
 
 __all__ = ["Calls", "announce", "segments"]
 
-_STRIP = Definition("strip", KERNEL_TYPE, define_strip)
+_STRIP = Definition("strip", KERNEL_TYPE, define_strip, Effort.LEAST)
 SHARE = HEAVY // 2
 """Another thread is worth its while for so many ns of work."""
 

@@ -18,13 +18,14 @@ import numpy as np
 from jittape.compile.crew import ASLEEP, GONE, Cell, define_helper
 from jittape.compile.emit import Definition
 from jittape.compile.irtools import KERNEL_TYPE
+from jittape.compile.machine import Effort
 from jittape.compile.registry import registry
 from jittape.config import config
 from jittape.runtime.buffers import address_of
 
 __all__ = ["MOST", "announce_helper", "cells_address"]
 
-_HELPER = Definition("helper", KERNEL_TYPE, define_helper)
+_HELPER = Definition("helper", KERNEL_TYPE, define_helper, Effort.LEAST)
 MOST = 256
 """Threads at most, whatever `config.threads` says."""
 

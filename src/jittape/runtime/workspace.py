@@ -137,12 +137,27 @@ class Workspace:
         if not self._results.large:
             self.cells[self._first : self._last] = packed
             return small
+        results = self._with_large(small, inputs, held)
+        self._pack_results(self.cells, self._first, *[b.address for b in results])
+        return results
+
+    def enter(self) -> None:
+        """Take an arena if there is none."""
+        if self._arena is None:
+            self._place_temporaries()
+
+    def results(self, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> tuple[Buffer, ...]:
+        """The buffers for the results, as `begin` gives them; it is left to the caller to write their addresses."""
+        small, _ = self._results.take()
+        return self._with_large(small, inputs, held) if self._results.large else small
+
+    def _with_large(
+        self, small: tuple[Buffer, ...], inputs: Sequence[Any] | Mapping[int, Any], held: int
+    ) -> tuple[Buffer, ...]:
         found = list(small)
         for i in self._results.large:
             found.insert(i, self._large(i, inputs, held))
-        results = tuple(found)
-        self._pack_results(self.cells, self._first, *[b.address for b in results])
-        return results
+        return tuple(found)
 
     def _large(self, result: int, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> Buffer:
         if result in self._in_place:

@@ -17,26 +17,33 @@ def call_rarely(
     builder: ir.IRBuilder, condition: ir.Value, name: str, argument: ir.Value, otherwise: ir.Value
 ) -> ir.Value:
     """Write ``condition ? name(argument) : otherwise`` as a call of an outlined function."""
-    outlined = f"jittape_rarely_{name}"
-    function = builder.module.globals.get(outlined)
+    outlined, kind, known = f"jittape_rarely_{name}", argument.type, builder.module.globals
+    in_lanes = isinstance(kind, ir.VectorType)
+    function = known.get(outlined)
     if function is None:
-        function = _outline(builder.module, outlined, name, argument.type)
+        widths = () if in_lanes else _WIDTHS
+        function = _outline(builder.module, outlined, name, kind.element if in_lanes else kind, widths)
+    if in_lanes:
+        version = known.get(f"{outlined}_{kind.count}")
+        function = _write_vector_version(builder.module, function, kind.count) if version is None else version
     return builder.call(function, [condition, argument, otherwise])
 
 
 class _StringAttributes(ir.values.FunctionAttributes):  # type: ignore[misc]
-    """Function attributes with a quoted one, which llvmlite does not know."""
+    """Function attributes with quoted ones, which llvmlite does not know."""
 
-    def __init__(self, names: list[str], quoted: str) -> None:
+    def __init__(self, names: list[str], quoted: list[str]) -> None:
         super().__init__(names)
         self._quoted = quoted
 
     def _to_list(self, ret_type: ir.Type) -> list[str]:
-        return [*super()._to_list(ret_type), self._quoted]
+        return [*super()._to_list(ret_type), *self._quoted]
 
 
-def _outline(module: ir.Module, outlined: str, name: str, kind: ir.Type) -> ir.Function:
-    """Write the outlined function and its vector versions into the module."""
+def _outline(
+    module: ir.Module, outlined: str, name: str, kind: ir.Type, widths: tuple[int, ...]
+) -> ir.Function:
+    """Write the outlined function into the module, and vector versions of it for LLVM to choose from."""
     library = module.globals.get(name)
     if library is None:
         library = ir.Function(module, ir.FunctionType(kind, [kind]), name)
@@ -44,10 +51,10 @@ def _outline(module: ir.Module, outlined: str, name: str, kind: ir.Type) -> ir.F
     function.linkage = "linkonce_odr"
     _write_scalar_body(function, library)
     variants = []
-    for width in _WIDTHS:
+    for width in widths:
         _write_vector_version(module, function, width)
         variants.append(f"_ZGV_LLVM_N{width}vvv_{outlined}({outlined}_{width})")
-    quoted = f'"vector-function-abi-variant"="{",".join(variants)}"'
+    quoted = [f'"vector-function-abi-variant"="{",".join(variants)}"'] if variants else []
     function.attributes = _StringAttributes(["cold", "noinline", "nounwind"], quoted)
     return function
 
@@ -66,7 +73,7 @@ def _write_scalar_body(function: ir.Function, library: ir.Function) -> None:
     builder.ret(result)
 
 
-def _write_vector_version(module: ir.Module, scalar: ir.Function, width: int) -> None:
+def _write_vector_version(module: ir.Module, scalar: ir.Function, width: int) -> ir.Function:
     """Write the version that calls the scalar function lane by lane, if the condition holds in any."""
     vectors = [ir.VectorType(kind, width) for kind in scalar.function_type.args]
     function = ir.Function(module, ir.FunctionType(vectors[-1], vectors), f"{scalar.name}_{width}")
@@ -95,3 +102,4 @@ def _write_vector_version(module: ir.Module, scalar: ir.Function, width: int) ->
     result.add_incoming(function.args[-1], entry)
     result.add_incoming(updated, loop)
     builder.ret(result)
+    return function

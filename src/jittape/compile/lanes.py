@@ -1,0 +1,120 @@
+"""Which innermost loops are written as vectors, and of how many lanes.
+
+LLVM's vectorizer makes three loops of one: of several vectors at a time, of one, and of single elements for what is
+left. Written as vectors there is one, in which masks keep what is left from being touched, and LLVM runs four passes
+instead of some hundred: the kernels of an LSTM are compiled in half the time. That needs masks in the processor
+(AVX-512); elsewhere, and for what is not here, the vectorizer has its say.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from jittape.compile.cost import can_be_in_lanes, cost_of_map
+from jittape.compile.instructions import Address, Compute, Inside, Linear, Load, Whole
+from jittape.compile.kernel import LoopKernel
+
+__all__ = ["LIGHT", "cost_of_innermost", "lanes_in", "loads_of", "written_twice"]
+
+VECTOR_BYTES = 64
+MOST = 32
+"""Lanes at most: a mask of more is a long list of comparisons."""
+LIGHT = 16
+"""A loop of so few instructions waits for memory. Compiled for one vector at a time, 480 of them take 3.3 s instead
+of 4.8."""
+HEAVY = 320
+"""A loop of more instructions has enough that does not wait for each other in one vector."""
+MANY_LOADS = 10
+"""A loop that reads more than that has no registers for all of it at once."""
+
+
+def lanes_in(kernel: LoopKernel) -> int | None:
+    """How many elements of the innermost loop are done at a time; None where LLVM is to say."""
+    if not kernel.depth or kernel.rows > 1 or not _has_masks() or not _fits(kernel):
+        return None
+    cost, depth = cost_of_innermost(kernel), kernel.depth
+    widest = max([dtype.itemsize for dtype in _dtypes(kernel)])
+    summed = any(r.level < depth for r in kernel.reductions)
+    together = 1 if cost > HEAVY or len(loads_of(kernel)) > MANY_LOADS else 2
+    if cost <= LIGHT:
+        together = 4 if summed else 1
+    return min(VECTOR_BYTES // widest * together, MOST)
+
+
+def written_twice(kernel: LoopKernel) -> bool:
+    """Whether the loop's body is there again for what is left, with masks; else only what reads and writes is."""
+    loads = loads_of(kernel).values()
+    ahead = len(loads) <= MANY_LOADS and all(load.mask is None for load in loads)
+    updates = any(r.level == kernel.depth for r in kernel.reductions)
+    return cost_of_innermost(kernel) <= HEAVY or updates or not ahead
+
+
+def loads_of(kernel: LoopKernel) -> dict[int, Load]:
+    """What the innermost loop reads, by number."""
+    pairs = zip(kernel.instructions, kernel.levels, strict=True)
+    return {n: i for n, (i, level) in enumerate(pairs) if level == kernel.depth and isinstance(i, Load)}
+
+
+def cost_of_innermost(kernel: LoopKernel) -> int:
+    """Instructions in the innermost loop, but for loads and stores."""
+    cost = 0
+    for instruction, level in zip(kernel.instructions, kernel.levels, strict=True):
+        if isinstance(instruction, Compute) and level == kernel.depth:
+            dtypes = tuple([kernel.dtype_of(a) for a in instruction.args])
+            cost += cost_of_map(instruction.primitive, instruction.params, dtypes)
+    return cost
+
+
+@cache
+def _has_masks() -> bool:
+    features = llvm.get_host_cpu_features()
+    return all(features.get(name) for name in ("avx512f", "avx512vl", "avx512bw", "avx512dq"))
+
+
+def _dtypes(kernel: LoopKernel) -> list[np.dtype[Any]]:
+    """Of what is read, computed and written in the innermost loop."""
+    inside = [n for n, level in enumerate(kernel.levels) if level == kernel.depth]
+    written = [kernel.operands[s.address.operand].dtype for s in kernel.stores if s.level == kernel.depth]
+    return [*[kernel.dtype_of(n) for n in inside], *written, *[r.dtype for r in kernel.reductions]]
+
+
+def _fits(kernel: LoopKernel) -> bool:
+    """Whether all that the innermost loop does can be done in lanes, and its elements lie next to each other."""
+    depth = kernel.depth
+    varying = {f"i{depth - 1}", *[f"%{n}" for n, level in enumerate(kernel.levels) if level == depth]}
+    found = False
+    for instruction, level in zip(kernel.instructions, kernel.levels, strict=True):
+        if level < depth:
+            continue
+        found = True
+        match instruction:
+            case Load(address, _, _):
+                if not _is_row(address, varying):
+                    return False
+            case Compute(primitive, params, args, _):
+                if not can_be_in_lanes(primitive, params, tuple([kernel.dtype_of(a) for a in args])):
+                    return False
+            case Whole(linear, divisor, _) | Inside(linear, divisor, _, _, _):
+                if divisor != 1 or not _is_plain(linear, varying):
+                    return False
+            case _:
+                pass
+    for store in kernel.stores:
+        if store.running or store.scattered or (store.level == depth and not _is_row(store.address, varying)):
+            return False
+    within = [r for r in kernel.reductions if r.level == depth]
+    return found and all(_is_row(r.address, varying) for r in within)
+
+
+def _is_row(address: Address, varying: set[str]) -> bool:
+    """Whether the innermost loop visits neighbors."""
+    terms = [(name, factor) for name, factor in address.linear.terms if name in varying]
+    return len(terms) == 1 and terms[0][0][0] == "i" and terms[0][1] == 1
+
+
+def _is_plain(linear: Linear, varying: set[str]) -> bool:
+    return all(name[0] == "i" for name, _ in linear.terms if name in varying)

@@ -1,0 +1,103 @@
+"""Vectors in LLVM IR: the same number in all lanes, masks, and memory of which only some lanes are touched."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from jittape.compile.irtools import external
+
+__all__ = [
+    "element_of",
+    "first_lanes",
+    "lanes_of",
+    "like",
+    "masked_load",
+    "masked_store",
+    "numbered",
+    "spread",
+    "type_suffix",
+]
+
+_I1, _I32, _I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
+
+
+class _Splat(ir.Constant):  # type: ignore[misc]
+    """A constant of the same number in all lanes, which llvmlite writes out lane by lane."""
+
+    def __init__(self, kind: ir.VectorType, number: ir.Constant) -> None:
+        super().__init__(kind, None)
+        self.number = number
+
+    def get_reference(self) -> str:
+        return f"splat ({self.number.type} {self.number.get_reference()})"
+
+
+def lanes_of(kind: ir.Type) -> int | None:
+    """How many numbers a value has; None of one that is no vector."""
+    return kind.count if isinstance(kind, ir.VectorType) else None
+
+
+def element_of(kind: ir.Type) -> ir.Type:
+    """The type of a lane, or of a number itself."""
+    return kind.element if isinstance(kind, ir.VectorType) else kind
+
+
+def like(kind: ir.Type, lanes: int | None) -> ir.Type:
+    """A type of so many lanes."""
+    return kind if lanes is None else ir.VectorType(kind, lanes)
+
+
+def type_suffix(kind: ir.Type) -> str:
+    """How a type reads in the name of one of LLVM's intrinsics."""
+    lanes, element = lanes_of(kind), element_of(kind)
+    name: str = element.intrinsic_name
+    return name if lanes is None else f"v{lanes}{name}"
+
+
+def spread(builder: ir.IRBuilder, number: ir.Value, lanes: int) -> ir.Value:
+    """A number in all lanes."""
+    kind = ir.VectorType(number.type, lanes)
+    if isinstance(number, ir.Constant):
+        return _Splat(kind, number)
+    undefined = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(undefined, number, ir.Constant(_I32, 0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_I32, lanes), None))
+
+
+def numbered(lanes: int) -> ir.Constant:
+    """0, 1, 2, ... in i64."""
+    return ir.Constant(ir.VectorType(_I64, lanes), list(range(lanes)))
+
+
+def first_lanes(builder: ir.IRBuilder, count: ir.Value, lanes: int) -> ir.Value:
+    """The mask of the first `count` lanes."""
+    return builder.icmp_signed("<", numbered(lanes), spread(builder, count, lanes))
+
+
+def masked_load(builder: ir.IRBuilder, place: ir.Value, mask: ir.Value, align: int) -> ir.Value:
+    """The numbers from `place` on, of which only the lanes of the mask are read; zero in the others."""
+    kind = ir.VectorType(place.type.pointee, mask.type.count)
+    return _masked(builder, "load", kind, place, align, mask, ir.Constant(kind, None))
+
+
+def masked_store(builder: ir.IRBuilder, value: ir.Value, place: ir.Value, mask: ir.Value, align: int) -> None:
+    """Write the lanes of the mask."""
+    _masked(builder, "store", value.type, value, place, align, mask)
+
+
+def _masked(builder: ir.IRBuilder, what: str, kind: ir.VectorType, *arguments: ir.Value | int) -> ir.Value:
+    values = [
+        ir.Constant(_I32, a)
+        if isinstance(a, int)
+        else builder.bitcast(a, kind.as_pointer())
+        if isinstance(a.type, ir.PointerType)
+        else a
+        for a in arguments
+    ]
+    result = kind if what == "load" else ir.VoidType()
+    function = external(
+        builder.module,
+        ir.FunctionType(result, [v.type for v in values]),
+        f"llvm.masked.{what}.{type_suffix(kind)}.p0",
+    )
+    return builder.call(function, values)

@@ -1,0 +1,229 @@
+"""Innermost loops written as vectors: which are, what is left at their ends, and the same by LLVM's vectorizer."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+import jittape as jt
+import primitive_table
+import primitive_table_reduce
+import primitive_table_shape
+from jittape.compile import lanes, machine
+from jittape.compile.emit import definition_of, write_module
+from jittape.compile.kernel import LoopKernel
+from jittape.compile.lanes import LIGHT, cost_of_innermost, lanes_in, written_twice
+from jittape.compile.machine import Effort
+from jittape.compile.registry import Registry
+from jittape.compile.schedule import schedule
+from jittape.compile.steps import KernelStep
+from jittape.interpret import interpret
+from jittape.primitives.arithmetic import add, multiply, square, subtract
+from jittape.primitives.broadcast import cast_op, iota_op, sum_op
+from jittape.primitives.compare import greater
+from jittape.primitives.cumulative import cumsum_op
+from jittape.primitives.elementwise import exp, log
+from jittape.primitives.hyperbolic import tanh
+from jittape.primitives.reduce import all_op, any_op, max_op, min_op, prod_op
+from jittape.primitives.trigonometric import sin
+from jittape.primitives.views import Region, place_op, slice_op, transpose_op
+from primitive_table import Row
+from programs import compiled, program_of
+
+Array = np.ndarray[Any, Any]
+Masks = Callable[[bool], None]
+
+
+@pytest.fixture
+def masks(monkeypatch: pytest.MonkeyPatch) -> Masks:
+    """Says whether the processor has masks; LLVM makes do where it has not. All is compiled anew."""
+
+    def say(there: bool) -> None:
+        monkeypatch.setattr(lanes, "_has_masks", lambda: there)
+        monkeypatch.setattr(jt.config, "_cache", False)
+        monkeypatch.setattr("jittape.runtime.executable.registry", Registry())
+        monkeypatch.setattr("jittape.runtime.tables.registry", Registry())
+
+    return say
+
+
+def kernels_of(function: Any, *operands: Array) -> list[LoopKernel]:
+    steps = schedule(program_of(function, *operands)).steps
+    return [step.kernel for step in steps if isinstance(step.kernel, LoopKernel)]
+
+
+def kernel_of(function: Any, *operands: Array) -> LoopKernel:
+    return max(kernels_of(function, *operands), key=lambda kernel: len(kernel.text))
+
+
+def light(x: Any) -> Any:
+    return add(x, x)
+
+
+def medium(x: Any) -> Any:
+    return tanh(x), sum_op.bind(exp(x), axes=(0,))
+
+
+def heavy(x: Any) -> Any:
+    value = x
+    for function in (sin, exp, tanh, sin, tanh, exp, sin):
+        value = function(value)
+    return value, add(x, value)
+
+
+# ---- which --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "twice"), [(light, True), (medium, True), (heavy, False)], ids=["light", "medium", "heavy"]
+)
+def test_a_long_body_is_there_once(function: Any, twice: bool, masks: Masks) -> None:
+    masks(True)
+    kernel = kernel_of(function, np.ones(100))
+    assert lanes_in(kernel)
+    assert written_twice(kernel) == twice
+
+
+def test_lanes_fill_vectors_of_the_widest_number(masks: Masks) -> None:
+    masks(True)
+    both = lambda x, y: (add(x, x), add(y, y))  # noqa: E731
+    float64, float32 = np.ones(9), np.ones(9, np.float32)
+    assert lanes_in(kernel_of(light, float64)) == 8
+    assert lanes_in(kernel_of(light, float32)) == 16
+    assert lanes_in(kernel_of(both, float64, float32)) == 8
+    assert lanes_in(kernel_of(light, np.ones(9, np.int8))) == 32
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, at: transpose_op.bind(x, perm=(1, 0)),
+        lambda x, at: slice_op.bind(x, region=Region((1,), (0,), (20,), (2,))),
+        lambda x, at: cumsum_op.bind(x, axis=1),
+        lambda x, at: jt.gather(x, at, axis=1),
+    ],
+    ids=["apart", "steps", "running", "picked"],
+)
+def test_what_does_not_lie_in_a_row_is_left_to_llvm(function: Any, masks: Masks) -> None:
+    masks(True)
+    kernels = kernels_of(function, np.ones((50, 60)), np.array([3, 1, 3]))
+    left = [definition_of(kernel).effort for kernel in kernels if kernel.depth and lanes_in(kernel) is None]
+    assert left
+    assert set(left) == {Effort.LOOPS}
+
+
+def test_without_masks_all_is_left_to_llvm(masks: Masks) -> None:
+    masks(False)
+    kernel = kernel_of(medium, np.ones(100))
+    assert lanes_in(kernel) is None
+    assert definition_of(kernel).effort is Effort.LOOPS
+
+
+@pytest.mark.parametrize("function", [light, medium, heavy])
+def test_llvm_need_not_vectorize_what_is_written_as_vectors(function: Any, masks: Masks) -> None:
+    masks(True)
+    kernel = kernel_of(function, np.ones(100))
+    definition = definition_of(kernel)
+    assert definition.effort is Effort.LITTLE
+    text = machine.written(write_module([definition])).text
+    assert f"<{lanes_in(kernel)} x double>" in text
+    llvm.parse_assembly(text).verify()
+
+
+def test_a_light_loop_costs_what_its_instructions_do() -> None:
+    assert cost_of_innermost(kernel_of(light, np.ones(100))) == 1 <= LIGHT
+
+
+# ---- the same results -----------------------------------------------------------------------------------------------
+
+
+def several(x: Any, y: Any) -> Any:
+    """Maps, neighbors, masks, coordinates and sums of all kinds, over float64 and float32."""
+    n = x.shape[-1]
+    axis = len(x.shape) - 1
+    padded = place_op.bind(x, region=Region((axis,), (2,), (n,), (1,)), shape=(*x.shape[:-1], n + 5))
+    numbers = cast_op.bind(iota_op.bind(shape=x.shape, axis=axis, dtype=np.dtype(np.int64)), dtype=x.dtype)
+    large = greater(x, y)
+    reduced = [op.bind(x, axes=(axis,)) for op in (sum_op, max_op, min_op, prod_op)]
+    return (
+        add(multiply(x, y), numbers),
+        exp(padded),
+        cast_op.bind(subtract(square(y), x), dtype=np.dtype(np.float32)),
+        large,
+        any_op.bind(large, axes=(axis,)),
+        all_op.bind(large, axes=(axis,)),
+        sum_op.bind(cast_op.bind(large, dtype=np.dtype(np.int32)), axes=(axis,)),
+        *reduced,
+        sum_op.bind(padded, axes=(0,)) if axis else log(add(square(x), numbers)),
+    )
+
+
+LENGTHS = [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 1023, 1024, 1025, 3000]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_of_every_length(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    for n in LENGTHS:
+        x, y = (rng.uniform(-1, 1, n).astype(dtype) for _ in range(2))
+        assert_same(several, x, y)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 17), (5, 64), (40, 33), (1, 8), (0, 4), (4, 0)])
+def test_of_every_shape(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    reduced = several if shape[-1] else light_pair
+    assert_same(reduced, *[rng.uniform(-1, 1, shape) for _ in range(2)])
+
+
+def light_pair(x: Any, y: Any) -> Any:
+    return add(x, y), sum_op.bind(multiply(x, y), axes=(0,)), sum_op.bind(x, axes=(1,))
+
+
+RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+
+@pytest.mark.parametrize("function", [light, medium, heavy])
+def test_nothing_is_written_beyond_the_end(function: Any, masks: Masks) -> None:
+    masks(True)
+    x = np.random.default_rng(0).normal(size=70)
+    registry = Registry()
+    for n in range(17, len(x)):
+        (step,) = schedule(program_of(function, x[:n])).steps
+        assert isinstance(step, KernelStep)
+        ((address,), _) = registry.addresses([step.kernel])
+        memory = [x.copy(), *[np.full(len(x) + 64, 7.0) for _ in range(max(step.storages))]]
+        slots = np.array([array.ctypes.data for array in memory])
+        operands, sizes = np.array(step.storages, np.int32), np.array(step.sizes, np.int64)
+        RUN(address)(slots.ctypes.data, operands.ctypes.data, sizes.ctypes.data, 0)
+        wanted = interpret(program_of(function, x[:n]), [x[:n]])
+        for array, values in zip(memory[1:], wanted, strict=True):
+            np.testing.assert_allclose(array[: values.size], values.ravel(), rtol=1e-12)
+            np.testing.assert_array_equal(array[values.size :], 7.0)
+
+
+def assert_same(function: Any, *operands: Array) -> None:
+    program = program_of(function, *operands)
+    for got, wanted in zip(compiled(program, operands, fill=9), interpret(program, operands), strict=True):
+        assert got.dtype == wanted.dtype
+        eps = np.finfo(wanted.dtype).eps if wanted.dtype.kind == "f" else 0
+        np.testing.assert_allclose(got, wanted, rtol=100 * eps, atol=100 * eps)
+
+
+ROWS = [*primitive_table.ROWS, *primitive_table_reduce.ROWS, *primitive_table_shape.ROWS]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_every_primitive_without_masks(row: Row, masks: Masks) -> None:
+    masks(False)
+    for operands in (row.sample(np.random.default_rng(20)), *row.edges):
+        arrays = [np.asarray(x) for x in operands]
+        program = program_of(row.function, *arrays)
+        for got, wanted in zip(compiled(program, arrays), interpret(program, arrays), strict=True):
+            assert got.dtype == wanted.dtype
+            np.testing.assert_allclose(got, wanted, rtol=2e-14, atol=2e-14)
