@@ -22,8 +22,9 @@ def endless(limit, x):
     return jt.while_loop(lambda i, x: i < limit, lambda i, x: (i + 1.0, x * 0.5 + 1.0), [zero, x])
 
 def interrupted(call, *args):
-    threading.Timer(0.2, _thread.interrupt_main).start()
     try:
+        # On a machine that stands still for so long, this is interrupted already.
+        threading.Timer(0.2, _thread.interrupt_main).start()
         call(*args)
     except KeyboardInterrupt:
         return True

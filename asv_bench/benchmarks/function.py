@@ -148,7 +148,7 @@ class DigitsStep:
         """What a step takes beside its kernels, in µs."""
         concrete = self.step._recent
         compiled = concrete.compiled
-        inputs = concrete._inputs((32,), concrete.host.run((32,)))
+        inputs = concrete.inputs((32,), concrete.host.run((32,)))
         results = compiled.run(inputs, 1)
         (table,), workspace = compiled.tables, compiled.free_workspaces[-1]
         drive = registry.driver()

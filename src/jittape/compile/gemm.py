@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
+from jittape.compile.arguments import operand, size
 from jittape.compile.blas import symbol
 from jittape.compile.irmath import IRMath
 from jittape.compile.irtools import alloca_once, external, for_range, for_steps
@@ -23,24 +24,13 @@ from jittape.compile.kernel import Gemm, bits_of
 from jittape.compile.tasks import SHARES_SHIFT
 from jittape.compile.value import IRValue, llvm_type
 
-__all__ = ["Stack", "define_product", "pointer", "size", "stack"]
+__all__ = ["Stack", "define_product", "stack"]
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _BYTES = _I8.as_pointer()
 SHARE_STEP = 16
 """Rows or columns in a share of a product are a multiple of this: so many the kernels of a BLAS do at once."""
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-
-
-def pointer(builder: ir.IRBuilder, slots: ir.Value, operand_slots: ir.Value, operand: int) -> ir.Value:
-    """The address of an operand."""
-    number = builder.load(builder.gep(operand_slots, [ir.Constant(_I64, operand)]))
-    return builder.load(builder.gep(slots, [builder.sext(number, _I64)]))
-
-
-def size(builder: ir.IRBuilder, sizes: ir.Value, position: int) -> ir.Value:
-    """The integer that a symbol stands for."""
-    return builder.load(builder.gep(sizes, [ir.Constant(_I64, position)]))
 
 
 class Stack(NamedTuple):
@@ -57,11 +47,11 @@ class Stack(NamedTuple):
 def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
     """Write the two loops over the stack; the body of the ``with`` writes one product."""
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    slots, operand_slots, sizes, task = function.args
-    values = {name: size(builder, sizes, i) for i, name in enumerate(kernel.SYMBOLS)}
+    task = function.args[3]
+    values = {name: size(builder, function, i) for i, name in enumerate(kernel.SYMBOLS)}
     if len(kernel.operands) > 3:
-        values["alpha"] = _times_operand(kernel, builder, values["alpha"], slots, operand_slots)
-    x, y, out = (pointer(builder, slots, operand_slots, i) for i in range(3))
+        values["alpha"] = _times_operand(kernel, builder, values["alpha"], function)
+    x, y, out = (operand(builder, function, i, _I8) for i in range(3))
     area = builder.mul(values["m"], values["n"])
     row = builder.mul(area, values["b1"])
     (tx, ty), step = kernel.transposed, ir.Constant(_I64, 1)
@@ -139,12 +129,10 @@ def _real(kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value) -> ir.Value:
     return builder.bitcast(bits, ir.DoubleType())
 
 
-def _times_operand(
-    kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value, slots: ir.Value, operand_slots: ir.Value
-) -> ir.Value:
+def _times_operand(kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value, function: ir.Function) -> ir.Value:
     """The bytes of a number times the operand `a2`."""
     dtype = kernel.operands[3].dtype
-    place = builder.bitcast(pointer(builder, slots, operand_slots, 3), llvm_type(dtype).as_pointer())
+    place = operand(builder, function, 3, llvm_type(dtype))
     rate = IRMath(builder).cast(IRValue(builder, builder.load(place), dtype), kernel.dtype).ir
     number = builder.fmul(_real(kernel, builder, bits), rate)
     return builder.zext(builder.bitcast(number, ir.IntType(8 * kernel.dtype.itemsize)), _I64)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
+from jittape.compile.arguments import size
 from jittape.compile.body import memory_type
-from jittape.compile.gemm import size
 from jittape.compile.irtools import for_range, integer
 from jittape.compile.laid import LOOPS, Laying
 
@@ -23,7 +23,7 @@ def define_laying(kernel: Laying, function: ir.Function) -> None:
     slots, operand_slots, sizes, _ = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     kind = memory_type(kernel.dtype)
-    elements, count = size(builder, sizes, 0), size(builder, sizes, 1)
+    elements, count = size(builder, function, 0), size(builder, function, 1)
     number = builder.load(builder.gep(operand_slots, [count]))
     result = builder.load(builder.gep(slots, [builder.sext(number, _I64)]))
     result = builder.bitcast(result, kind.as_pointer())

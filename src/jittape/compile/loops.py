@@ -10,21 +10,21 @@ error grows with the logarithm of the number of chunks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from jittape.compile.accumulator import Accumulator
+from jittape.compile.arguments import operand, size
 from jittape.compile.body import I64, NO_WRAP, memory_type
 from jittape.compile.cost import computed
-from jittape.compile.gemm import pointer, size
 from jittape.compile.instructions import Inside, Reduction, Store
 from jittape.compile.irtools import alloca_once, integer, keep_scalar, one_at_a_time
 from jittape.compile.kernel import LoopKernel
 from jittape.compile.lanebody import LaneBody
-from jittape.compile.lanes import LIGHT, cost_of_innermost
+from jittape.compile.lanes import LIGHT, cost_of_innermost, lanes_in
 from jittape.compile.value import IRValue
 from jittape.forms import Running
 
@@ -34,45 +34,65 @@ CHUNK = 1024
 
 
 def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
-    """Write the body of `function`: fetch pointers and symbols, then call the nest."""
-    slots, operand_slots, sizes, task = function.args
+    """Write the body of `function`: fetch pointers and symbols, then run the nest."""
+    task = function.args[3]
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    kinds = [memory_type(o.dtype).as_pointer() for o in kernel.operands]
-    inner_type = ir.FunctionType(ir.VoidType(), kinds + [I64] * (len(kernel.symbols) + 2))
-    inner = ir.Function(function.module, inner_type, function.name + "_nest")
-    inner.linkage = "internal"
-    for attribute in ("noinline", "nounwind"):
-        inner.attributes.add(attribute)
-    for argument in inner.args[: len(kinds)]:
-        argument.add_attribute("noalias")
-    _Nest(kernel, inner).write()
-    pointers = [
-        builder.bitcast(pointer(builder, slots, operand_slots, i), kind) for i, kind in enumerate(kinds)
-    ]
-    integers = {name: size(builder, sizes, i) for i, name in enumerate(kernel.symbols)}
+    pointers = [operand(builder, function, i, memory_type(o.dtype)) for i, o in enumerate(kernel.operands)]
+    integers = {name: size(builder, function, i) for i, name in enumerate(kernel.symbols)}
     partials = {r.address.operand: r.partial for r in kernel.reductions if r.partial is not None}
-    for operand, symbol in partials.items():
+    for number, symbol in partials.items():
         distance = builder.mul(task, integers[symbol], flags=NO_WRAP)
-        pointers[operand] = builder.gep(pointers[operand], [distance])
+        pointers[number] = builder.gep(pointers[number], [distance])
     begin, count = integer(0), integer(1)
     if kernel.task is not None:
         begin = builder.mul(task, integers[kernel.task], flags=NO_WRAP)
         left = builder.sub(integers["n0"], begin, flags=NO_WRAP)
         whole = builder.icmp_signed("<", integers[kernel.task], left)
         count = builder.select(whole, integers[kernel.task], left)
-    builder.call(inner, [*pointers, *integers.values(), begin, count])
-    builder.ret_void()
+    if not kernel.depth or lanes_in(kernel):
+        _Nest(kernel, builder, pointers, integers, begin, count).write()
+    else:
+        _call_apart(kernel, builder, pointers, integers, begin, count)
+        builder.ret_void()
+
+
+def _call_apart(
+    kernel: LoopKernel,
+    builder: ir.IRBuilder,
+    pointers: list[ir.Value],
+    integers: dict[str, ir.Value],
+    begin: ir.Value,
+    count: ir.Value,
+) -> None:
+    """Run the nest as a function of its own: LLVM vectorizes what is told to be apart by arguments alone."""
+    arguments = [*pointers, *integers.values(), begin, count]
+    kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
+    inner = ir.Function(builder.module, kind, f"{builder.function.name}_nest")
+    inner.linkage = "internal"
+    for attribute in ("noinline", "nounwind"):
+        inner.attributes.add(attribute)
+    places, rest = inner.args[: len(pointers)], inner.args[len(pointers) :]
+    for place in places:
+        place.add_attribute("noalias")
+    symbols = dict(zip(integers, rest, strict=False))
+    _Nest(kernel, ir.IRBuilder(inner.append_basic_block("entry")), places, symbols, *rest[-2:]).write()
+    builder.call(inner, arguments)
 
 
 class _Nest(LaneBody):
-    """Writes the nest into one function."""
+    """Writes the nest and the return from its function."""
 
-    def __init__(self, kernel: LoopKernel, function: ir.Function) -> None:
-        count = len(kernel.operands)
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
-        symbols = dict(zip(kernel.symbols, function.args[count:-2], strict=True))
-        super().__init__(kernel, builder, function.args[:count], symbols)
-        self.begin, self.count = function.args[-2:]
+    def __init__(
+        self,
+        kernel: LoopKernel,
+        builder: ir.IRBuilder,
+        pointers: Sequence[ir.Value],
+        symbols: Mapping[str, ir.Value],
+        begin: ir.Value,
+        count: ir.Value,
+    ) -> None:
+        super().__init__(kernel, builder, pointers, symbols)
+        self.begin, self.count = begin, count
         self.running: dict[int, list[Store]] = {}
         self.before: dict[Store, ir.Value] = {}
         for store in kernel.stores:
