@@ -117,15 +117,8 @@ class Builder:
         """Append one op; the result's aval is inferred by the primitive's rule."""
         symbols = [o if o.__class__ is Symbol else self._settled(o) for o in operands]
         aval = primitive.result(*[s.aval for s in symbols], **params)
-        if len(aval.shape) > MAX_DIMENSIONS:
-            raise ShapeError(
-                f"[{primitive.name}] gives a value with {len(aval.shape)} dimensions; "
-                f"NumPy computes with {MAX_DIMENSIONS} at most: reshape it"
-            )
-        if aval.nbytes > MAX_BYTES:
-            raise ShapeError(
-                f"[{primitive.name}] gives a value of shape {aval.shape}, more than memory has addresses"
-            )
+        if not symbols or aval is not symbols[0].aval:
+            _require_possible(primitive, aval)
         out = self.new_slot(aval)
         key = tuple(sorted(params.items())) if params else ()
         self.ops.append(Op(primitive, tuple([s.slot for s in symbols]), key, out.slot, self.source))
@@ -134,6 +127,18 @@ class Builder:
     def _settled(self, operand: Any) -> Symbol:
         handle = self.lifted(operand)
         return handle.default() if isinstance(handle, WeakScalar) else handle
+
+
+def _require_possible(primitive: Primitive, aval: Aval) -> None:
+    if len(aval.shape) > MAX_DIMENSIONS:
+        raise ShapeError(
+            f"[{primitive.name}] gives a value with {len(aval.shape)} dimensions; "
+            f"NumPy computes with {MAX_DIMENSIONS} at most: reshape it"
+        )
+    if aval.nbytes > MAX_BYTES:
+        raise ShapeError(
+            f"[{primitive.name}] gives a value of shape {aval.shape}, more than memory has addresses"
+        )
 
 
 def _literal_result(*, value: Any, dtype: np.dtype[Any]) -> Aval:

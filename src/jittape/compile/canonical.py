@@ -43,16 +43,17 @@ from jittape.compile.rawnest import (
 from jittape.compile.tasks import divided, rows_at_a_time, work_of
 from jittape.primitive import Primitive
 
-__all__ = ["Kernels", "Placed", "Rows"]
+__all__ = ["Kernels", "Placed"]
 
 
 class Placed(NamedTuple):
-    """A kernel with the slots that are its operands and the integers that are its symbols.
+    """The kernel of a nest, with the slots that are its operands and the integers that are its symbols.
 
     `partials` are the operands of which every task has one of its own if there are several, with the reductions that
     write to them.
     """
 
+    nest: RawNest
     kernel: LoopKernel
     slots: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -60,17 +61,15 @@ class Placed(NamedTuple):
     work: int
     partials: tuple[tuple[int, list[RawReduction]], ...]
 
+    def in_blocks(self, rows: int, block: int) -> Placed:
+        """The same with the outermost loop over so many rows divided into blocks, which is not for the nest to say."""
+        extent = block * (self.sizes[0] // rows)
+        return self._replace(sizes=(*self.sizes[:-1], extent), tasks=-(-rows // block))
+
 
 NEIGHBOR = 2
 """An element so near is structure, so that what is loaded for one element is seen to be loaded for its neighbor."""
 STRUCTURAL = frozenset((0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5))
-
-
-class Rows(NamedTuple):
-    """How the outermost loop is divided where that is not for the nest to say: the rows of all and of a block."""
-
-    number: int
-    block: int
 
 
 class Kernels:
@@ -83,24 +82,20 @@ class Kernels:
     def __init__(self) -> None:
         self._known: dict[Any, _Made] = {}
 
-    def placed(self, nest: RawNest, rows: Rows | None = None) -> Placed:
+    def placed(self, nest: RawNest) -> Placed:
         """The kernel of `nest`; equal structure gives equal text."""
         key, slots, far = _key(nest)
         made = self._known.get(key)
         if made is None:
             made = self._known[key] = _Canonicalizer(_merged(nest)).result()
-        kernel, tasks = made.kernel, made.tasks
         offset = iter(far)
-        named = zip(kernel.symbols, made.sizes, strict=True)
+        named = zip(made.kernel.symbols, made.sizes, strict=True)
         sizes = tuple([next(offset) if name[0] == "o" else size for name, size in named])
-        if rows is not None:
-            tasks = -(-rows.number // rows.block)
-            sizes = (*sizes[:-1], rows.block * (sizes[0] // rows.number))
         partials = []
         for operand, own in made.partials:
             here = [(r, nest.reductions[i]) for i, r in own]
             partials.append((operand, [r._replace(op=raw.op, address=_moved(r, raw)) for r, raw in here]))
-        return Placed(kernel, slots, sizes, tasks, made.work, tuple(partials))
+        return Placed(nest, made.kernel, slots, sizes, made.tasks, made.work, tuple(partials))
 
 
 class _Made(NamedTuple):

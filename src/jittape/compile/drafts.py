@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 
+from jittape.compile.canonical import Placed
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.rawnest import RawNest
 from jittape.compile.steps import Schedule
@@ -25,10 +26,15 @@ class Draft:
     sizes: tuple[int, ...] = ()
     tasks: int = 1
     work: int = 0
-    nest: RawNest | None = None
+    placed: Placed | None = None
     combining: list[Draft] = field(default_factory=list)
     strip: SharedRows | None = None
     bodies: tuple[Schedule, ...] = ()
+
+    @property
+    def nest(self) -> RawNest | None:
+        """The loop nest that it was."""
+        return None if self.placed is None else self.placed.nest
 
     @property
     def ends_run(self) -> bool:

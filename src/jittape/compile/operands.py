@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,9 +126,13 @@ def product_of(
 
 
 def _contiguous(slot: int, shape: tuple[int, ...]) -> Layout:
+    return Layout(slot, _strides(shape), 0)
+
+
+@lru_cache(1024)
+def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     extents = [max(extent, 1) for extent in shape]
-    strides = tuple([math.prod(extents[axis + 1 :]) for axis in range(len(shape))])
-    return Layout(slot, strides, 0)
+    return tuple([math.prod(extents[axis + 1 :]) for axis in range(len(shape))])
 
 
 def _followed(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Container, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from jittape.builder import Builder, Symbol, literal_op
@@ -38,9 +39,13 @@ class Editor:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.avals = dict(program.avals)
-        self.uses = Counter([*program.outputs, *[slot for op in program.ops for slot in op.args]])
         self.ops: list[Op] = []
         self._next = max(self.avals, default=-1) + 1
+
+    @cached_property
+    def uses(self) -> Counter[int]:
+        """How often each slot of the program is asked for."""
+        return Counter([*self.program.outputs, *[slot for op in self.program.ops for slot in op.args]])
 
     def new_slot(self, aval: Aval) -> int:
         """A slot that nothing has defined yet."""
@@ -232,8 +237,10 @@ def joined_sums(program: Program, partition: Partition) -> Program:
     for op in program.ops:
         if op.primitive is sum_op and partition.kinds[op.out] is Kind.REDUCE:
             sums[op.out] = _Sum(op.args[0], op.params, partition.group(op.out))
-        pair = [sums[slot] for slot in op.args if slot in sums and uses[slot] == 1]
-        if op.primitive is not add_op or len(pair) < 2 or pair[0][1:] != pair[1][1:]:
+        pair: list[_Sum] = []
+        if op.primitive is add_op:
+            pair = [sums[slot] for slot in op.args if slot in sums and uses[slot] == 1]
+        if len(pair) < 2 or pair[0][1:] != pair[1][1:]:
             editor.ops.append(op)
             continue
         first, second = pair

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jittape.compile.blas import blas, has_avx512
-from jittape.compile.canonical import Kernels, Placed, Rows
+from jittape.compile.canonical import Kernels, Placed
 from jittape.compile.diagonals import diagonals_laid
 from jittape.compile.drafts import Draft, SharedRows, in_order, updated_in_place
 from jittape.compile.folding import folded
@@ -28,7 +28,7 @@ from jittape.compile.rewriting import expanded, joined_sums, summed_first
 from jittape.compile.scalars import gathered
 from jittape.compile.split import split
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule, Step
-from jittape.compile.strips import Cut, Strip, StripFinder
+from jittape.compile.strips import Cut, Found, Strip, StripFinder
 from jittape.compile.strips import Step as _Step
 from jittape.compile.tasks import HEAVY, ON_DEMAND, work_of_products
 from jittape.compile.turning import turned
@@ -164,27 +164,24 @@ class _Scheduler:
         position = self.position[ops[-1].out]
         drafts = []
         for nest in split(builder.nest, self._temporary):
-            drafts += self._divided(nest, ops, depth, position)
+            drafts += self._divided(self.kernels.placed(nest), ops, depth, position)
         return drafts
 
-    def _divided(
-        self, nest: RawNest, ops: tuple[Op, ...], depth: int, position: int, rows: Rows | None = None
-    ) -> list[Draft]:
+    def _divided(self, placed: Placed, ops: tuple[Op, ...], depth: int, position: int) -> list[Draft]:
         """The kernel of a nest, and those that combine what its tasks have for themselves."""
-        placed: Placed = self.kernels.placed(nest, rows)
         slots = list(placed.slots)
         combining: list[Draft] = []
         extents = placed.sizes[: placed.kernel.depth]
         for operand, reductions in placed.partials:
-            slot, combination = self._combination(reductions, extents, placed.tasks)
+            slot, nest = self._combination(reductions, extents, placed.tasks)
+            combination = self.kernels.placed(nest)
             if placed.tasks > 1:
                 slots[operand] = slot
                 combining += self._divided(combination, (reductions[0].op,), depth, position)
             else:
-                kernel = self.kernels.placed(combination).kernel
-                self.spare[kernel.name] = kernel
+                self.spare[combination.kernel.name] = combination.kernel
         kernel, sizes = placed.kernel, placed.sizes
-        draft = Draft(depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work, nest)
+        draft = Draft(depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work, placed)
         draft.combining = combining
         return [draft, *combining]
 
@@ -299,11 +296,10 @@ class _Scheduler:
             if found is None:
                 result.append(draft)
                 continue
-            rows = Rows(found.rows, found.block)
             strip = SharedRows(found.blocks, found.moved, 0)
             after: list[Draft] = []
             for j, cut in found.members:
-                main, *others = self._cut(drafts[j], cut, rows)
+                main, *others = self._cut(drafts[j], cut, found)
                 main.strip = strip
                 strip.work += main.work
                 result.append(main)
@@ -313,15 +309,16 @@ class _Scheduler:
             result += after
         return result
 
-    def _cut(self, draft: Draft, cut: Cut, rows: Rows) -> list[Draft]:
+    def _cut(self, draft: Draft, cut: Cut, found: Found) -> list[Draft]:
         """A draft that does a block of rows as a task, and what combines the results of all blocks."""
-        if draft.nest is not None:
-            return self._divided(draft.nest, draft.ops, draft.depth, draft.position, rows)
-        blocks = -(-rows.number // rows.block)
+        if draft.placed is not None:
+            placed = draft.placed.in_blocks(found.rows, found.block)
+            return self._divided(placed, draft.ops, draft.depth, draft.position)
+        blocks = found.blocks
         kernel, slots = draft.kernel, list(draft.operands)
         assert isinstance(kernel, Gemm)
         extents = dict(zip(kernel.SYMBOLS, draft.sizes, strict=True))
-        extents["t" + cut.axis[-1]] = rows.block
+        extents["t" + cut.axis[-1]] = found.block
         combining: list[Draft] = []
         if cut.partial:
             aval = self.avals[slots[2]]
@@ -329,7 +326,7 @@ class _Scheduler:
             linear = RawLinear(((0, 1, True),), 0)
             r = RawReduction(op, RawAddress(slots[2], linear), 0, (), aval.dtype, aval.size)
             slots[2], nest = self._combination([r], (aval.size,), blocks)
-            combining = self._divided(nest, draft.ops, draft.depth, draft.position)
+            combining = self._divided(self.kernels.placed(nest), draft.ops, draft.depth, draft.position)
         sizes = tuple(extents.values())
         main = replace(draft, operands=tuple(slots), sizes=sizes, tasks=blocks)
         return [main, *combining]

@@ -231,8 +231,10 @@ def aval_of(node: Node, slot: int) -> Aval:
             at = at.parent
         avals: dict[int, Aval] = {} if at is None else _known.avals
         for step in reversed(fresh):
-            avals.update((known, aval) for known, aval, _ in step.inputs)
-            avals.update((op.out, aval) for op, aval in zip(step.ops, step.op_avals, strict=True))
+            for known, aval, _ in step.inputs:
+                avals[known] = aval
+            for op, aval in zip(step.ops, step.op_avals, strict=True):
+                avals[op.out] = aval
             avals[step.slot] = step.aval
         _known.node, _known.avals = node, avals
     return _known.avals[slot]
