@@ -39,39 +39,40 @@ def mapped(
 
     It makes all items first, while the others work already.
 
-    An error of `function` is raised when all threads have come to an end.
+    An error is raised when all threads have come to an end, that of the first item if there are several.
     """
     if threads < 2:
         return [(item, function(item)) for item in items]
-    waiting: SimpleQueue[_Item | None] = SimpleQueue()
+    waiting: SimpleQueue[tuple[int, _Item] | None] = SimpleQueue()
     found: list[tuple[_Item, _Result]] = []
-    errors: list[BaseException] = []
+    errors: dict[int, BaseException] = {}
+    number = 0
 
     def work() -> None:
-        while (item := waiting.get()) is not None:
+        while (numbered := waiting.get()) is not None:
             if errors:
                 continue
             try:
-                found.append((item, function(item)))
+                found.append((numbered[1], function(numbered[1])))
             except BaseException as error:
-                errors.append(error)
+                errors[numbered[0]] = error
 
     workers = [threading.Thread(target=work, name="jittape compiles") for _ in range(threads - 1)]
     for worker in workers:
         worker.start()
     try:
         with _taking_turns_often():
-            for item in items:
-                waiting.put(item)
+            for number, item in enumerate(items, 1):
+                waiting.put((number, item))
     except BaseException as error:
-        errors.append(error)
+        errors[number + 1] = error
     for _ in range(threads):
         waiting.put(None)
     work()
     for worker in workers:
         worker.join()
     if errors:
-        raise errors[0]
+        raise errors[min(errors)]
     return found
 
 
