@@ -1,9 +1,9 @@
 """Which innermost loops are written as vectors, and of how many lanes.
 
 LLVM's vectorizer makes three loops of one: of several vectors at a time, of one, and of single elements for what is
-left. Written as vectors there are two, in the second of which masks keep what is not there from being touched, and LLVM
-runs four passes instead of some hundred: the kernels of an LSTM are compiled in 0.10 s instead of 0.22. That needs masks
-in the processor (AVX-512); elsewhere, and for what is not here, the vectorizer has its say.
+left. Written as vectors there are two, in the second of which masks keep what is not there from being touched, and
+LLVM runs four passes instead of some hundred: the kernels of an LSTM are compiled in 0.10 s instead of 0.22. That needs
+masks in the processor (AVX-512); elsewhere, and for what is not here, the vectorizer has its say.
 """
 
 from __future__ import annotations

@@ -46,26 +46,28 @@ def mapped(
     waiting: SimpleQueue[tuple[int, _Item] | None] = SimpleQueue()
     found: list[tuple[_Item, _Result]] = []
     errors: dict[int, BaseException] = {}
-    number = 0
+    made = 0
 
     def work() -> None:
         while (numbered := waiting.get()) is not None:
-            if errors:
+            number, item = numbered
+            if any(failed < number for failed in list(errors)):
                 continue
             try:
-                found.append((numbered[1], function(numbered[1])))
+                found.append((item, function(item)))
             except BaseException as error:
-                errors[numbered[0]] = error
+                errors[number] = error
 
     workers = [threading.Thread(target=work, name="jittape compiles") for _ in range(threads - 1)]
     for worker in workers:
         worker.start()
     try:
         with _taking_turns_often():
-            for number, item in enumerate(items, 1):
-                waiting.put((number, item))
+            for item in items:
+                waiting.put((made, item))
+                made += 1
     except BaseException as error:
-        errors[number + 1] = error
+        errors[made] = error
     for _ in range(threads):
         waiting.put(None)
     work()
