@@ -21,7 +21,7 @@ from jittape.compile.instructions import (
     Whole,
 )
 from jittape.compile.irmath import IRMath
-from jittape.compile.irtools import BYTES, external, integer
+from jittape.compile.irtools import external, integer
 from jittape.compile.kernel import LoopKernel
 from jittape.compile.outlined import result_of
 from jittape.compile.value import IRValue, llvm_type
@@ -194,7 +194,8 @@ class Body:
         self.store_to(self._place(address), value)
 
     def load_from(self, place: ir.Value, dtype: np.dtype[Any]) -> IRValue:
-        return self.from_memory(self.builder.load(place, align=dtype.itemsize), dtype)
+        kind = memory_type(dtype) if place.type.is_opaque else None
+        return self.from_memory(self.builder.load(place, align=dtype.itemsize, typ=kind), dtype)
 
     def from_memory(self, loaded: ir.Value, dtype: np.dtype[Any]) -> IRValue:
         if dtype.kind == "b":
@@ -228,12 +229,14 @@ class Body:
         along = tuple([term for term in linear.terms if term[0] == loop])
         step = self.linear(Linear(along))
         self.integers[loop] = here
-        return self.builder.gep(self.hidden(first), [step], inbounds=True)
+        element = pointer.type.pointee
+        return self.builder.gep(self.hidden(first), [step], inbounds=True, source_etype=element)
 
     def hidden(self, place: ir.Value) -> ir.Value:
-        """A pointer of which LLVM knows nothing."""
-        hide = external(self.builder.module, ir.FunctionType(BYTES, [BYTES]), _HIDDEN)
-        return self.builder.bitcast(self.builder.call(hide, [self.builder.bitcast(place, BYTES)]), place.type)
+        """A pointer of which LLVM knows nothing, and llvmlite not what it points to."""
+        anywhere = ir.PointerType()
+        hide = external(self.builder.module, ir.FunctionType(anywhere, [anywhere]), _HIDDEN)
+        return self.builder.call(hide, [place])
 
     def _may_hide(self, address: Address) -> bool:
         """Whether LLVM need not know how far the address is from others.

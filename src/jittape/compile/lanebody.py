@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.body import NO_WRAP, Body
+from jittape.compile.body import NO_WRAP, Body, memory_type
 from jittape.compile.instructions import Address, Instruction, Linear, Load
 from jittape.compile.irtools import for_steps, integer
 from jittape.compile.kernel import LoopKernel
@@ -46,8 +46,8 @@ class LaneBody(Body):
         self.vectors = lanes_in(kernel)
         self.mask: ir.Value | None = None
         self._loop = f"i{kernel.depth - 1}"
-        # By address where the innermost loop begins, without the known number in it.
-        self._rows: dict[Address, ir.Value] = {}
+        # By address, without the known number in it, where the innermost loop begins and what stands there.
+        self._rows: dict[Address, tuple[ir.Value, ir.Type]] = {}
         # What is read before all else of the loop's body, and what is written after it.
         self._ahead: dict[Instruction, IRValue] = {}
         self._late: list[Callable[[], None]] | None = None
@@ -190,37 +190,37 @@ class LaneBody(Body):
             self._late.append(lambda: self._store_lanes(address, value, self.mask))
 
     def _load_lanes(self, address: Address, dtype: np.dtype[Any], mask: ir.Value | None) -> IRValue:
-        place = self._place_of_lanes(address)
+        builder, place = self.builder, self._place_of_lanes(address)
+        kind = like(memory_type(dtype), self.width)
         if mask is None:
-            return self.load_from(self._as_lanes(place), dtype)
-        return self.from_memory(masked_load(self.builder, place, mask, dtype.itemsize), dtype)
+            return self.from_memory(builder.load(place, align=dtype.itemsize, typ=kind), dtype)
+        return self.from_memory(masked_load(builder, kind, place, mask, dtype.itemsize), dtype)
 
     def _store_lanes(self, address: Address, value: IRValue, mask: ir.Value | None) -> None:
         place, value = self._place_of_lanes(address), value.spread(self.width)
         if mask is None:
-            self.store_to(self._as_lanes(place), value)
+            self.store_to(place, value)
         else:
             masked_store(self.builder, self.in_memory(value), place, mask, value.dtype.itemsize)
 
-    def _as_lanes(self, place: ir.Value) -> ir.Value:
-        return self.builder.bitcast(place, like(place.type.pointee, self.width).as_pointer())
-
     def _place_of_lanes(self, address: Address) -> ir.Value:
         """Where the first lane stands."""
-        _, index = self.counted[f"i{self.kernel.depth - 1}"]
-        place = self.builder.gep(self._rows[_row(address)], [index], inbounds=True)
+        _, index = self.counted[self._loop]
+        row, element = self._rows[_row(address)]
+        place = self.builder.gep(row, [index], inbounds=True, source_etype=element)
         fixed = address.linear.fixed
-        return self.builder.gep(place, [integer(fixed)], inbounds=True) if fixed else place
+        if not fixed:
+            return place
+        return self.builder.gep(place, [integer(fixed)], inbounds=True, source_etype=element)
 
     def _find_rows(self, start: ir.Value | None, addresses: Iterable[Address]) -> None:
         """Find where the innermost loop begins in operands, before it does."""
         self.integers[self._loop] = integer(0) if start is None else start
-        self._rows = {
-            address: self.hidden(
-                self.builder.gep(self.pointers[address.operand], [self.linear(address.linear)], inbounds=True)
-            )
-            for address in dict.fromkeys([_row(a) for a in addresses])
-        }
+        self._rows = {}
+        for address in dict.fromkeys([_row(a) for a in addresses]):
+            pointer = self.pointers[address.operand]
+            place = self.builder.gep(pointer, [self.linear(address.linear)], inbounds=True)
+            self._rows[address] = self.hidden(place), pointer.type.pointee
 
     def _visited(self) -> list[Address]:
         """What the innermost loop reads and writes."""

@@ -106,7 +106,7 @@ def _fits(kernel: LoopKernel) -> bool:
     """Whether all that the innermost loop does can be done in lanes, and its elements lie next to each other."""
     depth = kernel.depth
     varying = {f"i{depth - 1}", *[f"%{n}" for n, level in enumerate(kernel.levels) if level == depth]}
-    found = False
+    found = any(store.level == depth for store in kernel.stores)
     for instruction, level in zip(kernel.instructions, kernel.levels, strict=True):
         if level < depth:
             continue

@@ -60,7 +60,7 @@ class Vectors:
         return spread(self.builder, value, self.lanes)
 
     def load(self, place: ir.Value, mask: ir.Value) -> ir.Value:
-        return masked_load(self.builder, place, mask, self.width)
+        return masked_load(self.builder, self.vector, place, mask, self.width)
 
     def store(self, value: ir.Value, place: ir.Value, mask: ir.Value) -> None:
         masked_store(self.builder, value, place, mask, self.width)

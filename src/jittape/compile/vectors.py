@@ -18,7 +18,7 @@ __all__ = [
     "type_suffix",
 ]
 
-_I1, _I32, _I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
 
 
 class _Splat(ir.Constant):  # type: ignore[misc]
@@ -74,9 +74,10 @@ def first_lanes(builder: ir.IRBuilder, count: ir.Value, lanes: int) -> ir.Value:
     return builder.icmp_signed("<", numbered(lanes), spread(builder, count, lanes))
 
 
-def masked_load(builder: ir.IRBuilder, place: ir.Value, mask: ir.Value, align: int) -> ir.Value:
-    """The numbers from `place` on, of which only the lanes of the mask are read; zero in the others."""
-    kind = ir.VectorType(place.type.pointee, mask.type.count)
+def masked_load(
+    builder: ir.IRBuilder, kind: ir.VectorType, place: ir.Value, mask: ir.Value, align: int
+) -> ir.Value:
+    """The vector that begins at `place`, of which only the lanes of the mask are read; zero in the others."""
     return _masked(builder, "load", kind, place, align, mask, ir.Constant(kind, None))
 
 
@@ -86,14 +87,7 @@ def masked_store(builder: ir.IRBuilder, value: ir.Value, place: ir.Value, mask: 
 
 
 def _masked(builder: ir.IRBuilder, what: str, kind: ir.VectorType, *arguments: ir.Value | int) -> ir.Value:
-    values = [
-        ir.Constant(_I32, a)
-        if isinstance(a, int)
-        else builder.bitcast(a, kind.as_pointer())
-        if isinstance(a.type, ir.PointerType)
-        else a
-        for a in arguments
-    ]
+    values = [ir.Constant(_I32, a) if isinstance(a, int) else a for a in arguments]
     result = kind if what == "load" else ir.VoidType()
     function = external(
         builder.module,
