@@ -118,6 +118,15 @@ def test_what_does_not_lie_in_a_row_is_left_to_llvm(function: Any, masks: Masks)
     assert set(left) == {Effort.LOOPS}
 
 
+def test_what_runs_along_an_outer_loop_is_done_in_lanes(masks: Masks) -> None:
+    masks(True)
+    (kernel,) = kernels_of(lambda x: cumsum_op.bind(exp(x), axis=0), np.ones((50, 60)))
+    assert lanes_in(kernel) is not None
+    for shape in [(1, 5), (3, 8), (4, 23), (2, 3, 33)]:
+        x = np.random.default_rng(0).normal(size=shape)
+        assert_same(lambda x: (cumsum_op.bind(exp(x), axis=0), cumsum_op.bind(x, axis=0)), x)
+
+
 def test_without_masks_all_is_left_to_llvm(masks: Masks) -> None:
     masks(False)
     kernel = kernel_of(medium, np.ones(100))

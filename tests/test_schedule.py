@@ -174,6 +174,22 @@ def test_sums_over_many_steps_are_joined_before_numbers_are_taken_together():
     assert len(steps) < 60
 
 
+def test_what_repeats_a_small_array_is_not_stored():
+    """Two nests need the same row at each of 300 rows: the row is in memory, not 300 of it."""
+
+    def twice(x, v):
+        row = broadcast_to_op.bind(reshape_op.bind(tanh(exp(sin(v))), shape=(1, 1000)), shape=(300, 1000))
+        running = cumsum_op.bind(multiply(x, row), axis=0)
+        return sum_op.bind(multiply(running, row), axes=(0, 1))
+
+    program = program_of(twice, np.ones((300, 1000)), N)
+    steps = schedule(program).steps
+    text = "\n".join(step.kernel.text for step in steps)
+    assert text.count("tanh ") == 1
+    written = [step.kernel.text.count("r0[i0, i1] =") for step in steps]
+    assert sum(written) == 1, text  # the running sum
+
+
 def test_operands_of_a_concatenation_are_written_where_they_belong():
     def rows(x):
         return concat_op.bind(

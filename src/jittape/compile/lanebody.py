@@ -48,6 +48,8 @@ class LaneBody(Body):
         self._loop = f"i{kernel.depth - 1}"
         # By address, without the known number in it, where the innermost loop begins and what stands there.
         self._rows: dict[Address, tuple[ir.Value, ir.Type]] = {}
+        # The same for what stands before along an outer loop, or where there is nothing before, here again.
+        self._rows_before: dict[Address, tuple[ir.Value, ir.Type]] = {}
         # What is read before all else of the loop's body, and what is written after it.
         self._ahead: dict[Instruction, IRValue] = {}
         self._late: list[Callable[[], None]] | None = None
@@ -66,6 +68,7 @@ class LaneBody(Body):
         `narrow` comes between whole vectors and the rest, which is done in fewer lanes.
         """
         self._find_rows(start, self._visited())
+        self._find_rows_before()
         first = integer(0)
         if written_twice(self.kernel):
             first = self._whole_vectors(count, start, body)
@@ -221,6 +224,27 @@ class LaneBody(Body):
             pointer = self.pointers[address.operand]
             place = self.builder.gep(pointer, [self.linear(address.linear)], inbounds=True)
             self._rows[address] = self.hidden(place), pointer.type.pointee
+
+    def _find_rows_before(self) -> None:
+        self._rows_before = {}
+        for store in self.kernel.stores:
+            if store.running is None:
+                continue
+            loop, (row, element) = f"i{store.running.axis}", self._rows[_row(store.address)]
+            here = self.integers[loop]
+            self.integers[loop] = self.builder.sub(here, integer(1), flags=NO_WRAP)
+            before = self.linear(_row(store.address).linear)
+            self.integers[loop] = here
+            place = self.builder.gep(self.pointers[store.address.operand], [before])
+            known = self.builder.icmp_signed("!=", here, integer(0))
+            self._rows_before[_row(store.address)] = self.builder.select(known, place, row), element
+
+    def load_before(self, address: Address, dtype: np.dtype[Any]) -> IRValue:
+        """What stands before an element along an outer loop; anything where there is nothing."""
+        here, self._rows = self._rows, self._rows_before
+        loaded = self.load(address, dtype)
+        self._rows = here
+        return loaded
 
     def _visited(self) -> list[Address]:
         """What the innermost loop reads and writes."""

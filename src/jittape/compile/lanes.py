@@ -124,7 +124,8 @@ def _fits(kernel: LoopKernel) -> bool:
             case _:
                 pass
     for store in kernel.stores:
-        if store.running or store.scattered or (store.level == depth and not _is_row(store.address, varying)):
+        along = store.running is not None and store.running.axis == depth - 1
+        if along or store.scattered or (store.level == depth and not _is_row(store.address, varying)):
             return False
     within = [r for r in kernel.reductions if r.level == depth]
     return found and all(_is_row(r.address, varying) for r in within)

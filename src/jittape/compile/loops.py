@@ -317,6 +317,9 @@ class _Nest(LaneBody):
         assert store.running is not None
         builder, dtype, loop = self.builder, self._dtype_of(store), f"i{store.running.axis}"
         here = self.integers[loop]
+        if self.width is not None:
+            first = IRValue(builder, builder.icmp_signed("==", here, integer(0)), np.dtype(np.bool_))
+            return self.math.where(first, self._start(store), self.load_before(store.address, dtype))
         above, start = builder.block, self._start(store)
         with builder.if_then(builder.icmp_signed("!=", here, integer(0))):
             self.integers[loop] = builder.sub(here, integer(1))

@@ -339,7 +339,8 @@ class Partition:
 
     def _must_store(self, op: Op, uses: Collection[Use], cautious: bool) -> bool:
         slot = op.out
-        if not uses or self._costs[slot][0] == 0:
+        # What repeats a smaller array is not stored, the array is.
+        if not uses or self._costs[slot][0] == 0 or self.traits[slot].repeats:
             # Whether a nest reads a view often, along an axis on which its elements lie apart.
             apart = self.traits[slot].moves_apart
             return apart and any(times_along(group[0], access) >= REPEATED for group, access in uses)

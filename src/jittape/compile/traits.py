@@ -40,6 +40,8 @@ class Traits(NamedTuple):
         Of so many elements of each operand it is made.
     moves_apart : bool
         A view in which neighbors along the last axis lie apart in memory.
+    repeats : bool
+        A view that has elements of its operand several times.
     """
 
     kind: Kind
@@ -51,6 +53,7 @@ class Traits(NamedTuple):
     cost: int
     times: int
     moves_apart: bool
+    repeats: bool
 
 
 def traits_of(program: Program, known: dict[Any, Traits]) -> dict[int, Traits]:
@@ -90,6 +93,7 @@ def _traits(op: Op, operands: tuple[Aval, ...], result: Aval) -> Traits:
         cost,
         times,
         kind is Kind.INLINE and isinstance(form, View) and _moves_apart(op, form, operands[0], result),
+        kind is Kind.INLINE and isinstance(form, View) and operands[0].size < result.size,
     )
 
 
