@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -264,27 +265,35 @@ def test_an_exception_between_assignments_keeps_those_before_it():
     np.testing.assert_array_equal(loop.w, np.float32([0.1, 0.2, 0.3]))
 
 
+@pytest.mark.parametrize("taped", [False, True])
 @pytest.mark.parametrize("visit", [1, 2])
-def test_a_failure_at_run_time_keeps_what_was_done_before_it(visit: int):
+def test_a_failure_at_run_time_keeps_what_was_done_before_it(visit: int, taped: bool):
     """Index errors of indices that are computed come when the step runs; it is as if they came on their own line."""
     for _ in range(visit):
         v, w, x = jt.Variable(1.0), jt.Variable(2.0), jt.constant([1.0, 2.0, 3.0])
-        index = jt.cast(w * 10.0, jt.int32)
-        v.assign_add(x[1])
-        bad = jt.gather(x, index)
-        good = x * 2.0
-        v.assign_add(good[0])
-        w.assign(bad)
-        with pytest.raises(IndexError, match="index 20 is out of bounds"):
-            float(good[1])
-        np.testing.assert_array_equal(good, [2.0, 4.0, 6.0])
-        assert float(v) == 3.0
-        assert float(w) == 2.0
-        for look in (bad.numpy, lambda bad=bad: bad + 1.0):
+        tape = jt.GradientTape(persistent=True)
+        with tape if taped else nullcontext():
+            index = jt.cast(w * 10.0, jt.int32)
+            v.assign_add(x[1])
+            bad = jt.gather(x, index)
+            good = x * 2.0 * v
+            v.assign_add(good[0])
+            w.assign(bad)
             with pytest.raises(IndexError, match="index 20 is out of bounds"):
-                look()
-        v.assign_add(1.0)
-        assert float(v) == 4.0
+                float(good[1])
+            np.testing.assert_array_equal(good, [6.0, 12.0, 18.0])
+            assert float(v) == 3.0
+            assert float(w) == 2.0
+            for look in (bad.numpy, lambda bad=bad: bad + 1.0, lambda bad=bad: v.assign(bad)):
+                with pytest.raises(IndexError, match="index 20 is out of bounds"):
+                    look()
+            v.assign_add(1.0)
+            assert float(v) == 4.0
+        if taped:
+            np.testing.assert_array_equal(tape.gradient(good, v), 12.0)
+            for target, source in ((bad, v), (good, bad), (good, [v, bad])):
+                with pytest.raises(IndexError, match="index 20 is out of bounds"):
+                    tape.gradient(target, source)
 
 
 def test_a_nan_in_a_step_is_no_secret_and_no_error():

@@ -53,8 +53,8 @@ class Flushing:
 
         Nothing is changed before all values are there. If an op fails, the error is raised. Variables then have the
         values that they would have if each op had run when it was recorded: what was assigned after the first op that
-        failed is lost, though it may not depend on it. Tensors that do raise the same error when looked at, others are
-        computed. After an interrupt (``KeyboardInterrupt``) all is pending as before.
+        failed is lost, though it may not depend on it. Tensors that do raise the same error when looked at or used,
+        others are computed. After an interrupt (``KeyboardInterrupt``) all is pending as before.
         """
         with self._flushing:
             pending, alive, needed = self._taken()
@@ -176,7 +176,11 @@ class Flushing:
             self.pending[:0] = pending
             raise
         for tensor, buffer in zip(alive, buffers, strict=False):
-            tensor._buffer = failed if buffer is None else buffer
+            if buffer is None:
+                tensor._slot = -1  # so that the trace, if it goes on, looks closely before it records with it
+                tensor._buffer = failed
+            else:
+                tensor._buffer = buffer
         values = iter(buffers[len(alive) :])
         for own in versions:
             kept = [(buffer, node) for (_, _, node, _), buffer in zip(own, values)]  # noqa: B905

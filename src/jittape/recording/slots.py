@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from jittape.recording.flushing import Flushing
-from jittape.recording.tensor import Tensor
+from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer
 
@@ -65,7 +65,9 @@ class Slots(Flushing):
         self.variables[id(variable)] = (variable, (slot,) if known is None else (*known[1], slot))
 
     def slot_of(self, tensor: Tensor) -> int | None:
-        """The slot of `tensor` in this trace, None if it is not part of it."""
+        """The slot of `tensor` in this trace, None if it is not part of it; if it failed the error is raised."""
+        if tensor._buffer.__class__ is FailedBuffer:
+            tensor._buffer.reraise()
         if tensor._trace is self:
             return tensor._slot
         known = self.entered.get(id(tensor))
@@ -76,7 +78,7 @@ class Slots(Flushing):
         if value.__class__ is Variable:
             known = self.variables.get(id(value))
             return () if known is None else known[1]
-        slot = value._slot if value._trace is self else self.slot_of(value)  # type: ignore[arg-type]
+        slot = self.slot_of(value)  # type: ignore[arg-type]
         slots: tuple[int, ...] = () if slot is None else (slot,)
         while slots and slots[0] in self.former:
             slots = (self.former[slots[0]], *slots)

@@ -293,7 +293,7 @@ class Trace(Slots):
         """Make `value` the new value of `variable`; reading it later gives a slot of its own."""
         if variable._assigned_in is not None and variable._assigned_in is not self:
             variable._assigned_in.flush()
-        slot = value._slot if value._trace is self else self.enter(value)
+        slot = value._slot if value._trace is self and value._slot >= 0 else self.enter(value)
         before = self.assigned.get(id(variable)) if variable._assigned_in is self else None
         self.assigned[id(variable)] = (variable, slot, self.node, before)
         if variable._buffer.nbytes >= LARGE:
