@@ -10,7 +10,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from jittape.compile.gemm import Stack, stack
-from jittape.compile.irtools import alloca_once, external, for_steps, integer
+from jittape.compile.irtools import external, for_steps, integer
 from jittape.compile.kernel import Gemm
 from jittape.compile.tiny import Vectors
 
@@ -51,18 +51,14 @@ class _Dots(Vectors):
         builder, k = self.builder, self.symbols["k"]
         xs = [builder.gep(self.x, [builder.mul(i, self.symbols["lx"])]) for i in rows]
         ys = [builder.gep(self.y, [builder.mul(j, self.symbols["ly"])]) for j in columns]
-        sums = [[alloca_once(builder, self.vector) for _ in ys] for _ in xs]
-        for places in sums:
-            for place in places:
-                builder.store(ir.Constant(self.vector, [0.0] * self.lanes), place)
+        sums = [[self.new_sum() for _ in ys] for _ in xs]
         with for_steps(builder, integer(0), k, integer(self.lanes), scalar=True) as at:
             mask = self.mask(builder.sub(k, at))
             across = [self.load(builder.gep(y, [at]), mask) for y in ys]
             for x, places in zip(xs, sums, strict=True):
                 down = self.load(builder.gep(x, [at]), mask)
                 for place, y in zip(places, across, strict=True):
-                    product = builder.fmul(down, y, flags=("contract",))
-                    builder.store(builder.fadd(builder.load(place), product, flags=("contract",)), place)
+                    self.add_product(place, down, y)
         self._write(rows, columns, sums)
 
     def _write(self, rows: list[ir.Value], columns: list[ir.Value], sums: list[list[ir.Value]]) -> None:

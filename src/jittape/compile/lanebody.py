@@ -73,7 +73,7 @@ class LaneBody(Body):
         if written_twice(self.kernel):
             first = self._whole_vectors(count, start, body)
         narrow()
-        ahead = list(loads_of(self.kernel).values()) if reads_ahead(self.kernel) else None
+        ahead = loads_of(self.kernel) if reads_ahead(self.kernel) else None
         self._rest(first, count, start, body, ahead)
 
     def fill(self, address: Address, count: ir.Value, start: ir.Value | None, value: IRValue) -> None:
@@ -251,4 +251,4 @@ class LaneBody(Body):
         kernel = self.kernel
         written = [store.address for store in kernel.stores if store.level == kernel.depth]
         updated = [r.address for r in kernel.reductions if r.level == kernel.depth]
-        return [*[load.address for load in loads_of(kernel).values()], *written, *updated]
+        return [*[load.address for load in loads_of(kernel)], *written, *updated]

@@ -68,15 +68,15 @@ def written_twice(kernel: LoopKernel) -> bool:
 
 def reads_ahead(kernel: LoopKernel) -> bool:
     """Whether all that the innermost loop reads can be read before all else, and what it writes be written after."""
-    loads = loads_of(kernel).values()
+    loads = loads_of(kernel)
     updates = any(r.level == kernel.depth for r in kernel.reductions)
     return len(loads) <= MANY_LOADS and all(load.mask is None for load in loads) and not updates
 
 
-def loads_of(kernel: LoopKernel) -> dict[int, Load]:
-    """What the innermost loop reads, by number."""
+def loads_of(kernel: LoopKernel) -> list[Load]:
+    """What the innermost loop reads."""
     pairs = zip(kernel.instructions, kernel.levels, strict=True)
-    return {n: i for n, (i, level) in enumerate(pairs) if level == kernel.depth and isinstance(i, Load)}
+    return [i for i, level in pairs if level == kernel.depth and isinstance(i, Load)]
 
 
 def cost_of_innermost(kernel: LoopKernel) -> int:

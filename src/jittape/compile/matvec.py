@@ -52,16 +52,6 @@ class _Sums(Vectors):
         whole = self.registers - 1
         return [*[None] * whole, self.mask(self.builder.sub(length, integer(whole * self.lanes)))]
 
-    def zeros(self) -> ir.Value:
-        """The place of a sum."""
-        place = alloca_once(self.builder, self.vector)
-        self.builder.store(ir.Constant(self.vector, [0.0] * self.lanes), place)
-        return place
-
-    def add_product(self, place: ir.Value, x: ir.Value, y: ir.Value) -> None:
-        product = self.builder.fmul(x, y, flags=("contract",))
-        self.builder.store(self.builder.fadd(self.builder.load(place), product, flags=("contract",)), place)
-
     def row(self, number: ir.Value) -> ir.Value:
         """Where a row of the matrix begins."""
         return self.builder.gep(self.x, [self.builder.mul(number, self.symbols["lx"])])
@@ -111,7 +101,7 @@ class _Rows(_Sums):
 
     def _sum(self, number: ir.Value, ys: Sequence[ir.Value], masks: Masks) -> ir.Value:
         """The products of a row with `ys`, added up but for the lanes."""
-        row, place = self.row(number), self.zeros()
+        row, place = self.row(number), self.new_sum()
         for i, (y, mask) in enumerate(zip(ys, masks, strict=True)):
             self.add_product(place, self.register(row, i, mask), y)
         return self.builder.load(place)
@@ -161,7 +151,7 @@ class _Columns(_Sums):
     def _totals(self, start: ir.Value, stop: ir.Value, masks: Masks, chains: int) -> list[ir.Value]:
         """The sum of rows times their elements of y, where neighbors are added to different sums first."""
         builder = self.builder
-        sums = [[self.zeros() for _ in masks] for _ in range(chains)]
+        sums = [[self.new_sum() for _ in masks] for _ in range(chains)]
         whole = builder.sub(stop, builder.srem(builder.sub(stop, start), integer(chains)))
         with for_steps(builder, start, whole, integer(chains), scalar=True) as first:
             for i, places in enumerate(sums):

@@ -65,6 +65,16 @@ class Vectors:
     def store(self, value: ir.Value, place: ir.Value, mask: ir.Value) -> None:
         masked_store(self.builder, value, place, mask, self.width)
 
+    def new_sum(self) -> ir.Value:
+        """The place of a sum, with zeros in it."""
+        place = alloca_once(self.builder, self.vector)
+        self.builder.store(ir.Constant(self.vector, [0.0] * self.lanes), place)
+        return place
+
+    def add_product(self, place: ir.Value, x: ir.Value, y: ir.Value) -> None:
+        product = self.builder.fmul(x, y, flags=("contract",))
+        self.builder.store(self.builder.fadd(self.builder.load(place), product, flags=("contract",)), place)
+
 
 class _Tiny(Vectors):
     """Writes one product."""
@@ -123,10 +133,7 @@ class _Tiny(Vectors):
         """A panel's columns of `count` rows of the result."""
         builder, symbols = self.builder, self.symbols
         rows = [builder.add(row, _integer(i)) for i in range(count)]
-        sums = [[alloca_once(builder, self.vector) for _ in masks] for _ in rows]
-        for places in sums:
-            for place in places:
-                builder.store(ir.Constant(self.vector, [0.0] * self.lanes), place)
+        sums = [[self.new_sum() for _ in masks] for _ in rows]
         with for_range(builder, symbols["k"], scalar=self.panels > 1) as at:
             start = builder.gep(panel, [builder.mul(at, leading)])
             ys = [self.load(self._further(start, i), mask) for i, mask in enumerate(masks)]
@@ -135,8 +142,7 @@ class _Tiny(Vectors):
                 element = builder.add(builder.mul(outer, symbols["lx"]), inner)
                 x = self.every_lane(builder.load(builder.gep(self.x, [element])))
                 for place, y in zip(places, ys, strict=True):
-                    product = builder.fmul(x, y, flags=("contract",))
-                    builder.store(builder.fadd(builder.load(place), product, flags=("contract",)), place)
+                    self.add_product(place, x, y)
         for i, places in zip(rows, sums, strict=True):
             start = builder.gep(self.out, [builder.add(builder.mul(i, symbols["lr"]), column)])
             for number, (place, mask) in enumerate(zip(places, masks, strict=True)):

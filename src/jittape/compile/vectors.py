@@ -7,7 +7,6 @@ from llvmlite import ir
 from jittape.compile.irtools import external
 
 __all__ = [
-    "element_of",
     "first_lanes",
     "lanes_of",
     "like",
@@ -37,7 +36,7 @@ def lanes_of(kind: ir.Type) -> int | None:
     return kind.count if isinstance(kind, ir.VectorType) else None
 
 
-def element_of(kind: ir.Type) -> ir.Type:
+def _element_of(kind: ir.Type) -> ir.Type:
     """The type of a lane, or of a number itself."""
     return kind.element if isinstance(kind, ir.VectorType) else kind
 
@@ -49,7 +48,7 @@ def like(kind: ir.Type, lanes: int | None) -> ir.Type:
 
 def type_suffix(kind: ir.Type) -> str:
     """How a type reads in the name of one of LLVM's intrinsics."""
-    lanes, element = lanes_of(kind), element_of(kind)
+    lanes, element = lanes_of(kind), _element_of(kind)
     name: str = element.intrinsic_name
     return name if lanes is None else f"v{lanes}{name}"
 

@@ -6,7 +6,7 @@ its neighbor; two of them would meet in float32. So each is made a double first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jittape.dtypes import float64
@@ -35,7 +35,26 @@ def doubles(*values: Any) -> list[Any]:
     return [cast_to(value, float64) for value in values]
 
 
-class ExponentialDecay(LearningRateSchedule):
+class _InPeriods(LearningRateSchedule):
+    """What falls by a rate in each period of steps, along it or, with a staircase, at its end."""
+
+    def __init__(
+        self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool, name: str
+    ) -> None:
+        self.initial_learning_rate = number(
+            name, "initial_learning_rate", initial_learning_rate, NOT_NEGATIVE
+        )
+        self.decay_steps = number(name, "decay_steps", decay_steps, POSITIVE)
+        self.decay_rate = number(name, "decay_rate", decay_rate, NOT_NEGATIVE)
+        self.staircase = flag(name, "staircase", staircase)
+        self.name = name
+
+    def _rate(self, formula: Callable[..., Any], step: TensorLike) -> Tensor:
+        operands = (step, self.initial_learning_rate, self.decay_steps, self.decay_rate)
+        return apply(formula, operands, (self.staircase,))
+
+
+class ExponentialDecay(_InPeriods):
     """``initial_learning_rate * decay_rate ** (step / decay_steps)``.
 
     Parameters
@@ -64,18 +83,11 @@ class ExponentialDecay(LearningRateSchedule):
         staircase: bool = False,
         name: str = "ExponentialDecay",
     ) -> None:
-        self.initial_learning_rate = number(
-            name, "initial_learning_rate", initial_learning_rate, NOT_NEGATIVE
-        )
-        self.decay_steps = number(name, "decay_steps", decay_steps, POSITIVE)
-        self.decay_rate = number(name, "decay_rate", decay_rate, NOT_NEGATIVE)
-        self.staircase = flag(name, "staircase", staircase)
-        self.name = name
+        super().__init__(initial_learning_rate, decay_steps, decay_rate, staircase, name)
 
     def __call__(self, step: TensorLike) -> Tensor:
         """The learning rate after `step` steps, float64."""
-        operands = (step, self.initial_learning_rate, self.decay_steps, self.decay_rate)
-        return apply(_exponential, operands, (self.staircase,))
+        return self._rate(_exponential, step)
 
 
 def _exponential(step: Any, first: Any, steps: Any, decay: Any, staircase: bool) -> Any:
@@ -88,7 +100,7 @@ def _periods(step: Any, length: Any, staircase: bool) -> Any:
     return floor(periods) if staircase else periods
 
 
-class InverseTimeDecay(LearningRateSchedule):
+class InverseTimeDecay(_InPeriods):
     """``initial_learning_rate / (1 + decay_rate * step / decay_steps)``.
 
     Parameters
@@ -117,18 +129,11 @@ class InverseTimeDecay(LearningRateSchedule):
         staircase: bool = False,
         name: str = "InverseTimeDecay",
     ) -> None:
-        self.initial_learning_rate = number(
-            name, "initial_learning_rate", initial_learning_rate, NOT_NEGATIVE
-        )
-        self.decay_steps = number(name, "decay_steps", decay_steps, POSITIVE)
-        self.decay_rate = number(name, "decay_rate", decay_rate, NOT_NEGATIVE)
-        self.staircase = flag(name, "staircase", staircase)
-        self.name = name
+        super().__init__(initial_learning_rate, decay_steps, decay_rate, staircase, name)
 
     def __call__(self, step: TensorLike) -> Tensor:
         """The learning rate after `step` steps, float64."""
-        operands = (step, self.initial_learning_rate, self.decay_steps, self.decay_rate)
-        return apply(_inverse_time, operands, (self.staircase,))
+        return self._rate(_inverse_time, step)
 
 
 def _inverse_time(step: Any, first: Any, steps: Any, decay: Any, staircase: bool) -> Any:
