@@ -39,9 +39,10 @@ from test_primitives import ROWS
 from test_random_programs import anything, floats
 
 Counts = dict[str, int]
-SAID = (
-    "aval n_inputs n_ops n_slots nbytes op_avals ops results scalars slot takes_scalars_as_given inputs"  # noqa: SIM905
-).split()
+SAID = [
+    *("aval", "inputs", "n_inputs", "n_ops", "n_slots", "nbytes", "op_avals", "ops", "results"),
+    *("scalars", "slot", "takes_scalars_as_given"),
+]
 """The attributes of a node that a call decides."""
 
 

@@ -224,6 +224,7 @@ class Reverse:
                 self._accumulate(builder, op.args[i], cotangent)
 
     def _run_op(self, builder: Builder, op: Op, along: tuple[int, ...], cotangent: Symbol) -> None:
+        """Send `cotangent` on along the edges. A rule's ops depend on avals, and on which slots are the same."""
         if op.primitive.vjp == ():
             raise NoGradientError(
                 f"No gradient is defined for {op.primitive.name}, recorded at {op.source or 'an unknown line'}; "
@@ -231,7 +232,9 @@ class Reverse:
             )
         builder.source = op.source
         given = (cotangent.slot, op.out, *op.args)
-        situation = self._situation(op, along, cotangent, given)
+        same = () if len(set(given)) == len(given) else tuple([given.index(slot) for slot in given])
+        kinds = map(self.avals.__getitem__, given[1:])
+        situation = (op.primitive, op.params, along, config._default_float, same, cotangent.aval, *kinds)
         known = _rules.find(situation)
         if known is None:
             rules = [self._run_rule(builder, op, i, cotangent, given) for i in along]
@@ -243,15 +246,6 @@ class Reverse:
                 number, aval = rule.part
                 slots = rule.ops.put(builder, given)
                 self._accumulate(builder, op.args[i], Symbol(slots[number], aval))
-
-    def _situation(
-        self, op: Op, along: tuple[int, ...], cotangent: Symbol, given: tuple[int, ...]
-    ) -> tuple[Any, ...]:
-        """What decides the ops of a gradient rule: avals, and which of the slots are the same."""
-        avals = self.avals
-        same = () if len(set(given)) == len(given) else tuple([given.index(slot) for slot in given])
-        kinds = [avals[slot] for slot in given[1:]]
-        return (op.primitive, op.params, along, config.default_float, same, cotangent.aval, *kinds)
 
     def _run_rule(
         self, builder: Builder, op: Op, operand: int, cotangent: Symbol, given: tuple[int, ...]

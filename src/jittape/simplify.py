@@ -30,7 +30,7 @@ def common_subexpressions_merged(program: Program) -> Program:
     for op in program.ops:
         if not renamed.isdisjoint(op.args):
             op = op._replace(args=tuple([replacement.get(slot, slot) for slot in op.args]))
-        first = seen.setdefault(op.key, op.out)
+        first = seen.setdefault((op.primitive, op.args, op.params), op.out)
         if first == op.out:
             ops.append(op)
         else:

@@ -56,7 +56,12 @@ def key_of(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None
         numbers += (text, len(args), *[number[slot] for slot in args])
         number[out] = len(number)
     numbers += [number[slot] for slot in program.outputs]
-    lines = [repr(donated), *[str(aval) for aval in program.input_avals()], *texts, str(len(program.ops))]
+    lines = [
+        repr(donated),
+        *[f"{aval.dtype.str}{aval.shape}" for aval in program.input_avals()],
+        *texts,
+        str(len(program.ops)),
+    ]
     if any(isinstance(primitive.form, Call | Composed) for primitive, _ in known):
         lines.append(f"BLAS: {blas().unpacked}, {blas().library is not None}")
     digest = hashlib.blake2b("\n".join(lines).encode(), digest_size=16)

@@ -83,7 +83,7 @@ def _situation(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tup
     kinds = kinds_of(static) if static else ()
     if kinds is None:
         return None
-    parts: list[Any] = [key[0], static, kinds, config.default_float]
+    parts: list[Any] = [key[0], static, kinds, config._default_float]
     seen: dict[int, int] = {}
     for i, part in enumerate(key[2:]):
         if part.__class__ is not int:

@@ -14,6 +14,7 @@ from jittape.config import config
 from jittape.interpret import interpret
 from jittape.program import Program
 from jittape.runtime.buffers import Buffer, owned
+from jittape.runtime.collector import collector_paused
 from jittape.runtime.counters import counters
 
 __all__ = ["PathExecutable", "compiled_from", "interpreted"]
@@ -145,15 +146,16 @@ def compiled_from(
 
     `constants` are inputs that are the same at every run.
     """
-    # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
-    from jittape.compile.registry import Origin
-    from jittape.compile.rewriting import settled
-    from jittape.runtime.executable import executable_of
+    with collector_paused():
+        # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
+        from jittape.compile.registry import Origin
+        from jittape.compile.rewriting import settled
+        from jittape.runtime.executable import executable_of
 
-    began = time.perf_counter()
-    if constants is not None:
-        program = settled(program, constants)
-    compiled = executable_of(program, scalars, donated)
+        began = time.perf_counter()
+        if constants is not None:
+            program = settled(program, constants)
+        compiled = executable_of(program, scalars, donated)
     origins = list(compiled.origins.values())
     counters.programs_compiled += 1
     counters.kernels_found += origins.count(Origin.MEMORY)

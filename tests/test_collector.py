@@ -1,0 +1,80 @@
+"""The garbage collector is put off while a program is compiled, and is afterwards as it was."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from jittape.runtime import executable
+from jittape.runtime.collector import collector_paused
+
+
+@pytest.fixture(autouse=True)
+def collector() -> Iterator[None]:
+    assert gc.isenabled()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_it_is_as_it_was(enabled: bool):
+    if not enabled:
+        gc.disable()
+    with collector_paused():
+        assert not gc.isenabled()
+        with collector_paused():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled() == enabled
+
+
+def test_it_is_as_it_was_after_an_error():
+    with pytest.raises(ValueError, match="mine"), collector_paused():
+        raise ValueError("mine")
+    assert gc.isenabled()
+
+
+def test_the_last_thread_to_end_its_pause_ends_it():
+    begun, over = threading.Event(), threading.Event()
+
+    def pause() -> None:
+        with collector_paused():
+            begun.set()
+            over.wait(10)
+
+    thread = threading.Thread(target=pause)
+    with collector_paused():
+        thread.start()
+        assert begun.wait(10)
+    assert not gc.isenabled()
+    over.set()
+    thread.join()
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_compiling_is_not_interrupted(fails: bool, monkeypatch: pytest.MonkeyPatch):
+    states = []
+    original = executable.executable_of
+
+    def observed(*args: Any) -> Any:
+        states.append(gc.isenabled())
+        if fails:
+            raise MemoryError("on purpose")
+        return original(*args)
+
+    monkeypatch.setattr(executable, "executable_of", observed)
+    function = jt.function(lambda x: jt.sin(x) * 3.0)
+    if fails:
+        with pytest.raises(MemoryError, match="on purpose"):
+            function(jt.constant(np.ones(3)))
+    else:
+        function(jt.constant(np.ones(3)))
+    assert states == [False]
+    assert gc.isenabled()
