@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.recording import reverse
 from jittape.runtime import executable
 from jittape.runtime.collector import collector_paused
+from processes import run_python
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +58,56 @@ def test_the_last_thread_to_end_its_pause_ends_it():
     assert not gc.isenabled()
     over.set()
     thread.join()
+    assert gc.isenabled()
+
+
+FORKED = """
+import gc, os, threading
+from jittape.runtime.collector import collector_paused
+
+begun, over = threading.Event(), threading.Event()
+
+def pause():
+    with collector_paused():
+        begun.set()
+        over.wait(10)
+
+thread = threading.Thread(target=pause)
+thread.start()
+begun.wait(10)
+child = os.fork()
+if child == 0:
+    with collector_paused():
+        paused = not gc.isenabled()
+    os._exit(0 if paused and gc.isenabled() else 1)
+_, status = os.waitpid(child, 0)
+over.set()
+thread.join()
+print(os.waitstatus_to_exitcode(status), gc.isenabled())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_a_forked_process_is_not_paused_for_good():
+    done = run_python("-W", "ignore", "-c", FORKED)
+    assert done.stdout.split() == ["0", "True"], done.stderr
+
+
+def test_a_new_gradient_is_not_interrupted(monkeypatch: pytest.MonkeyPatch):
+    states = []
+    original = reverse.seen
+
+    def observed(*args: Any) -> Any:
+        states.append(gc.isenabled())
+        return original(*args)
+
+    monkeypatch.setattr(reverse, "seen", observed)
+    x = jt.constant(np.ones(11))
+    with jt.GradientTape() as tape:
+        tape.watch(x)
+        y = jt.sin(x) * 17.0
+    tape.gradient(y, x)
+    assert states == [False]
     assert gc.isenabled()
 
 

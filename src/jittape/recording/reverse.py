@@ -22,6 +22,7 @@ from jittape.recording.source import user_line
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
+from jittape.runtime.collector import collector_paused
 
 __all__ = ["Slots", "gradient_key", "record_gradient"]
 
@@ -52,7 +53,8 @@ def record_gradient(
     key = gradient_key(targets, sources, seeds, view)
     node = trace.node.children.get(key)
     if node is None:
-        node = _derive(trace, key, path_to(trace.node))
+        with collector_paused():
+            node = _derive(trace, key, path_to(trace.node))
     trace.node = node
     while node.callback is not None:
         node = _after_callback(trace, node)
