@@ -354,6 +354,24 @@ def test_a_rule_of_somebody_else_is_run_each_time():
     assert len(calls) == 4
 
 
+def test_a_rule_of_somebody_else_may_use_any_value():
+    kept = []
+
+    def result(x: Any) -> Any:
+        return x
+
+    def rule(g: Any, out: Any, x: Any) -> Any:
+        kept.append(g)
+        return jt.multiply(g, kept[0])
+
+    op = Primitive("mine", result=result, evaluate=lambda x: x, vjp=(rule,))
+    x = jt.constant(np.ones(2))
+    with jt.GradientTape() as tape:
+        tape.watch(x)
+        y = 3.0 * apply(op, (apply(op, (apply(op, (x,)),)),))
+    assert tape.gradient(y, x).tolist() == [81.0, 81.0]
+
+
 def test_an_op_with_a_result_rule_of_somebody_else_asks_it_each_time():
     asked = []
 

@@ -238,19 +238,20 @@ class Reverse:
         known = _rules.find(situation)
         if known is None:
             rules = [self._run_rule(builder, op, i, cotangent, given) for i in along]
-            if has_pure_rules(op.primitive):
-                _rules.keep(situation, tuple(rules), sum([rule.ops.n_new for rule in rules]))
+            lasting = tuple([rule for rule in rules if rule is not None])
+            if len(lasting) == len(along):
+                _rules.keep(situation, lasting, sum([rule.ops.n_new for rule in lasting]))
             return
         for i, rule in zip(along, known, strict=True):
+            slots = rule.ops.put(builder, given)
             if rule.part is not None:
                 number, aval = rule.part
-                slots = rule.ops.put(builder, given)
                 self._accumulate(builder, op.args[i], Symbol(slots[number], aval))
 
     def _run_rule(
         self, builder: Builder, op: Op, operand: int, cotangent: Symbol, given: tuple[int, ...]
-    ) -> _Rule:
-        """Run the rule of one operand and count what it gives; what has been recorded for it."""
+    ) -> _Rule | None:
+        """Run the rule of one operand and add up what it gives; what it has recorded, if it will always be that."""
         first, n_ops = builder.next_slot, len(builder.ops)
         out = Symbol(op.out, self.avals[op.out])
         operands = [Symbol(slot, self.avals[slot]) for slot in op.args]
@@ -258,12 +259,10 @@ class Reverse:
         part = rule(cotangent, out, *operands, **dict(op.params)) if rule is not None else None
         if part is not None:
             part = self._fitted(op, operands[operand], part)
-        ops = builder.ops[n_ops:]
-        template = Template.of(ops, [builder.avals[o.out] for o in ops], first, builder.next_slot, given)
-        if part is None:
-            return _Rule(template, None)
-        self._accumulate(builder, op.args[operand], part)
-        return _Rule(template, (template.slots(first, given).index(part.slot), part.aval))
+        known = _Rule.of(builder, n_ops, first, given, part) if has_pure_rules(op.primitive) else None
+        if part is not None:
+            self._accumulate(builder, op.args[operand], part)
+        return known
 
     def _fitted(self, op: Op, operand: Symbol, part: Any) -> Symbol:
         """`part` as a cotangent of `operand`: real where the operand is real."""
@@ -298,6 +297,17 @@ class _Rule(NamedTuple):
 
     ops: Template
     part: tuple[int, Aval] | None
+
+    @classmethod
+    def of(
+        cls, builder: Builder, n_ops: int, first: int, given: tuple[int, ...], part: Symbol | None
+    ) -> _Rule:
+        """What `builder` has got behind its first `n_ops` ops, whose slots end at `first`."""
+        ops = builder.ops[n_ops:]
+        template = Template.of(ops, [builder.avals[op.out] for op in ops], first, builder.next_slot, given)
+        if part is None:
+            return cls(template, None)
+        return cls(template, (template.slots(first, given).index(part.slot), part.aval))
 
 
 _rules: Memory[tuple[_Rule, ...]] = Memory()

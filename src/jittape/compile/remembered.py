@@ -33,7 +33,7 @@ __all__ = ["LARGE", "keep", "key_of", "recall"]
 
 LARGE = 256
 """A program of fewer ops is scheduled in less time than it takes to look for its schedule."""
-_PLAIN = (bool, int, float, str, type(None))
+_PLAIN = frozenset((bool, int, float, str, type(None)))
 
 
 def key_of(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None:
@@ -79,9 +79,10 @@ def _is_lasting(primitive: Primitive) -> bool:
 
 def _is_plain(value: Any) -> bool:
     """Whether `repr` says all of a parameter."""
-    if type(value) in (tuple, Region):
-        return all(map(_is_plain, value))
-    return type(value) in _PLAIN or isinstance(value, np.dtype)
+    kind = type(value)
+    if kind in _PLAIN:
+        return True
+    return all(map(_is_plain, value)) if kind in (tuple, Region) else isinstance(value, np.dtype)
 
 
 def keep(key: str, schedule: Schedule) -> None:
