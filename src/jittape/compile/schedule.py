@@ -283,6 +283,7 @@ class _Scheduler:
     def _in_strips(self, drafts: list[Draft], holder: dict[int, int]) -> list[Draft]:
         """The drafts, those that work through the same rows next to each other, cut into blocks."""
         outside = {*self.program.inputs, *[holder.get(s, s) for s in self.program.outputs]}
+        number = {id(draft): i for i, draft in enumerate(drafts)}
         combining = {id(other) for d in drafts for other in d.combining}
         nests = [None if id(d) in combining else d.nest for d in drafts]
         steps = [_Step(d.kernel, d.sizes, d.operands, n) for d, n in zip(drafts, nests, strict=True)]
@@ -304,8 +305,7 @@ class _Scheduler:
                 strip.work += main.work
                 result.append(main)
                 after += others
-                old = {id(d) for d in drafts[j].combining}
-                taken.update([j, *[k for k, d in enumerate(drafts) if id(d) in old]])
+                taken.update([j, *[number[id(old)] for old in drafts[j].combining]])
             result += after
         return result
 
