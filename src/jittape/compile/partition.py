@@ -29,7 +29,7 @@ from jittape.compile.indexing import (
 from jittape.compile.kinds import Kind, settled_kinds
 from jittape.compile.operands import Product, product_of, wants_rows
 from jittape.compile.traits import Traits, traits_of
-from jittape.forms import Alias, Place, View
+from jittape.forms import Alias, Map, Place, View
 from jittape.program import Op, Program
 
 __all__ = ["Group", "Partition"]
@@ -79,6 +79,10 @@ class Partition:
         When the value of a slot can be computed.
     begun : dict
         For a slot that is scattered to, when its memory can be filled, before that.
+    traits : dict
+        What is known of the op of a slot by itself.
+    constants : set of int
+        Slots whose elements are all the same number.
     """
 
     def __init__(self, program: Program, before: Partition | None = None) -> None:
@@ -94,6 +98,7 @@ class Partition:
         self._entries: list[Entry] = [
             (op, op.out, op.args, self.kinds[op.out], self.traits[op.out]) for op in program.ops
         ]
+        self.constants = {op.out for op in program.ops if not op.args and isinstance(op.primitive.form, Map)}
         self.products: dict[int, Product] = {}
         self.stored = set(program.inputs) | set(program.outputs)
         self.hard: set[int] = set()

@@ -63,7 +63,6 @@ class _Scheduler:
         self.position = {op.out: i for i, op in enumerate(program.ops)}
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
-        self.reduced = {slot for slot, kind in self.partition.kinds.items() if kind is Kind.REDUCE}
         self.kernels = Kernels()
         self.products: dict[Gemm, Gemm] = {}
         self.spare: dict[str, Kernel] = {}
@@ -154,10 +153,7 @@ class _Scheduler:
         return drafts
 
     def _builder(self, space: tuple[int, ...]) -> NestBuilder:
-        partition = self.partition
-        return NestBuilder(
-            space, self.program.avals, partition.op_of, partition.stored, self.reduced, self.position
-        )
+        return NestBuilder(space, self.partition, self.position)
 
     def _kernels(self, builder: NestBuilder, depth: int) -> list[Draft]:
         ops = tuple([builder.covered[s] for s in sorted(builder.covered, key=self.position.__getitem__)])
