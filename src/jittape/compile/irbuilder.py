@@ -13,10 +13,16 @@ from typing import Any
 
 from llvmlite import ir
 
-__all__ = ["Builder", "Instruction"]
+__all__ = ["Builder", "Instruction", "vector_type"]
 
 _I1, _VOID = ir.IntType(1), ir.VoidType()
 _CONDITIONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+
+
+@cache
+def vector_type(kind: ir.Type, lanes: int) -> ir.VectorType:
+    """The type of vectors, one object: what is the same object need not be compared part by part."""
+    return ir.VectorType(kind, lanes)
 
 
 class Instruction(ir.Value):  # type: ignore[misc]
@@ -154,8 +160,8 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
         if kind is not rhs.type:
             _demand(kind, rhs.type)
         rest = f"{condition} {kind} {lhs.get_reference()}, {rhs.get_reference()}"
-        lanes = kind.count if isinstance(kind, ir.VectorType) else None
-        return self._written(_truth(lanes), opname, rest)
+        truth = vector_type(_I1, kind.count) if isinstance(kind, ir.VectorType) else _I1
+        return self._written(truth, opname, rest)
 
     def icmp_signed(self, sign: str, lhs: ir.Value, rhs: ir.Value) -> Instruction:
         condition = _CONDITIONS[sign]
@@ -233,9 +239,3 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
 def _demand(expected: ir.Type, found: ir.Type) -> None:
     if expected != found:
         raise TypeError(f"a value of the type {expected} is needed here, this one is of {found}")
-
-
-@cache
-def _truth(lanes: int | None) -> ir.Type:
-    """What comparing gives."""
-    return _I1 if lanes is None else ir.VectorType(_I1, lanes)
