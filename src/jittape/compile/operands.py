@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.forms import Alias, View
+from jittape.forms import Alias, Index, View
+from jittape.primitive import Primitive
 from jittape.program import Aval, Op
 
 __all__ = [
@@ -170,9 +171,9 @@ def _through(chain: list[Op], avals: Mapping[int, Aval]) -> Layout | None:
             strides = [kept.pop(0) if n != 1 else 0 for n in result.shape]
             layout = Layout(layout.slot, tuple(strides), offset)
             continue
-        assert isinstance(op.primitive.form, View)
-        index = op.primitive.form.index(operand, result, **dict(op.params))
-        for entry, stride in zip(index, layout.strides, strict=True):
+        for entry, stride in zip(
+            _index_of(op.primitive, op.params, operand, result), layout.strides, strict=True
+        ):
             if entry.dynamic is not None or (entry.axis is not None and entry.step < 0):
                 return None
             offset += entry.offset * stride
@@ -180,6 +181,15 @@ def _through(chain: list[Op], avals: Mapping[int, Aval]) -> Layout | None:
                 strides[entry.axis] += entry.step * stride
         layout = Layout(layout.slot, tuple(strides), offset)
     return layout
+
+
+@lru_cache(1024)
+def _index_of(
+    primitive: Primitive, params: tuple[tuple[str, Any], ...], operand: Aval, result: Aval
+) -> tuple[Index, ...]:
+    """What a view shows; the products of an unrolled loop ask for the same."""
+    assert isinstance(primitive.form, View)
+    return primitive.form.index(operand, result, **dict(params))
 
 
 def _matrix(layout: Layout, shape: tuple[int, ...]) -> Matrix | None:
