@@ -43,7 +43,7 @@ from jittape.compile.rawnest import (
     renumbered,
     renumbered_address,
 )
-from jittape.forms import Coordinate, Join, Map, Overlay, Place, Reduce, Running, Scatter, View
+from jittape.forms import Coordinate, Join, Overlay, Place, Reduce, Running, Scatter, View
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.compare import where_op
 from jittape.program import Aval, Op
@@ -252,11 +252,10 @@ class NestBuilder:
             # A value of one element can be read where the mask is false, too.
             mask = self._mask(access.conditions) if access.conditions and self.avals[slot].size != 1 else None
             return self._instruction(RawLoad(self._address(slot, access), mask, dtype))
-        op = self.op_of[slot]
-        self.covered[slot] = op
+        op = self.covered[slot] = self.op_of[slot]
+        if self.partition.traits[slot].elementwise:
+            return self._instruction(Compute(op.primitive, op.params, operands, dtype))
         match op.primitive.form:
-            case Map():
-                return self._instruction(Compute(op.primitive, op.params, operands, dtype))
             case Reduce():
                 return self._instruction(Compute(op.primitive, _combining(op), operands, dtype))
             case Coordinate():

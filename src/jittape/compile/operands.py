@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.forms import Alias, Index, View
-from jittape.primitive import Primitive
+from jittape.compile.accesses import index_of
+from jittape.forms import Alias
 from jittape.program import Aval, Op
 
 __all__ = [
@@ -172,7 +172,7 @@ def _through(chain: list[Op], avals: Mapping[int, Aval]) -> Layout | None:
             layout = Layout(layout.slot, tuple(strides), offset)
             continue
         for entry, stride in zip(
-            _index_of(op.primitive, op.params, operand, result), layout.strides, strict=True
+            index_of(op.primitive, op.params, operand, result), layout.strides, strict=True
         ):
             if entry.dynamic is not None or (entry.axis is not None and entry.step < 0):
                 return None
@@ -181,15 +181,6 @@ def _through(chain: list[Op], avals: Mapping[int, Aval]) -> Layout | None:
                 strides[entry.axis] += entry.step * stride
         layout = Layout(layout.slot, tuple(strides), offset)
     return layout
-
-
-@lru_cache(1024)
-def _index_of(
-    primitive: Primitive, params: tuple[tuple[str, Any], ...], operand: Aval, result: Aval
-) -> tuple[Index, ...]:
-    """What a view shows; the products of an unrolled loop ask for the same."""
-    assert isinstance(primitive.form, View)
-    return primitive.form.index(operand, result, **dict(params))
 
 
 def _matrix(layout: Layout, shape: tuple[int, ...]) -> Matrix | None:

@@ -39,6 +39,7 @@ Group = tuple[tuple[int, ...], int]
 Use = tuple[Group, Access]
 """Who needs a value, and by which map."""
 NOBODY: Set[Use] = frozenset()
+_Accesses = dict[tuple[Traits, Access, tuple[int, ...]], tuple[Key, ...]]
 Entry = tuple[Op, int, tuple[int, ...], Kind, Traits]
 """An op with its slot, its operands, what becomes of it and its traits."""
 
@@ -90,6 +91,7 @@ class Partition:
         self.avals = program.avals
         self.op_of = {op.out: op for op in program.ops}
         self._known: dict[Any, Traits] = {} if before is None else before._known
+        self._accesses: _Accesses = {} if before is None else before._accesses
         self.traits = {} if before is None else before._traits_of_the_same(program.ops)
         new = [op for op in program.ops if op.out not in self.traits]
         self.traits.update(traits_of(new, self.avals, self._known))
@@ -106,7 +108,6 @@ class Partition:
         self.begun: dict[int, int] = {}
         self._mark_stored()
         self._costs = self._inlined_costs()
-        self._accesses: dict[tuple[Traits, Access, tuple[int, ...]], tuple[Key, ...]] = {}
         self._late: set[int] = set()
         self._own_uses: dict[tuple[Traits, int], frozenset[Use]] = {}
         self._settle()

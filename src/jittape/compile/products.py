@@ -28,22 +28,31 @@ class Called(NamedTuple):
     work: int
 
 
+_OFFSETS = Gemm.SYMBOLS.index("ox"), Gemm.SYMBOLS.index("oy")
+
+
 class Calls:
-    """The calls of a program's products; what those have in common that differ in slots alone is found out once."""
+    """The calls of a program's products, each of which is decided once.
+
+    The products of an unrolled loop's iterations differ in slots, and where in these they begin.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Product, np.dtype[Any], bool], Called] = {}
+        self._known: dict[Any, Called] = {}
         self._kernels: dict[Gemm, Gemm] = {}
 
     def placed(self, product: Product, dtype: np.dtype[Any], added: bool) -> Called:
         """The call for `product`, which is `added` to what stands in memory or written there."""
-        x, y = product.x, product.y
-        key = product._replace(x=x._replace(slot=0), y=y._replace(slot=1)), dtype, added
+        x, y, *others = product
+        key = x.transposed, x.leading, y.transposed, y.leading, *others, dtype, added
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._called(*key)
-        slots = (x.slot, y.slot) if known.slots[0] == 0 else (y.slot, x.slot)
-        return known._replace(slots=slots)
+            numbered = product._replace(x=x._replace(slot=0), y=y._replace(slot=1))
+            known = self._known[key] = self._called(numbered, dtype, added)
+        first, second = (x, y) if known.slots == (0, 1) else (y, x)
+        sizes = list(known.sizes)
+        sizes[_OFFSETS[0]], sizes[_OFFSETS[1]] = first.offset, second.offset
+        return Called(known.kernel, (first.slot, second.slot), tuple(sizes), known.tasks, known.work)
 
     def _called(self, product: Product, dtype: np.dtype[Any], added: bool) -> Called:
         form = form_of(product, dtype, has_avx512())

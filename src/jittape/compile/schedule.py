@@ -116,6 +116,8 @@ class _Scheduler:
         plans = self._plans()
         for op in self.program.ops:
             kind = partition.kinds[op.out]
+            if kind is Kind.INLINE and op.out not in partition.stored:
+                continue
             if kind is Kind.CALL:
                 drafts.append(self._gemm(op))
             elif kind is Kind.CONTROL:
@@ -127,9 +129,7 @@ class _Scheduler:
             elif kind is Kind.CHECK:
                 depth, position = partition.depth[op.out], self.position[op.out]
                 drafts.append(Draft(depth, position, (op,), op.args, Stop(())))
-            elif kind in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING, Kind.SCATTER) or (
-                kind is Kind.INLINE and op.out in partition.stored
-            ):
+            elif kind in (Kind.INLINE, Kind.REDUCE, Kind.JOIN, Kind.RUNNING, Kind.SCATTER):
                 for group in partition.groups(op.out):
                     groups.setdefault(group, []).append(op)
         builders: dict[int, list[NestBuilder]] = {}
