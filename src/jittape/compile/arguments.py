@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import KERNEL_TYPE, integer
 
 __all__ = ["operand", "size"]
@@ -42,4 +43,4 @@ def _inlined(module: ir.Module, name: str, kind: ir.FunctionType) -> tuple[ir.Fu
     function = ir.Function(module, kind, name)
     function.linkage = "internal"
     function.attributes.add("alwaysinline")
-    return function, ir.IRBuilder(function.append_basic_block("entry"))
+    return function, Builder(function.append_basic_block("entry"))

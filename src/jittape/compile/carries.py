@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import for_range
 
 __all__ = ["CARRIES", "call_carry", "call_collect"]
@@ -69,7 +70,7 @@ def _outlined(module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Functio
 
 def _write_carry(function: ir.Function, combine: Combine) -> None:
     carried, place, start = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     held = builder.alloca(start.type)
     builder.store(start, held)
     count = builder.load(place)
@@ -85,7 +86,7 @@ def _write_carry(function: ir.Function, combine: Combine) -> None:
 
 def _write_collect(function: ir.Function, combine: Combine) -> None:
     carried, count, start = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     held = builder.alloca(start.type)
     builder.store(start, held)
     bits = builder.sub(ir.Constant(_I64, 64), builder.ctlz(count, _EXACT))

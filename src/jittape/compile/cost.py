@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irmath import IRMath, NotInLanes
 from jittape.compile.linked import cost_of_call
 from jittape.compile.value import IRValue, llvm_type
@@ -55,7 +56,7 @@ def _written(
     for lanes in (2, None):
         kinds = [like(llvm_type(d), lanes) for d in dtypes]
         function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), kinds), "cost")
-        builder = ir.IRBuilder(function.append_basic_block())
+        builder = Builder(function.append_basic_block())
         operands = [IRValue(builder, a, d) for a, d in zip(function.args, dtypes, strict=True)]
         try:
             computed(IRMath(builder), primitive, params, operands)

@@ -27,6 +27,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, alloca_once, external, for_range, integer
 from jittape.compile.tasks import ON_DEMAND, SHARES_SHIFT
 
@@ -283,7 +284,7 @@ def _wait_for_helpers(cells: _Cells, begin: ir.Value, tasks: ir.Value) -> None:
 
 def define_helper(function: ir.Function) -> None:
     """Write what a helping thread runs; `function` has a kernel's type, its first argument is the helper's line."""
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     block: dict[str, Any] = {
         name: builder.append_basic_block(name)
         for name in ("look", "again", "rest", "hurry", "sleep", "woken", "enter", "work", "leave", "gone")

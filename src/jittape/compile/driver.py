@@ -17,6 +17,7 @@ from typing import Any
 from llvmlite import ir
 
 from jittape.compile.crew import run_tasks
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range, integer
 from jittape.compile.watch import is_over, new_watch, raise_error
 
@@ -55,7 +56,7 @@ _HEADER, _CALL = 2, 5
 def define_driver(function: ir.Function) -> None:
     """Write the body. It trusts its caller: two arguments, both addresses."""
     function.attributes.add("optsize")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     failed = run_table(builder, *(address_argument(builder, function, position) for position in range(2)))
     return_unless(builder, failed, ir.Constant(_I64, 0))
 

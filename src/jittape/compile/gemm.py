@@ -18,6 +18,7 @@ from llvmlite import ir
 
 from jittape.compile.arguments import operand, size
 from jittape.compile.blas import symbol
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irmath import IRMath
 from jittape.compile.irtools import alloca_once, external, for_range, for_steps
 from jittape.compile.kernel import Gemm, bits_of
@@ -46,7 +47,7 @@ class Stack(NamedTuple):
 @contextmanager
 def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
     """Write the two loops over the stack; the body of the ``with`` writes one product."""
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     task = function.args[3]
     values = {name: size(builder, function, i) for i, name in enumerate(kernel.SYMBOLS)}
     if len(kernel.operands) > 3:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 from llvmlite import ir
 
@@ -28,6 +29,7 @@ KERNEL_TYPE = ir.FunctionType(
 """What every kernel is called with: the slot table, the numbers of its operands' slots, its sizes, the task."""
 
 
+@lru_cache(maxsize=4096)
 def integer(value: int) -> ir.Constant:
     """An i64."""
     return ir.Constant(ir.IntType(64), value)

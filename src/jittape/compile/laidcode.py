@@ -8,6 +8,7 @@ from llvmlite import ir
 
 from jittape.compile.arguments import size
 from jittape.compile.body import memory_type
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import for_range, integer
 from jittape.compile.laid import LOOPS, Laying
 
@@ -21,7 +22,7 @@ _HEAD, _ROW = 2, 1 + 2 * LOOPS
 def define_laying(kernel: Laying, function: ir.Function) -> None:
     """Write the function: see `laid.table_of`."""
     slots, operand_slots, sizes, _ = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     kind = memory_type(kernel.dtype)
     elements, count = size(builder, function, 0), size(builder, function, 1)
     number = builder.load(builder.gep(operand_slots, [count]))

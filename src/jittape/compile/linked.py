@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irmath import IRMath, NotInLanes
 from jittape.compile.value import IRValue, llvm_type
 
@@ -150,7 +151,7 @@ def _define_math(module: ir.Module, symbol: str, name: str, dtype: np.dtype[Any]
     function = ir.Function(module, ir.FunctionType(kind, [kind] * count), symbol)
     function.linkage = "weak_odr"  # the text that is linked in refers to it
     function.attributes.add("alwaysinline")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     value: IRValue = getattr(IRMath(builder), name)(*[IRValue(builder, x, dtype) for x in function.args])
     builder.ret(value.ir)
 

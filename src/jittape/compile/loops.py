@@ -21,6 +21,7 @@ from jittape.compile.arguments import operand, size
 from jittape.compile.body import I64, NO_WRAP, memory_type
 from jittape.compile.cost import computed
 from jittape.compile.instructions import Inside, Reduction, Store
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import alloca_once, integer, keep_scalar, one_at_a_time
 from jittape.compile.kernel import LoopKernel
 from jittape.compile.lanebody import LaneBody
@@ -36,7 +37,7 @@ CHUNK = 1024
 def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
     """Write the body of `function`: fetch pointers and symbols, then run the nest."""
     task = function.args[3]
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     pointers = [operand(builder, function, i, memory_type(o.dtype)) for i, o in enumerate(kernel.operands)]
     integers = {name: size(builder, function, i) for i, name in enumerate(kernel.symbols)}
     partials = {r.address.operand: r.partial for r in kernel.reductions if r.partial is not None}
@@ -75,7 +76,7 @@ def _call_apart(
     for place in places:
         place.add_attribute("noalias")
     symbols = dict(zip(integers, rest, strict=False))
-    _Nest(kernel, ir.IRBuilder(inner.append_basic_block("entry")), places, symbols, *rest[-2:]).write()
+    _Nest(kernel, Builder(inner.append_basic_block("entry")), places, symbols, *rest[-2:]).write()
     builder.call(inner, arguments)
 
 

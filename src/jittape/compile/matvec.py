@@ -64,13 +64,11 @@ class _Sums(Vectors):
     def whole(self, place: ir.Value, lanes: int = 0) -> ir.Value:
         """A vector in memory, all lanes of it."""
         kind = ir.VectorType(self.kind, lanes or self.lanes)
-        load = self.builder.load(self.builder.bitcast(place, kind.as_pointer()))
-        load.align = self.width
-        return load
+        return self.builder.load(self.builder.bitcast(place, kind.as_pointer()), align=self.width)
 
     def store_whole(self, value: ir.Value, place: ir.Value) -> None:
         place = self.builder.bitcast(place, value.type.as_pointer())
-        self.builder.store(value, place).align = self.width
+        self.builder.store(value, place, align=self.width)
 
 
 class _Rows(_Sums):

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import external, for_range, integer, load_at
 
 __all__ = ["PYTHON_FUNCTIONS", "TABLE", "ObjectCode"]
@@ -66,7 +67,7 @@ class ObjectCode:
         for attribute in ("optsize", "noinline", "nounwind"):
             function.attributes.add(attribute)
         self.places = places
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.builder = Builder(function.append_basic_block("entry"))
         self._numbers = {name: i for i, name in enumerate(known)}
 
     # ---- objects -----------------------------------------------------------------------------------------------

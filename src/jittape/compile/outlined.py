@@ -13,6 +13,7 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.cost import computed, cost_of_map
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irmath import IRMath
 from jittape.compile.kernel import label_of, params_text
 from jittape.compile.value import IRValue, llvm_type
@@ -62,7 +63,7 @@ def _defined(
     function = ir.Function(module, ir.FunctionType(kind, [operand.ir.type for operand in operands]), name)
     function.linkage = "internal"
     function.attributes.add("alwaysinline")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     arguments = [IRValue(builder, a, o.dtype) for a, o in zip(function.args, operands, strict=True)]
     builder.ret(_checked(computed(IRMath(builder), primitive, params, arguments), primitive, dtype).ir)
     return function

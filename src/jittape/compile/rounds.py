@@ -11,6 +11,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from jittape.compile.driver import walk_table
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range, integer
 from jittape.compile.plans import CELL, LoopWord
 from jittape.compile.watch import is_over, look_up, note_stack, out_of_memory, refuse, release_stack
@@ -26,7 +27,7 @@ class _Code:
     """The arguments of the function that is written, and what can be done with them."""
 
     def __init__(self, function: ir.Function) -> None:
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.builder = Builder(function.append_basic_block("entry"))
         self.module = function.module
         self.slots, self.operands, self.words, self.watch = function.args
 

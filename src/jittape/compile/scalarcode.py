@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irmath import IRMath
 from jittape.compile.irtools import for_range, integer
 from jittape.compile.scalars import BITS, CONSTANT, FIRST, LOAD, STORE, Code, Machine
@@ -32,7 +33,7 @@ class _Writer:
         self.slots, self.operands, self.words = function.args[:3]
 
     def write(self) -> None:
-        builder = self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        builder = self.builder = Builder(self.function.append_basic_block("entry"))
         # The first word is the position of the cells among the operands.
         frame = self.operand(builder.load(self.words))
         self.cells = builder.bitcast(frame, _I64.as_pointer())

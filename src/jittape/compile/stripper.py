@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range, for_steps, integer
 
 __all__ = ["define_strip"]
@@ -25,7 +26,7 @@ def define_strip(function: ir.Function) -> None:
     """Write the body; `function` has a kernel's type, and a task is a group."""
     function.attributes.add("optsize")
     slots, _, table, group = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
 
     def entry(position: ir.Value) -> ir.Value:
         return builder.load(builder.gep(table, [position]))

@@ -7,6 +7,7 @@ It may be a vector: what is written for one number then is done in all lanes, an
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,15 @@ def llvm_type(dtype: DTypeLike) -> ir.Type:
 def constant(builder: ir.IRBuilder, value: complex, dtype: DTypeLike) -> IRValue:
     """Return an immediate; the value must be one of the dtype, as NumPy demands of Python scalars."""
     dtype = np.dtype(dtype)
-    kind = llvm_type(dtype)
+    return IRValue(builder, _immediate(value, str(value), dtype), dtype)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _immediate(value: complex, _: str, dtype: np.dtype[Any]) -> ir.Constant:
+    """The same for one number; its text tells zeros apart that differ in their sign."""
     with np.errstate(over="ignore"):
         exact = np.asarray(value).astype(dtype) if dtype.kind == "b" else np.array(value, dtype)
-    return IRValue(builder, ir.Constant(kind, exact.item()), dtype)
+    return ir.Constant(llvm_type(dtype), exact.item())
 
 
 class IRValue:
@@ -99,6 +105,8 @@ class IRValue:
     def _pair(self, left: Any, right: Any) -> tuple[ir.Value, ir.Value]:
         """Both operands of an operation, of as many lanes."""
         left, right = self._operand(left), self._operand(right)
+        if left.ir.type is right.ir.type:
+            return left.ir, right.ir
         lanes = left.lanes or right.lanes
         return left.spread(lanes).ir, right.spread(lanes).ir
 

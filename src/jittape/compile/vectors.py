@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from llvmlite import ir
 
+from jittape.compile.irbuilder import vector_type
 from jittape.compile.irtools import external
 
 __all__ = [
@@ -23,12 +26,12 @@ _I32, _I64 = ir.IntType(32), ir.IntType(64)
 class _Splat(ir.Constant):  # type: ignore[misc]
     """A constant of the same number in all lanes, which llvmlite writes out lane by lane."""
 
-    def __init__(self, kind: ir.VectorType, number: ir.Constant) -> None:
-        super().__init__(kind, None)
-        self.number = number
+    def __init__(self, number: ir.Constant, lanes: int) -> None:
+        self.type = vector_type(number.type, lanes)
+        self._reference = f"splat ({number.type} {number.get_reference()})"
 
     def get_reference(self) -> str:
-        return f"splat ({self.number.type} {self.number.get_reference()})"
+        return self._reference
 
 
 def lanes_of(kind: ir.Type) -> int | None:
@@ -43,7 +46,7 @@ def _element_of(kind: ir.Type) -> ir.Type:
 
 def like(kind: ir.Type, lanes: int | None) -> ir.Type:
     """A type of so many lanes."""
-    return kind if lanes is None else ir.VectorType(kind, lanes)
+    return kind if lanes is None else vector_type(kind, lanes)
 
 
 def type_suffix(kind: ir.Type) -> str:
@@ -55,17 +58,17 @@ def type_suffix(kind: ir.Type) -> str:
 
 def spread(builder: ir.IRBuilder, number: ir.Value, lanes: int) -> ir.Value:
     """A number in all lanes."""
-    kind = ir.VectorType(number.type, lanes)
     if isinstance(number, ir.Constant):
-        return _Splat(kind, number)
-    undefined = ir.Constant(kind, ir.Undefined)
+        return _Splat(number, lanes)
+    undefined = ir.Constant(vector_type(number.type, lanes), ir.Undefined)
     first = builder.insert_element(undefined, number, ir.Constant(_I32, 0))
-    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_I32, lanes), None))
+    return builder.shuffle_vector(first, undefined, ir.Constant(vector_type(_I32, lanes), None))
 
 
+@cache
 def numbered(lanes: int) -> ir.Constant:
     """0, 1, 2, ... in i64."""
-    return ir.Constant(ir.VectorType(_I64, lanes), list(range(lanes)))
+    return ir.Constant(vector_type(_I64, lanes), list(range(lanes)))
 
 
 def first_lanes(builder: ir.IRBuilder, count: ir.Value, lanes: int) -> ir.Value:

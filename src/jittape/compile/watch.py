@@ -19,6 +19,7 @@ from enum import IntEnum
 
 from llvmlite import ir
 
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import BYTES, alloca_once, external, integer
 
 __all__ = [
@@ -124,7 +125,7 @@ def _looking(module: ir.Module) -> ir.Function:
     function = ir.Function(module, _LOOK, "jittape_look")
     function.linkage = "internal"
     function.attributes.add("noinline")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     (watch,) = function.args
     with builder.if_then(is_over(builder, watch)):
         builder.store(integer(0), _word(builder, watch, Watch.LEFT))

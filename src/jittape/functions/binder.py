@@ -28,6 +28,7 @@ from jittape.compile.driver import (
     return_unless,
     run_table,
 )
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import BYTES, alloca_once, external, for_range
 from jittape.compile.registry import registry
 from jittape.functions.arithmetic import Arithmetic
@@ -95,7 +96,7 @@ class _Emitter(Arithmetic):
         self.layout = layout
         self.variable_buffer, self.variable_trace, self.variable_assigned = buffer, trace, assigned
         self.tensor = dict(zip(_TENSOR, tensor, strict=True))
-        super().__init__(ir.IRBuilder(function.append_basic_block("entry")))
+        super().__init__(Builder(function.append_basic_block("entry")))
 
     def emit(self) -> None:
         """One loop over the entries. It ends at the first that does not fit."""

@@ -18,6 +18,7 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.driver import as_function, object_argument, return_integer
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import for_range, load_at
 from jittape.compile.registry import registry
 from jittape.program import Aval
@@ -122,7 +123,7 @@ _IN_TUPLE, _IN_BUFFER = _counts((allocate(Aval((), np.dtype(float))),))[0]
 
 
 def _define(function: ir.Function, layout: ObjectLayout) -> None:
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     buffers, false, none = (builder.ptrtoint(object_argument(builder, function, i), _I64) for i in range(3))
 
     load = partial(load_at, builder)

@@ -20,6 +20,7 @@ from jittape.compile.driver import (
     return_unless,
     run_table,
 )
+from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import for_range, load_at
 from jittape.compile.registry import registry
 from jittape.runtime.objects import ObjectLayout, reader
@@ -51,7 +52,7 @@ def runner() -> Callable[[tuple[Any, ...], int, int], int] | None:
 
 
 def _define(function: ir.Function, layout: ObjectLayout) -> None:
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     values = builder.ptrtoint(object_argument(builder, function, 0), _I64)
     cells, plan = (address_argument(builder, function, i) for i in (1, 2))
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from jittape.compile.irbuilder import Builder
+
 #: Elements of the vector versions: float32 in AVX-512 needs 16, float64 in NEON or SSE needs 2.
 _WIDTHS = (2, 4, 8, 16)
 
@@ -62,11 +64,11 @@ def _outline(
 def _write_scalar_body(function: ir.Function, library: ir.Function) -> None:
     condition, argument, otherwise = function.args
     entry, call, done = (function.append_basic_block(label) for label in ("entry", "call", "done"))
-    ir.IRBuilder(entry).cbranch(condition, call, done)
-    builder = ir.IRBuilder(call)
+    Builder(entry).cbranch(condition, call, done)
+    builder = Builder(call)
     called = builder.call(library, [argument])
     builder.branch(done)
-    builder = ir.IRBuilder(done)
+    builder = Builder(done)
     result = builder.phi(otherwise.type)
     result.add_incoming(otherwise, entry)
     result.add_incoming(called, call)
@@ -83,10 +85,10 @@ def _write_vector_version(module: ir.Module, scalar: ir.Function, width: int) ->
     function.attributes.add("nounwind")
     entry, loop, done = (function.append_basic_block(label) for label in ("entry", "loop", "done"))
     index_type, mask_type = ir.IntType(32), ir.IntType(width)
-    builder = ir.IRBuilder(entry)
+    builder = Builder(entry)
     mask = builder.bitcast(function.args[0], mask_type)
     builder.cbranch(builder.icmp_unsigned("==", mask, mask_type(0)), done, loop)
-    builder = ir.IRBuilder(loop)
+    builder = Builder(loop)
     index = builder.phi(index_type)
     partial = builder.phi(vectors[-1])
     lanes = [builder.extract_element(argument, index) for argument in function.args]
@@ -97,7 +99,7 @@ def _write_vector_version(module: ir.Module, scalar: ir.Function, width: int) ->
     index.add_incoming(following, loop)
     partial.add_incoming(function.args[-1], entry)
     partial.add_incoming(updated, loop)
-    builder = ir.IRBuilder(done)
+    builder = Builder(done)
     result = builder.phi(vectors[-1])
     result.add_incoming(function.args[-1], entry)
     result.add_incoming(updated, loop)
