@@ -29,19 +29,16 @@ from jittape.compile.indexing import (
 from jittape.compile.kinds import Kind, settled_kinds
 from jittape.compile.operands import Product, product_of, wants_rows
 from jittape.compile.traits import Traits, traits_of
+from jittape.compile.uses import NOBODY, Group, Use, add_uses
 from jittape.forms import Alias, Map, Place, View
 from jittape.program import Op, Program
 
-__all__ = ["Group", "Partition"]
+__all__ = ["Partition"]
 
-Group = tuple[tuple[int, ...], int]
-"""Loop extents and depth: what names a nest."""
-Use = tuple[Group, Access]
-"""Who needs a value, and by which map."""
-NOBODY: Set[Use] = frozenset()
-_Accesses = dict[tuple[Traits, Access, tuple[int, ...]], tuple[Key, ...]]
-Entry = tuple[Op, int, tuple[int, ...], Kind, Traits]
+_Entry = tuple[Op, int, tuple[int, ...], Kind, Traits]
 """An op with its slot, its operands, what becomes of it and its traits."""
+_Accesses = dict[tuple[Traits, Access, tuple[int, ...]], tuple[Key, ...]]
+"""What the ops of some traits need of their operands, for an access to their results in a nest of some extents."""
 
 CHEAP = 8
 """A value of so few instructions an element may be computed again in every nest that needs it."""
@@ -97,7 +94,7 @@ class Partition:
         self.traits.update(traits_of(new, self.avals, self._known))
         own = {slot: traits.kind for slot, traits in self.traits.items()}
         self.kinds, self.addends = settled_kinds(program, self.op_of, own)
-        self._entries: list[Entry] = [
+        self._entries: list[_Entry] = [
             (op, op.out, op.args, self.kinds[op.out], self.traits[op.out]) for op in program.ops
         ]
         self.constants = {op.out for op in program.ops if not op.args and isinstance(op.primitive.form, Map)}
@@ -320,7 +317,7 @@ class Partition:
             found = uses.pop(slot)
             if kind is not Kind.INLINE:
                 for operand, use in self._uses_of_root(op):
-                    _add_uses(uses, operand, frozenset((use,)))
+                    add_uses(uses, operand, frozenset((use,)))
                 continue
             if slot not in stored and self._must_store(slot, traits, found, cautious):
                 stored.add(slot)
@@ -341,11 +338,11 @@ class Partition:
                     if uses.get(operand) is NOBODY:
                         uses[operand] = found
                     else:
-                        _add_uses(uses, operand, found)
+                        add_uses(uses, operand, found)
                 continue
             for group, access in found:
                 for operand, inner in self.accesses(op, access, group[0]):
-                    _add_uses(uses, operand, frozenset(((group, inner),)))
+                    add_uses(uses, operand, frozenset(((group, inner),)))
         return changed
 
     def _use_of_own(self, slot: int, traits: Traits) -> frozenset[Use]:
@@ -405,16 +402,3 @@ class Partition:
             return True
         again = len(uses) > 1 or most_picks > 0
         return again and sum([visited(group[0], access) for group, access in uses]) > traits.size
-
-
-def _add_uses(uses: dict[int, Set[Use]], slot: int, more: frozenset[Use]) -> None:
-    """Note more uses of a slot of `uses`; frozen sets are shared by many slots."""
-    before = uses.get(slot)
-    if before is None or before is more:
-        return
-    if isinstance(before, set):
-        before |= more
-    elif not before:
-        uses[slot] = more
-    elif not more <= before:
-        uses[slot] = {*before, *more}

@@ -17,7 +17,7 @@ from jittape.compile.indexing import space_of
 from jittape.compile.kernel import Gemm, Kernel
 from jittape.compile.kinds import NATIVE, Kind
 from jittape.compile.nest import NestBuilder
-from jittape.compile.partition import Group, Partition
+from jittape.compile.partition import Partition
 from jittape.compile.placement import Placer
 from jittape.compile.plans import RECORD, Plan, Release, Stop, plan_of
 from jittape.compile.products import Calls
@@ -29,6 +29,7 @@ from jittape.compile.steps import KernelStep, NumpyStep, Schedule, Step
 from jittape.compile.strips import Cut, Found, Strip, StripFinder
 from jittape.compile.strips import Step as _Step
 from jittape.compile.turning import turned
+from jittape.compile.uses import Group
 from jittape.forms import runs_of
 from jittape.primitives.broadcast import sum_op
 from jittape.program import Aval, Op, Program, is_grown
