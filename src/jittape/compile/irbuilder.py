@@ -172,10 +172,10 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
         return self._compared("icmp", condition if sign in ("==", "!=") else f"u{condition}", lhs, rhs)
 
     def fcmp_ordered(self, sign: str, lhs: ir.Value, rhs: ir.Value) -> Instruction:
-        return self._compared("fcmp", f"o{_CONDITIONS.get(sign, sign)}", lhs, rhs)
+        return self._compared("fcmp", f"o{_CONDITIONS[sign]}", lhs, rhs)
 
     def fcmp_unordered(self, sign: str, lhs: ir.Value, rhs: ir.Value) -> Instruction:
-        return self._compared("fcmp", f"u{_CONDITIONS.get(sign, sign)}", lhs, rhs)
+        return self._compared("fcmp", f"u{_CONDITIONS[sign]}", lhs, rhs)
 
     # ---- memory --------------------------------------------------------------------------------------------------
 

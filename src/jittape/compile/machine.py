@@ -143,7 +143,6 @@ def _optimize(parsed: llvm.ModuleRef, target: llvm.TargetMachine, effort: Effort
             passes.add_always_inliner_pass()
             passes.add_instruction_combine_pass()
             passes.add_simplify_cfg_pass()
-            passes.add_new_gvn_pass()
     run_passes(passes, parsed, builder)
 
 
