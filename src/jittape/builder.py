@@ -119,9 +119,15 @@ class Builder:
         aval = primitive.result(*[s.aval for s in symbols], **params)
         if not symbols or aval is not symbols[0].aval:
             _require_possible(primitive, aval)
-        out = self.new_slot(aval)
         key = tuple(sorted(params.items())) if params else ()
-        self.ops.append(Op(primitive, tuple([s.slot for s in symbols]), key, out.slot, self.source))
+        return self.append(primitive, tuple([s.slot for s in symbols]), key, aval)
+
+    def append(
+        self, primitive: Primitive, args: tuple[int, ...], params: tuple[tuple[str, Any], ...], aval: Aval
+    ) -> Symbol:
+        """Append one op that is known to give `aval`."""
+        out = self.new_slot(aval)
+        self.ops.append(Op(primitive, args, params, out.slot, self.source))
         return out
 
     def _settled(self, operand: Any) -> Symbol:

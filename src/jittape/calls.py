@@ -10,6 +10,7 @@ import operator
 import os
 import re
 import sys
+from functools import lru_cache
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -64,7 +65,11 @@ _OPERATORS = {
 
 def is_of_user(frame: FrameType) -> bool:
     """Whether `frame` is none of jittape's own; the demo counts as a user's."""
-    file = frame.f_code.co_filename
+    return _is_file_of_user(frame.f_code.co_filename)
+
+
+@lru_cache(maxsize=4096)
+def _is_file_of_user(file: str) -> bool:
     return not file.startswith(_PACKAGE) or file.startswith(_DEMO)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from jittape.builder import Builder, Symbol
+from jittape.config import config
 from jittape.dtypes import is_differentiable
 from jittape.errors import NoGradientError, ProgramError
 from jittape.forms import Control, runs_of
@@ -23,6 +24,7 @@ from jittape.primitive import recording_with
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import real_op
 from jittape.program import Aval, Op, is_grown
+from jittape.templates import Memory, Template, has_pure_rules
 
 __all__ = ["Callback", "Path", "Reverse", "Seen", "TapeView", "seen"]
 
@@ -76,7 +78,7 @@ def seen(path: Path, view: TapeView) -> Seen:
     for op in path.ops:
         while watches and watches[-1][0] <= op.out:
             tracked.add(watches.pop()[1])
-        if not view.records(op.out):
+        if tracked.isdisjoint(op.args) or not view.records(op.out):
             continue
         along = tuple([i for i, slot in enumerate(op.args) if slot in tracked and carries(op, i)])
         if along and is_differentiable(path.avals[op.out].dtype):
@@ -93,7 +95,7 @@ def carries(op: Op, operand: int) -> bool:
         return operand > 0
     if primitive.reads_variable or primitive.gradient_stops:
         return False
-    return primitive.vjp == () or primitive.rule_for(operand) is not None
+    return primitive.vjp == () or primitive.has_rule_for(operand)
 
 
 class Callback(NamedTuple):
@@ -167,21 +169,22 @@ class Reverse:
 
     def run(self, builder: Builder) -> Callback | None:
         """Walk on to the end (None) or to the next op whose gradient is a Python function."""
-        while self.position < len(self.steps):
-            op, along = self.steps[self.position]
-            self.position += 1
-            if isinstance(op.primitive.form, Control):
-                if op.out in self.runs:
-                    self._run_control(builder, self.runs[op.out], along)
-                continue
-            cotangent = self.cotangents.get(op.out)
-            if cotangent is None:
-                continue
-            if op.primitive.calls_back:
-                if op.out not in self.called:
-                    return self._callback(op)
-                continue
-            self._run_op(builder, op, along, cotangent)
+        with recording_with(builder):
+            while self.position < len(self.steps):
+                op, along = self.steps[self.position]
+                self.position += 1
+                if isinstance(op.primitive.form, Control):
+                    if op.out in self.runs:
+                        self._run_control(builder, self.runs[op.out], along)
+                    continue
+                cotangent = self.cotangents.get(op.out)
+                if cotangent is None:
+                    continue
+                if op.primitive.calls_back:
+                    if op.out not in self.called:
+                        return self._callback(op)
+                    continue
+                self._run_op(builder, op, along, cotangent)
         return None
 
     def _run_control(self, builder: Builder, run: tuple[Op, ...], along: tuple[int, ...]) -> None:
@@ -201,8 +204,7 @@ class Reverse:
             return
         builder.source = op.source
         operands = [Symbol(slot, self.avals[slot]) for slot in op.args]
-        with recording_with(builder):
-            parts = form.vjp(cotangents, along, operands, **params)
+        parts = form.vjp(cotangents, along, operands, **params)
         for i, part in parts.items():
             self._accumulate(builder, op.args[i], self._fitted(op, operands[i], part))
 
@@ -228,15 +230,46 @@ class Reverse:
                 "wrap it with jt.custom_gradient, or stop the path there with jt.stop_gradient"
             )
         builder.source = op.source
+        given = (cotangent.slot, op.out, *op.args)
+        situation = self._situation(op, along, cotangent, given)
+        known = _rules.find(situation)
+        if known is None:
+            rules = [self._run_rule(builder, op, i, cotangent, given) for i in along]
+            if has_pure_rules(op.primitive):
+                _rules.keep(situation, tuple(rules), sum([rule.ops.n_new for rule in rules]))
+            return
+        for i, rule in zip(along, known, strict=True):
+            if rule.part is not None:
+                number, aval = rule.part
+                slots = rule.ops.put(builder, given)
+                self._accumulate(builder, op.args[i], Symbol(slots[number], aval))
+
+    def _situation(
+        self, op: Op, along: tuple[int, ...], cotangent: Symbol, given: tuple[int, ...]
+    ) -> tuple[Any, ...]:
+        """What decides the ops of a gradient rule: avals, and which of the slots are the same."""
+        avals = self.avals
+        same = () if len(set(given)) == len(given) else tuple([given.index(slot) for slot in given])
+        kinds = [avals[slot] for slot in given[1:]]
+        return (op.primitive, op.params, along, config.default_float, same, cotangent.aval, *kinds)
+
+    def _run_rule(
+        self, builder: Builder, op: Op, operand: int, cotangent: Symbol, given: tuple[int, ...]
+    ) -> _Rule:
+        """Run the rule of one operand and count what it gives; what has been recorded for it."""
+        first, n_ops = builder.next_slot, len(builder.ops)
         out = Symbol(op.out, self.avals[op.out])
         operands = [Symbol(slot, self.avals[slot]) for slot in op.args]
-        params = dict(op.params)
-        with recording_with(builder):
-            for i in along:
-                rule = op.primitive.rule_for(i)
-                part = rule(cotangent, out, *operands, **params) if rule is not None else None
-                if part is not None:
-                    self._accumulate(builder, op.args[i], self._fitted(op, operands[i], part))
+        rule = op.primitive.rule_for(operand)
+        part = rule(cotangent, out, *operands, **dict(op.params)) if rule is not None else None
+        if part is not None:
+            part = self._fitted(op, operands[operand], part)
+        ops = builder.ops[n_ops:]
+        template = Template.of(ops, [builder.avals[o.out] for o in ops], first, builder.next_slot, given)
+        if part is None:
+            return _Rule(template, None)
+        self._accumulate(builder, op.args[operand], part)
+        return _Rule(template, (template.slots(first, given).index(part.slot), part.aval))
 
     def _fitted(self, op: Op, operand: Symbol, part: Any) -> Symbol:
         """`part` as a cotangent of `operand`: real where the operand is real."""
@@ -258,6 +291,19 @@ class Reverse:
 
     def sum(self, builder: Builder, one: Symbol, other: Symbol) -> Symbol:
         """The sum of two cotangents of one slot."""
-        with recording_with(builder):
-            total: Symbol = add_op.bind(one, other)
-        return total
+        if one.aval == other.aval:
+            return builder.append(add_op, (one.slot, other.slot), (), one.aval)
+        return builder.bind(add_op, (one, other), {})
+
+
+class _Rule(NamedTuple):
+    """What a gradient rule has recorded; the slots that are given are those of cotangent, result and operands.
+
+    `part` is the number of the cotangent that it gives among the template's slots, and its aval.
+    """
+
+    ops: Template
+    part: tuple[int, Aval] | None
+
+
+_rules: Memory[tuple[_Rule, ...]] = Memory()

@@ -140,6 +140,10 @@ class Primitive:
             return lambda *args, **params: rule(operand, *args, **params)
         return self.vjp[operand] if operand < len(self.vjp) else None
 
+    def has_rule_for(self, operand: int) -> bool:
+        """Whether a gradient flows to operand number `operand`."""
+        return callable(self.vjp) or (operand < len(self.vjp) and self.vjp[operand] is not None)
+
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
 

@@ -176,30 +176,33 @@ def check(program: Program, before: Program | None = None) -> Program:
     the primitive's own rule says. With a program that was checked `before`, the rules of the very ops that it has are
     not asked again, nor those of ops that differ in slots alone: 4,800 ops are simplified in 14 ms instead of 40.
     """
-    known: set[int] = set()
-    if before is not None and program.avals.items() <= before.avals.items():
-        known = set(map(id, before.ops))
-    defined: set[int] = set()
-    kept: set[Any] = set()
     avals = program.avals
+    settled: set[int] = set()
+    if before is not None and (avals is before.avals or avals.items() <= before.avals.items()):
+        settled = set(map(id, before.ops))
+    defined: set[int] = set()
     for slot in program.inputs:
         if slot in defined:
             raise ProgramError(f"input slot %{slot} appears twice\n{listing(program)}")
-        if slot not in program.avals:
+        if slot not in avals:
             raise ProgramError(f"input slot %{slot} has no shape and dtype\n{listing(program)}")
         defined.add(slot)
+    kinds = {slot: id(aval) for slot, aval in avals.items()}
+    kept: set[tuple[int, ...]] = set()
     for position, op in enumerate(program.ops):
+        primitive, args, params, out, _ = op
         problem = None
-        if not defined.issuperset(op.args) or op.out in defined or op.out not in avals:
+        if not defined.issuperset(args) or out in defined or out not in kinds:
             problem = _disorder(op, defined)
-        elif id(op) not in known:
-            rule = op.primitive, op.params, avals[op.out], *[avals[slot] for slot in op.args]
-            problem = None if rule in kept else _broken_rule(program, op)
-            kept.add(rule)
+        elif id(op) not in settled:
+            rule = id(primitive), id(params), kinds[out], *[kinds[slot] for slot in args]
+            if rule not in kept:
+                problem = _broken_rule(program, op)
+                kept.add(rule)
         if problem is not None:
             where = _neighbors(program, position)
-            raise ProgramError(f"op {position} ({op.primitive.name}) {problem}\n{where}")
-        defined.add(op.out)
+            raise ProgramError(f"op {position} ({primitive.name}) {problem}\n{where}")
+        defined.add(out)
     for slot in program.outputs:
         if slot not in defined:
             raise ProgramError(f"output %{slot} is never computed\n{listing(program)}")

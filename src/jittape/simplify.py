@@ -1,7 +1,7 @@
 """Passes that make a program smaller without changing what it computes.
 
-`simplify` runs them in order and checks the program after each. Only exact rewrites are done: nothing that could change
-a nan, an infinity, the sign of a zero or a rounding.
+`simplify` runs them in order and checks what comes out. Only exact rewrites are done: nothing that could change a nan,
+an infinity, the sign of a zero or a rounding.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ __all__ = ["common_subexpressions_merged", "identities_removed", "simplify"]
 
 
 def simplify(program: Program) -> Program:
-    """The program after all passes; it is checked before and after each of them."""
-    check(program)
+    """The program after all passes; it is checked before the first and after the last."""
+    simplified = check(program)
     for rewrite in PASSES:
-        program = check(rewrite(program), program)
-    return program
+        simplified = rewrite(simplified)
+    return check(simplified, program)
 
 
 def common_subexpressions_merged(program: Program) -> Program:
@@ -26,8 +26,9 @@ def common_subexpressions_merged(program: Program) -> Program:
     seen: dict[object, int] = {}
     replacement: dict[int, int] = {}
     ops: list[Op] = []
+    renamed = replacement.keys()
     for op in program.ops:
-        if not replacement.keys().isdisjoint(op.args):
+        if not renamed.isdisjoint(op.args):
             op = op._replace(args=tuple([replacement.get(slot, slot) for slot in op.args]))
         first = seen.setdefault(op.key, op.out)
         if first == op.out:
@@ -43,8 +44,9 @@ def identities_removed(program: Program) -> Program:
     replacement: dict[int, int] = {}
     producers: dict[int, Op] = {}
     ops: list[Op] = []
+    renamed = replacement.keys()
     for op in program.ops:
-        if not replacement.keys().isdisjoint(op.args):
+        if not renamed.isdisjoint(op.args):
             op = op._replace(args=tuple([replacement.get(slot, slot) for slot in op.args]))
         rule = op.primitive.simplified
         same_as = None if rule is None else rule(op, producers)

@@ -24,7 +24,7 @@ import numpy as np
 
 from jittape.builder import literal_op
 from jittape.compile.laid import fits, laid_op
-from jittape.compile.rewriting import distinct
+from jittape.compile.rewriting import distinct, primitives_of
 from jittape.compile.spots import Spot, do_meet, is_diagonal, placed
 from jittape.compile.terms import Term, TermWriter
 from jittape.forms import Alias, Call, Control, Join, Map, Place, Reduce, View
@@ -50,7 +50,7 @@ SMALLEST = 64
 
 def diagonals_laid(program: Program) -> Program:
     """`program` with arrays of few diagonals put together from these."""
-    if not any(op.primitive is equal_op for op in program.ops):
+    if equal_op not in primitives_of(program):
         return program
     finder = _Finder(program)
     if not (finder.laid or finder.replaced or finder.selected):

@@ -63,6 +63,8 @@ def settled_kinds(
     """
     kinds = dict(own)
     addends: dict[int, tuple[Op, int]] = {}
+    if Kind.CALL not in own.values():
+        return kinds, addends
     uses = Counter([*program.outputs, *[slot for op in program.ops for slot in op.args]])
     for op in program.ops:
         if op.primitive is add_op:
@@ -83,8 +85,9 @@ def _absorbed(
 
     So the gradient of a weight that is used in fifty steps of a loop is one array, not fifty and their sum.
     """
-    if any(kinds.get(slot) is not Kind.CALL or uses[slot] > 1 for slot in op.args):
-        return None
+    for slot in op.args:
+        if kinds.get(slot) is not Kind.CALL or uses[slot] > 1:
+            return None
     for addend, slot in (op.args, op.args[::-1]):
         if slot not in addends:
             return addend, slot

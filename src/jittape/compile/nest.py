@@ -7,7 +7,7 @@ integers for this shape.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +27,8 @@ from jittape.compile.indexing import (
     viewed,
 )
 from jittape.compile.instructions import Compute, Masked, Scattered
+from jittape.compile.kinds import Kind
+from jittape.compile.partition import Partition
 from jittape.compile.rawnest import (
     RawAddress,
     RawInside,
@@ -58,36 +60,31 @@ class NestBuilder:
     ----------
     space : tuple of int
         The loop extents.
-    avals : mapping
-        Shape and dtype of the slots.
-    op_of : mapping
-        The op that defines a slot.
-    stored : container of int
-        Slots that stand in memory.
-    reduced : container of int
-        Slots that a loop accumulates.
+    partition : Partition
+        Which values stand in memory, and what is known of the ops.
     position : mapping
         Where in the program the op stands that defines a slot.
     """
 
-    def __init__(
-        self, space: tuple[int, ...], avals: Any, op_of: Any, stored: Any, reduced: Any, position: Any
-    ) -> None:
+    def __init__(self, space: tuple[int, ...], partition: Partition, position: Mapping[int, int]) -> None:
         self.nest = RawNest(space)
-        self.avals = avals
-        self.op_of = op_of
-        self.stored = stored
-        self.reduced = reduced
+        self.partition = partition
+        self.avals = partition.avals
+        self.op_of = partition.op_of
+        self.stored = partition.stored
+        self.constants = partition.constants
         self.position = position
         self.birth = 0
-        self.roots: set[int] = set()
         self.covered: dict[int, Op] = {}
+        self._own: set[Key] = set()
         self._ids: dict[Key, int] = {}
         self._known: dict[RawInstruction, int] = {}
 
     def add_roots(self, ops: list[Op]) -> None:
         """Compute and write the results of `ops`."""
-        self.roots = {op.out for op in ops}
+        avals, extents = self.avals, self.nest.extents
+        here = [(op.out, avals[op.out].shape) for op in ops]
+        self._own = {(slot, identity(shape)) for slot, shape in here if space_of(shape) == extents}
         for op in ops:
             self.covered[op.out] = op
             if isinstance(op.primitive.form, Join):
@@ -96,7 +93,7 @@ class NestBuilder:
                 self._add_running(op)
             elif isinstance(op.primitive.form, Scatter):
                 self._add_scattered(op, op.primitive.form)
-            elif op.out in self.reduced:
+            elif self.partition.kinds[op.out] is Kind.REDUCE:
                 self._add_reduction(op)
             else:
                 access = identity(self.avals[op.out].shape)
@@ -206,49 +203,34 @@ class NestBuilder:
     # ---- inlining: a walk with a stack of its own, since chains are as long as the user's loop ------------------
 
     def _value(self, root: Key) -> int:
-        root = self._normal(root)
-        ids, stack = self._ids, [root]
-        needs: dict[Key, list[Key]] = {}
-        while stack:
-            key = stack[-1]
-            if key in ids:
-                stack.pop()
-                continue
-            needed = needs.get(key)
-            if needed is None:
-                needed = needs[key] = self._needs(key)
-            missing = [k for k in needed if k not in ids]
-            if missing:
-                stack.extend(reversed(missing))
+        root, ids = self._normal(root), self._ids
+        needed = () if root in ids else self._needs(root)
+        pending = [] if root in ids else [(root, needed, iter(needed))]
+        while pending:
+            key, needed, rest = pending[-1]
+            for operand in rest:
+                if operand not in ids:
+                    inner = self._needs(operand)
+                    pending.append((operand, inner, iter(inner)))
+                    break
             else:
-                ids[key] = self._make(key, [ids[k] for k in needed])
-                stack.pop()
+                ids[key] = self._make(key, tuple([ids[k] for k in needed]))
+                pending.pop()
         return ids[root]
 
     def _normal(self, key: Key) -> Key:
         """A constant is the same everywhere."""
-        op = self.op_of.get(key[0])
-        if op is None or op.args or not isinstance(op.primitive.form, Map):
-            return key
-        return (key[0], EVERYWHERE)
+        return (key[0], EVERYWHERE) if key[0] in self.constants else key
 
-    def _is_load(self, key: Key) -> bool:
+    def _needs(self, key: Key) -> Sequence[Key]:
+        """The elements that one is made from."""
         slot, access = key
-        if slot not in self.stored:
-            return False
-        if slot not in self.roots:
-            return True
-        shape = self.avals[slot].shape
-        return access != identity(shape) or space_of(shape) != self.nest.extents
-
-    def _needs(self, key: Key) -> list[Key]:
-        slot, access = key
-        if self._is_load(key):
+        if slot in self.stored and key not in self._own:
             return [self._normal(k) for k in dynamic_keys(*access)]
-        op = self.op_of[slot]
+        op, constants = self.op_of[slot], self.constants
+        if self.partition.traits[slot].elementwise:
+            return [(operand, EVERYWHERE if operand in constants else access) for operand in op.args]
         form = op.primitive.form
-        if isinstance(form, Map):
-            return [self._normal((operand, access)) for operand in op.args]
         inner = list(operand_accesses(op, access, self.avals, self.nest.extents))
         if isinstance(form, View | Place | Overlay):
             # Dynamic offsets are in the access of the array that has them, where an address needs them.
@@ -259,28 +241,24 @@ class NestBuilder:
             inner += dynamic_keys((access.positions[dict(op.params)["axis"]],), ())
         return [self._normal(k) for k in inner]
 
-    def _make(self, key: Key, operands: list[int]) -> int:
+    def _make(self, key: Key, operands: tuple[int, ...]) -> int:
         slot, access = key
         self.birth = self.position.get(slot, 0)
-        if self._is_load(key):
+        dtype = self.avals[slot].dtype
+        if slot in self.stored and key not in self._own:
             # A value of one element can be read where the mask is false, too.
-            mask = self._mask(access.conditions) if self.avals[slot].size != 1 else None
-            return self._instruction(RawLoad(self._address(slot, access), mask, self.avals[slot].dtype))
+            mask = self._mask(access.conditions) if access.conditions and self.avals[slot].size != 1 else None
+            return self._instruction(RawLoad(self._address(slot, access), mask, dtype))
         op = self.op_of[slot]
         self.covered[slot] = op
         match op.primitive.form:
-            case Reduce():
-                combined = Compute(op.primitive, _combining(op), tuple(operands), self.avals[slot].dtype)
-                return self._instruction(combined)
             case Map():
-                return self._instruction(
-                    Compute(op.primitive, op.params, tuple(operands), self.avals[slot].dtype)
-                )
+                return self._instruction(Compute(op.primitive, op.params, operands, dtype))
+            case Reduce():
+                return self._instruction(Compute(op.primitive, _combining(op), operands, dtype))
             case Coordinate():
                 position = access.positions[dict(op.params)["axis"]]
-                return self._instruction(
-                    RawWhole(self._linear([(position, 1, True)]), 1, self.avals[slot].dtype)
-                )
+                return self._instruction(RawWhole(self._linear([(position, 1, True)]), 1, dtype))
             case Place():
                 inner = operand_accesses(op, access, self.avals, self.nest.extents)[0][1]
                 mask = self._mask(inner.conditions)
@@ -293,18 +271,19 @@ class NestBuilder:
                 mask = self._mask(over.conditions)
                 if mask is None:
                     return operands[1]
-                chosen = Compute(where_op, (), (mask, operands[1], operands[0]), self.avals[slot].dtype)
+                chosen = Compute(where_op, (), (mask, operands[1], operands[0]), dtype)
                 return self._instruction(chosen)
             case _:
                 return operands[0]
 
     def _instruction(self, instruction: RawInstruction) -> int:
-        known = self._known.get(instruction)
-        if known is None:
-            known = self._known[instruction] = len(self.nest.instructions)
-            self.nest.instructions.append(instruction)
-            self.nest.births.append(self.birth)
-        self.nest.births[known] = min(self.nest.births[known], self.birth)
+        instructions, births = self.nest.instructions, self.nest.births
+        known = self._known.setdefault(instruction, len(instructions))
+        if known == len(instructions):
+            instructions.append(instruction)
+            births.append(self.birth)
+        elif self.birth < births[known]:
+            births[known] = self.birth
         return known
 
     # ---- addresses -----------------------------------------------------------------------------------------------

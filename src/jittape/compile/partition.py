@@ -12,7 +12,7 @@ stored values only grows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any
 
 from jittape.compile.accesses import operand_accesses, scattered_to
@@ -29,7 +29,7 @@ from jittape.compile.indexing import (
 from jittape.compile.kinds import Kind, settled_kinds
 from jittape.compile.operands import Product, product_of, wants_rows
 from jittape.compile.traits import Traits, traits_of
-from jittape.forms import Alias, Place, View
+from jittape.forms import Alias, Map, Place, View
 from jittape.program import Op, Program
 
 __all__ = ["Group", "Partition"]
@@ -38,6 +38,9 @@ Group = tuple[tuple[int, ...], int]
 """Loop extents and depth: what names a nest."""
 Use = tuple[Group, Access]
 """Who needs a value, and by which map."""
+NOBODY: Set[Use] = frozenset()
+Entry = tuple[Op, int, tuple[int, ...], Kind, Traits]
+"""An op with its slot, its operands, what becomes of it and its traits."""
 
 CHEAP = 8
 """A value of so few instructions an element may be computed again in every nest that needs it."""
@@ -52,6 +55,8 @@ MANY_LOADS = 2
 REPEATED = 4
 """A view that is read so many times across the order in which it lies in memory is copied first: 25 times a transposed
 1000x10 takes 35 µs with the copy, 83 without."""
+MOST_COST = 1 << 20
+"""Costs are not counted further."""
 PATIENCE = 6
 """Rounds before the simple rule is taken: everything that is used twice is stored."""
 
@@ -74,6 +79,10 @@ class Partition:
         When the value of a slot can be computed.
     begun : dict
         For a slot that is scattered to, when its memory can be filled, before that.
+    traits : dict
+        What is known of the op of a slot by itself.
+    constants : set of int
+        Slots whose elements are all the same number.
     """
 
     def __init__(self, program: Program, before: Partition | None = None) -> None:
@@ -81,9 +90,15 @@ class Partition:
         self.avals = program.avals
         self.op_of = {op.out: op for op in program.ops}
         self._known: dict[Any, Traits] = {} if before is None else before._known
-        self.traits = traits_of(program, self._known)
+        self.traits = {} if before is None else before._traits_of_the_same(program.ops)
+        new = [op for op in program.ops if op.out not in self.traits]
+        self.traits.update(traits_of(new, self.avals, self._known))
         own = {slot: traits.kind for slot, traits in self.traits.items()}
         self.kinds, self.addends = settled_kinds(program, self.op_of, own)
+        self._entries: list[Entry] = [
+            (op, op.out, op.args, self.kinds[op.out], self.traits[op.out]) for op in program.ops
+        ]
+        self.constants = {op.out for op in program.ops if not op.args and isinstance(op.primitive.form, Map)}
         self.products: dict[int, Product] = {}
         self.stored = set(program.inputs) | set(program.outputs)
         self.hard: set[int] = set()
@@ -91,8 +106,8 @@ class Partition:
         self.begun: dict[int, int] = {}
         self._mark_stored()
         self._costs = self._inlined_costs()
-        self._cheap = {slot for slot in self._costs if self._is_cheap(slot)}
         self._late: set[int] = set()
+        self._own_uses: dict[tuple[Traits, int], frozenset[Use]] = {}
         self._settle()
 
     def groups(self, slot: int) -> list[Group]:
@@ -114,21 +129,25 @@ class Partition:
             slot = self.op_of[slot].args[0]
         return self.depth[slot] + 1 if slot in self.op_of else 0
 
+    def _traits_of_the_same(self, ops: Sequence[Op]) -> dict[int, Traits]:
+        """The traits of those of `ops` that this program has too; a slot has the same shape in both."""
+        known = self.op_of
+        return {op.out: self.traits[op.out] for op in ops if known.get(op.out) is op}
+
     # ---- what is stored in any case ------------------------------------------------------------------------------
 
     def _mark_stored(self) -> None:
-        for op in self.program.ops:
-            kind = self.kinds[op.out]
-            if kind in (Kind.INLINE, Kind.ABSORBED):
+        for op, slot, args, kind, _ in self._entries:
+            if kind is Kind.INLINE or kind is Kind.ABSORBED:
                 continue
-            self.stored.add(op.out)
-            self.hard.add(op.out)
+            self.stored.add(slot)
+            self.hard.add(slot)
             if kind is Kind.CALL:
-                self.products[op.out] = product_of(
+                self.products[slot] = product_of(
                     self._multiplied(op), self.avals, self._view_of, self._in_memory
                 )
             elif kind not in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING, Kind.SCATTER):
-                self.stored.update(op.args)
+                self.stored.update(args)
         self._write_out_transposes()
         for product in self.products.values():
             self.stored.update((product.x.slot, product.y.slot))
@@ -172,25 +191,30 @@ class Partition:
         What is the same for all elements costs nothing, since it is computed outside of the loop.
         """
         costs: dict[int, tuple[int, int]] = {}
-        sizes = {slot: self.avals[slot].size for slot in self.program.inputs}
-        sizes.update((slot, traits.size) for slot, traits in self.traits.items())
-        for op in self.program.ops:
-            if self.kinds[op.out] is not Kind.INLINE:
+        stored = self.stored
+        single = {slot for slot in self.program.inputs if self.avals[slot].size == 1}
+        for op, slot, args, kind, traits in self._entries:
+            if traits.size == 1:
+                single.add(slot)
+            if kind is not Kind.INLINE:
                 continue
-            traits = self.traits[op.out]
             several = traits.size > 1
             cost = loads = 0
-            for slot in op.args:
-                if several and sizes[slot] == 1:
+            for operand in args:
+                if several and operand in single:
                     continue
-                own = (0, 1) if slot in self.stored else costs[slot]
+                if operand in stored:
+                    loads += 1
+                    continue
+                own = costs[operand]
                 cost += own[0]
                 loads += own[1]
-            if several and op.args and cost == loads == 0 and not isinstance(op.primitive.form, Place):
-                costs[op.out] = (0, 0)
+            if several and args and cost == loads == 0 and not isinstance(op.primitive.form, Place):
+                costs[slot] = (0, 0)
                 continue
             cost, loads = traits.cost + traits.times * cost, traits.times * loads
-            costs[op.out] = (min(cost, 1 << 20), min(loads, 1 << 20))
+            saturated = cost > MOST_COST or loads > MOST_COST
+            costs[slot] = (min(cost, MOST_COST), min(loads, MOST_COST)) if saturated else (cost, loads)
         return costs
 
     def _is_cheap(self, slot: int) -> bool:
@@ -228,20 +252,22 @@ class Partition:
 
         A value in memory can be read in the next depth, but in its own nest it is at hand in a register.
         """
-        depth = self.depth
+        depth, hard = self.depth, self.hard
         here: dict[int, int] = dict.fromkeys(self.program.inputs, 0)
         moved = dict(here)
-        for op in self.program.ops:
-            slot, kind = op.out, self.kinds[op.out]
+        for op, slot, args, kind, traits in self._entries:
             if kind is not Kind.INLINE:
                 depth[slot] = self._depth(op, kind, here, moved)
                 here[slot] = moved[slot] = self.finished(slot)
                 continue
             first = last = 0
-            for operand in op.args:
-                first, last = max(first, here[operand]), max(last, moved[operand])
-            at = depth[slot] = here[slot] = first if self.traits[slot].elementwise else last
-            moved[slot] = at + 1 if slot in self.hard else last
+            for operand in args:
+                if here[operand] > first:
+                    first = here[operand]
+                if moved[operand] > last:
+                    last = moved[operand]
+            at = depth[slot] = here[slot] = first if traits.elementwise else last
+            moved[slot] = at + 1 if slot in hard else last
 
     def _depth(self, op: Op, kind: Kind, here: Mapping[int, int], moved: Mapping[int, int]) -> int:
         """The depth of what is in memory in any case."""
@@ -274,21 +300,20 @@ class Partition:
         A value of `delaying` moves to the first of the nests that need it, instead of being written by one nest and
         read again by the next: as when a step size, itself computed, comes in after the averages of an optimizer.
         """
-        uses: dict[int, dict[Use, None]] = {slot: {} for slot in self.op_of}
+        uses = dict.fromkeys(self.op_of, NOBODY)
+        stored = self.stored
         changed = False
         self._late.clear()
-        for op in reversed(self.program.ops):
-            slot, found = op.out, uses.pop(op.out)
-            if self.kinds[slot] is not Kind.INLINE:
+        for op, slot, args, kind, traits in reversed(self._entries):
+            found = uses.pop(slot)
+            if kind is not Kind.INLINE:
                 for operand, use in self._uses_of_root(op):
-                    if operand in uses:
-                        uses[operand][use] = None
+                    _add_uses(uses, operand, frozenset((use,)))
                 continue
-            traits = self.traits[slot]
-            if slot not in self.stored and self._must_store(op, found, cautious):
-                self.stored.add(slot)
+            if slot not in stored and self._must_store(slot, traits, found, cautious):
+                stored.add(slot)
                 changed = True
-            if slot in self.stored:
+            if slot in stored:
                 first = min([depth for (_, depth), _ in found], default=0)
                 if first > self.depth[slot]:
                     self._late.add(slot)
@@ -297,17 +322,24 @@ class Partition:
                 if slot not in self.hard and not self._in_register(slot, found):
                     self.hard.add(slot)
                     changed = True
-                found = {(self.group(slot), traits.whole): None}
+                found = self._use_of_own(slot, traits)
             if traits.elementwise:
-                for operand in op.args:
-                    if operand in uses:
-                        uses[operand].update(found)
+                found = frozenset(found)
+                for operand in args:
+                    _add_uses(uses, operand, found)
                 continue
             for group, access in found:
                 for operand, inner in operand_accesses(op, access, self.avals, group[0]):
-                    if operand in uses:
-                        uses[operand][group, inner] = None
+                    _add_uses(uses, operand, frozenset(((group, inner),)))
         return changed
+
+    def _use_of_own(self, slot: int, traits: Traits) -> frozenset[Use]:
+        """The use of the nest that computes a stored value."""
+        key = traits, self.depth[slot]
+        known = self._own_uses.get(key)
+        if known is None:
+            known = self._own_uses[key] = frozenset(((self.group(slot), traits.whole),))
+        return known
 
     def _uses_of_root(self, op: Op) -> list[tuple[int, Use]]:
         """What the nests need that compute or write an op's result."""
@@ -337,21 +369,36 @@ class Partition:
         space, whole = self.traits[slot].space, self.traits[slot].whole
         return all(group[0] == space and access == whole for group, access in uses)
 
-    def _must_store(self, op: Op, uses: Collection[Use], cautious: bool) -> bool:
-        slot = op.out
+    def _must_store(self, slot: int, traits: Traits, uses: Set[Use], cautious: bool) -> bool:
+        if len(uses) == 1 and not traits.moves_apart:
+            ((_, access),) = uses
+            if not picks(access) and not repeats(access):
+                return False
         # What repeats a smaller array is not stored, the array is.
-        if not uses or self._costs[slot][0] == 0 or self.traits[slot].repeats:
+        if not uses or self._costs[slot][0] == 0 or traits.repeats:
             # Whether a nest reads a view often, along an axis on which its elements lie apart.
-            apart = self.traits[slot].moves_apart
+            apart = traits.moves_apart
             return apart and any(times_along(group[0], access) >= REPEATED for group, access in uses)
         most_picks = max([picks(access) for _, access in uses])
         if most_picks > MOST_PICKS:
             return True
         if cautious and len(uses) > 1:
             return True
-        if slot in self._cheap:
+        if self._is_cheap(slot):
             return len(uses) > MANY
         if any([repeats(access) for _, access in uses]):
             return True
         again = len(uses) > 1 or most_picks > 0
-        return again and sum([visited(group[0], access) for group, access in uses]) > self.traits[slot].size
+        return again and sum([visited(group[0], access) for group, access in uses]) > traits.size
+
+
+def _add_uses(uses: dict[int, Set[Use]], slot: int, more: frozenset[Use]) -> None:
+    """Note more uses of a slot of `uses`; frozen sets are shared by many slots."""
+    before = uses.get(slot)
+    if not before:
+        if before is not None:
+            uses[slot] = more
+    elif isinstance(before, set):
+        before |= more
+    elif not more <= before:
+        uses[slot] = {*before, *more}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -87,7 +88,7 @@ class Placer:
 
 
 class Arena:
-    """Hands out byte ranges; first fit among those given back."""
+    """Hands out byte ranges; first fit among those given back, which are in order and do not touch."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -106,12 +107,12 @@ class Arena:
         return start
 
     def give_back(self, owner: int) -> None:
-        self._free.append(self._taken.pop(owner))
-        self._free.sort()
-        merged: list[tuple[int, int]] = []
-        for start, size in self._free:
-            if merged and merged[-1][0] + merged[-1][1] == start:
-                merged[-1] = (merged[-1][0], merged[-1][1] + size)
-            else:
-                merged.append((start, size))
-        self._free = merged
+        start, size = self._taken.pop(owner)
+        first = last = bisect(self._free, (start, size))
+        if first and sum(self._free[first - 1]) == start:
+            first -= 1
+            start, size = self._free[first][0], self._free[first][1] + size
+        if last < len(self._free) and start + size == self._free[last][0]:
+            size += self._free[last][1]
+            last += 1
+        self._free[first:last] = [(start, size)]

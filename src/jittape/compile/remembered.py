@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+from array import array
 from functools import lru_cache
 from typing import Any
 
@@ -40,21 +41,27 @@ def key_of(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None
     if len(program.ops) < LARGE:
         return None
     number = {slot: i for i, slot in enumerate(program.inputs)}
-    lines = [repr(donated), *[str(aval) for aval in program.input_avals()]]
-    texts: dict[tuple[Any, ...], str] = {}
-    for op in program.ops:
-        text = texts.get((op.primitive, op.params))
+    texts: dict[str, int] = {}
+    known: dict[
+        tuple[Primitive, int], int
+    ] = {}  # by identity of the parameters, which most ops share with others
+    numbers: list[int] = []
+    for primitive, args, params, out, _ in program.ops:
+        text = known.get((primitive, id(params)))
         if text is None:
-            if not _is_lasting(op.primitive) or not all(_is_plain(value) for _, value in op.params):
+            if not _is_lasting(primitive) or not all(_is_plain(value) for _, value in params):
                 return None
-            text = texts[op.primitive, op.params] = f"{op.primitive.name} {op.params}"
-        operands = [number[slot] for slot in op.args]
-        number[op.out] = len(number)
-        lines.append(f"{text} {operands}")
-    lines.append(repr([number[slot] for slot in program.outputs]))
-    if any(isinstance(primitive.form, Call | Composed) for primitive, _ in texts):
+            text = texts.setdefault(f"{primitive.name} {params}", len(texts))
+            known[primitive, id(params)] = text
+        numbers += (text, len(args), *[number[slot] for slot in args])
+        number[out] = len(number)
+    numbers += [number[slot] for slot in program.outputs]
+    lines = [repr(donated), *[str(aval) for aval in program.input_avals()], *texts, str(len(program.ops))]
+    if any(isinstance(primitive.form, Call | Composed) for primitive, _ in known):
         lines.append(f"BLAS: {blas().unpacked}, {blas().library is not None}")
-    return "p" + hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+    digest = hashlib.blake2b("\n".join(lines).encode(), digest_size=16)
+    digest.update(array("q", numbers))
+    return "p" + digest.hexdigest()
 
 
 @lru_cache(maxsize=1024)

@@ -30,7 +30,7 @@ from jittape.primitives.custom import identity_op
 from jittape.program import Aval, Op, Program, dead_code_removed
 from jittape.simplify import common_subexpressions_merged
 
-__all__ = ["Editor", "distinct", "expanded", "joined_sums", "settled", "summed_first"]
+__all__ = ["Editor", "distinct", "expanded", "joined_sums", "primitives_of", "settled", "summed_first"]
 
 
 class Editor:
@@ -83,6 +83,11 @@ class Editor:
             return self.program
         program = self.program.replaced(tuple(self.ops), self.program.outputs, self.avals)
         return dead_code_removed(program)
+
+
+def primitives_of(program: Program) -> set[Primitive]:
+    """What a pass that rewrites few of them asks for first."""
+    return {op.primitive for op in program.ops}
 
 
 def settled(program: Program, values: Mapping[int, float]) -> Program:
@@ -140,13 +145,16 @@ def distinct(program: Program) -> Program:
 
 def expanded(program: Program, dtypes: Container[Any]) -> Program:
     """`program` with the ops that other ops take the place of written out, where all `dtypes` are right."""
+    replaced = {p for p in primitives_of(program) if isinstance(p.form, Composed | Call)}
+    if not replaced:
+        return checked(program)
     editor = Editor(program)
+    avals = editor.avals
     for op in program.ops:
-        form = op.primitive.form
-        native = all(editor.avals[slot].dtype in dtypes for slot in (*op.args, op.out))
-        if isinstance(form, Call) and form.otherwise is not None and editor.avals[op.out].dtype not in BLAS:
+        form = op.primitive.form if op.primitive in replaced else None
+        if isinstance(form, Call) and form.otherwise is not None and avals[op.out].dtype not in BLAS:
             form = Composed(form.otherwise)
-        if isinstance(form, Composed) and native:
+        if isinstance(form, Composed) and all(avals[slot].dtype in dtypes for slot in (*op.args, op.out)):
             editor.write_out(op, form)
         else:
             editor.ops.append(op)
@@ -155,7 +163,7 @@ def expanded(program: Program, dtypes: Container[Any]) -> Program:
 
 def checked(program: Program) -> Program:
     """`program` with the checks that its ops of the form `Checked` need: one for all that need the same."""
-    if not any(isinstance(op.primitive.form, Checked) for op in program.ops):
+    if not any(isinstance(p.form, Checked) for p in primitives_of(program)):
         return program
     program = common_subexpressions_merged(program)
     editor = Editor(program)
@@ -186,6 +194,8 @@ def _is_below(slot: int, size: int, op_of: Mapping[int, Op], avals: Mapping[int,
 
 def summed_first(program: Program) -> Program:
     """`program` with sums over the rows of a product taken before the product."""
+    if not primitives_of(program).issuperset((sum_op, matmul_op)):
+        return program
     editor = Editor(program)
     op_of: dict[int, Op] = {}
     for op in program.ops:
@@ -231,15 +241,18 @@ class _Sum(NamedTuple):
 
 def joined_sums(program: Program, partition: Partition) -> Program:
     """`program` with its sums of sums joined where one loop nest computes them all."""
+    if not primitives_of(program).issuperset((sum_op, add_op)):
+        return program
     editor = Editor(program)
     avals, uses = editor.avals, editor.uses
     sums: dict[int, _Sum] = {}
+    nothing: list[_Sum] = []
     for op in program.ops:
-        if op.primitive is sum_op and partition.kinds[op.out] is Kind.REDUCE:
-            sums[op.out] = _Sum(op.args[0], op.params, partition.group(op.out))
-        pair: list[_Sum] = []
+        pair = nothing
         if op.primitive is add_op:
             pair = [sums[slot] for slot in op.args if slot in sums and uses[slot] == 1]
+        elif op.primitive is sum_op and partition.kinds[op.out] is Kind.REDUCE:
+            sums[op.out] = _Sum(op.args[0], op.params, partition.group(op.out))
         if len(pair) < 2 or pair[0][1:] != pair[1][1:]:
             editor.ops.append(op)
             continue
@@ -247,7 +260,8 @@ def joined_sums(program: Program, partition: Partition) -> Program:
         if avals[first.operand] != avals[second.operand]:
             editor.ops.append(op)
             continue
-        added = editor.bind(add_op, (first.operand, second.operand), op)
-        editor.bind(sum_op, (added,), op, op.out, **dict(first.params))
+        added = editor.new_slot(avals[first.operand])
+        editor.ops.append(Op(add_op, (first.operand, second.operand), (), added, op.source))
+        editor.ops.append(Op(sum_op, (added,), first.params, op.out, op.source))
         sums[op.out] = first._replace(operand=added)
     return editor.result()

@@ -109,7 +109,7 @@ scalars_op = Primitive(
 
 def gathered(program: Program) -> Program:
     """The program with operations on single numbers taken together where there are `MANY`."""
-    if sum(1 for op in program.ops if _is_scalar(program, op)) < MANY:
+    if len([op for op in program.ops if _is_scalar(program, op)]) < MANY:
         return program
     level = _levels(program)
     groups: dict[int, list[Op]] = {}
@@ -122,9 +122,11 @@ def gathered(program: Program) -> Program:
 
 
 def _is_scalar(program: Program, op: Op) -> bool:
+    if program.avals[op.out].shape or not 0 < len(op.args) <= _LARGEST:
+        return False
     avals = [program.avals[slot] for slot in (*op.args, op.out)]
-    form = isinstance(op.primitive.form, Map) and 0 < len(op.args) <= _LARGEST
-    return form and all(aval.shape == () and aval.dtype in NATIVE for aval in avals)
+    scalar = all(aval.shape == () and aval.dtype in NATIVE for aval in avals)
+    return scalar and isinstance(op.primitive.form, Map)
 
 
 def _levels(program: Program) -> dict[int, int]:

@@ -63,7 +63,6 @@ class _Scheduler:
         self.position = {op.out: i for i, op in enumerate(program.ops)}
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
-        self.reduced = {slot for slot, kind in self.partition.kinds.items() if kind is Kind.REDUCE}
         self.kernels = Kernels()
         self.products: dict[Gemm, Gemm] = {}
         self.spare: dict[str, Kernel] = {}
@@ -154,10 +153,7 @@ class _Scheduler:
         return drafts
 
     def _builder(self, space: tuple[int, ...]) -> NestBuilder:
-        partition = self.partition
-        return NestBuilder(
-            space, self.program.avals, partition.op_of, partition.stored, self.reduced, self.position
-        )
+        return NestBuilder(space, self.partition, self.position)
 
     def _kernels(self, builder: NestBuilder, depth: int) -> list[Draft]:
         ops = tuple([builder.covered[s] for s in sorted(builder.covered, key=self.position.__getitem__)])
@@ -283,6 +279,7 @@ class _Scheduler:
     def _in_strips(self, drafts: list[Draft], holder: dict[int, int]) -> list[Draft]:
         """The drafts, those that work through the same rows next to each other, cut into blocks."""
         outside = {*self.program.inputs, *[holder.get(s, s) for s in self.program.outputs]}
+        number = {id(draft): i for i, draft in enumerate(drafts)}
         combining = {id(other) for d in drafts for other in d.combining}
         nests = [None if id(d) in combining else d.nest for d in drafts]
         steps = [_Step(d.kernel, d.sizes, d.operands, n) for d, n in zip(drafts, nests, strict=True)]
@@ -304,8 +301,7 @@ class _Scheduler:
                 strip.work += main.work
                 result.append(main)
                 after += others
-                old = {id(d) for d in drafts[j].combining}
-                taken.update([j, *[k for k, d in enumerate(drafts) if id(d) in old]])
+                taken.update([j, *[number[id(old)] for old in drafts[j].combining]])
             result += after
         return result
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,6 @@ from jittape.compile.rawnest import (
     RawReduction,
     RawStore,
     RawWhole,
-    renumbered,
-    renumbered_address,
 )
 from jittape.program import Aval
 
@@ -43,54 +42,27 @@ BOOL = np.dtype(np.bool_)
 
 def split(nest: RawNest, temporary: Callable[[Aval], int]) -> list[RawNest]:
     """`nest` as a list of nests to be run in order; `temporary` makes a slot for a value between them."""
-    costs = [_cost(nest, i) for i in nest.instructions]
+    costs = _costs(nest.instructions)
     if sum(costs) <= LIMIT:
         return [nest]
-    order = _program_order(nest)
-    return _Splitter(_reordered(nest, order), [costs[i] for i in order], temporary).result()
+    return _Splitter(nest, costs, temporary).result()
 
 
-def _program_order(nest: RawNest) -> list[int]:
-    """The instructions in the order of the program, which is that of an unrolled loop's iterations.
-
-    What is free comes before its first use.
-    """
-    last = max(nest.births) + 1
-    free = [_is_free(i) for i in nest.instructions]
-    places = [last if f else birth for f, birth in zip(free, nest.births, strict=True)]
-    for number in range(len(places) - 1, -1, -1):
-        for operand in _operands(nest.instructions[number]):
-            if free[operand]:
-                places[operand] = min(places[operand], places[number])
-    return sorted(range(len(places)), key=places.__getitem__)
-
-
-def _reordered(nest: RawNest, order: list[int]) -> RawNest:
-    """The nest with its instructions in another order."""
-    here = [0] * len(order)
-    for number, before in enumerate(order):
-        here[before] = number
-    result = RawNest(nest.extents)
-    result.instructions = [renumbered(nest.instructions[before], here) for before in order]
-    result.stores = [
-        _latest(s.renumbered(renumbered_address(s.address, here), here.__getitem__)) for s in nest.stores
-    ]
-    for r in nest.reductions:
-        address = renumbered_address(r.address, here)
-        result.reductions.append(r._replace(address=address, value=here[r.value]))
-    return result
-
-
-def _latest(store: RawStore) -> RawStore:
-    """With the value that is computed last, in another order."""
-    return store if store.running is None else store._replace(value=max(store.running.values))
-
-
-def _cost(nest: RawNest, instruction: RawInstruction) -> int:
-    if not isinstance(instruction, Compute):
-        return 1 if isinstance(instruction, RawLoad | Masked) else 2
-    dtypes = tuple([dtype_of(nest, a) for a in instruction.args])
-    return cost_of_map(instruction.primitive, instruction.params, dtypes)
+def _costs(instructions: Sequence[RawInstruction]) -> list[int]:
+    costs: list[int] = []
+    dtypes: list[np.dtype[Any]] = []
+    for instruction in instructions:
+        if isinstance(instruction, Compute):
+            primitive, params, args, dtype = instruction
+            costs.append(cost_of_map(primitive, params, tuple([dtypes[a] for a in args])))
+            dtypes.append(dtype)
+        elif isinstance(instruction, Masked):
+            costs.append(1)
+            dtypes.append(dtypes[instruction.value])
+        else:
+            costs.append(1 if isinstance(instruction, RawLoad) else 2)
+            dtypes.append(BOOL if isinstance(instruction, RawInside) else instruction.dtype)
+    return costs
 
 
 def dtype_of(nest: RawNest, value: int) -> np.dtype[Any]:
@@ -104,24 +76,30 @@ def dtype_of(nest: RawNest, value: int) -> np.dtype[Any]:
 def _operands(instruction: RawInstruction) -> Sequence[int]:
     """The instructions that an instruction reads."""
     match instruction:
-        case Compute(args=args):
-            return args
-        case Masked(mask, value):
-            return [mask, value]
-        case RawLoad(address, mask, _):
-            return _variables(address.linear) + ([] if mask is None else [mask])
-        case RawWhole(linear, _, _):
-            return _variables(linear)
-        case RawInside(linear, _, _, also):
-            return _variables(linear) + ([] if also is None else [also])
+        case Compute():
+            return instruction.args
+        case Masked():
+            return instruction
+        case RawLoad():
+            linear, also = instruction.address.linear, instruction.mask
+        case RawWhole():
+            linear, also = instruction.linear, None
+        case RawInside():
+            linear, also = instruction.linear, instruction.also
+    return _variables(linear) + ([] if also is None else [also])
 
 
 def _variables(linear: RawLinear) -> list[int]:
     return [int(v[1:]) for v, _, _ in linear.terms if isinstance(v, str)]
 
 
-def _loops(linear: RawLinear) -> set[int]:
-    return {v for v, _, _ in linear.terms if isinstance(v, int)}
+def _loops(linear: RawLinear) -> int:
+    """The axes that an address moves along, as bits."""
+    bits = 0
+    for variable, _, _ in linear.terms:
+        if isinstance(variable, int):
+            bits |= 1 << variable
+    return bits
 
 
 def _is_free(instruction: RawInstruction) -> bool:
@@ -139,37 +117,83 @@ class _Spill:
 
 
 class _Splitter:
+    """Cuts one nest, whose instructions keep their numbers.
+
+    Attributes
+    ----------
+    operands : list of sequences of int
+        What each instruction reads.
+    free : list of bool
+        Whether a piece writes it again.
+    solid : list of tuples of int
+        What is not free among the operands, seen through free ones.
+    axes : list of int
+        The loops that it depends on, as bits.
+    order : list of int
+        The instructions in the order of the program, which is that of an unrolled loop's iterations. What is free comes
+        before its first use.
+    place : list of int
+        Where in this order an instruction stands.
+    """
+
     def __init__(self, nest: RawNest, costs: list[int], temporary: Callable[[Aval], int]) -> None:
         self.nest = nest
         self.costs = costs
         self.temporary = temporary
-        self.free = [_is_free(i) for i in nest.instructions]
-        self.axes: list[set[int]] = []
-        self.solid: list[set[int]] = []
-        for instruction in nest.instructions:
-            inner = _operands(instruction)
+        self._arrays: dict[int, tuple[tuple[int, ...], RawLinear]] = {}
+        self.operands = [_operands(i) for i in nest.instructions]
+        self.free = free = [_is_free(i) for i in nest.instructions]
+        self.solid: list[Sequence[int]] = []
+        self.axes: list[int] = []
+        for instruction, inner in zip(nest.instructions, self.operands, strict=True):
             linear = _linear_of(instruction)
-            self.axes.append(set().union(_loops(linear) if linear else (), *[self.axes[i] for i in inner]))
-            # What is not free among the operands, seen through free ones.
-            self.solid.append(set().union(*[self.solid[i] if self.free[i] else (i,) for i in inner]))
+            bits = 0 if linear is None else _loops(linear)
+            through = False
+            for operand in inner:
+                bits |= self.axes[operand]
+                through = through or free[operand]
+            self.axes.append(bits)
+            seen = [self.solid[i] if free[i] else (i,) for i in inner] if through else ()
+            self.solid.append(tuple(chain(*seen)) if through else inner)
+        self.order = self._program_order()
+        self.place = [0] * len(self.order)
+        for place, number in enumerate(self.order):
+            self.place[number] = place
+
+    def _program_order(self) -> list[int]:
+        last = max(self.nest.births) + 1
+        places = [last if f else birth for f, birth in zip(self.free, self.nest.births, strict=True)]
+        for number in range(len(places) - 1, -1, -1):
+            for operand in self.operands[number]:
+                if self.free[operand] and places[number] < places[operand]:
+                    places[operand] = places[number]
+        return sorted(range(len(places)), key=places.__getitem__)
 
     def result(self) -> list[RawNest]:
         ends = self._cuts()
-        piece_of: list[int] = []
-        for piece, (start, end) in enumerate(zip([0, *ends], [*ends, len(self.costs)], strict=True)):
-            piece_of += [piece] * (end - start)
-        spills = self._spills(piece_of)
+        piece_of = [0] * len(self.order)
+        for piece, (start, end) in enumerate(zip([0, *ends], [*ends, len(self.order)], strict=True)):
+            for number in self.order[start:end]:
+                piece_of[number] = piece
+        stores = [self._in_order(store) for store in self.nest.stores]
+        spills = self._spills(piece_of, stores)
         pieces = [_Piece(self, spills) for _ in range(len(ends) + 1)]
-        for number in range(len(self.costs)):
+        for number in self.order:
             if not self.free[number]:
                 pieces[piece_of[number]].take(number)
-        for store in self.nest.stores:
+        for store in stores:
             pieces[piece_of[store.value]].store(store)
         for reduction in self.nest.reductions:
             pieces[piece_of[reduction.value]].reduce(reduction)
         for value, spill in spills.items():
             pieces[piece_of[value]].store(RawStore(spill.address, value))
         return [p.finished() for p in pieces if p.nest.stores or p.nest.reductions]
+
+    def _in_order(self, store: RawStore) -> RawStore:
+        """With the value that is computed last in the order of the program."""
+        if store.running is None:
+            return store
+        return store._replace(value=max(store.running.values, key=self.place.__getitem__))
 
     def _cuts(self) -> list[int]:
         """Where pieces end: the place of fewest live values in the second half of one.
@@ -178,55 +202,67 @@ class _Splitter:
         """
         most = PIECE if self.nest.extents else LIMIT
         live = self._live()
+        costs = [self.costs[number] for number in self.order]
         ends, cost, start, best = [], 0, 0, 0
-        for number, own in enumerate(self.costs):
-            if cost + own > most and number > start:
-                cut = best if best > start else number
+        for place, own in enumerate(costs):
+            if cost + own > most and place > start:
+                cut = best if best > start else place
                 ends.append(cut)
-                cost, start, best = sum(self.costs[cut:number]), cut, 0
-            if cost >= most // 2 and (best <= start or live[number] <= live[best]):
-                best = number
+                cost, start, best = sum(costs[cut:place]), cut, 0
+            if cost >= most // 2 and (best <= start or live[place] <= live[best]):
+                best = place
             cost += own
         return ends
 
     def _live(self) -> list[int]:
-        """How many solid values that are computed before an instruction are needed by it or after."""
+        """How many solid values that are computed before a place in the order are needed there or after."""
         last: dict[int, int] = {}
-        for number, solid in enumerate(self.solid):
-            for value in solid:
-                last[value] = number
-        change = [0] * (len(self.costs) + 2)
+        for place, number in enumerate(self.order):
+            for value in self.solid[number]:
+                last[value] = place
+        change = [0] * (len(self.order) + 2)
         for value, end in last.items():
-            change[value + 1] += 1
+            change[self.place[value] + 1] += 1
             change[end + 1] -= 1
-        live, total = [], 0
-        for number in range(len(self.costs)):
-            total += change[number]
-            live.append(total)
-        return live
+        return list(accumulate(change[: len(self.order)]))
 
-    def _spills(self, piece_of: list[int]) -> dict[int, _Spill]:
+    def _spills(self, piece_of: list[int], stores: Sequence[RawStore]) -> dict[int, _Spill]:
         crossing: dict[int, None] = {}
-        for number, solid in enumerate(self.solid):
-            here = piece_of[number]
-            if any([piece_of[v] != here for v in solid]):
-                crossing.update({v: None for v in sorted(solid) if piece_of[v] != here})
-        for store in self.nest.stores:
+
+        def cross(values: Sequence[int], here: int) -> None:
+            far = [value for value in values if piece_of[value] != here]
+            if far:
+                crossing.update(dict.fromkeys(sorted(far, key=self.place.__getitem__)))
+
+        for number in self.order:
+            cross(self.solid[number], piece_of[number])
+        for store in stores:
             for value in store.running.values if store.running is not None else ():
-                needed = sorted(self.solid[value]) if self.free[value] else [value]
-                crossing.update({v: None for v in needed if piece_of[v] != piece_of[store.value]})
+                cross(self.solid[value] if self.free[value] else [value], piece_of[store.value])
         return {value: self._spill(value) for value in crossing}
 
     def _spill(self, value: int) -> _Spill:
-        axes = sorted(self.axes[value])
-        extents = tuple([self.nest.extents[axis] for axis in axes])
+        extents, linear = self._contiguous(self.axes[value])
         dtype = dtype_of(self.nest, value)
-        terms, stride = [], 1
-        for axis, extent in zip(reversed(axes), reversed(extents), strict=True):
-            terms.append((axis, stride, stride == 1))
-            stride *= extent
-        linear = RawLinear(tuple([t for t in reversed(terms) if t[1]]), 0)
         return _Spill(RawAddress(self.temporary(Aval(extents, dtype)), linear), dtype)
+
+    def _contiguous(self, axes: int) -> tuple[tuple[int, ...], RawLinear]:
+        """The shape of an array with an element for each iteration of some loops, and the address of one."""
+        known = self._arrays.get(axes)
+        if known is None:
+            terms, stride, extents = list[tuple[int | str, int, bool]](), 1, list[int]()
+            for axis in reversed(_numbers(axes)):
+                extents.append(self.nest.extents[axis])
+                terms.append((axis, stride, stride == 1))
+                stride *= extents[-1]
+            linear = RawLinear(tuple([t for t in reversed(terms) if t[1]]), 0)
+            known = self._arrays[axes] = tuple(reversed(extents)), linear
+        return known
+
+
+def _numbers(bits: int) -> list[int]:
+    """The numbers of the bits that are set."""
+    return [number for number in range(bits.bit_length()) if bits >> number & 1]
 
 
 class _Piece:
@@ -237,13 +273,16 @@ class _Piece:
         self.spills = spills
         self.nest = RawNest(whole.nest.extents)
         self._here: dict[int, int] = {}
-        self._axes: set[int] = set()
+        self._axes = 0
 
     def take(self, number: int) -> int:
         """Write an instruction of the long nest here; returns its number here."""
         instruction = self.whole.nest.instructions[number]
+        if not self.whole.operands[number]:
+            return self._append(number, instruction)
         match instruction:
-            case Compute(primitive, params, args, dtype):
+            case Compute():
+                primitive, params, args, dtype = instruction
                 instruction = Compute(primitive, params, tuple([self._value(a) for a in args]), dtype)
             case Masked(mask, value):
                 instruction = Masked(self._value(mask), self._value(value))
@@ -261,16 +300,20 @@ class _Piece:
     def store(self, store: RawStore) -> None:
         self._axes |= _loops(store.address.linear) | self.whole.axes[store.value]
         if store.scattered is not None:
-            self._axes |= set(range(len(self.nest.extents)))  # each iteration of all loops writes
-        self.nest.stores.append(_latest(store.renumbered(self._address(store.address), self._value)))
+            self._axes |= (1 << len(self.nest.extents)) - 1  # each iteration of all loops writes
+        here = store.renumbered(self._address(store.address), self._value)
+        last = here.value if here.running is None else max(here.running.values)
+        self.nest.stores.append(here._replace(value=last))
 
     def reduce(self, r: RawReduction) -> None:
-        self._axes |= _loops(r.address.linear) | self.whole.axes[r.value] | set(r.axes)
+        self._axes |= (
+            _loops(r.address.linear) | self.whole.axes[r.value] | sum([1 << axis for axis in r.axes])
+        )
         self.nest.reductions.append(r._replace(address=self._address(r.address), value=self._value(r.value)))
 
     def finished(self) -> RawNest:
         """The nest without the loops that nothing in it needs."""
-        kept = sorted(self._axes)
+        kept = _numbers(self._axes)
         if len(kept) == len(self.nest.extents):
             return self.nest
         extents = tuple([self.nest.extents[axis] for axis in kept])

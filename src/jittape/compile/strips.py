@@ -10,7 +10,7 @@ those of tasks have (`tasks`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -93,8 +93,8 @@ def possible_rows(nest: RawNest | None, kernel: object, sizes: Sequence[int]) ->
     return []
 
 
-def cut_nest(nest: RawNest, size_of: Callable[[int], int], rows: int) -> Cut | None:
-    """A loop nest cut along its outermost loop; None if it cannot be."""
+def cut_nest(nest: RawNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
+    """A loop nest cut along its outermost loop; None if it cannot be. `sizes` are the elements of slots."""
     if nest.extents[:1] != (rows,):
         return None
     reads: set[int] = set()
@@ -104,18 +104,18 @@ def cut_nest(nest: RawNest, size_of: Callable[[int], int], rows: int) -> Cut | N
     for instruction in nest.instructions:
         if isinstance(instruction, RawLoad):
             slot, linear = instruction.address[:2]
-            (reads if _stays(linear, nest.extents, size_of(slot)) else whole).add(slot)
+            (reads if _stays(linear, nest.extents, sizes[slot]) else whole).add(slot)
     for store in nest.stores:
         if store.running is not None and store.running.axis == 0:
             return None
-        if not _stays(store.address.linear, nest.extents, size_of(store.address.slot)):
+        if not _stays(store.address.linear, nest.extents, sizes[store.address.slot]):
             return None
         writes.add(store.address.slot)
     for r in nest.reductions:
         slot, linear = r.address[:2]
         if 0 in r.axes:
             partial.add(slot)
-        elif _stays(linear, nest.extents, size_of(slot)):
+        elif _stays(linear, nest.extents, sizes[slot]):
             writes.add(slot)
         else:
             return None
@@ -142,7 +142,7 @@ def _stays(linear: RawLinear, extents: tuple[int, ...], size: int) -> bool:
 
 
 def cut_product(
-    kernel: Gemm, sizes: Sequence[int], slots: Sequence[int], size_of: Callable[[int], int], rows: int
+    kernel: Gemm, sizes: Sequence[int], slots: Sequence[int], size_of: Mapping[int, int], rows: int
 ) -> Cut | None:
     """A stack of products cut along the stack, along rows or along the summands; None if it cannot be."""
     s = dict(zip(kernel.SYMBOLS, sizes, strict=True))
@@ -150,7 +150,7 @@ def cut_product(
     tx, ty = kernel.transposed
     m, n, k = s["m"], s["n"], s["k"]
     stacked = s["b0"] * s["b1"] > 1
-    if kernel.accumulates or size_of(out) != s["b0"] * s["b1"] * m * n:
+    if kernel.accumulates or size_of[out] != s["b0"] * s["b1"] * m * n:
         return None
     extent_x, extent_y = _extent(m, k, s["lx"], tx), _extent(k, n, s["ly"], ty)
     axis = next((b for b in ("b0", "b1") if s[b] == rows and s["b0"] * s["b1"] == rows), "")
@@ -174,7 +174,7 @@ def cut_product(
         (x, s["ox"], strides[0], extent_x),
         (y, s["oy"], strides[1], extent_y),
     ):
-        inside = size_of(slot) == stride * rows and offset + extent <= stride
+        inside = size_of[slot] == stride * rows and offset + extent <= stride
         (reads if inside else whole).add(slot)
     return Cut(frozenset(reads - whole), written, frozenset(whole), partial, axis)
 
@@ -242,21 +242,23 @@ class StripFinder:
         outside: Container[int],
     ) -> None:
         self.steps = steps
-        self.avals = avals
         self.holder = holder
         self.outside = outside
         self.users: dict[int, set[int]] = {}
-        for i, step in enumerate(steps):
-            for slot in step.operands:
-                self.users.setdefault(self._owner(slot), set()).add(i)
-        self._owners = [frozenset([self._owner(slot) for slot in step.operands]) for step in steps]
+        self._owners = [self._owners_of(frozenset(step.operands)) for step in steps]
+        for i, owners in enumerate(self._owners):
+            for slot in owners:
+                self.users.setdefault(slot, set()).add(i)
+        slots = frozenset().union(*self._owners, *[step.operands for step in steps])
+        self._size = {slot: avals[slot].size for slot in slots}
+        self._nbytes = {slot: size * avals[slot].dtype.itemsize for slot, size in self._size.items()}
         self._cuts: dict[tuple[int, int], Cut | None] = {}
         self._large: dict[int, bool] = {}
 
     def strip_from(self, first: int, taken: Container[int]) -> Found | None:
         """The strip that begins with a step and saves most, without those that are `taken`; None if there is none."""
         step = self.steps[first]
-        if sum([self._nbytes(slot) for slot in step.operands]) <= LEAST:
+        if sum([self._nbytes[slot] for slot in step.operands]) <= LEAST:
             return None
         best, most = None, 0
         for rows in dict.fromkeys(possible_rows(step.nest, step.kernel, step.sizes)):
@@ -273,7 +275,7 @@ class StripFinder:
         if rows not in self._large:
             cuts = [cut for i in range(len(self.steps)) if (cut := self._cut(i, rows)) is not None]
             distinct = frozenset().union(*[cut.reads | cut.writes for cut in cuts])
-            self._large[rows] = sum([self._nbytes(slot) for slot in distinct]) > CACHE
+            self._large[rows] = sum([self._nbytes[slot] for slot in distinct]) > CACHE
         return self._large[rows]
 
     def _members(self, first: int, rows: int, taken: Container[int]) -> list[tuple[int, Cut]]:
@@ -306,10 +308,10 @@ class StripFinder:
         """The strip of these steps if it is worth it, and the bytes that need not be fetched again."""
         used = [cut.reads | cut.writes for _, cut in members]
         distinct = frozenset().union(*used)
-        nbytes = sum([self._nbytes(slot) for slot in distinct])
-        saved = sum([self._nbytes(slot) for slots in used for slot in slots]) - nbytes
+        nbytes = sum([self._nbytes[slot] for slot in distinct])
+        saved = sum([self._nbytes[slot] for slots in used for slot in slots]) - nbytes
         block = min(rows, _power_of_two(BLOCK * rows // max(1, nbytes)))
-        partial = sum([self._nbytes(slot) for _, cut in members for slot in cut.partial])
+        partial = sum([self._nbytes[slot] for _, cut in members for slot in cut.partial])
         blocks = math.ceil(rows / block)
         if len(members) < 2 or blocks < 2 or nbytes <= CACHE or 4 * saved < nbytes:
             return None, 0
@@ -318,7 +320,7 @@ class StripFinder:
         inside = {i for i, _ in members}
         whole = frozenset().union(*[cut.whole for _, cut in members])
         moved = {
-            slot: block * (self._nbytes(slot) // rows)
+            slot: block * (self._nbytes[slot] // rows)
             for slot in sorted(distinct - whole)
             if slot not in self.outside and self.users[slot] <= inside
         }
@@ -333,22 +335,14 @@ class StripFinder:
             elif isinstance(step.kernel, Gemm):
                 cut = cut_product(step.kernel, step.sizes, step.operands, self._size, rows)
             if cut is not None:
-                reads, writes, whole, partial = (
-                    frozenset([self._owner(s) for s in slots])
-                    for slots in (cut.reads, cut.writes, cut.whole, cut.partial)
-                )
+                reads, writes, whole, partial = map(self._owners_of, cut[:4])
                 cut = Cut(reads - whole, writes, whole, partial, cut.axis)
             self._cuts[i, rows] = cut
         return self._cuts[i, rows]
 
-    def _owner(self, slot: int) -> int:
-        return self.holder.get(slot, slot)
-
-    def _size(self, slot: int) -> int:
-        return self.avals[slot].size
-
-    def _nbytes(self, slot: int) -> int:
-        return self.avals[slot].nbytes
+    def _owners_of(self, slots: frozenset[int]) -> frozenset[int]:
+        holder = self.holder
+        return slots if holder.keys().isdisjoint(slots) else frozenset([holder.get(s, s) for s in slots])
 
 
 def _power_of_two(number: int) -> int:

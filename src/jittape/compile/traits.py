@@ -5,20 +5,23 @@ It is found out once for all of them: the 2,859 ops of an unrolled LSTM have 85 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from jittape.compile.cost import cost_of_map
 from jittape.compile.indexing import UNROLLED, Access, identity, lanes, nest_over, space_of
 from jittape.compile.kinds import Kind, kind_of
 from jittape.forms import Coordinate, Map, Overlay, Place, Reduce, View
-from jittape.program import Aval, Op, Program
+from jittape.program import Aval, Op
 
 __all__ = ["Traits", "traits_of"]
 
 
-class Traits(NamedTuple):
-    """What is known of an op from its primitive, its parameters and its shapes and dtypes.
+@dataclass(frozen=True, eq=False, slots=True)
+class Traits:
+    """What is known of an op from its primitive, its parameters and its shapes and dtypes; ops share it.
 
     Attributes
     ----------
@@ -56,17 +59,17 @@ class Traits(NamedTuple):
     repeats: bool
 
 
-def traits_of(program: Program, known: dict[Any, Traits]) -> dict[int, Traits]:
+def traits_of(ops: Iterable[Op], avals: Mapping[int, Aval], known: dict[Any, Traits]) -> dict[int, Traits]:
     """The traits of every op, by its slot; those in `known`, where new ones are put, are not found out again."""
-    avals = program.avals
     found: dict[int, Traits] = {}
-    for op in program.ops:
-        own = tuple([avals[slot] for slot in op.args]), avals[op.out]
-        key = op.primitive, op.params, own
+    for op in ops:
+        primitive, args, params, out, _ = op
+        operands = tuple([avals[slot] for slot in args])
+        key = primitive, params, avals[out], operands
         traits = known.get(key)
         if traits is None:
-            traits = known[key] = _traits(op, *own)
-        found[op.out] = traits
+            traits = known[key] = _traits(op, operands, avals[out])
+        found[out] = traits
     return found
 
 

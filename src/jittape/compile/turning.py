@@ -11,7 +11,7 @@ element by element is turned too, or is broadcast from something smaller, which 
 from __future__ import annotations
 
 from jittape.compile.kinds import NATIVE
-from jittape.compile.rewriting import Editor
+from jittape.compile.rewriting import Editor, primitives_of
 from jittape.forms import Map, Reduce
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op
 from jittape.primitives.contract import matmul_op
@@ -32,7 +32,7 @@ SMALLER = 4
 
 def turned(program: Program) -> Program:
     """`program` with its long arrays of short rows computed as short arrays of long rows."""
-    chosen = _Finder(program).chosen()
+    chosen = _Finder(program).chosen() if matmul_op in primitives_of(program) else None
     return _Turner(program, chosen).result() if chosen else program
 
 

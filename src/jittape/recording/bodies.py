@@ -110,7 +110,7 @@ class BodyTrace(Trace):
         markers = [marker_for(aval, None) for aval in avals]
         key = (_given, (self._code,), *markers)
         node = self.node.children.get(key)
-        self.node = grow(self.node, key, _given, (self._code,)) if node is None else node
+        self.node = grow(self.node, key) if node is None else node
         self.inputs.extend([_Given(i) for i in range(len(avals))])
         stand_ins = self.tensors_at(self.node)
         with recording_with(self):
@@ -213,7 +213,7 @@ class BodyTrace(Trace):
         stack = self.outer.draw(rows, Aval((trips, *aval.shape), aval.dtype))
         key = (_given, ("row",), marker_for(aval, None))
         node = self.node.children.get(key)
-        self.node = grow(self.node, key, _given, ("row",)) if node is None else node
+        self.node = grow(self.node, key) if node is None else node
         self.inputs.append(Row(stack))
         (tensor,) = self.tensors_at(self.node)
         return tensor

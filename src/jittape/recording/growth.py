@@ -6,19 +6,21 @@ and keeps the ops in a new node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jittape.builder import Builder, Symbol, WeakScalar
 from jittape.calls import argument_of_user, named
+from jittape.config import config
 from jittape.errors import DTypeError
 from jittape.primitive import recording_with
 from jittape.primitives.custom import identity_op
 from jittape.program import Aval
 from jittape.recording.source import user_line
-from jittape.recording.trie import Node, ScalarInput, aval_of, trie
+from jittape.recording.trie import Node, ScalarInput, trie
+from jittape.templates import Memory, Template, is_pure, kinds_of
 
 __all__ = ["Marker", "attach", "entered", "grow", "join", "marker_for", "refuse_parameters"]
 
@@ -47,8 +49,10 @@ def marker_for(aval: Aval, trainable: bool | None) -> Marker:
     return marker
 
 
-def grow(parent: Node, key: tuple[Any, ...], body: Callable[..., Any], static: tuple[Any, ...]) -> Node:
-    """Make the child of `parent` for a call of `body`.
+def grow(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Node:
+    """Make the child of `parent` for a call.
+
+    A call like one that was recorded at another place is only renumbered, see `jittape.templates`.
 
     Parameters
     ----------
@@ -56,23 +60,56 @@ def grow(parent: Node, key: tuple[Any, ...], body: Callable[..., Any], static: t
     key : tuple
         ``(body, static, *operands)``; an operand is a slot, a `Marker` for what comes in here, the type of a Python
         scalar, or the dtype of a NumPy scalar.
-    body : callable
-    static : tuple
-        Its last arguments.
+    arrays : sequence
+        The operands themselves; not asked for where none is a slot.
     """
+    situation = _situation(parent, key, arrays)
+    known = None if situation is None else _calls.find(situation)
+    if known is None:
+        node, builder = _run(parent, key, arrays)
+        attached = attach(parent, key, node, builder)
+        if situation is not None and is_pure(key[0]):
+            _calls.keep(situation, _Call.of(node, key, parent.n_slots), node.n_slots - parent.n_slots)
+        return attached
+    node = Node(parent)
+    node.source = user_line()
+    known.put(node, key, parent.n_slots)
+    return join(parent, key, node)
+
+
+def _situation(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The key with avals in the place of slots; None for parameters that are not plain data."""
+    static = key[1]
+    kinds = kinds_of(static) if static else ()
+    if kinds is None:
+        return None
+    parts: list[Any] = [key[0], static, kinds, config.default_float]
+    seen: dict[int, int] = {}
+    for i, part in enumerate(key[2:]):
+        if part.__class__ is not int:
+            parts.append(part)
+        elif part >= parent.n_slots:
+            parts.append(parent.n_slots - part - 1)  # one that comes in, once more
+        else:
+            first = seen.setdefault(part, i)
+            parts.append(arrays[i]._aval if first == i else first)
+    return tuple(parts)
+
+
+def _run(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Node, Builder]:
+    """The node of a call whose body is run, and the ops that it has recorded."""
     node = Node(parent)
     node.source = user_line()
     builder = Builder(parent.n_slots, node.source)
-    operands = key[2:]
+    body, static, *operands = key
     entering = [builder.new_slot(part.aval) for part in operands if part.__class__ is Marker]
-    trainable = [part.trainable for part in operands if part.__class__ is Marker]
     scalars = _ScalarInputs(builder)
     arriving = iter(entering)
     own = {symbol.slot: symbol for symbol in entering}
     handles: list[Any] = []
-    for part in operands:
+    for i, part in enumerate(operands):
         if part.__class__ is int:
-            handles.append(own[part] if part in own else Symbol(part, aval_of(parent, part)))
+            handles.append(own[part] if part in own else Symbol(part, arrays[i]._aval))
         elif part.__class__ is Marker:
             handles.append(next(arriving))
         else:
@@ -91,11 +128,77 @@ def grow(parent: Node, key: tuple[Any, ...], body: Callable[..., Any], static: t
         node.results = settled
     elif settled[0] is not None:
         node.slot, node.aval = settled[0]
-    arrays = [(s.slot, s.aval, t) for s, t in zip(entering, trainable, strict=True)]
-    node.inputs = (*arrays, *((slot, aval, None) for slot, aval in scalars.inputs))
+    node.inputs = (
+        *_arriving(operands, parent.n_slots),
+        *[(slot, aval, None) for slot, aval in scalars.inputs],
+    )
     node.scalars = tuple(scalars.wanted)
     node.takes_scalars_as_given = scalars.wanted == [(i, None) for i in range(scalars.count)]
-    return attach(parent, key, node, builder)
+    return node, builder
+
+
+def _arriving(operands: Iterable[Any], first: int) -> list[tuple[int, Aval, bool | None]]:
+    """The inputs of a node that are arrays or Variables: one for each marker, from slot `first` on."""
+    markers = [part for part in operands if part.__class__ is Marker]
+    return [(first + i, marker.aval, marker.trainable) for i, marker in enumerate(markers)]
+
+
+class _Call(NamedTuple):
+    """What a call has made of its node, for any slots.
+
+    Attributes
+    ----------
+    ops : Template
+        The slots that are given are those of the operands.
+    inputs : tuple of (int, Aval, None)
+        Those of its scalars.
+    scalars, takes_scalars_as_given
+        As in the node.
+    result : tuple of (int, Aval) or None
+        What it gave; None for nothing or for a tuple.
+    results : tuple of (int, Aval) or None, or None
+        The tuple that it gave.
+    """
+
+    ops: Template
+    inputs: tuple[tuple[int, Aval, bool | None], ...]
+    scalars: tuple[ScalarInput, ...]
+    takes_scalars_as_given: bool
+    result: tuple[int, Aval] | None
+    results: tuple[tuple[int, Aval] | None, ...] | None
+
+    @classmethod
+    def of(cls, node: Node, key: tuple[Any, ...], first: int) -> _Call:
+        """What the call of `key` has made of `node`, whose slots begin at `first`."""
+        results = node.results
+        arrays = len(node.inputs) - len(node.scalars)
+        return cls(
+            Template.of(node.ops, node.op_avals, first, node.n_slots, key[2:]),
+            tuple([(slot - first, aval, None) for slot, aval, _ in node.inputs[arrays:]]),
+            node.scalars,
+            node.takes_scalars_as_given,
+            None if node.slot < 0 else (node.slot - first, node.aval),
+            None if results is None else tuple([r and (r[0] - first, r[1]) for r in results]),
+        )
+
+    def put(self, node: Node, key: tuple[Any, ...], first: int) -> None:
+        """Make the same of the `node` of a call of `key`."""
+        template, inputs, node.scalars, node.takes_scalars_as_given, result, results = self
+        operands = key[2:]
+        node.ops = tuple(template.at(template.slots(first, operands), node.source))
+        node.op_avals = template.avals
+        node.n_slots = first + template.n_new
+        entering = template.n_new - len(inputs) - len(template.ops)
+        if entering or inputs:
+            scalars = [(first + slot, aval, None) for slot, aval, _ in inputs]
+            node.inputs = (*(_arriving(operands, first) if entering else ()), *scalars)
+        if result is not None:
+            node.slot, node.aval = first + result[0], result[1]
+        if results is not None:
+            node.results = tuple([r and (first + r[0], r[1]) for r in results])
+
+
+_calls: Memory[_Call] = Memory()
 
 
 def entered(x: Any) -> Any:
@@ -122,8 +225,9 @@ def join(parent: Node, key: tuple[Any, ...], node: Node) -> Node:
     """Put `node`, whose ops are known, into the trie; the one that another thread has put there meanwhile wins."""
     node.n_inputs = parent.n_inputs + len(node.inputs)
     node.n_ops = parent.n_ops + len(node.ops)
-    arrays = node.inputs[: len(node.inputs) - len(node.scalars)]
-    node.nbytes = parent.nbytes + sum([aval.nbytes for _, aval, _ in arrays])
+    arrays = len(node.inputs) - len(node.scalars)
+    if arrays:
+        node.nbytes += sum([aval.nbytes for _, aval, _ in node.inputs[:arrays]])
     kept = parent.children.setdefault(key, node)
     if kept is node:
         trie.added(node)

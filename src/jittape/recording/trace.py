@@ -136,7 +136,7 @@ class Trace(Slots):
             refuse_parameters(static)
             raise
         if node is None:
-            node = grow(self.node, key, body, static)
+            node = grow(self.node, key, arrays)
         if scalars is not None and not node.takes_scalars_as_given:
             scalars = scalar_inputs(node, scalars)
         try:
@@ -228,7 +228,7 @@ class Trace(Slots):
             refuse_parameters(static)
             raise
         if node is None:
-            node = grow(self.node, key, body, static)
+            node = grow(self.node, key, arrays)
         values = scalar_inputs(node, scalars)
         try:
             for a, slot in fresh.values():
@@ -265,10 +265,10 @@ class Trace(Slots):
     def _read_version(self, variable: Variable) -> None:
         """Give `variable`, assigned in this trace, the slot under which it is read from now on."""
         value_slot = self.assigned[id(variable)][1]
-        key = (read_variable_op, (variable.trainable,), value_slot)
+        key = (_read_variable, (variable.trainable,), value_slot)
         node = self.node.children.get(key)
         if node is None:
-            node = grow(self.node, key, _read_variable, (variable.trainable,))
+            node = grow(self.node, key, (variable,))
         self.node = node
         variable._slot = node.slot
         self._add_version(variable, node.slot)

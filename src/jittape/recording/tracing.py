@@ -151,7 +151,7 @@ class Tracing(Trace):
         markers = [marker_for(aval, None) for _, aval in avals]
         key = (_arguments, (), *markers)
         node = self.node.children.get(key)
-        self.node = grow(self.node, key, _arguments, ()) if node is None else node
+        self.node = grow(self.node, key) if node is None else node
         self.inputs.extend([Leaf(number) for number, _ in avals])
         return dict(zip([number for number, _ in avals], self.tensors_at(self.node), strict=True))
 
@@ -197,7 +197,7 @@ class Tracing(Trace):
         """A tensor that `draw` gives anew at every call."""
         key = (_entered, (), marker_for(aval, None))
         node = self.node.children.get(key)
-        self.node = grow(self.node, key, _entered, ()) if node is None else node
+        self.node = grow(self.node, key) if node is None else node
         self.inputs.append(Drawn(draw, aval))
         (tensor,) = self.tensors_at(self.node)
         return tensor

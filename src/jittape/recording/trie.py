@@ -131,7 +131,7 @@ class Trie:
         """Count a new node, and drop cold subtrees if there are too many."""
         node.stamp = self.clock
         self.n_nodes += 1
-        if self.n_nodes > config.max_trie_nodes:
+        if self.n_nodes > config._max_trie_nodes:
             self.prune()
 
     def apart(self) -> Node:
