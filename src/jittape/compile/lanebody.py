@@ -87,7 +87,7 @@ class LaneBody(Body):
         assert self.vectors is not None
         builder, lanes = self.builder, self.vectors.at_once
         whole = builder.and_(count, integer(-lanes))
-        with for_steps(builder, integer(0), whole, integer(lanes)) as index:
+        with for_steps(builder, integer(0), whole, integer(lanes), as_written=True) as index:
             self._move_to(start, index, lanes)
             body()
         self.width = None
@@ -109,7 +109,7 @@ class LaneBody(Body):
         """
         assert self.vectors is not None
         builder, lanes = self.builder, self.vectors.least
-        with for_steps(builder, first, count, integer(lanes)) as index:
+        with for_steps(builder, first, count, integer(lanes), as_written=True) as index:
             left = builder.sub(count, index, flags=NO_WRAP)
             full = builder.icmp_signed(">=", left, integer(lanes))
             mask = first_lanes(builder, left, lanes)
