@@ -284,7 +284,7 @@ def test_a_failure_at_run_time_keeps_what_was_done_before_it(visit: int, taped: 
             np.testing.assert_array_equal(good, [6.0, 12.0, 18.0])
             assert float(v) == 3.0
             assert float(w) == 2.0
-            for look in (bad.numpy, lambda bad=bad: bad + 1.0, lambda bad=bad: v.assign(bad)):
+            for look in (bad.numpy, lambda bad=bad: bad + 1.0, lambda bad=bad, v=v: v.assign(bad)):
                 with pytest.raises(IndexError, match="index 20 is out of bounds"):
                     look()
             v.assign_add(1.0)
