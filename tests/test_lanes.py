@@ -22,6 +22,7 @@ from jittape.compile.machine import Effort
 from jittape.compile.registry import Registry
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep
+from jittape.compile.workers import emit_object
 from jittape.interpret import interpret
 from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import cast_op, iota_op, sum_op
@@ -145,6 +146,26 @@ def test_llvm_need_not_vectorize_what_is_written_as_vectors(function: Any, masks
     assert found is not None
     assert all(f"<{lanes} x double>" in text for lanes in found)
     llvm.parse_assembly(text).verify()
+
+
+@pytest.mark.parametrize("function", [light, heavy])
+def test_llvm_leaves_addresses_as_they_are_written(
+    function: Any, masks: Masks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masks(True)
+    emitted: list[str] = []
+
+    def emit(target: llvm.TargetMachine, parsed: llvm.ModuleRef) -> bytes:
+        code = emit_object(target, parsed)
+        emitted.append(str(parsed))
+        return code
+
+    monkeypatch.setattr(machine, "emit_object", emit)
+    definition = definition_of(kernel_of(function, np.ones(100)))
+    machine.translated(machine.written(write_module([definition]), definition.effort))
+    (text,) = emitted
+    assert "for.head" in text
+    assert "scevgep" not in text  # what LLVM calls the addresses of its strength reduction
 
 
 def test_a_light_loop_costs_what_its_instructions_do() -> None:

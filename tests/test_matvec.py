@@ -32,7 +32,7 @@ SIZES = [(m, k) for m in (1, 2, 7, 8, 9, 19, 520) for k in (5, 8, 9, 31, 32, 40,
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loops are written for any processor; this has them chosen on any."""
-    monkeypatch.setattr("jittape.compile.schedule.has_avx512", lambda: True)
+    monkeypatch.setattr("jittape.compile.products.has_avx512", lambda: True)
 
 
 def normal(*shape: int, dtype: str = "float64") -> Array:

@@ -1,11 +1,16 @@
 """What fuses, what is stored, and that no program makes the compiler do work without bound."""
 
+import random
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 
 from jittape.compile import split
 from jittape.compile.instructions import Inside
 from jittape.compile.kernel import Gemm, LoopKernel
+from jittape.compile.partition import Partition
+from jittape.compile.placement import Arena
 from jittape.compile.schedule import schedule
 from jittape.compile.split import LIMIT, PIECE
 from jittape.compile.steps import KernelStep, NumpyStep
@@ -17,13 +22,13 @@ from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, s
 from jittape.primitives.contract import matmul_op
 from jittape.primitives.cumulative import cumsum_op
 from jittape.primitives.division import divide
-from jittape.primitives.elementwise import exp
+from jittape.primitives.elementwise import exp, exp_op
 from jittape.primitives.hyperbolic import tanh
 from jittape.primitives.reduce import max_op
 from jittape.primitives.statistics import argmax_op
-from jittape.primitives.trigonometric import sin
+from jittape.primitives.trigonometric import sin, sin_op
 from jittape.primitives.views import Region, concat_op, place_op, slice_op, transpose_op, update_op
-from jittape.program import Program
+from jittape.program import Program, dead_code_removed
 from jittape.simplify import simplify
 from programs import compiled, gradient_program, program_of
 from random_programs import random_program
@@ -294,6 +299,37 @@ def test_transposes_become_flags_and_only_those():
     assert steps[1].kernel.transposed == (True, False)
 
 
+@pytest.mark.parametrize(("rows", "kernels"), [(1, 2), (3, 1)])
+def test_products_that_differ_in_where_they_read_share_a_kernel(rows, kernels):
+    def function(x, y, w):
+        parts = [slice_op.bind(a, region=Region((0,), (i,), (rows,), (1,))) for i in (0, 7) for a in (x, y)]
+        return [matmul_op.bind(part, w) for part in parts] + [matmul_op.bind(x, x), matmul_op.bind(y, x)]
+
+    rng = np.random.default_rng(0)
+    operands = [rng.normal(size=(40, 40)) for _ in range(3)]
+    program = program_of(function, *operands)
+    steps = [step for step in schedule(program).steps if isinstance(step.kernel, Gemm)]
+    assert len(steps) == 6
+    assert len({id(step.kernel) for step in steps}) == kernels
+    for found, wanted in zip(compiled(program, operands), interpret(program, operands), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_what_is_known_of_a_program_is_known_of_one_like_it():
+    for seed in range(60):
+        program, _ = random_program(seed, 80)
+        other = [op._replace(primitive=sin_op) if op.primitive is exp_op else op for op in program.ops]
+        outputs = program.outputs[::2]
+        like = dead_code_removed(program.replaced(tuple(other), outputs, program.avals))
+        found, wanted = Partition(like, Partition(program)), Partition(like)
+        assert found.stored == wanted.stored
+        for name in ("kinds", "depth", "begun", "products", "addends"):
+            assert getattr(found, name) == getattr(wanted, name)
+        assert {s: astuple(t) for s, t in found.traits.items()} == {
+            s: astuple(t) for s, t in wanted.traits.items()
+        }
+
+
 def test_integer_products_are_loops_and_strange_dtypes_numpy_steps():
     (step,) = steps_of(matmul_op.bind, np.ones((2, 3), int), np.ones((3, 2), int))
     assert isinstance(step.kernel, LoopKernel)
@@ -368,6 +404,21 @@ def test_everything_is_written_before_it_is_read_and_not_after(limit, monkeypatc
             written.update(writes)
         assert written.issuperset(plan.outputs)
         assert written == set(range(first + len(plan.offsets)))
+
+
+def test_memory_given_back_in_any_order_is_one_range_again():
+    for seed in range(200):
+        order = random.Random(seed)
+        arena, sizes = Arena(), [order.randrange(1, 1000) for _ in range(20)]
+        places = [arena.take(owner, nbytes) for owner, nbytes in enumerate(sizes)]
+        for owner in order.sample(range(20), 10):
+            arena.give_back(owner)
+            assert arena.take(owner, sizes[owner]) <= places[owner]
+        for owner in order.sample(range(20), 20):
+            arena.give_back(owner)
+        whole = arena.size
+        assert arena.take(0, whole) == 0
+        assert arena.size == whole
 
 
 def test_temporaries_share_the_arena_by_their_time():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile import schedule, tasks
+from jittape.compile import products, tasks
 from jittape.compile.crew import Cell
 from jittape.interpret import interpret
 from jittape.primitives.arithmetic import add, multiply, square
@@ -183,7 +183,7 @@ PRODUCTS = [
 @pytest.fixture
 def small_products(monkeypatch, small_tasks):
     """Every product is divided on demand, and worth many threads."""
-    monkeypatch.setattr(schedule, "HEAVY", 1)
+    monkeypatch.setattr(products, "HEAVY", 1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])

@@ -32,7 +32,6 @@ from jittape.compile.kernel import LoopKernel
 from jittape.compile.rawnest import (
     RawAddress,
     RawInside,
-    RawInstruction,
     RawLinear,
     RawLoad,
     RawNest,
@@ -88,9 +87,11 @@ class Kernels:
         made = self._known.get(key)
         if made is None:
             made = self._known[key] = _Canonicalizer(_merged(nest)).result()
-        offset = iter(far)
-        named = zip(made.kernel.symbols, made.sizes, strict=True)
-        sizes = tuple([next(offset) if name[0] == "o" else size for name, size in named])
+        sizes = made.sizes
+        if far:
+            offset = iter(far)
+            named = zip(made.kernel.symbols, sizes, strict=True)
+            sizes = tuple([next(offset) if name[0] == "o" else size for name, size in named])
         partials = []
         for operand, own in made.partials:
             here = [(r, nest.reductions[i]) for i, r in own]
@@ -123,7 +124,7 @@ def _key(nest: RawNest) -> tuple[Any, tuple[int, ...], list[int]]:
     far: list[int] = []
 
     def near(linear: RawLinear) -> RawLinear:
-        if abs(linear.offset) <= NEIGHBOR:
+        if -NEIGHBOR <= linear.offset <= NEIGHBOR:
             return linear
         far.append(linear.offset)
         return linear._replace(offset=NEIGHBOR + 1)
@@ -132,14 +133,14 @@ def _key(nest: RawNest) -> tuple[Any, tuple[int, ...], list[int]]:
         slot, linear, part = address
         return numbers.setdefault((slot, part), len(numbers)), near(linear)
 
-    def same(instruction: RawInstruction) -> Any:
+    instructions: list[Any] = []
+    for instruction in nest.instructions:
         if isinstance(instruction, RawLoad):
-            return *number(instruction.address), instruction.mask, instruction.dtype
-        if isinstance(instruction, RawWhole | RawInside):
-            return instruction._replace(linear=near(instruction.linear))
-        return instruction
-
-    instructions = [same(instruction) for instruction in nest.instructions]
+            instructions.append((*number(instruction.address), instruction.mask, instruction.dtype))
+        elif isinstance(instruction, RawWhole | RawInside):
+            instructions.append(instruction._replace(linear=near(instruction.linear)))
+        else:
+            instructions.append(instruction)
     stores = []
     for address, value, running, scattered in nest.stores:
         how = running and (running.op.primitive, running.op.params, running.axis, running.values)

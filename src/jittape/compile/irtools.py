@@ -19,6 +19,7 @@ __all__ = [
     "keep_scalar",
     "load_at",
     "one_at_a_time",
+    "unknown",
 ]
 
 BYTES = ir.IntType(8).as_pointer()
@@ -57,6 +58,12 @@ def load_at(
     return builder.load(pointer)
 
 
+def unknown(builder: ir.IRBuilder, number: ir.Value) -> ir.Value:
+    """The same integer in the same register, of which LLVM knows nothing: it comes from an empty piece of assembly."""
+    kind = ir.FunctionType(number.type, [number.type])
+    return builder.asm(kind, "", "=r,0", [number], False)
+
+
 @contextmanager
 def for_range(builder: ir.IRBuilder, count: ir.Value, scalar: bool = False) -> Iterator[ir.Value]:
     """Write a loop; the value is the index, from 0, of the type of `count`. See `keep_scalar`."""
@@ -67,9 +74,19 @@ def for_range(builder: ir.IRBuilder, count: ir.Value, scalar: bool = False) -> I
 
 @contextmanager
 def for_steps(
-    builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, step: ir.Value, scalar: bool = False
+    builder: ir.IRBuilder,
+    start: ir.Value,
+    stop: ir.Value,
+    step: ir.Value,
+    scalar: bool = False,
+    as_written: bool = False,
 ) -> Iterator[ir.Value]:
-    """Write a loop from `start` up to below `stop` by a positive `step`; the value is the index."""
+    """Write a loop from `start` up to below `stop` by a positive `step`; the value is the index.
+
+    With `as_written` LLVM does not know of the step, so that it leaves addresses as they are: its strength reduction
+    tries all ways to write those of a loop as sums of one another. For the kernels of 252 steps of an option that was
+    12 of 73 ms of code generation, and they run as fast without.
+    """
     before = builder.block
     head, body, after = (builder.append_basic_block(f"for.{part}") for part in ("head", "body", "end"))
     builder.branch(head)
@@ -79,7 +96,8 @@ def for_steps(
     builder.cbranch(builder.icmp_signed("<", index, stop), body, after)
     builder.position_at_end(body)
     yield index
-    index.add_incoming(builder.add(index, step), builder.block)
+    following = builder.add(index, step)
+    index.add_incoming(unknown(builder, following) if as_written else following, builder.block)
     again = builder.branch(head)
     if scalar:
         keep_scalar(again)

@@ -12,7 +12,7 @@ from jittape.compile.body import NO_WRAP, Body, memory_type
 from jittape.compile.instructions import Address, Instruction, Linear, Load
 from jittape.compile.irtools import for_steps, integer
 from jittape.compile.kernel import LoopKernel
-from jittape.compile.lanes import lanes_in, loads_of, reads_ahead, written_twice
+from jittape.compile.lanes import Lanes, loads_of, reads_ahead, written_twice
 from jittape.compile.value import IRValue
 from jittape.compile.vectors import first_lanes, like, masked_load, masked_store, numbered, spread
 
@@ -41,9 +41,10 @@ class LaneBody(Body):
         builder: ir.IRBuilder,
         pointers: Sequence[ir.Value],
         symbols: Mapping[str, ir.Value],
+        vectors: Lanes | None,
     ) -> None:
         super().__init__(kernel, builder, pointers, symbols)
-        self.vectors = lanes_in(kernel)
+        self.vectors = vectors
         self.mask: ir.Value | None = None
         self._loop = f"i{kernel.depth - 1}"
         # By address, without the known number in it, where the innermost loop begins and what stands there.
@@ -87,7 +88,7 @@ class LaneBody(Body):
         assert self.vectors is not None
         builder, lanes = self.builder, self.vectors.at_once
         whole = builder.and_(count, integer(-lanes))
-        with for_steps(builder, integer(0), whole, integer(lanes)) as index:
+        with for_steps(builder, integer(0), whole, integer(lanes), as_written=True) as index:
             self._move_to(start, index, lanes)
             body()
         self.width = None
@@ -109,7 +110,7 @@ class LaneBody(Body):
         """
         assert self.vectors is not None
         builder, lanes = self.builder, self.vectors.least
-        with for_steps(builder, first, count, integer(lanes)) as index:
+        with for_steps(builder, first, count, integer(lanes), as_written=True) as index:
             left = builder.sub(count, index, flags=NO_WRAP)
             full = builder.icmp_signed(">=", left, integer(lanes))
             mask = first_lanes(builder, left, lanes)

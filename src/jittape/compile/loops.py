@@ -25,7 +25,7 @@ from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import alloca_once, integer, keep_scalar, one_at_a_time
 from jittape.compile.kernel import LoopKernel
 from jittape.compile.lanebody import LaneBody
-from jittape.compile.lanes import LIGHT, cost_of_innermost, lanes_in
+from jittape.compile.lanes import LIGHT, Lanes, cost_of_innermost, lanes_in
 from jittape.compile.value import IRValue
 from jittape.forms import Running
 
@@ -50,8 +50,9 @@ def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
         left = builder.sub(integers["n0"], begin, flags=NO_WRAP)
         whole = builder.icmp_signed("<", integers[kernel.task], left)
         count = builder.select(whole, integers[kernel.task], left)
-    if not kernel.depth or lanes_in(kernel):
-        _Nest(kernel, builder, pointers, integers, begin, count).write()
+    lanes = lanes_in(kernel)
+    if not kernel.depth or lanes:
+        _Nest(kernel, builder, pointers, integers, lanes, begin, count).write()
     else:
         _call_apart(kernel, builder, pointers, integers, begin, count)
         builder.ret_void()
@@ -76,7 +77,7 @@ def _call_apart(
     for place in places:
         place.add_attribute("noalias")
     symbols = dict(zip(integers, rest, strict=False))
-    _Nest(kernel, Builder(inner.append_basic_block("entry")), places, symbols, *rest[-2:]).write()
+    _Nest(kernel, Builder(inner.append_basic_block("entry")), places, symbols, None, *rest[-2:]).write()
     builder.call(inner, arguments)
 
 
@@ -89,10 +90,11 @@ class _Nest(LaneBody):
         builder: ir.IRBuilder,
         pointers: Sequence[ir.Value],
         symbols: Mapping[str, ir.Value],
+        lanes: Lanes | None,
         begin: ir.Value,
         count: ir.Value,
     ) -> None:
-        super().__init__(kernel, builder, pointers, symbols)
+        super().__init__(kernel, builder, pointers, symbols, lanes)
         self.begin, self.count = begin, count
         self.running: dict[int, list[Store]] = {}
         self.before: dict[Store, ir.Value] = {}

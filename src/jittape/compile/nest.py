@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.compile.accesses import Key, dynamic_keys, operand_accesses, scattered_to
+from jittape.compile.accesses import Key, dynamic_keys, scattered_to
 from jittape.compile.indexing import (
     EVERYWHERE,
     UNROLLED,
@@ -43,7 +43,7 @@ from jittape.compile.rawnest import (
     renumbered,
     renumbered_address,
 )
-from jittape.forms import Coordinate, Join, Map, Overlay, Place, Reduce, Running, Scatter, View
+from jittape.forms import Coordinate, Join, Overlay, Place, Reduce, Running, Scatter, View
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.compare import where_op
 from jittape.program import Aval, Op
@@ -209,10 +209,13 @@ class NestBuilder:
         while pending:
             key, needed, rest = pending[-1]
             for operand in rest:
-                if operand not in ids:
-                    inner = self._needs(operand)
+                if operand in ids:
+                    continue
+                inner = self._needs(operand)
+                if inner:
                     pending.append((operand, inner, iter(inner)))
                     break
+                ids[operand] = self._make(operand, ())
             else:
                 ids[key] = self._make(key, tuple([ids[k] for k in needed]))
                 pending.pop()
@@ -231,7 +234,7 @@ class NestBuilder:
         if self.partition.traits[slot].elementwise:
             return [(operand, EVERYWHERE if operand in constants else access) for operand in op.args]
         form = op.primitive.form
-        inner = list(operand_accesses(op, access, self.avals, self.nest.extents))
+        inner = list(self.partition.accesses(op, access, self.nest.extents))
         if isinstance(form, View | Place | Overlay):
             # Dynamic offsets are in the access of the array that has them, where an address needs them.
             del inner[2 if isinstance(form, Overlay) else 1 :]
@@ -249,25 +252,24 @@ class NestBuilder:
             # A value of one element can be read where the mask is false, too.
             mask = self._mask(access.conditions) if access.conditions and self.avals[slot].size != 1 else None
             return self._instruction(RawLoad(self._address(slot, access), mask, dtype))
-        op = self.op_of[slot]
-        self.covered[slot] = op
+        op = self.covered[slot] = self.op_of[slot]
+        if self.partition.traits[slot].elementwise:
+            return self._instruction(Compute(op.primitive, op.params, operands, dtype))
         match op.primitive.form:
-            case Map():
-                return self._instruction(Compute(op.primitive, op.params, operands, dtype))
             case Reduce():
                 return self._instruction(Compute(op.primitive, _combining(op), operands, dtype))
             case Coordinate():
                 position = access.positions[dict(op.params)["axis"]]
-                return self._instruction(RawWhole(self._linear([(position, 1, True)]), 1, dtype))
+                return self._instruction(RawWhole(self._linear(position), 1, dtype))
             case Place():
-                inner = operand_accesses(op, access, self.avals, self.nest.extents)[0][1]
+                inner = self.partition.accesses(op, access, self.nest.extents)[0][1]
                 mask = self._mask(inner.conditions)
                 value = self.nest.instructions[operands[0]]
                 if mask is None or (isinstance(value, RawLoad | Masked) and value.mask == mask):
                     return operands[0]
                 return self._instruction(Masked(mask, operands[0]))
             case Overlay():
-                over = operand_accesses(op, access, self.avals, self.nest.extents)[1][1]
+                over = self.partition.accesses(op, access, self.nest.extents)[1][1]
                 mask = self._mask(over.conditions)
                 if mask is None:
                     return operands[1]
@@ -291,7 +293,7 @@ class NestBuilder:
     def _mask(self, conditions: tuple[Condition, ...]) -> int | None:
         mask = None
         for numerator, step, extent in conditions:
-            mask = self._instruction(RawInside(self._linear([(numerator, 1, True)]), step, extent, mask))
+            mask = self._instruction(RawInside(self._linear(numerator), step, extent, mask))
         return mask
 
     def _address(self, slot: int, access: Access) -> RawAddress:
@@ -301,14 +303,15 @@ class NestBuilder:
         plain = _plain_linear(access, shape)
         return _linear(*_parts(access, shape), self._number) if plain is None else plain
 
-    def _linear(self, parts: list[Part]) -> RawLinear:
-        """The sum of ``position * stride``."""
-        return _linear(parts, 0, self._number)
+    def _linear(self, position: Position) -> RawLinear:
+        """A position as a number."""
+        plain = _plain_position(position)
+        return _linear([(position, 1, True)], 0, self._number) if plain is None else plain
 
     def _number(self, what: Quotient | Key) -> int:
         """The instruction for a part of an address."""
         if isinstance(what, Quotient):
-            return self._instruction(RawWhole(self._linear([(what.numerator, 1, True)]), what.step, INT64))
+            return self._instruction(RawWhole(self._linear(what.numerator), what.step, INT64))
         return self._ids[self._normal(what)]
 
 
@@ -334,9 +337,19 @@ def _parts(access: Access, shape: tuple[int, ...]) -> tuple[list[Part], int]:
 @lru_cache(4096)
 def _plain_linear(access: Access, shape: tuple[int, ...]) -> RawLinear | None:
     """The address of an element if it takes no instructions; 1,850 are asked for in an LSTM, 17 different ones."""
-    if any(p.dynamic or isinstance(p.variable, Quotient) for p in access.positions):
+    if any(_takes_instructions(position) for position in access.positions):
         return None
     return _linear(*_parts(access, shape))
+
+
+@lru_cache(4096)
+def _plain_position(position: Position) -> RawLinear | None:
+    """The same for a position by itself."""
+    return None if _takes_instructions(position) else _linear([(position, 1, True)], 0)
+
+
+def _takes_instructions(position: Position) -> bool:
+    return bool(position.dynamic) or isinstance(position.variable, Quotient)
 
 
 def _linear(

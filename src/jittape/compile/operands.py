@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.forms import Alias, View
+from jittape.compile.accesses import index_of
+from jittape.forms import Alias
 from jittape.program import Aval, Op
 
 __all__ = [
@@ -170,9 +171,9 @@ def _through(chain: list[Op], avals: Mapping[int, Aval]) -> Layout | None:
             strides = [kept.pop(0) if n != 1 else 0 for n in result.shape]
             layout = Layout(layout.slot, tuple(strides), offset)
             continue
-        assert isinstance(op.primitive.form, View)
-        index = op.primitive.form.index(operand, result, **dict(op.params))
-        for entry, stride in zip(index, layout.strides, strict=True):
+        for entry, stride in zip(
+            index_of(op.primitive, op.params, operand, result), layout.strides, strict=True
+        ):
             if entry.dynamic is not None or (entry.axis is not None and entry.step < 0):
                 return None
             offset += entry.offset * stride

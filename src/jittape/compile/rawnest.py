@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -93,13 +93,6 @@ class RawStore(NamedTuple):
     value: int
     running: RawRunning | None = None
     scattered: Scattered | None = None
-
-    def renumbered(self, address: RawAddress, number: Callable[[int], int]) -> RawStore:
-        """With other numbers of instructions."""
-        running = self.running
-        if running is not None:
-            running = running._replace(values=tuple([number(v) for v in running.values]))
-        return self._replace(address=address, value=number(self.value), running=running)
 
 
 class RawReduction(NamedTuple):

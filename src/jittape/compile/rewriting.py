@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 from jittape.builder import Builder, Symbol, literal_op
 from jittape.compile.kinds import BLAS, Kind
-from jittape.compile.partition import Group, Partition
+from jittape.compile.partition import Partition
+from jittape.compile.uses import Group
 from jittape.errors import ShapeError
 from jittape.forms import Alias, Call, Checked, Composed, Coordinate, Overlay, Place, View
 from jittape.primitive import Primitive, recording_with

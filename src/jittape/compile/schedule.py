@@ -9,20 +9,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jittape.compile.blas import blas, has_avx512
 from jittape.compile.canonical import Kernels, Placed
 from jittape.compile.diagonals import diagonals_laid
 from jittape.compile.drafts import Draft, SharedRows, in_order, updated_in_place
 from jittape.compile.folding import folded
 from jittape.compile.indexing import space_of
-from jittape.compile.instructions import Operand
-from jittape.compile.kernel import Gemm, Kernel, bits_of
+from jittape.compile.kernel import Gemm, Kernel
 from jittape.compile.kinds import NATIVE, Kind
 from jittape.compile.nest import NestBuilder
-from jittape.compile.operands import form_of, pieces, with_column
-from jittape.compile.partition import Group, Partition
+from jittape.compile.partition import Partition
 from jittape.compile.placement import Placer
 from jittape.compile.plans import RECORD, Plan, Release, Stop, plan_of
+from jittape.compile.products import Calls
 from jittape.compile.rawnest import RawAddress, RawLinear, RawLoad, RawNest, RawReduction
 from jittape.compile.rewriting import expanded, joined_sums, summed_first
 from jittape.compile.scalars import gathered
@@ -30,8 +28,8 @@ from jittape.compile.split import split
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule, Step
 from jittape.compile.strips import Cut, Found, Strip, StripFinder
 from jittape.compile.strips import Step as _Step
-from jittape.compile.tasks import HEAVY, ON_DEMAND, work_of_products
 from jittape.compile.turning import turned
+from jittape.compile.uses import Group
 from jittape.forms import runs_of
 from jittape.primitives.broadcast import sum_op
 from jittape.program import Aval, Op, Program, is_grown
@@ -64,7 +62,7 @@ class _Scheduler:
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
         self.kernels = Kernels()
-        self.products: dict[Gemm, Gemm] = {}
+        self.calls = Calls()
         self.spare: dict[str, Kernel] = {}
         self.runs = runs_of(program.ops)
         self.avals.update((slot, RECORD) for slot, aval in program.avals.items() if is_grown(aval))
@@ -119,6 +117,8 @@ class _Scheduler:
         plans = self._plans()
         for op in self.program.ops:
             kind = partition.kinds[op.out]
+            if kind is Kind.INLINE and op.out not in partition.stored:
+                continue
             if kind is Kind.CALL:
                 drafts.append(self._gemm(op))
             elif kind is Kind.CONTROL:
@@ -130,9 +130,7 @@ class _Scheduler:
             elif kind is Kind.CHECK:
                 depth, position = partition.depth[op.out], self.position[op.out]
                 drafts.append(Draft(depth, position, (op,), op.args, Stop(())))
-            elif kind in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING, Kind.SCATTER) or (
-                kind is Kind.INLINE and op.out in partition.stored
-            ):
+            elif kind in (Kind.INLINE, Kind.REDUCE, Kind.JOIN, Kind.RUNNING, Kind.SCATTER):
                 for group in partition.groups(op.out):
                     groups.setdefault(group, []).append(op)
         builders: dict[int, list[NestBuilder]] = {}
@@ -245,34 +243,14 @@ class _Scheduler:
         return found
 
     def _gemm(self, op: Op) -> Draft:
-        product = self.partition.products[op.out]
-        dtype = self.avals[op.out].dtype
-        form = form_of(product, dtype, has_avx512())
-        cut = pieces(product, form == "matrix" and blas().unpacked)
-        if form.startswith(("vector", "rows", "columns")):
-            product = with_column(product)
-        x, y, m, n = product.x, product.y, product.rows, product.columns
-        outer, inner = product.batch
         added = self.partition.addends.get(op.out)
-        operands = tuple([Operand(name, dtype) for name in ("a0", "a1", "u0" if added else "r0")])
-        kernel = Gemm(operands, dtype, (x.transposed, y.transposed), form)
-        kernel = self.products.setdefault(kernel, kernel)  # it is named once
-        sizes = (
-            *(outer.extent, inner.extent, m, n, product.inner, n),
-            *(x.leading, x.offset, outer.x_stride, inner.x_stride),
-            *(y.leading, y.offset, outer.y_stride, inner.y_stride),
-            *cut,
-            *(outer.extent, inner.extent, m, n, product.inner),
-            *(bits_of(1.0, dtype), bits_of(1.0 if added else 0.0, dtype)),
+        product = self.partition.products[op.out]
+        kernel, slots, sizes, tasks, work = self.calls.placed(
+            product, self.avals[op.out].dtype, added is not None
         )
-        stacked = outer.extent * inner.extent
-        work = work_of_products(form, dtype, stacked * m * n * product.inner)
-        # A BLAS with threads of its own divides products itself.
-        divisible = blas().library is not None and (kernel.divisible or stacked > 1)
-        tasks = ON_DEMAND if work >= HEAVY and divisible else 1
         depth, position = self.partition.depth[op.out], self.position[op.out]
         ops = (added[0], op) if added else (op,)
-        return Draft(depth, position, ops, (x.slot, y.slot, op.out), kernel, sizes, tasks, work)
+        return Draft(depth, position, ops, (*slots, op.out), kernel, sizes, tasks, work)
 
     # ---- strips --------------------------------------------------------------------------------------------------
 

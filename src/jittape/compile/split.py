@@ -283,7 +283,9 @@ class _Piece:
         match instruction:
             case Compute():
                 primitive, params, args, dtype = instruction
-                instruction = Compute(primitive, params, tuple([self._value(a) for a in args]), dtype)
+                here = self._here
+                args = tuple([here[a] if a in here else self._value(a) for a in args])
+                instruction = Compute(primitive, params, args, dtype)
             case Masked(mask, value):
                 instruction = Masked(self._value(mask), self._value(value))
             case RawLoad(address, mask, dtype):
@@ -301,9 +303,14 @@ class _Piece:
         self._axes |= _loops(store.address.linear) | self.whole.axes[store.value]
         if store.scattered is not None:
             self._axes |= (1 << len(self.nest.extents)) - 1  # each iteration of all loops writes
-        here = store.renumbered(self._address(store.address), self._value)
-        last = here.value if here.running is None else max(here.running.values)
-        self.nest.stores.append(here._replace(value=last))
+        address, running = self._address(store.address), store.running
+        if running is None:
+            self.nest.stores.append(RawStore(address, self._value(store.value), None, store.scattered))
+            return
+        values = tuple([self._value(value) for value in running.values])
+        self.nest.stores.append(
+            RawStore(address, max(values), running._replace(values=values), store.scattered)
+        )
 
     def reduce(self, r: RawReduction) -> None:
         self._axes |= (

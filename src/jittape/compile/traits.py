@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from jittape.compile.accesses import index_of
 from jittape.compile.cost import cost_of_map
 from jittape.compile.indexing import UNROLLED, Access, identity, lanes, nest_over, space_of
 from jittape.compile.kinds import Kind, kind_of
@@ -95,14 +96,14 @@ def _traits(op: Op, operands: tuple[Aval, ...], result: Aval) -> Traits:
         lanes(operands[0].shape) if kind is Kind.REDUCE else (),
         cost,
         times,
-        kind is Kind.INLINE and isinstance(form, View) and _moves_apart(op, form, operands[0], result),
+        kind is Kind.INLINE and isinstance(form, View) and _moves_apart(op, operands[0], result),
         kind is Kind.INLINE and isinstance(form, View) and operands[0].size < result.size,
     )
 
 
-def _moves_apart(op: Op, form: View, operand: Aval, result: Aval) -> bool:
+def _moves_apart(op: Op, operand: Aval, result: Aval) -> bool:
     if not result.shape or result.shape[-1] <= UNROLLED:
         return False
-    index = form.index(operand, result, **dict(op.params))
+    index = index_of(op.primitive, op.params, operand, result)
     along = [axis for axis, entry in enumerate(index) if entry.axis == result.ndim - 1]
     return bool(along) and prod(operand.shape[along[0] + 1 :]) != 1

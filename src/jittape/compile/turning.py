@@ -37,10 +37,10 @@ def turned(program: Program) -> Program:
 
 
 def _has_short_rows(aval: Aval) -> bool:
-    if aval.ndim < 2 or aval.dtype not in NATIVE or aval.size < LARGE:
+    if aval.ndim < 2 or not 1 < aval.shape[-1] <= SHORT:
         return False
     rows, columns = aval.shape[-2:]
-    return 1 < columns <= SHORT and rows >= LONG * columns
+    return rows >= LONG * columns and aval.dtype in NATIVE and aval.size >= LARGE
 
 
 class _Finder:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from jittape.compile.irbuilder import Builder
-
 
 def call_integer_power(builder: ir.IRBuilder, base: ir.Value, exponent: ir.Value) -> ir.Value:
     """Write the call of the function of this width, written once in a module; the exponent is unsigned."""
@@ -25,8 +23,8 @@ def _write_function(module: ir.Module, name: str, kind: ir.IntType) -> ir.Functi
     function.linkage = "linkonce_odr"
     function.attributes.add("nounwind")
     entry, loop, done = (function.append_basic_block(label) for label in ("entry", "loop", "done"))
-    Builder(entry).branch(loop)
-    builder = Builder(loop)
+    ir.IRBuilder(entry).branch(loop)
+    builder = ir.IRBuilder(loop)
     power, square, bits = (builder.phi(kind) for _ in range(3))
     odd = builder.trunc(bits, ir.IntType(1))
     multiplied = builder.select(odd, builder.mul(power, square), power)
@@ -36,5 +34,5 @@ def _write_function(module: ir.Module, name: str, kind: ir.IntType) -> ir.Functi
     for phi, start, following in zip((power, square, bits), starts, (multiplied, squared, rest), strict=True):
         phi.add_incoming(start, entry)
         phi.add_incoming(following, loop)
-    Builder(done).ret(multiplied)
+    ir.IRBuilder(done).ret(multiplied)
     return function

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from jittape.compile.irbuilder import Builder
-
 #: Elements of the vector versions: float32 in AVX-512 needs 16, float64 in NEON or SSE needs 2.
 _WIDTHS = (2, 4, 8, 16)
 
@@ -64,11 +62,11 @@ def _outline(
 def _write_scalar_body(function: ir.Function, library: ir.Function) -> None:
     condition, argument, otherwise = function.args
     entry, call, done = (function.append_basic_block(label) for label in ("entry", "call", "done"))
-    Builder(entry).cbranch(condition, call, done)
-    builder = Builder(call)
+    ir.IRBuilder(entry).cbranch(condition, call, done)
+    builder = ir.IRBuilder(call)
     called = builder.call(library, [argument])
     builder.branch(done)
-    builder = Builder(done)
+    builder = ir.IRBuilder(done)
     result = builder.phi(otherwise.type)
     result.add_incoming(otherwise, entry)
     result.add_incoming(called, call)
@@ -85,10 +83,10 @@ def _write_vector_version(module: ir.Module, scalar: ir.Function, width: int) ->
     function.attributes.add("nounwind")
     entry, loop, done = (function.append_basic_block(label) for label in ("entry", "loop", "done"))
     index_type, mask_type = ir.IntType(32), ir.IntType(width)
-    builder = Builder(entry)
+    builder = ir.IRBuilder(entry)
     mask = builder.bitcast(function.args[0], mask_type)
     builder.cbranch(builder.icmp_unsigned("==", mask, mask_type(0)), done, loop)
-    builder = Builder(loop)
+    builder = ir.IRBuilder(loop)
     index = builder.phi(index_type)
     partial = builder.phi(vectors[-1])
     lanes = [builder.extract_element(argument, index) for argument in function.args]
@@ -99,7 +97,7 @@ def _write_vector_version(module: ir.Module, scalar: ir.Function, width: int) ->
     index.add_incoming(following, loop)
     partial.add_incoming(function.args[-1], entry)
     partial.add_incoming(updated, loop)
-    builder = Builder(done)
+    builder = ir.IRBuilder(done)
     result = builder.phi(vectors[-1])
     result.add_incoming(function.args[-1], entry)
     result.add_incoming(updated, loop)
