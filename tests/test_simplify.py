@@ -298,7 +298,7 @@ def test_constants_that_an_identity_leaves_behind_are_dead():
     }
 
 
-def test_what_a_pass_has_broken_is_found(monkeypatch: pytest.MonkeyPatch):
+def test_the_program_is_checked_after_every_pass(monkeypatch: pytest.MonkeyPatch):
     def broken(program: Program) -> Program:
         return replace(program, ops=program.ops[::-1])
 

@@ -1,7 +1,7 @@
 """Passes that make a program smaller without changing what it computes.
 
-`simplify` runs them in order and checks what comes out. Only exact rewrites are done: nothing that could change a nan,
-an infinity, the sign of a zero or a rounding.
+`simplify` runs them in order and checks the program after each. Only exact rewrites are done: nothing that could change
+a nan, an infinity, the sign of a zero or a rounding.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ __all__ = ["common_subexpressions_merged", "identities_removed", "simplify"]
 
 
 def simplify(program: Program) -> Program:
-    """The program after all passes; it is checked before the first and after the last."""
-    simplified = check(program)
+    """The program after all passes; it is checked before and after each of them."""
+    check(program)
     for rewrite in PASSES:
-        simplified = rewrite(simplified)
-    return check(simplified, program)
+        program = check(rewrite(program), program)
+    return program
 
 
 def common_subexpressions_merged(program: Program) -> Program:
@@ -30,7 +30,7 @@ def common_subexpressions_merged(program: Program) -> Program:
     for op in program.ops:
         if not renamed.isdisjoint(op.args):
             op = op._replace(args=tuple([replacement.get(slot, slot) for slot in op.args]))
-        first = seen.setdefault((op.primitive, op.args, op.params), op.out)
+        first = seen.setdefault(op.key, op.out)
         if first == op.out:
             ops.append(op)
         else:
