@@ -75,8 +75,14 @@ def test_memory_that_somebody_sees_stays(use):
     np.testing.assert_array_equal(np.asarray(seen), 1.0)
 
 
-def test_memory_is_aligned():
-    assert all(allocate(Aval((LARGE + i,), FLOAT)).address % 64 == 0 for i in range(3))
+def test_large_memory_begins_at_a_quarter_of_its_page_the_next_at_the_next(monkeypatch: pytest.MonkeyPatch):
+    """Wherever the system's memory begins. A little further than another, loads are taken for that one's stores."""
+    empty, odd = np.empty, iter(range(16, 4096, 400))
+    monkeypatch.setattr(np, "empty", lambda n, dtype: empty(n + 4096, dtype)[next(odd) :][:n])
+    held = [Pool().take(Aval((LARGE + i,), FLOAT)) for i in range(9)]
+    quarters = [memory.address % 4096 // 1024 for memory in held]
+    assert all(memory.address % 1024 == 0 for memory in held)
+    assert quarters == [(quarters[0] + i) % 4 for i in range(9)]
 
 
 def test_the_pool_is_bounded_and_forgets_what_waited_longest():
