@@ -91,9 +91,10 @@ def keep(key: str, schedule: Schedule) -> None:
     if cache is None or not all(isinstance(s, KernelStep) and not s.kernel.watched for s in schedule.steps):
         return
     steps = [step for step in schedule.steps if isinstance(step, KernelStep)]
-    names = list(dict.fromkeys([step.kernel.name for step in steps]))
+    kernels = {step.kernel.name: step.kernel for step in steps}
+    names = list(kernels)
     strips = list(dict.fromkeys([step.strip for step in steps if step.strip is not None]))
-    if not all(is_lasting(step.kernel) for step in steps):
+    if not all(map(is_lasting, kernels.values())):
         return
     content = {
         "kernels": names,
