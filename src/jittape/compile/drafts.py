@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
+from heapq import heapify, heappop, heappush
 
 from jittape.compile.canonical import Placed
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
@@ -51,17 +52,77 @@ class SharedRows:
     work: int
 
 
-def in_order(drafts: list[Draft]) -> list[Draft]:
-    """The drafts in an order in which they can run: what ends a run as early as can be."""
-    looked_at = {slot for draft in drafts if _is_check(draft) for slot in draft.operands}
+def in_order(drafts: list[Draft], holder: Mapping[int, int]) -> list[Draft]:
+    """Return the drafts in an order in which each runs after all that it depends on, and checks run early.
 
-    def place(draft: Draft) -> tuple[int, int, int]:
+    Among those that can run, the least deep comes first; among equally deep ones, a check or a draft that a check
+    depends on. `holder` gives the slot in whose memory another one is stored.
+    """
+    before = _predecessors(drafts, holder)
+    urgent = _needed_by_checks(drafts, before)
+
+    def place(number: int) -> tuple[int, int, int, int]:
+        draft = drafts[number]
         if _is_check(draft):
-            return draft.depth - 1, 1, draft.position
-        written = [slot for part in (draft, *draft.combining) for slot in part.operands]
-        return draft.depth, 2 if looked_at.isdisjoint(written) else 0, draft.position
+            return draft.depth - 1, 1, draft.position, number
+        return draft.depth, 0 if number in urgent else 2, draft.position, number
 
-    return sorted(drafts, key=place)
+    after: list[list[int]] = [[] for _ in drafts]
+    for number, needed in enumerate(before):
+        for other in needed:
+            after[other].append(number)
+    missing = [len(needed) for needed in before]
+    ready = [place(number) for number, count in enumerate(missing) if not count]
+    heapify(ready)
+    found: list[Draft] = []
+    while ready:
+        number = heappop(ready)[-1]
+        found.append(drafts[number])
+        for other in after[number]:
+            missing[other] -= 1
+            if not missing[other]:
+                heappush(ready, place(other))
+    assert len(found) == len(drafts), "steps depend on each other in a circle"
+    return found
+
+
+def _predecessors(drafts: list[Draft], holder: Mapping[int, int]) -> list[set[int]]:
+    """Return for each draft the numbers of those that must run before it.
+
+    Memory is filled by its writers, in any order, then updated, by the least deep first, and only then read.
+    """
+    before: list[set[int]] = [set() for _ in drafts]
+    writers: dict[int, list[int]] = {}
+    updaters: dict[int, list[int]] = {}
+    owners = [[holder.get(slot, slot) for slot in draft.operands] for draft in drafts]
+    for number in sorted(range(len(drafts)), key=lambda number: drafts[number].depth):
+        writes, updates = _written(drafts[number], owners[number])
+        for owner in writes:
+            writers.setdefault(owner, []).append(number)
+        for owner in updates:
+            updaters.setdefault(owner, []).append(number)
+    for owner, own in updaters.items():
+        first = writers.get(owner, [])
+        for place, number in enumerate(own):
+            before[number].update(first, own[:place])
+    for number, own in enumerate(owners):
+        for owner in own:
+            finished = updaters.get(owner) or writers.get(owner, [])
+            if number not in finished and number not in writers.get(owner, ()):
+                before[number].update(finished)
+    return before
+
+
+def _needed_by_checks(drafts: list[Draft], before: list[set[int]]) -> set[int]:
+    """Return the numbers of the drafts that a check depends on, as far back as the depth is the same."""
+    needed: set[int] = set()
+    waiting = [other for number, draft in enumerate(drafts) if _is_check(draft) for other in before[number]]
+    while waiting:
+        number = waiting.pop()
+        if number not in needed:
+            needed.add(number)
+            waiting += [other for other in before[number] if drafts[other].depth == drafts[number].depth]
+    return needed
 
 
 def _is_check(draft: Draft) -> bool:
@@ -132,9 +193,17 @@ def updated_in_place(
 
 
 def written(draft: Draft, owners: list[int]) -> list[int]:
-    """What of a step's operands it writes."""
+    """Return the operands that a step writes or updates, by owner."""
+    writes, updates = _written(draft, owners)
+    return writes + updates
+
+
+def _written(draft: Draft, owners: list[int]) -> tuple[list[int], list[int]]:
+    """Return the operands that a step writes and those that it updates, by owner."""
     kernel = draft.kernel
     if isinstance(kernel, (LoopKernel, Gemm)):
-        return [s for s, operand in zip(owners, kernel.operands, strict=True) if operand.name[0] != "a"]
+        kinds = [operand.name[0] for operand in kernel.operands]
+        writes, updates = ([s for s, kind in zip(owners, kinds, strict=True) if kind == k] for k in "ru")
+        return writes, updates
     made = {op.out for op in draft.ops}
-    return [owner for slot, owner in zip(draft.operands, owners, strict=True) if slot in made]
+    return [owner for slot, owner in zip(draft.operands, owners, strict=True) if slot in made], []

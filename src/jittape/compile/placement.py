@@ -38,6 +38,7 @@ class Placer:
         self.storage = storage
         self.first = first
         self.offsets: list[int] = []
+        self.lengths: list[int] = []
         self.arena = Arena()
 
     def place(self, drafts: Sequence[Placed], owners: list[list[int]]) -> dict[int, Strip]:
@@ -53,7 +54,8 @@ class Placer:
             touched = dict.fromkeys([slot for own in owners[at:end] for slot in own])
             for slot in touched:
                 if slot not in self.storage and slot not in moved:
-                    self._add(slot, self.arena.take(slot, self.avals[slot].nbytes))
+                    nbytes = self.avals[slot].nbytes
+                    self._add(slot, self.arena.take(slot, nbytes), nbytes)
             if strip is not None:
                 strips[id(strip)] = self._strip(strip, owners[at:end])
             for slot in touched:
@@ -62,9 +64,10 @@ class Placer:
             at = end
         return strips
 
-    def _add(self, slot: int, offset: int) -> None:
+    def _add(self, slot: int, offset: int, nbytes: int) -> None:
         self.storage[slot] = self.first + len(self.offsets)
         self.offsets.append(offset)
+        self.lengths.append(nbytes)
 
     def _strip(self, strip: Shared, owners: list[list[int]]) -> Strip:
         """Place what is only needed within a strip: every group has memory for one block of it."""
@@ -82,7 +85,7 @@ class Placer:
         start = self.arena.take(-1, groups * own.size)
         self.arena.give_back(-1)
         for slot, place in places.items():
-            self._add(slot, start + place)
+            self._add(slot, start + place, strip.moved[slot])
         moved = tuple([(self.storage[slot], nbytes) for slot, nbytes in strip.moved.items()])
         return Strip(strip.blocks, groups, own.size, moved, strip.work)
 

@@ -113,6 +113,7 @@ def keep(key: str, schedule: Schedule) -> None:
         "outputs": schedule.outputs,
         "results": [[aval.shape, aval.dtype.str] for aval in schedule.results],
         "offsets": schedule.offsets,
+        "lengths": schedule.lengths,
         "arena": schedule.arena,
         "in_place": schedule.in_place,
     }
@@ -158,6 +159,7 @@ def _unpacked(content: Any, program: Program) -> Schedule:
         tuple(content["outputs"]),
         tuple([Aval(tuple(shape), np.dtype(dtype)) for shape, dtype in content["results"]]),
         tuple(content["offsets"]),
+        tuple(content["lengths"]),
         content["arena"],
         tuple([(given, result, read) for given, result, read in content["in_place"]]),
         (),

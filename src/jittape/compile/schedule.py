@@ -30,6 +30,7 @@ from jittape.compile.strips import Cut, Found, Strip, StripFinder
 from jittape.compile.strips import Step as _Step
 from jittape.compile.turning import turned
 from jittape.compile.uses import Group
+from jittape.compile.validation import check_schedule
 from jittape.forms import runs_of
 from jittape.primitives.broadcast import sum_op
 from jittape.program import Aval, Op, Program, is_grown
@@ -38,12 +39,12 @@ __all__ = ["schedule"]
 
 
 def schedule(program: Program, donated: tuple[tuple[int, int], ...] = (), in_strips: bool = True) -> Schedule:
-    """Decide what runs, in which order, on which memory.
+    """Decide what runs, in which order, on which memory; the schedule is checked.
 
     `donated` are inputs and outputs (positions): the output may have the input's memory if that is of use. `in_strips`
     says whether steps that work through the same rows may be done block by block.
     """
-    return _Scheduler(program).result(donated, in_strips)
+    return check_schedule(_Scheduler(program).result(donated, in_strips))
 
 
 def _schedule_of_body(program: Program) -> Schedule:
@@ -69,7 +70,7 @@ class _Scheduler:
 
     def result(self, donated: tuple[tuple[int, int], ...], in_strips: bool) -> Schedule:
         holder, copies = self._holders()
-        drafts = in_order(self._drafts(copies))
+        drafts = in_order(self._drafts(copies), holder)
         if in_strips:
             drafts = self._in_strips(drafts, holder)
         drafts = self._with_releases(drafts)
@@ -322,7 +323,6 @@ class _Scheduler:
         placer = Placer(self.avals, storage, first)
         owners = [[holder.get(s, s) for s in draft.operands] for draft in drafts]
         strips = placer.place(drafts, owners)
-        offsets, arena = placer.offsets, placer.arena
         steps = tuple(
             [
                 self._step(d, [storage[s] for s in own], strips.get(id(d.strip)))
@@ -333,9 +333,16 @@ class _Scheduler:
         places = [
             (storage[x], storage[owner] - len(program.inputs), read) for x, (owner, read) in in_place.items()
         ]
-        spare = tuple(self.spare.values())
         return Schedule(
-            program, steps, outputs, tuple(results), tuple(offsets), arena.size, tuple(places), spare
+            program,
+            steps,
+            outputs,
+            tuple(results),
+            tuple(placer.offsets),
+            tuple(placer.lengths),
+            placer.arena.size,
+            tuple(places),
+            tuple(self.spare.values()),
         )
 
     def _step(self, draft: Draft, storages: list[int], strip: Strip | None) -> Step:

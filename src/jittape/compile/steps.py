@@ -86,6 +86,11 @@ class NumpyStep:
         """There is none."""
         return None
 
+    @property
+    def strip(self) -> None:
+        """It is in none."""
+        return None
+
 
 Step = KernelStep | NumpyStep
 
@@ -104,6 +109,8 @@ class Schedule:
         Shape and dtype of the storages after the inputs that are handed to the caller.
     offsets : tuple of int
         Where in the arena each temporary begins.
+    lengths : tuple of int
+        The size of each temporary in bytes; within a strip, that of a block.
     arena : int
         The size of the arena in bytes.
     in_place : tuple of (int, int, bool)
@@ -119,6 +126,7 @@ class Schedule:
     outputs: tuple[int, ...]
     results: tuple[Aval, ...]
     offsets: tuple[int, ...]
+    lengths: tuple[int, ...]
     arena: int
     in_place: tuple[tuple[int, int, bool], ...]
     spare: tuple[Kernel, ...]
