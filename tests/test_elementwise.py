@@ -60,7 +60,7 @@ def test_gradient_at_a_kink(function: Callable[..., Any], at: Array, expected: A
         (jt.maximum, (1.0, 1.0), (1, 0)),
         (jt.minimum, (1.0, 1.0), (1, 0)),
         (jt.math.xlogy, (0.0, 0.0), (0, 0)),
-        (jt.math.xlogy, (0.0, 2.0), (np.log(2), 0)),
+        (jt.math.xlogy, (0.0, 2.0), (0, 0)),
         (jt.math.xlog1py, (0.0, -1.0), (0, 0)),
         (jt.math.divide_no_nan, (1.0, 0.0), (0, 0)),
         (jt.math.multiply_no_nan, (NAN, 0.0), (0, NAN)),

@@ -22,7 +22,7 @@ from jittape.primitives.division import divide_op
 from jittape.primitives.steps import maximum_op, minimum_op
 from jittape.program import Aval
 
-__all__ = ["COMBINING", "counted", "indexed_op", "scattered_op"]
+__all__ = ["COMBINING", "check_op", "counted", "indexed_op", "scattered_op", "some_op"]
 
 MADE = "it is made by the compiler"
 

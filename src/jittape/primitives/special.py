@@ -1,6 +1,6 @@
 """Special functions: error functions, the gamma family, and logarithms that are 0 at 0.
 
-SciPy evaluates them in the interpreter; it is imported when the first of them runs, not with the package.
+The interpreter takes `lgamma` and `polygamma` from SciPy, imported when the first of them runs, not with the package.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import numpy as np
 from jittape.calls import as_float
 from jittape.forms import Map
 from jittape.primitive import Primitive, apply
-from jittape.primitives.arithmetic import add, chain, chain_op, multiply, negative, square
-from jittape.primitives.bits import is_finite
-from jittape.primitives.compare import equal, logical_and, logical_not, where
-from jittape.primitives.division import divide, reciprocal
+from jittape.primitives.arithmetic import add, chain, multiply, negative, square
+from jittape.primitives.compare import equal, where
+from jittape.primitives.division import divide
 from jittape.primitives.elementwise import exp, log, log1p
-from jittape.primitives.signatures import common_float, floating, one_float, same_real_float
+from jittape.primitives.signatures import by_formula, common_float, floating, one_float, same_real_float
 from jittape.primitives.stacks import alike
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
@@ -40,7 +39,7 @@ def _scipy_special() -> Any:
 erf_op = Primitive(
     "erf",
     result=same_real_float("erf"),
-    evaluate=lambda x: _scipy_special().erf(x).astype(x.dtype),
+    evaluate=by_formula("erf"),
     vjp=(lambda g, out, x: chain(g, multiply(TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
     form=Map(lambda m, x: m.erf(x)),
     prepare=one_float,
@@ -61,7 +60,7 @@ def erf(x: TensorLike, name: str | None = None) -> Tensor:
 erfc_op = Primitive(
     "erfc",
     result=same_real_float("erfc"),
-    evaluate=lambda x: _scipy_special().erfc(x).astype(x.dtype),
+    evaluate=by_formula("erfc"),
     vjp=(lambda g, out, x: chain(g, multiply(-TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
     form=Map(lambda m, x: m.erfc(x)),
     prepare=one_float,
@@ -111,7 +110,7 @@ def lgamma(x: TensorLike, name: str | None = None) -> Tensor:
 digamma_op = Primitive(
     "digamma",
     result=same_real_float("digamma"),
-    evaluate=lambda x: _scipy_special().psi(x).astype(x.dtype),
+    evaluate=by_formula("digamma"),
     vjp=(lambda g, out, x: chain(g, polygamma(1, x)),),
     form=Map(lambda m, x: m.digamma(x)),
     prepare=one_float,
@@ -163,10 +162,9 @@ def polygamma(a: int, x: TensorLike, name: str | None = None) -> Tensor:
 # ---- x log y ---------------------------------------------------------------------------------------------------------
 
 
-def _zero_at_zero(x: Any, logarithm: Any) -> Any:
-    """`logarithm`, the derivative by `x`; 0 where `x` is 0 and it is infinite or nan."""
-    lost = logical_and(equal(x, 0), logical_not(is_finite(logarithm)))
-    return where(lost, 0, logarithm)
+def _zero_at_zero(x: Any, value: Any) -> Any:
+    """`value`, a derivative; 0 where `x` is 0, as if the product were not there."""
+    return where(equal(x, 0), 0, value)
 
 
 def _xlogy_evaluate(x: Any, y: Any) -> Any:
@@ -179,7 +177,7 @@ xlogy_op = Primitive(
     evaluate=_xlogy_evaluate,
     vjp=(
         lambda g, out, x, y: chain(g, _zero_at_zero(x, log(y))),
-        lambda g, out, x, y: chain(g, chain_op.bind(x, reciprocal(y))),
+        lambda g, out, x, y: chain(g, xdivy(x, y)),
     ),
     form=Map(lambda m, x, y: m.where(x == 0, 0, x * m.log(y))),
     prepare=common_float("xlogy"),
@@ -187,7 +185,7 @@ xlogy_op = Primitive(
 
 
 def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """``x * log(y)``, and 0 where `x` is 0.
+    """``x * log(y)``, and 0 where `x` is 0; the gradient is 0 there too.
 
     Examples
     --------
@@ -203,11 +201,11 @@ def _xlog1py_evaluate(x: Any, y: Any) -> Any:
 
 def _xdivy_body(x: Any, y: Any) -> Any:
     x, y = common_float("xdivy")(x, y)
-    return where(equal(x, 0), 0, divide(x, y))
+    return _zero_at_zero(x, divide(x, y))
 
 
 def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """``x / y``, and 0 where `x` is 0, whatever `y` is.
+    """``x / y``, and 0 where `x` is 0, whatever `y` is; the gradient is 0 there too.
 
     Examples
     --------
@@ -223,7 +221,7 @@ xlog1py_op = Primitive(
     evaluate=_xlog1py_evaluate,
     vjp=(
         lambda g, out, x, y: chain(g, _zero_at_zero(x, log1p(y))),
-        lambda g, out, x, y: chain(g, chain_op.bind(x, reciprocal(add(y, 1)))),
+        lambda g, out, x, y: chain(g, xdivy(x, add(y, 1))),
     ),
     form=Map(lambda m, x, y: m.where(x == 0, 0, x * m.log1p(y))),
     prepare=common_float("xlog1py"),
@@ -231,7 +229,7 @@ xlog1py_op = Primitive(
 
 
 def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """``x * log(1 + y)``, and 0 where `x` is 0.
+    """``x * log(1 + y)``, and 0 where `x` is 0; the gradient is 0 there too.
 
     Examples
     --------
