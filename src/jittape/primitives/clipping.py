@@ -55,8 +55,8 @@ def _squares(t: Any, axes: Any, keepdims: bool) -> Any:
 
 
 def _global_norm(*tensors: Any) -> Any:
-    sizes = [floating(settle(t)) for t in tensors]
-    sizes = promote(*[absolute(x) if x.dtype.kind == "c" else x for x in sizes])
+    operands = [floating(settle(t)) for t in tensors]
+    sizes = promote(*[absolute(x) if x.dtype.kind == "c" else x for x in operands])
     return length_op.bind(*sizes, axes=tuple([tuple(range(len(x.shape))) for x in sizes]))
 
 
