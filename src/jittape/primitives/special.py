@@ -1,6 +1,7 @@
 """Special functions: error functions, the gamma family, and logarithms that are 0 at 0.
 
-The interpreter takes `lgamma` and `polygamma` from SciPy, imported when the first of them runs, not with the package.
+The interpreter evaluates them by the formulas of compiled loops, since SciPy's lose digits near zeros and far out. Only
+`polygamma` is SciPy's.
 """
 
 from __future__ import annotations
@@ -25,13 +26,6 @@ from jittape.typing import Tensor, TensorLike
 __all__ = ["digamma", "erf", "erfc", "lgamma", "polygamma", "xlog1py", "xlogy"]
 
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
-
-
-def _scipy_special() -> Any:
-    """`scipy.special`, imported at first use: it takes longer to import than all of jittape."""
-    import scipy.special
-
-    return scipy.special
 
 
 # ---- error functions -------------------------------------------------------------------------------------------------
@@ -81,15 +75,10 @@ def erfc(x: TensorLike, name: str | None = None) -> Tensor:
 # ---- the gamma family ------------------------------------------------------------------------------------------------
 
 
-def _lgamma_evaluate(x: Any) -> Any:
-    # SciPy has -inf at -inf, where C and Python's `math` have inf.
-    return np.where(np.isinf(x), np.inf, _scipy_special().gammaln(x)).astype(x.dtype)
-
-
 lgamma_op = Primitive(
     "lgamma",
     result=same_real_float("lgamma"),
-    evaluate=_lgamma_evaluate,
+    evaluate=by_formula("lgamma"),
     vjp=(lambda g, out, x: chain(g, digamma(x)),),
     form=Map(lambda m, x: m.lgamma(x)),
     prepare=one_float,
@@ -132,10 +121,16 @@ def _polygamma_result(x: Aval, *, order: int) -> Aval:
     return same_real_float("polygamma")(x)
 
 
+def _polygamma_evaluate(x: Any, *, order: int) -> Any:
+    import scipy.special  # at first use: it takes longer to import than all of jittape
+
+    return scipy.special.polygamma(order, x).astype(x.dtype)
+
+
 polygamma_op = Primitive(
     "polygamma",
     result=_polygamma_result,
-    evaluate=lambda x, *, order: _scipy_special().polygamma(order, x).astype(x.dtype),
+    evaluate=_polygamma_evaluate,
     vjp=(lambda g, out, x, *, order: chain(g, polygamma(order + 1, x)),),
     batch=alike(),
 )
