@@ -54,6 +54,19 @@ def test_gradient_at_a_kink(function: Callable[..., Any], at: Array, expected: A
     np.testing.assert_allclose(gradient(function, at), expected)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_logarithms_of_powers_are_whole_numbers(dtype: str, mode: str) -> None:
+    n = np.arange(23 if dtype == "float64" else 11)
+    for _ in range(2):
+        x = jt.constant((10.0**n).astype(dtype))
+        np.testing.assert_array_equal(np.log10(x), n)
+        np.testing.assert_array_equal(np.floor(np.log2(jt.constant((2.0**n).astype(dtype)))), n)
+    np.testing.assert_allclose(
+        jt.grad(lambda x: jt.reduce_sum(np.log2(x)))(np.array([2.0, 8.0])),
+        [0.5 / np.log(2), 0.125 / np.log(2)],
+    )
+
+
 @pytest.mark.parametrize("exponent", [1.0, 2.0, 3.0])
 def test_higher_derivatives_of_a_power_at_zero(exponent: float, mode: str) -> None:
     """With a float, a scalar tensor or an array as exponent."""

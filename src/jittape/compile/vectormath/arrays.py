@@ -15,9 +15,6 @@ from jittape.compile.vectormath.namespace import MathNamespace
 
 Array = Any
 
-#: What formulas call rarely.
-_LIBRARY = {"cos": math.cos, "lgamma": lambda x: _c_lgamma()(x), "sin": math.sin, "tan": math.tan}
-
 
 class NumPyMath(MathNamespace):
     """Formulas over arrays, for tests and for functions that NumPy lacks.
@@ -139,10 +136,9 @@ def _split(x: Array) -> tuple[Array, Array]:
 
 def _call_library(function: str, argument: float) -> float:
     """Call the function with the C library's value where Python raises."""
-    try:
-        return _LIBRARY[function](argument)
-    except ValueError:
-        return math.nan
+    if function == "lgamma":
+        return float(_c_lgamma()(argument))
+    return float(getattr(math, function)(argument)) if math.isfinite(argument) else math.nan
 
 
 @cache
