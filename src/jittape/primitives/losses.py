@@ -14,9 +14,9 @@ from jittape.primitive import Primitive, apply
 from jittape.primitives.activation import shifted
 from jittape.primitives.arithmetic import add, multiply, multiply_no_nan, negative, square, subtract
 from jittape.primitives.broadcast import broadcast_operands, cast_to, iota, promote, settle, spread
+from jittape.primitives.checks import end_run_where
 from jittape.primitives.compare import equal, greater_equal, less, logical_or, where
 from jittape.primitives.elementwise import exp, log, log1p
-from jittape.primitives.picking import check_op, some_op
 from jittape.primitives.reduce import reduce_sum
 from jittape.primitives.shape import shape_of
 from jittape.primitives.signatures import floating
@@ -89,8 +89,7 @@ def _class_evaluate(numbers: Any, *, size: int) -> Any:
 def _checked_class(numbers: Any, *, size: int) -> Any:
     """In machine code: the run ends if a label is no class, and the interpreter then finds out which."""
     wrong = logical_or(less(numbers, 0), greater_equal(numbers, size))
-    axes = tuple(range(len(numbers.shape)))
-    check_op.bind(some_op.bind(wrong, axes=axes) if axes else wrong)
+    end_run_where(wrong)
     return where(wrong, 0, numbers)
 
 
