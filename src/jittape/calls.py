@@ -23,6 +23,7 @@ __all__ = [
     "as_float",
     "as_function",
     "as_int",
+    "frame_of_user",
     "function_name",
     "is_of_user",
     "named",
@@ -66,6 +67,13 @@ _OPERATORS = {
 def is_of_user(frame: FrameType) -> bool:
     """Whether `frame` is none of jittape's own; the demo counts as a user's."""
     return _is_file_of_user(frame.f_code.co_filename)
+
+
+def frame_of_user(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame from `frame` on that is the user's, None if there is none."""
+    while frame is not None and not is_of_user(frame):
+        frame = frame.f_back
+    return frame
 
 
 @lru_cache(maxsize=4096)

@@ -20,7 +20,7 @@ from jittape.recording.reverse import gradient_key
 from jittape.recording.slots import NOTHING_READ, Variables
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace, current_trace
-from jittape.recording.trie import Node, path_to
+from jittape.recording.trie import UNPLACED, Node, path_to, trie
 from jittape.recording.variable import Variable
 
 __all__ = ["Span"]
@@ -43,12 +43,15 @@ class Span:
         Whether the tape has been entered and not left.
     recording : bool
         Whether it records now; it does not while it is paused.
+    function : code object, type or None
+        The user's function whose derivative is taken, where jittape itself enters the tape.
     """
 
     # Here, so that a span is whole for `__del__` even if an interrupt comes while it is made.
     trace: Trace | None = None
     entered = False
     recording = False
+    function: Any = None
     _past: _Past | None = None
     _thread = 0
     _earlier: Variables = NOTHING_READ
@@ -128,6 +131,8 @@ class Span:
         if not trace.spans or all([span() is None for span in trace.spans]):
             trace.spans.clear()  # of a tape that was gone before an interrupt let it leave
             trace = trace.step()
+            if self.function is not None:
+                trace.node = trie.root_of(self.function)
         trace.holders += 1
         self.trace = trace
         self._thread = threading.get_ident()
@@ -306,6 +311,8 @@ class Span:
 
     def question(self, trace: Trace, targets: list[Any], sources: list[Any]) -> Asked:
         """A question about a gradient as structure."""
+        if trace.node is UNPLACED:
+            trace.begin()
         slots_of = self._slots_of if self._earlier else trace.slots_of
         target_slots: list[int] = []
         for target in targets:
