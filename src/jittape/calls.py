@@ -23,6 +23,7 @@ __all__ = [
     "as_float",
     "as_function",
     "as_int",
+    "file_shown",
     "frame_of_user",
     "function_name",
     "is_of_user",
@@ -74,6 +75,14 @@ def frame_of_user(frame: FrameType | None) -> FrameType | None:
     while frame is not None and not is_of_user(frame):
         frame = frame.f_back
     return frame
+
+
+def file_shown(file: str) -> str:
+    """Return the name by which the user knows a source file: for a notebook's cell its number, as in ``cell In[5]``."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    found = None if shell is None else shell.compile.format_code_name(file)
+    return file if found is None else f"{found[0].lower()} {found[1]}"
 
 
 @lru_cache(maxsize=4096)

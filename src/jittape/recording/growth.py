@@ -53,7 +53,8 @@ def marker_for(aval: Aval, trainable: bool | None) -> Marker:
 def grow(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Node:
     """Make the child of `parent` for a call.
 
-    The first call of a step also chooses the root, by the user's line, and may find its child there. A call like one that was recorded at another place is only renumbered, see `jittape.templates`.
+    The first call of a step also chooses the root, by the user's line, and may find its child there. A call like one
+    that was recorded at another place is only renumbered, see `jittape.templates`.
 
     Parameters
     ----------

@@ -14,7 +14,9 @@ __all__ = ["call_of_user", "user_line"]
 def user_line() -> SourceLine | None:
     """Return the innermost line of the running stack that is not jittape's own; the demo counts as a user's."""
     frame = frame_of_user(sys._getframe(1))
-    return None if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    return (
+        None if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    )
 
 
 def call_of_user() -> str:
