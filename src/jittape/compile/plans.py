@@ -22,7 +22,6 @@ import numpy as np
 
 from jittape.compile.kernel import Kernel
 from jittape.compile.laid import Laying, table_of
-from jittape.compile.rewriting import distinct
 from jittape.compile.scalars import instructions_of
 from jittape.control.parts import COUNT, WHILE, Parts
 from jittape.forms import Control
@@ -179,7 +178,7 @@ class _Loop:
 
     def plan(self) -> Plan | None:
         live, program = self._live()
-        program = distinct(simplify(program))
+        program = simplify(program)
         scheduled = self.schedule(program)
         if not _native(scheduled):
             return None
@@ -261,7 +260,7 @@ class _Branch:
             program = program.replaced(
                 program.ops, tuple([program.outputs[p] for p in self.picks]), program.avals
             )
-            program = distinct(simplify(dead_code_removed(program, keep_inputs=False)))
+            program = simplify(dead_code_removed(program, keep_inputs=False))
             scheduled = self.schedule(program)
             if not _native(scheduled):
                 return None

@@ -130,7 +130,7 @@ def _with_known_starts(op: Op, known: Mapping[int, float], avals: Mapping[int, A
 
 
 def distinct(program: Program) -> Program:
-    """The program with every output a value of its own, computed by an op."""
+    """Return the program with an op of its own for each output: copies stand for inputs and for repeated outputs."""
     taken = set(program.inputs)
     ops, outputs, avals = list(program.ops), [], dict(program.avals)
     free = max(avals, default=-1) + 1

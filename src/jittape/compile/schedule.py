@@ -22,7 +22,7 @@ from jittape.compile.placement import Placer
 from jittape.compile.plans import RECORD, Plan, Release, Stop, plan_of
 from jittape.compile.products import Calls
 from jittape.compile.rawnest import RawAddress, RawLinear, RawLoad, RawNest, RawReduction
-from jittape.compile.rewriting import expanded, joined_sums, summed_first
+from jittape.compile.rewriting import distinct, expanded, joined_sums, summed_first
 from jittape.compile.scalars import gathered
 from jittape.compile.split import split
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule, Step
@@ -31,6 +31,7 @@ from jittape.compile.strips import Step as _Step
 from jittape.compile.turning import turned
 from jittape.compile.uses import Group
 from jittape.compile.validation import check_schedule
+from jittape.errors import ProgramError
 from jittape.forms import runs_of
 from jittape.primitives.broadcast import sum_op
 from jittape.program import Aval, Op, Program, is_grown
@@ -48,12 +49,19 @@ def schedule(program: Program, donated: tuple[tuple[int, int], ...] = (), in_str
 
 
 def _schedule_of_body(program: Program) -> Schedule:
-    return schedule(program, in_strips=False)
+    """Return the schedule of a body, where each output has a storage of its own: the words of its step count on it."""
+    found = _Scheduler(program, own_outputs=True).result((), in_strips=False)
+    if found.outputs != tuple(range(len(program.inputs), len(program.inputs) + len(program.outputs))):
+        raise ProgramError(f"a body has outputs in the storages {found.outputs}\n{program}")
+    return found
 
 
 class _Scheduler:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, own_outputs: bool = False) -> None:
         written = turned(summed_first(diagonals_laid(expanded(program, NATIVE))))
+        if own_outputs:
+            # Last of the rewrites, since others merge the copies that this one makes.
+            written = distinct(written)
         self.partition = Partition(written)
         # Sums of many sums are joined first: their parts are single numbers, and would be taken together too.
         self.program = program = gathered(joined_sums(written, self.partition))
