@@ -19,7 +19,14 @@ from llvmlite import ir
 from jittape.compile.crew import run_tasks
 from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, external, for_range, integer
-from jittape.compile.watch import is_over, new_watch, raise_error
+from jittape.compile.watch import (
+    is_over,
+    leave_stacks,
+    new_watch,
+    raise_error,
+    release_stacks,
+    take_stacks,
+)
 
 __all__ = [
     "BY_NAMES",
@@ -54,11 +61,21 @@ _HEADER, _CALL = 2, 5
 
 
 def define_driver(function: ir.Function) -> None:
-    """Write the body. It trusts its caller: two arguments, both addresses."""
+    """Emit the body. It trusts its caller: three arguments, all addresses.
+
+    They are the table, the cells, and the word where the list of the run's grown stacks begins. Without a table (0), the
+    stacks are freed.
+    """
     function.attributes.add("optsize")
     builder = Builder(function.append_basic_block("entry"))
-    failed = run_table(builder, *(address_argument(builder, function, position) for position in range(2)))
-    return_unless(builder, failed, ir.Constant(_I64, 0))
+    table, cells, owner = (address_argument(builder, function, position) for position in range(3))
+    with builder.if_then(builder.icmp_signed("==", table, integer(0)), likely=False):
+        watch = new_watch(builder)
+        take_stacks(builder, watch, owner)
+        release_stacks(builder, watch)
+        leave_stacks(builder, watch, owner)
+        return_integer(builder, table)
+    return_unless(builder, run_table(builder, table, cells, owner), integer(0))
 
 
 def address_argument(builder: ir.IRBuilder, function: ir.Function, position: int) -> ir.Value:
@@ -85,14 +102,19 @@ def return_unless(builder: ir.IRBuilder, failed: ir.Value, value: ir.Value) -> N
     return_integer(builder, value)
 
 
-def run_table(builder: ir.IRBuilder, table: ir.Value, cells: ir.Value) -> ir.Value:
-    """Write the run of all calls of a table, without the GIL; both arguments are addresses.
+def run_table(
+    builder: ir.IRBuilder, table: ir.Value, cells: ir.Value, owner: ir.Value | None = None
+) -> ir.Value:
+    """Emit the run of all calls of a table, without the GIL; the arguments are addresses.
 
-    The value is whether the run has ended before its time; Python's error is set then.
+    `owner` is the word of a run of several tables where its list of grown stacks begins. The value is whether the run has
+    ended before its time; Python's error is set then, and all stacks are freed.
     """
     release = external(builder.module, ir.FunctionType(BYTES, []), "PyEval_SaveThread")
     acquire = external(builder.module, ir.FunctionType(ir.VoidType(), [BYTES]), "PyEval_RestoreThread")
     watch = new_watch(builder)
+    if owner is not None:
+        take_stacks(builder, watch, owner)
     thread = builder.call(release, [])
     slots = builder.inttoptr(cells, KERNEL_TYPE.args[0])
     walk_table(builder, builder.inttoptr(table, _I64.as_pointer()), slots, watch)
@@ -100,6 +122,8 @@ def run_table(builder: ir.IRBuilder, table: ir.Value, cells: ir.Value) -> ir.Val
     failed = is_over(builder, watch)
     with builder.if_then(failed, likely=False):
         raise_error(builder, watch)
+    if owner is not None:
+        leave_stacks(builder, watch, owner)
     return failed
 
 

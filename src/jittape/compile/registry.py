@@ -70,7 +70,7 @@ class Registry:
         self._lock = threading.Lock()
         self._addresses: dict[str, int] = {}
         self._own = {_DRIVER.name: _DRIVER}
-        self._driver: Callable[[int, int], Any] | None = None
+        self._driver: Callable[[int, int, int], Any] | None = None
         self._counts = dict.fromkeys(Origin, 0)
         self._seconds = 0.0
 
@@ -92,8 +92,8 @@ class Registry:
             self._seconds += time.perf_counter() - start
             return [self._addresses[kernel.name] for kernel in kernels], origins
 
-    def driver(self) -> Callable[[int, int], Any]:
-        """``run(table address, slots address)``: see `driver.py`."""
+    def driver(self) -> Callable[[int, int, int], Any]:
+        """Return ``run(table address, slots address, address of the list of stacks)``: see `driver.py`."""
         with self._lock:
             if self._driver is None:
                 self._require({})

@@ -2,7 +2,8 @@
 
 A run has its *watch*, a few words on the stack of whoever runs a table: whether it is over, when a loop looks at the
 clock again, the stacks that loops have made grow, and the address of what looks, so that loops in a user's own `@njit`
-code need nothing by name. What runs loops and branches is given its address in the place of a task. Once the run is
+code need nothing by name. A run with NumPy steps walks several tables, each with a watch of its own. Its stacks may live
+from one table to a later one, so the list of stacks is handed from watch to watch through a word that the run owns. What runs loops and branches is given its address in the place of a task. Once the run is
 over, no step is begun any more, and what it has written is lost.
 
 Ctrl-C becomes an exception where Python looks for it, which a loop without the GIL must ask for. It counts iterations,
@@ -25,6 +26,7 @@ from jittape.compile.irtools import BYTES, alloca_once, external, integer
 __all__ = [
     "Watch",
     "is_over",
+    "leave_stacks",
     "look_up",
     "new_watch",
     "note_stack",
@@ -34,6 +36,7 @@ __all__ = [
     "refused",
     "release_stack",
     "release_stacks",
+    "take_stacks",
 ]
 
 _I64, _I32, _VOID = ir.IntType(64), ir.IntType(32), ir.VoidType()
@@ -186,6 +189,16 @@ def release_stacks(builder: ir.IRBuilder, watch: ir.Value) -> None:
         record = builder.load(head)
         builder.store(builder.load(_word(builder, record, _RECORD)), head)
         _free(builder, record)
+
+
+def take_stacks(builder: ir.IRBuilder, watch: ir.Value, owner: ir.Value) -> None:
+    """Emit the move of the stacks of a run, whose list begins in the word `owner`, to a watch."""
+    builder.store(builder.load(_word(builder, owner, 0)), _word(builder, watch, Watch.STACKS))
+
+
+def leave_stacks(builder: ir.IRBuilder, watch: ir.Value, owner: ir.Value) -> None:
+    """Emit the move of the stacks that a watch still has to the run."""
+    builder.store(builder.load(_word(builder, watch, Watch.STACKS)), _word(builder, owner, 0))
 
 
 def _free(builder: ir.IRBuilder, record: ir.Value) -> None:

@@ -160,13 +160,16 @@ class CompiledExecutable:
             for segment in self._segments:
                 if isinstance(segment, Calls):
                     try:
-                        self._drive(segment.address, workspace.address)
+                        self._drive(segment.address, workspace.address, workspace.stacks_address)
                     except IndexError:
                         self.explain(inputs)
                         raise
                 else:
                     workspace.evaluate(segment, inputs, results)
         finally:
+            # A NumPy step may have failed, or an interrupt may have come, between two tables.
+            if len(self._segments) > 1 and workspace.has_stacks():
+                self._drive(0, 0, workspace.stacks_address)
             workspace.leave()
             self.free_workspaces.append(workspace)
         return results if self._layout.plain_outputs else self._outputs(inputs, results)

@@ -100,6 +100,8 @@ class Workspace:
         self._pack_results = struct.Struct(f"={len(layout.results)}Q").pack_into
         self._boxed: list[Input] = []
         self._grown: dict[int, np.ndarray[Any, Any]] = {}
+        self._stacks = np.zeros(1, np.int64)
+        self.stacks_address = address_of(self._stacks)
         self._in_place = {result: (i, read) for i, result, read in schedule.in_place}
         self._results = ResultMemory(layout.results, self._in_place)
 
@@ -170,6 +172,10 @@ class Workspace:
         if arena.address != self._arena_address:
             self._temporaries[:] = np.array(self._offsets, np.int64) + arena.address
             self._arena_address = arena.address
+
+    def has_stacks(self) -> bool:
+        """Return whether a grown stack of the run is still to be freed; `stacks_address` is where their list begins."""
+        return self._stacks.item() != 0
 
     def leave(self) -> None:
         """The run is over."""
