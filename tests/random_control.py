@@ -178,12 +178,11 @@ def _custom(blocks: Blocks, given: list[Any], statement: Statement) -> list[Any]
     @jt.custom_gradient
     def function(*args: Any) -> Any:
         def gradient(*upstream: Any) -> Any:
+            own = [jt.identity(arg) for arg in args]  # one tensor may be several arguments
             with jt.GradientTape() as tape:
-                tape.watch(args)
-                results = blocks[0](*args)
-            return tape.gradient(
-                results, list(args), output_gradients=list(upstream), unconnected_gradients="zero"
-            )
+                tape.watch(own)
+                results = blocks[0](*own)
+            return tape.gradient(results, own, output_gradients=list(upstream), unconnected_gradients="zero")
 
         return tuple(blocks[0](*args)), gradient
 

@@ -53,7 +53,7 @@ def batched(
         For every output its values, of shape ``(n, *shape of the output)``.
     """
     n = stack.shape[0]
-    values, shared = batched_values(builder, ops, avals, {over: stack}, outputs)
+    values, shared = batched_values(builder, n, ops, avals, {over: stack}, outputs)
     with recording_with(builder):
         return [values[s] if s in values else spread(shared.get(s, Symbol(s, avals[s])), n) for s in outputs]
 
@@ -66,13 +66,16 @@ class Shared(NamedTuple):
 
 def batched_values(
     builder: Builder,
+    n: int,
     ops: Sequence[Op],
     avals: Mapping[int, Aval],
     stacks: Mapping[int, Symbol],
     outputs: Sequence[int],
 ) -> tuple[dict[int, Symbol], dict[int, Symbol]]:
-    """As `batched` for any number of stacks: the slots that have become stacks, and new ones that are none."""
-    n = next(iter(stacks.values())).shape[0]
+    """Do as `batched` for any number of stacks of `n` rows, none too.
+
+    Returns the slots that have become stacks, and new values for slots that are the same for all rows.
+    """
     values, shared = dict(stacks), dict[int, Symbol]()
     with recording_with(builder):
         for op in _between(ops, stacks, outputs):

@@ -42,7 +42,9 @@ class _Stacked:
             aval = program.avals[slot]
             self.given[slot] = self.builder.new_slot(aval._replace(shape=(n, *aval.shape)))
         made = [op.out for op in program.ops]
-        self.values, self.shared = batched_values(self.builder, program.ops, program.avals, self.given, made)
+        self.values, self.shared = batched_values(
+            self.builder, n, program.ops, program.avals, self.given, made
+        )
 
     def symbol(self, slot: int, stacked: bool) -> Symbol:
         """The new value of a slot, as a stack if that is asked for."""

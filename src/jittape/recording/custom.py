@@ -168,17 +168,15 @@ def _variables_read(trace: Trace, before: Node, arguments: Sequence[Any]) -> lis
     return sorted(found, key=lambda variable: variable._serial)
 
 
-def tensors_read(before: Node, arguments: Sequence[Any]) -> list[Any]:
-    """Differentiable tensors and Variables that ops of the current trace since `before` used; no `arguments`."""
+def tensors_read(before: Node) -> list[Any]:
+    """Return the differentiable tensors and Variables that ops of the current trace since `before` used."""
     trace = current_trace()
     used, made = _used_since(trace, before)
-    known = {id(a) for a in arguments}
-    slots = used - made - {slot for a in arguments if isinstance(a, Tensor) for slot in trace.slots_of(a)}
-    slots -= {slot for _, own in trace.variables.values() for slot in own}
+    slots = used - made - {slot for _, own in trace.variables.values() for slot in own}
     tensors: list[Any] = [*trace.pending, *trace._at_hand(), *[t for _, t, _ in trace.entered.values()]]
     at = {t._slot if t._trace is trace else trace.slot_of(t): t for t in tensors if isinstance(t, Tensor)}
-    found: list[Any] = [t for slot, t in at.items() if slot in slots and id(t) not in known]
-    found += _variables_read(trace, before, arguments)
+    found: list[Any] = [t for slot, t in at.items() if slot in slots]
+    found += _variables_read(trace, before, ())
     return [one for one in found if is_differentiable(one.dtype)]
 
 

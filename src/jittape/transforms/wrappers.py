@@ -8,8 +8,8 @@ from typing import Any
 
 from jittape.dtypes import is_differentiable
 from jittape.primitive import apply
+from jittape.primitives.custom import identity
 from jittape.primitives.views import again
-from jittape.recording.convert import convert_to_tensor
 from jittape.recording.custom import custom_gradient, tensors_read
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
@@ -56,24 +56,31 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         named, rename = flatten(kwargs)
         leaves = [*positional, *named]
         before = current_trace().node
-        y = f(*args, **kwargs)
+        y = _own(f(*args, **kwargs))
         given = [leaf for leaf in leaves if isinstance(leaf, Operators)]
-        read = tensors_read(before, given)
+        # An argument may be among these: `f` may also reach the same tensor as a value from outside.
+        read = tensors_read(before)
 
         def gradient(*upstream: Tensor) -> list[Any]:
             copies = [_again(leaf, upstream[0]) for leaf in leaves]
             sources = [*[c for c in copies if isinstance(c, Operators)], *read]
             with GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch([s for s in sources if is_differentiable(s.dtype)])
-                again = f(*rebuild(copies[: len(positional)]), **rename(copies[len(positional) :]))
-                outputs = [convert_to_tensor(leaf) for leaf in flatten(again)[0]]
-            found: list[Any] = tape.gradient(outputs, sources, list(upstream), "zero")
-            return found
+                again = _own(f(*rebuild(copies[: len(positional)]), **rename(copies[len(positional) :])))
+            trace = current_trace()
+            # None where nothing is connected, and no warning: an argument that `f` ignores, or does not read outside.
+            return tape._asked(trace, flatten(again)[0], sources, list(upstream), zero=True)
 
         # All that `f` depends on is an argument of this, so that the gradient reaches it.
         return custom_gradient(lambda *operands: (y, gradient))(*given, *read) if given or read else y
 
     return checkpointed
+
+
+def _own(returned: Any) -> Any:
+    """Return what a function returned as values of its own: what it passes through counts as read."""
+    leaves, rebuild = flatten(returned)
+    return rebuild([identity(leaf) for leaf in leaves])
 
 
 def _again(leaf: Any, upstream: Tensor) -> Any:
