@@ -39,7 +39,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Block:
-    """Statements over the first `reach` values around it and over its own parameters; `kinds` has all kinds of these."""
+    """Statements over the first `reach` values around it and over its own parameters."""
 
     reach: int
     parameters: tuple[str, ...]

@@ -85,6 +85,49 @@ def count(limit):
 """
 )
 
+PUT_OFF = (
+    INTERRUPTED
+    + """
+import faulthandler, time
+faulthandler.dump_traceback_later(120, exit=True)
+jt.config.interpret = INTERPRET
+
+def step(limit):
+    small.assign_add(jt.ones([3], "float64"))
+    doubled = small * 2.0
+    large.assign_add(jt.ones([20_000], "float64"))
+    with jt.GradientTape() as tape:
+        i, x = endless(limit, small * 1.0)
+        loss = jt.reduce_sum(x)
+    small.assign(x)
+    large.assign(large * 2.0)
+    other.assign_add(1.0)
+    return tape, loss, doubled
+
+other = jt.Variable(0.0)
+for visit in range(3):
+    step(jt.constant(4.0, "float64"))[1].numpy()
+    small.assign(np.ones(3)), large.assign(np.ones(20_000)), other.assign(0.0)
+    tape, loss, doubled = step(jt.constant(1e300, "float64"))
+    assert interrupted(loss.numpy)
+    began = time.perf_counter()
+    # What came before the loop holds, what came after it is lost, and nobody waits for the loop again.
+    assert small.numpy().tolist() == [2.0] * 3, small
+    assert large.numpy()[[0, -1]].tolist() == [2.0, 2.0], large
+    assert float(other) == 0.0
+    assert doubled.numpy().tolist() == [4.0] * 3
+    for look in (loss.numpy, lambda: tape.gradient(loss, small), lambda: (loss + 1.0).numpy()):
+        try:
+            look()
+        except RuntimeError as error:
+            assert "an interrupt ended the loop" in str(error)
+        else:
+            raise SystemExit("a value that was never computed")
+    assert time.perf_counter() - began < 5.0
+print("put off")
+"""
+)
+
 OTHERS = (
     COUNTED
     + """
@@ -129,6 +172,11 @@ def output_of(program: str) -> str:
 
 def test_a_loop_is_interrupted_and_nothing_has_changed():
     assert output_of(ENDED) == "all ended"
+
+
+@pytest.mark.parametrize("interpret", [True, False])
+def test_a_variable_does_not_begin_the_interrupted_loop_again(interpret):
+    assert output_of(PUT_OFF.replace("INTERPRET", str(interpret))) == "put off"
 
 
 def test_only_the_main_thread_is_interrupted():

@@ -63,8 +63,8 @@ _HEADER, _CALL = 2, 5
 def define_driver(function: ir.Function) -> None:
     """Emit the body. It trusts its caller: three arguments, all addresses.
 
-    They are the table, the cells, and the word where the list of the run's grown stacks begins. Without a table (0), the
-    stacks are freed.
+    They are the table, the cells, and the word where the list of the run's grown stacks begins. Without a table (0),
+    the stacks are freed.
     """
     function.attributes.add("optsize")
     builder = Builder(function.append_basic_block("entry"))
@@ -107,8 +107,8 @@ def run_table(
 ) -> ir.Value:
     """Emit the run of all calls of a table, without the GIL; the arguments are addresses.
 
-    `owner` is the word of a run of several tables where its list of grown stacks begins. The value is whether the run has
-    ended before its time; Python's error is set then, and all stacks are freed.
+    `owner` is the word of a run of several tables where its list of grown stacks begins. The value is whether the run
+    has ended before its time; Python's error is set then, and all stacks are freed.
     """
     release = external(builder.module, ir.FunctionType(BYTES, []), "PyEval_SaveThread")
     acquire = external(builder.module, ir.FunctionType(ir.VoidType(), [BYTES]), "PyEval_RestoreThread")

@@ -2,8 +2,9 @@
 
 A run has its *watch*, a few words on the stack of whoever runs a table: whether it is over, when a loop looks at the
 clock again, the stacks that loops have made grow, and the address of what looks, so that loops in a user's own `@njit`
-code need nothing by name. A run with NumPy steps walks several tables, each with a watch of its own. Its stacks may live
-from one table to a later one, so the list of stacks is handed from watch to watch through a word that the run owns. What runs loops and branches is given its address in the place of a task. Once the run is
+code need nothing by name. A run with NumPy steps walks several tables, each with a watch of its own. A stack may be
+grown under one table and freed under a later one, so the list of stacks is handed from watch to watch through a word
+that the run owns. What runs loops and branches is given its watch's address in the place of a task. Once the run is
 over, no step is begun any more, and what it has written is lost.
 
 Ctrl-C becomes an exception where Python looks for it, which a loop without the GIL must ask for. It counts iterations,

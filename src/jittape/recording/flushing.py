@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 from weakref import ref
 
+from jittape.forms import Control
 from jittape.primitive import active
 from jittape.recording.liveness import wanted_among
 from jittape.recording.tensor import FailedBuffer, Tensor
@@ -54,7 +55,8 @@ class Flushing:
         Nothing is changed before all values are there. If an op fails, the error is raised. Variables then have the
         values that they would have if each op had run when it was recorded: what was assigned after the first op that
         failed is lost, though it may not depend on it. Tensors that do raise the same error when looked at or used,
-        others are computed. After an interrupt (``KeyboardInterrupt``) all is pending as before.
+        others are computed. After an interrupt (``KeyboardInterrupt``) all is pending as before, except what comes from
+        a loop, which may have no end: see `_put_off`.
         """
         with self._flushing:
             pending, alive, needed = self._taken()
@@ -72,7 +74,7 @@ class Flushing:
                     self._end()
                     raise
                 except BaseException:
-                    self.pending[:0] = pending  # an interrupt: all is still to be done
+                    self._put_off(pending, alive, needed, at_hand)
                     raise
             self._end()
 
@@ -161,6 +163,39 @@ class Flushing:
                 variable._assigned_in = variable._trace = None
                 variable._slot = -1
             self.assigned = {}  # last: after an interrupt they are run once more
+
+    def _put_off(
+        self, pending: list[Tensor], alive: list[Tensor], needed: tuple[int, ...], at_hand: list[Tensor]
+    ) -> None:
+        """Keep everything pending after an interrupt, except what a loop may have held up.
+
+        Looking at another value must not begin the loop again. So Variables have the values that they had before the
+        first loop, and tensors that depend on a loop raise an error.
+        """
+        self.pending[:0] = pending
+        program = cut_program(path_to(self.node), needed, tuple([t._slot for t in at_hand]))
+        loops = [op.out for op in program.ops if isinstance(op.primitive.form, Control)]
+        if not loops:
+            return
+        dependent = set(loops)
+        for op in program.ops:
+            if not dependent.isdisjoint(op.args):
+                dependent.add(op.out)
+        failed = FailedBuffer(
+            RuntimeError("an interrupt ended the loop that this tensor depends on: compute it again")
+        )
+        for tensor in alive:
+            if tensor._slot in dependent:
+                tensor._slot, tensor._buffer = -1, failed
+        self.pending = [tensor for tensor in self.pending if tensor._buffer is not failed]
+        for key, last in list(self.assigned.items()):
+            kept = next((version for version in _versions(last) if version[2].n_slots <= loops[0]), None)
+            last[0]._forget_assignment()
+            if kept is None:
+                del self.assigned[key]
+            else:
+                self.assigned[key] = kept
+                kept[0]._assigned_in = kept[0]._trace = self
 
     def _salvage(
         self, pending: list[Tensor], alive: list[Tensor], at_hand: list[Tensor], error: Exception
