@@ -18,7 +18,18 @@ import numpy as np
 
 import jittape as jt
 
-__all__ = ["SHAPES", "Block", "Statement", "evaluate", "random_block", "random_inputs", "shrunk", "text"]
+__all__ = [
+    "INPUTS",
+    "SHAPES",
+    "Block",
+    "Statement",
+    "crowded_block",
+    "evaluate",
+    "random_block",
+    "random_inputs",
+    "shrunk",
+    "text",
+]
 
 SHAPES = {"s": (), "v": (3,), "m": (2, 3)}
 """The kinds of float values; `i` is a number of an iteration."""
@@ -358,6 +369,57 @@ class _Maker:
         given = tuple(["m" for _ in state]) if name == "scan" else state
         option = (self.option(False, True), self.option(None, 1, 2, "sqrt"))
         return Statement(name, (*args, rows), given, (block((*state, "v"), state),), option)
+
+
+def crowded_block(seed: int) -> Block:
+    """A loop or a branch with outputs that are equal, views of each other, passed through or constant.
+
+    Next to them its body has ops that are written out in several others, and a NumPy step now and then.
+    """
+    rng = np.random.default_rng([seed, 6])
+    name = ("cond", "switch_case", "fori_loop", "while_loop", "scan", "fold", "map_fn", "recompute_grad")[
+        seed % 8
+    ]
+    counted = name in ("fori_loop", "while_loop")
+    count = 2 if name == "map_fn" else int(rng.integers(2, 6))
+    branches = {"cond": 2, "switch_case": 3}.get(name, 0)
+    given = {"scan": ("v",) * (count + 1), "fold": ("v",) * (count + 1), "map_fn": ("v",)}.get(
+        name, ("v",) * count
+    )
+    parameters = () if branches else (*(("i",) * counted), *given)
+    reach = len(INPUTS)
+
+    def body() -> Block:
+        x = reach + len(parameters) - 1 if parameters else int(rng.choice([0, 3]))
+        at = reach + len(parameters)
+        written_out = [
+            Statement(str(n), (x,), ("v",)) for n in rng.choice(["gather", "scatter", "softmax"], 2)
+        ]
+        shared = [Statement("sin", (x,), ("v",)), Statement("flat_and_back", (at,), ("v",))]
+        rest = [Statement("constant", (), ("v",)), *[Statement("sort", (x,), ("v",))] * (rng.random() < 0.1)]
+        first = [Statement("multiply", (0, 3), ("v",)), Statement("flat_and_back", (x,), ("v",))]
+        statements = (*shared, *written_out, *rest, *first)
+        pool = [x, 0, 3, *range(at, at + len(statements))]
+        few = rng.choice(pool, 2)
+        return Block(
+            reach, parameters, statements, tuple([int(i) for i in rng.choice([*few, *few, *pool], count)])
+        )
+
+    blocks = tuple([body() for _ in range(branches or 1)])
+    args = tuple([int(i) for i in rng.choice([0, 3], count)])
+    args = {"cond": (1,), "switch_case": (1,), "map_fn": (2,), "scan": (*args, 2), "fold": (*args, 2)}.get(
+        name, args
+    )
+    kinds = ("m" if name in ("scan", "map_fn") else "v",) * count
+    option = {
+        "cond": 0.0,
+        "fori_loop": (int(rng.integers(1, 4)), None),
+        "while_loop": (int(rng.integers(1, 4)), None, None),
+        "scan": (False, None),
+        "fold": (True, None),
+    }.get(name)
+    outputs = tuple(range(reach, reach + count))
+    return Block(0, INPUTS, (Statement(name, args, kinds, blocks, option),), outputs)
 
 
 INPUTS = ("v", "s", "m", "v")
