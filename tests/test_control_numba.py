@@ -37,6 +37,24 @@ def test_a_gradient_through_loops_within_compiled_code():
     np.testing.assert_allclose(x, wanted, rtol=1e-12)
 
 
+def test_a_body_with_equal_outputs():
+    def repeated(x, n):
+        def body(i, a, b, c, d):
+            z = jt.sin(d)
+            return i + 1, z, z, z, jt.gather(d, [1, 0, 2, 2, 4])
+
+        _, a, b, c, d = jt.while_loop(lambda i, *_: i < n, body, (jt.constant(0, jt.int64), x, x, x, x))
+        return a + 10.0 * b + 100.0 * c + 1000.0 * d
+
+    native = jt.njit_function(repeated, jt.TensorSpec((5,), jt.float64), jt.TensorSpec((), jt.int64))
+    for n in (0, 1, 2):
+        d = X if n < 2 else X[[1, 0, 2, 2, 4]]
+        z = np.sin(d) if n else X
+        np.testing.assert_allclose(
+            native(X, n), 111.0 * z + 1000.0 * (d[[1, 0, 2, 2, 4]] if n else X), rtol=1e-12
+        )
+
+
 def test_another_body_is_another_fingerprint():
     spec = jt.TensorSpec((5,), jt.float64)
     one = jt.njit_function(lambda x: jt.fori_loop(0, 3, lambda i, s: jt.sin(s), x), spec)

@@ -146,6 +146,13 @@ def test_vectorized_map_with_what_can_only_be_a_loop():
     assert jt.vectorized_map(outer_product, x[:0]).shape == (0, 3, 3)
 
 
+def test_vectorized_map_of_a_branch_over_captured_values_only():
+    rows = np.array([[-1.0, 2.0], [1.0, 2.0], [-3.0, 4.0]])
+    one, other = jt.constant([1.0, 2.0]), jt.constant([3.0, 4.0])
+    found = jt.vectorized_map(lambda row: jt.cond(row[0] > 0, lambda: one, lambda: other), jt.constant(rows))
+    np.testing.assert_array_equal(found, [[3.0, 4.0], [1.0, 2.0], [3.0, 4.0]])
+
+
 def test_random_numbers_of_vectorized_map_differ():
     out = jt.vectorized_map(
         lambda e: jt.random.normal([2], dtype=jt.float64) + 0.0 * e[:2], jt.constant(ROWS)

@@ -659,6 +659,41 @@ def test_recompute_grad_of_a_function_that_uses_tensors_from_outside(compiled: b
 X3 = np.array([0.3, -0.7, 1.2])
 
 
+@pytest.mark.parametrize("looped", [False, True])
+def test_recompute_grad_of_an_argument_that_is_read_from_outside_too(looped: bool) -> None:
+    variable = jt.Variable(X3)
+
+    def value(x: Any, again: Any) -> Any:
+        def step(z: Any) -> Any:
+            block = again(lambda a, v: (jt.sin(a) * z * v * variable, z, 2.0))
+            first, passed, two = block(z, variable)
+            return first + passed * two
+
+        return jt.reduce_sum(jt.fori_loop(0, 3, lambda i, z: step(z), x) if looped else step(x))
+
+    def gradients(again: Any) -> list[Any]:
+        x = jt.constant(X3 + 1.0)
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = value(x, again)
+        return [np.array(g) for g in tape.gradient(y, [x, variable])]
+
+    for _ in range(3):
+        for found, expected in zip(gradients(jt.recompute_grad), gradients(lambda f: f), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_recompute_grad_gives_none_where_nothing_is_connected() -> None:
+    x, unused = jt.constant(2.0), jt.constant(3.0)
+    with jt.GradientTape() as tape:
+        tape.watch([x, unused])
+        y = jt.recompute_grad(lambda a, b: jt.sin(a))(x, unused)
+    with pytest.warns(jt.UnconnectedGradientWarning):
+        dx, nothing = tape.gradient(y, [x, unused])
+    assert float(dx) == pytest.approx(np.cos(2.0))
+    assert nothing is None
+
+
 def test_recompute_grad_calls_again_for_every_gradient() -> None:
     calls = []
 

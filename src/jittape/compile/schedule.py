@@ -50,7 +50,7 @@ def schedule(program: Program, donated: tuple[tuple[int, int], ...] = (), in_str
 
 def _schedule_of_body(program: Program) -> Schedule:
     """Return the schedule of a body, where each output has a storage of its own: the words of its step count on it."""
-    found = _Scheduler(program, own_outputs=True).result((), in_strips=False)
+    found = check_schedule(_Scheduler(program, own_outputs=True).result((), in_strips=False))
     if found.outputs != tuple(range(len(program.inputs), len(program.inputs) + len(program.outputs))):
         raise ProgramError(f"a body has outputs in the storages {found.outputs}\n{program}")
     return found
