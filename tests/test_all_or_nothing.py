@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.recording.flushing import Flushing
 from jittape.recording.span import Span
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import trie
@@ -216,6 +217,25 @@ def test_an_interrupt_while_it_is_found_out_what_failed(monkeypatch: pytest.Monk
     with pytest.raises(IndexError):
         bad.numpy()
     assert v.tolist() == [2.0, 3.0]
+
+
+def test_an_interrupt_while_values_are_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    v, w = jt.Variable([1.0, 2.0]), jt.Variable(0.0)
+    x = jt.fori_loop(0, 3, lambda i, x: x + 1.0, v * 1.0)
+    v.assign(x)
+    w.assign(x[0])
+
+    def halfway(trace: Any, alive: Any, buffers: Any) -> None:
+        v._adopt(buffers[len(alive)])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Flushing, "_hand_out", halfway)
+        with pytest.raises(KeyboardInterrupt):
+            x.numpy()
+    assert v.tolist() == [4.0, 5.0]
+    assert float(w) == 4.0
+    assert x.tolist() == [4.0, 5.0]
 
 
 def interrupting(method: Any, at: int) -> Any:

@@ -67,14 +67,20 @@ class Flushing:
             if needed:
                 at_hand = self._at_hand() if self.materialized else []
                 counters.flushes += 1
+                buffers = None
                 try:
-                    self._commit(alive, self._run(needed, at_hand))
+                    buffers = self._run(needed, at_hand)
+                    self._commit(alive, buffers)
                 except Exception as error:
                     self._salvage(pending, alive, at_hand, error)
                     self._end()
                     raise
                 except BaseException:
-                    self._put_off(pending, alive, needed, at_hand)
+                    self.pending[:0] = pending
+                    if (
+                        buffers is None
+                    ):  # else some values may have been handed out, and all are computed once more
+                        self._put_off(alive, needed, at_hand)
                     raise
             self._end()
 
@@ -164,15 +170,12 @@ class Flushing:
                 variable._slot = -1
             self.assigned = {}  # last: after an interrupt they are run once more
 
-    def _put_off(
-        self, pending: list[Tensor], alive: list[Tensor], needed: tuple[int, ...], at_hand: list[Tensor]
-    ) -> None:
+    def _put_off(self, alive: list[Tensor], needed: tuple[int, ...], at_hand: list[Tensor]) -> None:
         """Keep everything pending after an interrupt, except what a loop may have held up.
 
         Looking at another value must not begin the loop again. So Variables have the values that they had before the
         first loop, and tensors that depend on a loop raise an error.
         """
-        self.pending[:0] = pending
         program = cut_program(path_to(self.node), needed, tuple([t._slot for t in at_hand]))
         loops = [op.out for op in program.ops if isinstance(op.primitive.form, Control)]
         if not loops:
