@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from random_control import Block, crowded_block, evaluate, random_block, random_inputs, text
+from control_blocks import Block, evaluate, text
+from random_control import crowded_block, random_block, random_inputs
 
 Array = np.ndarray[Any, Any]
 
