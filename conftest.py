@@ -10,6 +10,11 @@ import pytest
 import jittape as jt
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--programs", type=int, default=None, help="random programs that tests/fuzz writes")
+    parser.addoption("--seed", type=int, default=0, help="where the seeds of tests/fuzz begin, in millions")
+
+
 @pytest.fixture(autouse=True)
 def example_names(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace["jt"] = jt
