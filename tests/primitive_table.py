@@ -184,6 +184,8 @@ ARITHMETIC = (
     unary("exp", el.exp, np.exp, normal(SHAPE), analytic=True),
     unary("expm1", el.expm1, np.expm1, normal(SHAPE), analytic=True),
     unary("log", el.log, np.log, between(0.3, 4.0, SHAPE), analytic=True),
+    unary("log2", el.log2, np.log2, between(0.3, 4.0, SHAPE), analytic=True),
+    unary("log10", el.log10, np.log10, between(0.3, 4.0, SHAPE), analytic=True),
     unary("log1p", el.log1p, np.log1p, between(-0.6, 4.0, SHAPE), analytic=True),
     unary("sin", tr.sin, np.sin, normal(SHAPE), analytic=True),
     unary("cos", tr.cos, np.cos, normal(SHAPE), analytic=True),
@@ -209,6 +211,14 @@ POWERS = (
         po.pow,
         np.power,
         lambda rng: (rng.uniform(0.3, 3, SHAPE), rng.standard_normal(SHAPE)),
+        rtol=1e-13,
+    ),
+    binary(
+        "pow in a slope",
+        po.pow_in_slope_op,
+        np.power,
+        lambda rng: (rng.uniform(0.3, 3, SHAPE), rng.standard_normal(SHAPE)),
+        edges=(PAIRS,),
         rtol=1e-13,
     ),
     *(

@@ -71,6 +71,34 @@ def test_a_failed_step_changes_nothing(shape: Any, adam: bool, function: bool) -
     assert not np.array_equal(table.numpy(), before[0])
 
 
+@pytest.mark.parametrize("function", [False, True])
+def test_a_step_with_a_label_that_is_no_class_changes_nothing(function: bool) -> None:
+    w, x = jt.Variable(normal(4, 3)), normal(5, 4)
+    optimizer = jt.optimizers.Adam(0.01)
+
+    def step(labels: Any) -> Any:
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_mean(jt.nn.sparse_softmax_cross_entropy_with_logits(labels, x @ w))
+        optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+        return loss
+
+    run: Callable[[Any], Any] = jt.function(step) if function else step
+    good = jt.constant(np.array([0, 1, 2, 0, 1]))
+    for _ in range(4):
+        float(run(good))
+    before = [v.numpy().copy() for v in (w, *optimizer.variables)]
+    for bad in (-1, 3):
+        with pytest.raises(
+            IndexError, match=rf"label {bad} at index \(3,\) is no class: .* 0 to 2"
+        ) as raised:
+            float(run(jt.constant(np.array([0, 1, 2, bad, 9]))))
+        assert "test_bad_index.py:" in raised.value.__notes__[0]
+        for variable, value in zip((w, *optimizer.variables), before, strict=True):
+            np.testing.assert_array_equal(variable.numpy(), value)
+    float(run(good))
+    assert not np.array_equal(w.numpy(), before[0])
+
+
 def test_large_variables_are_updated_in_place_after_the_check() -> None:
     table = jt.Variable(normal(*LARGE))
     step = jt.function(step_of(table, jt.optimizers.Adam(0.01)))

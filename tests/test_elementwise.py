@@ -54,13 +54,59 @@ def test_gradient_at_a_kink(function: Callable[..., Any], at: Array, expected: A
     np.testing.assert_allclose(gradient(function, at), expected)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_logarithms_of_powers_are_whole_numbers(dtype: str, mode: str) -> None:
+    n = np.arange(23 if dtype == "float64" else 11)
+    for _ in range(2):
+        x = jt.constant((10.0**n).astype(dtype))
+        np.testing.assert_array_equal(np.log10(x), n)
+        np.testing.assert_array_equal(np.floor(np.log2(jt.constant((2.0**n).astype(dtype)))), n)
+    np.testing.assert_allclose(
+        jt.grad(lambda x: jt.reduce_sum(np.log2(x)))(np.array([2.0, 8.0])),
+        [0.5 / np.log(2), 0.125 / np.log(2)],
+    )
+
+
+@pytest.mark.parametrize("exponent", [1.0, 2.0, 3.0])
+def test_higher_derivatives_of_a_power_at_zero(exponent: float, mode: str) -> None:
+    """With a float, a scalar tensor or an array as exponent."""
+    x = np.array([0.0, -0.0, 2.0, -1.5])
+    derived: Callable[..., Any] = jt.pow
+    for order in range(1, 5):
+        derived = jt.grad(lambda x, p, f=derived: jt.reduce_sum(f(x, p)))
+        factor = np.prod(np.arange(exponent, exponent - order, -1.0))
+        wanted = factor * x ** max(exponent - order, 0.0)
+        for p in (exponent, jt.constant(exponent, jt.float64), np.full(4, exponent)):
+            for _ in range(2):
+                np.testing.assert_allclose(derived(x, p), wanted, rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_special_exponents_are_those_of_the_power_function(dtype: str, mode: str) -> None:
+    """For one exponent NumPy takes roots and products, whose values at -0.0 and -inf are others."""
+    x = np.array([0.0, -0.0, 1.0, 4.0, -2.0, INF, -INF, NAN], dtype)
+    for exponent in (0.5, -0.5, 2.0, -1.0, 3.0, -2.0, 0.0, 1.0, 1.5, -3.0, INF, -INF, NAN):
+        with np.errstate(all="ignore"):
+            wanted = np.power(x, np.full(8, exponent, dtype))
+        whole = [int(exponent)] if exponent in (-3, -2, -1, 1, 2, 3) else []
+        for p in (exponent, np.array(exponent, dtype), np.full(8, exponent, dtype), *whole):
+            for _ in range(2):
+                got = jt.pow(jt.constant(x), p).numpy()
+                each = (
+                    np.array([jt.pow(jt.constant(one), p).numpy() for one in x]) if np.ndim(p) == 0 else got
+                )
+            for found in (got, each):
+                np.testing.assert_allclose(found, wanted, rtol=4 * np.finfo(dtype).eps)
+                np.testing.assert_array_equal(np.signbit(found[wanted == 0]), np.signbit(wanted[wanted == 0]))
+
+
 @pytest.mark.parametrize(
     ("function", "at", "expected"),
     [
         (jt.maximum, (1.0, 1.0), (1, 0)),
         (jt.minimum, (1.0, 1.0), (1, 0)),
         (jt.math.xlogy, (0.0, 0.0), (0, 0)),
-        (jt.math.xlogy, (0.0, 2.0), (np.log(2), 0)),
+        (jt.math.xlogy, (0.0, 2.0), (0, 0)),
         (jt.math.xlog1py, (0.0, -1.0), (0, 0)),
         (jt.math.divide_no_nan, (1.0, 0.0), (0, 0)),
         (jt.math.multiply_no_nan, (NAN, 0.0), (0, NAN)),

@@ -14,7 +14,22 @@ from mpmath import mp
 from jittape.compile.irmath import IRMath
 from jittape.compile.value import IRValue, constant
 from jittape.compile.vectormath import NumPyMath
-from ulp_table import BINARY, FUNCTIONS, Compiled, binary_samples, exact, random_bits, samples, ulp_error
+from ulp_table import (
+    BINARY,
+    COMPOSED,
+    ELEMENTARY,
+    FUNCTIONS,
+    OPS,
+    Compiled,
+    binary_samples,
+    exact,
+    formula,
+    interpreted,
+    random_bits,
+    samples,
+    ulp_error,
+    worst,
+)
 
 FLOATS = [np.float32, np.float64]
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
@@ -78,6 +93,47 @@ def test_functions_are_accurate(name, dtype):
 @pytest.mark.parametrize("name", BINARY)
 def test_functions_of_two_arguments_are_accurate(name, dtype):
     check_accuracy(name, dtype, BINARY[name], binary_samples(name, dtype, 300, seed=7))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", OPS)
+def test_the_interpreter_is_accurate(name, dtype):
+    if name in BINARY:
+        reference, arguments = BINARY[name], binary_samples(name, dtype, 60, seed=8)
+    else:
+        reference, arguments = ELEMENTARY[name][0], [samples(name, dtype, 60, seed=8)]
+    # NumPy promises an error below 4.
+    assert worst(reference, dtype, interpreted(name, *arguments), *arguments)[0] < 4.0
+    if name in COMPOSED:
+        values = Compiled(formula(name), [dtype])(*arguments)
+        assert worst(reference, dtype, values, *arguments)[0] < 2.0
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(("name", "base"), [("log2", 2), ("log10", 10)])
+def test_logarithms_are_exact_at_powers(name, base, dtype):
+    info = np.finfo(dtype)
+    if base == 2:
+        exponents = np.arange(info.minexp - info.nmant, info.maxexp)
+        x = np.ldexp(1.0, exponents).astype(dtype)
+    else:
+        exponents = np.arange(int(np.log10(info.tiny)) + 1, int(np.log10(info.max)) + 1)
+        x = np.array([dtype(f"1e{n}") for n in exponents])
+    for values in (*both(name, x), interpreted(name, x)):
+        np.testing.assert_array_equal(values, exponents.astype(dtype))
+
+
+def zeros_of_lgamma() -> list[float]:
+    guesses = [1.0, 2.0, -2.457, -2.7477, -3.1436, -3.9553]
+    return [float(mp.findroot(lambda x: mp.loggamma(x).real, guess)) for guess in guesses]
+
+
+def test_gamma_functions_near_their_zeros():
+    near = np.array([-1e-3, -1e-9, -1e-15, 0.0, 1e-15, 1e-9, 1e-3])
+    for name, zeros in (("lgamma", zeros_of_lgamma()), ("digamma", [1.4616321449683622])):
+        x = np.concatenate([zero + near for zero in zeros])
+        for values in (*both(name, x), interpreted(name, x)):
+            assert worst(ELEMENTARY[name][0], np.float64, values, x)[0] < 5.0
 
 
 @pytest.mark.parametrize("exponent", [1, 2, 3, 4, 5, 7, 10, 31, 100, -1, -2, -3, -10, -31])

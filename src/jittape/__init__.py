@@ -220,6 +220,7 @@ from jittape.recording.scattering import IndexedSlices as IndexedSlices
 from jittape.recording.tape import GradientTape as GradientTape
 from jittape.recording.tensor import Tensor as Tensor
 from jittape.recording.variable import Variable as Variable
+from jittape.tracebacks import install as _hide_frames_of_jittape
 from jittape.transforms import batch_jacobian as batch_jacobian
 from jittape.transforms import check_gradient as check_gradient
 from jittape.transforms import grad as grad
@@ -234,3 +235,4 @@ from jittape.transforms import vjp as vjp
 from jittape.version import __version__ as __version__
 
 newaxis = None
+_hide_frames_of_jittape()

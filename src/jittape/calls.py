@@ -23,6 +23,8 @@ __all__ = [
     "as_float",
     "as_function",
     "as_int",
+    "file_shown",
+    "frame_of_user",
     "function_name",
     "is_of_user",
     "named",
@@ -66,6 +68,21 @@ _OPERATORS = {
 def is_of_user(frame: FrameType) -> bool:
     """Whether `frame` is none of jittape's own; the demo counts as a user's."""
     return _is_file_of_user(frame.f_code.co_filename)
+
+
+def frame_of_user(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame from `frame` on that is the user's, None if there is none."""
+    while frame is not None and not is_of_user(frame):
+        frame = frame.f_back
+    return frame
+
+
+def file_shown(file: str) -> str:
+    """Return the name by which the user knows a source file: for a notebook's cell its number, as in ``cell In[5]``."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    found = None if shell is None else shell.compile.format_code_name(file)
+    return file if found is None else f"{found[0].lower()} {found[1]}"
 
 
 @lru_cache(maxsize=4096)

@@ -51,6 +51,9 @@ class Config:
     compile_after : int
         So many visits of a path are interpreted before it is compiled: 1 by default, so that a program that never
         repeats never waits for a compiler; 0 compiles at once.
+    full_tracebacks : bool
+        Show the frames of jittape in the tracebacks of uncaught errors. By default they are hidden, so that the
+        traceback ends on the user's line.
     cache : bool
         Keep compiled kernels on disk, for other processes.
     cache_size : int
@@ -80,6 +83,7 @@ class Config:
         "_max_signatures",
         "_max_trie_nodes",
         "_threads",
+        "full_tracebacks",
     )
 
     def __init__(self) -> None:
@@ -98,6 +102,7 @@ class Config:
         self._cache = True
         self._cache_size = 512 * 2**20
         self._threads = _cores()
+        self.full_tracebacks = False
         self._listeners: list[Callable[[], None]] = []
 
     @property

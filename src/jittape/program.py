@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from jittape.calls import file_shown
 from jittape.errors import ProgramError
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def is_grown(aval: Aval) -> bool:
 
 
 class SourceLine(NamedTuple):
-    """Where in the user's source an op was first recorded."""
+    """Where in the user's source an op is recorded."""
 
     file: str
     line: int
@@ -77,10 +78,20 @@ class SourceLine(NamedTuple):
     @property
     def name(self) -> str:
         """The file's name without its folder."""
-        return self.file.replace("\\", "/").rpartition("/")[2]
+        return file_shown(self.file).replace("\\", "/").rpartition("/")[2]
+
+    @property
+    def place(self) -> str:
+        """The line in words, as in ``line 5 of train.py``."""
+        return f"line {self.line} of {file_shown(self.file)}"
+
+    @property
+    def link(self) -> str:
+        """The line as editors find it, as in ``train.py:5``."""
+        return f"{file_shown(self.file)}:{self.line}"
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line} in {self.function}"
+        return f"{self.link} in {self.function}"
 
 
 class Op(NamedTuple):

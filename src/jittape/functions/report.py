@@ -122,7 +122,7 @@ def _remedy(old: Sequence[Any], new: Sequence[Any]) -> str:
 
 def recorded_because(look: Look) -> str:
     """Why a function is not compiled."""
-    place = "an unknown line" if look.line is None else f"{look.line.file}:{look.line.line}"
+    place = "an unknown line" if look.line is None else look.line.link
     return f"the value of {look.of} is needed by {look.action}() at {place}"
 
 

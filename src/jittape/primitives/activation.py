@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from jittape.calls import as_flag, as_float
-from jittape.primitive import apply
-from jittape.primitives.arithmetic import add, multiply, square, subtract
+from jittape.forms import Map
+from jittape.primitive import Primitive, apply
+from jittape.primitives.arithmetic import add, chain, multiply, square, subtract
 from jittape.primitives.broadcast import normalized_axes
-from jittape.primitives.compare import greater, where
+from jittape.primitives.compare import greater, less, where
 from jittape.primitives.custom import stop_gradient
-from jittape.primitives.division import divide
+from jittape.primitives.division import divide, reciprocal
 from jittape.primitives.elementwise import exp, expm1, log, rsqrt
 from jittape.primitives.hyperbolic import sigmoid, tanh
 from jittape.primitives.powers import pow
 from jittape.primitives.reduce import Axis, axis_key, reduce_max, reduce_sum
-from jittape.primitives.signatures import floating
+from jittape.primitives.signatures import floating, one_float, same_real_float
 from jittape.primitives.special import erfc
 from jittape.primitives.steps import absolute, maximum, minimum
 from jittape.typing import Tensor, TensorLike
@@ -89,11 +92,11 @@ def leaky_relu(features: TensorLike, alpha: TensorLike = 0.2, name: str | None =
 def _elu_body(x: Any) -> Any:
     x = floating(x)
     # `minimum` keeps expm1 from overflowing where it is not chosen.
-    return where(greater(x, 0), x, expm1(minimum(x, 0)))
+    return where(less(x, 0), expm1(minimum(x, 0)), x)
 
 
 def elu(features: TensorLike, name: str | None = None) -> Tensor:
-    """`x` where it is positive, else ``exp(x) - 1``.
+    """`x` where it is positive, else ``exp(x) - 1``. Its gradient at 0 is 1.
 
     Examples
     --------
@@ -110,11 +113,11 @@ SELU_ALPHA = 1.6732632423543772
 def _selu_body(x: Any) -> Any:
     x = floating(x)
     negative_part = multiply(SELU_SCALE * SELU_ALPHA, expm1(minimum(x, 0)))
-    return where(greater(x, 0), multiply(SELU_SCALE, x), negative_part)
+    return where(less(x, 0), negative_part, multiply(SELU_SCALE, x))
 
 
 def selu(features: TensorLike, name: str | None = None) -> Tensor:
-    """Scaled `elu` whose constants keep mean 0 and variance 1 (Klambauer et al., 2017).
+    """Scaled `elu` whose constants keep mean 0 and variance 1 (Klambauer et al., 2017). Its gradient at 0 is 1.0507.
 
     Examples
     --------
@@ -169,20 +172,25 @@ def silu(features: TensorLike, beta: TensorLike = 1.0, name: str | None = None) 
     return apply(_silu_body, (features, beta))
 
 
-def _softsign_body(x: Any) -> Any:
-    x = floating(x)
-    return divide(x, add(absolute(x), 1))
+softsign_op = Primitive(
+    "softsign",
+    result=same_real_float("softsign"),
+    evaluate=lambda x: x / (np.absolute(x) + 1),
+    vjp=(lambda g, out, x: chain(g, square(reciprocal(add(absolute(x), 1)))),),
+    form=Map(lambda m, x: x / (m.absolute(x) + 1)),
+    prepare=one_float,
+)
 
 
 def softsign(features: TensorLike, name: str | None = None) -> Tensor:
-    """``x / (1 + abs(x))``.
+    """``x / (1 + abs(x))``. Its gradient is ``1 / (1 + abs(x))**2``, 0 at infinity.
 
     Examples
     --------
     >>> jt.nn.softsign([-1.0, 3.0]).numpy()
     array([-0.5 ,  0.75], dtype=float32)
     """
-    return apply(_softsign_body, (features,))
+    return apply(softsign_op, (features,))
 
 
 # ---- softmax ---------------------------------------------------------------------------------------------------------

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import cast_to, conj, promote, real_op, settle
-from jittape.primitives.custom import identity
+from jittape.primitives.custom import identity, stop_gradient
 from jittape.primitives.division import divide
 from jittape.primitives.elementwise import sqrt
+from jittape.primitives.lengths import length_op
 from jittape.primitives.reduce import Axis, axis_key, reduce_sum
 from jittape.primitives.signatures import floating
-from jittape.primitives.steps import maximum
+from jittape.primitives.steps import absolute, maximum
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["clip_by_global_norm", "clip_by_norm", "global_norm"]
@@ -55,12 +55,13 @@ def _squares(t: Any, axes: Any, keepdims: bool) -> Any:
 
 
 def _global_norm(*tensors: Any) -> Any:
-    first, *others = promote(*[_squares(floating(settle(t)), None, False) for t in tensors])
-    return sqrt(reduce(add, others, first))
+    operands = [floating(settle(t)) for t in tensors]
+    sizes = promote(*[absolute(x) if x.dtype.kind == "c" else x for x in operands])
+    return length_op.bind(*sizes, axes=tuple([tuple(range(len(x.shape))) for x in sizes]))
 
 
 def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) -> Tensor:
-    """The Euclidean norm of all numbers in `t_list` together.
+    """The Euclidean norm of all numbers in `t_list` together. Its gradient is nan where it is 0.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def _clip_by_global_norm(clip_norm: Any, total: Any, *tensors: Any) -> tuple[Any
     total = floating(total)
     limit = cast_to(clip_norm, total.dtype)
     # Minus itself: 0, and nan for a norm of inf or nan, which no factor can bring down.
-    scale = add(divide(limit, maximum(total, limit)), subtract(total, total))
+    scale = add(divide(limit, maximum(total, limit)), stop_gradient(subtract(total, total)))
     clipped = [floating(settle(t)) for t in tensors]
     return tuple([multiply(t, cast_to(scale, t.dtype)) for t in clipped])
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from jittape.forms import Map
 from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, chain, multiply, square
 from jittape.primitives.division import reciprocal
-from jittape.primitives.signatures import one_float, same_float
+from jittape.primitives.signatures import by_formula, one_float, same_float
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["exp", "expm1", "log", "log1p", "rsqrt", "sqrt"]
+__all__ = ["exp", "expm1", "log", "log1p", "log2", "log10", "rsqrt", "sqrt"]
 
 
 # ---- exponential and logarithm ---------------------------------------------------------------------------------------
@@ -77,6 +79,36 @@ def log(x: TensorLike, name: str | None = None) -> Tensor:
     array([0.    , 0.6931], dtype=float32)
     """
     return apply(log_op, (x,))
+
+
+log2_op = Primitive(
+    "log2",
+    result=same_float("log2"),
+    evaluate=by_formula("log2"),
+    vjp=(lambda g, out, x: chain(g, multiply(1 / math.log(2), reciprocal(x))),),
+    form=Map(lambda m, x: m.log2(x)),
+    prepare=one_float,
+)
+
+
+def log2(x: TensorLike) -> Tensor:
+    """Logarithm to base 2, exact at powers of 2; `numpy.log2` of a tensor."""
+    return apply(log2_op, (x,))
+
+
+log10_op = Primitive(
+    "log10",
+    result=same_float("log10"),
+    evaluate=by_formula("log10"),
+    vjp=(lambda g, out, x: chain(g, multiply(1 / math.log(10), reciprocal(x))),),
+    form=Map(lambda m, x: m.log10(x)),
+    prepare=one_float,
+)
+
+
+def log10(x: TensorLike) -> Tensor:
+    """Logarithm to base 10, exact at powers of 10; `numpy.log10` of a tensor."""
+    return apply(log10_op, (x,))
 
 
 log1p_op = Primitive(

@@ -108,7 +108,11 @@ def _asinh_form(m: Any, x: Any) -> Any:
 
 def _acosh_form(m: Any, x: Any) -> Any:
     t = m.where(x < LARGE, x, 1.0) - 1
-    found = m.where(x < LARGE, m.log1p(t + m.sqrt(2 * t + t * t)), m.log(x) + math.log(2))
+    root = m.sqrt(2 * t + t * t)
+    # The rounding error of the sum goes on to the logarithm: near 1 it is a large part of the result's.
+    total = m.rounded_add(root, t)
+    error = m.rounded_add(t, -m.rounded_add(total, -root))
+    found = m.where(x < LARGE, m.log1p(total) + error / (1 + total), m.log(x) + math.log(2))
     return m.where(x >= 1, found, math.nan)
 
 

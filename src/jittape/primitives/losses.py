@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,18 @@ import numpy as np
 from jittape.builder import WeakScalar
 from jittape.dtypes import int64, is_differentiable
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import apply
+from jittape.forms import Checked
+from jittape.primitive import Primitive, apply
 from jittape.primitives.activation import shifted
 from jittape.primitives.arithmetic import add, multiply, multiply_no_nan, negative, square, subtract
 from jittape.primitives.broadcast import broadcast_operands, cast_to, iota, promote, settle, spread
-from jittape.primitives.compare import equal, greater_equal, less, logical_and, where
+from jittape.primitives.checks import end_run_where
+from jittape.primitives.compare import equal, greater_equal, less, logical_or, where
 from jittape.primitives.elementwise import exp, log, log1p
 from jittape.primitives.reduce import reduce_sum
 from jittape.primitives.shape import shape_of
 from jittape.primitives.signatures import floating
+from jittape.primitives.stacks import alike
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
@@ -68,6 +70,40 @@ def softmax_cross_entropy_with_logits(
     return apply(_softmax_cross_entropy_body, (labels, logits), (axis,))
 
 
+def check_classes(numbers: np.ndarray[Any, Any], size: int) -> None:
+    """Raise `IndexError` for the first label that is not from 0 to below `size`."""
+    wrong = (numbers < 0) | (numbers >= size)
+    if wrong.any():
+        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise IndexError(
+            f"[sparse_softmax_cross_entropy_with_logits] label {numbers[place]} at index {place} is no class: "
+            f"logits have the classes 0 to {size - 1}; give such a row any class and multiply its loss by 0"
+        )
+
+
+def _class_evaluate(numbers: Any, *, size: int) -> Any:
+    check_classes(numbers, size)
+    return numbers
+
+
+def _checked_class(numbers: Any, *, size: int) -> Any:
+    """In machine code: the run ends if a label is no class, and the interpreter then finds out which."""
+    wrong = logical_or(less(numbers, 0), greater_equal(numbers, size))
+    end_run_where(wrong)
+    return where(wrong, 0, numbers)
+
+
+class_op = Primitive(
+    "class_number",
+    result=lambda numbers, *, size: numbers,
+    evaluate=_class_evaluate,
+    form=Checked(_checked_class),
+    gradient_stops="a class number is an integer",
+    batch=alike(),
+)
+"""Labels from 0 to below `size`; any other one is an error."""
+
+
 def _sparse_cross_entropy_body(labels: Any, logits: Any) -> Any:
     labels, logits = settle(labels), floating(logits)
     op = "sparse_softmax_cross_entropy_with_logits"
@@ -82,12 +118,10 @@ def _sparse_cross_entropy_body(labels: Any, logits: Any) -> Any:
         )
     x, axes = shifted(op, logits, -1)
     classes = iota(x.shape, axes[0], int64)
-    numbers = cast_to(labels, int64)
+    numbers = class_op.bind(cast_to(labels, int64), size=x.shape[-1])
     chosen = equal(classes, spread(numbers, x.shape, axes))
     log_total = log(reduce_sum(exp(x), axes))
-    loss = subtract(log_total, reduce_sum(where(chosen, x, 0), axes))
-    known = logical_and(greater_equal(numbers, 0), less(numbers, x.shape[-1]))
-    return where(known, loss, math.nan)
+    return subtract(log_total, reduce_sum(where(chosen, x, 0), axes))
 
 
 def sparse_softmax_cross_entropy_with_logits(
@@ -98,14 +132,15 @@ def sparse_softmax_cross_entropy_with_logits(
     Parameters
     ----------
     labels : tensor of int
-        Class numbers, from 0. The loss of a label that is no class is nan, and nothing flows back from it.
+        Class numbers, from 0.
     logits : tensor
         Unscaled log-probabilities; one dimension more than `labels`.
 
     Raises
     ------
     IndexError
-        If `labels` is an array or a sequence, whose values are there to be looked at, and holds what is no class.
+        If a label is no class: at once if `labels` is an array or a sequence, when the value is read if it is a tensor.
+        A step of a loop that fails in this way changes nothing.
 
     Examples
     --------
@@ -113,20 +148,10 @@ def sparse_softmax_cross_entropy_with_logits(
     array([0.6931], dtype=float32)
     """
     if isinstance(labels, (int, np.ndarray)) or (isinstance(labels, (list, tuple)) and shape_of(labels)):
-        _check_classes(labels, logits)
+        numbers, shape = np.asarray(labels), shape_of(logits)
+        if numbers.dtype.kind in "iu" and shape:
+            check_classes(numbers, shape[-1])
     return apply(_sparse_cross_entropy_body, (labels, logits))
-
-
-def _check_classes(labels: Any, logits: Any) -> None:
-    numbers, shape = np.asarray(labels), shape_of(logits)
-    if not numbers.size or numbers.dtype.kind not in "iu" or not shape:
-        return
-    low, high = int(numbers.min()), int(numbers.max())
-    if low < 0 or high >= shape[-1]:
-        raise IndexError(
-            f"[sparse_softmax_cross_entropy_with_logits] label {low if low < 0 else high} is no class: logits of shape "
-            f"{shape} have the classes 0 to {shape[-1] - 1}"
-        )
 
 
 def _sigmoid_cross_entropy_body(labels: Any, logits: Any) -> Any:

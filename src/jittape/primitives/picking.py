@@ -13,19 +13,17 @@ import numpy as np
 
 from jittape.builder import literal
 from jittape.dtypes import bool_, int64
-from jittape.forms import Check, Checked, Map, Reduce, Scatter, View
+from jittape.forms import Checked, Map, Scatter, View
 from jittape.forms import Index as At
 from jittape.primitive import Primitive
 from jittape.primitives.arithmetic import add_op, multiply_op
-from jittape.primitives.broadcast import broadcast, without_axes
+from jittape.primitives.broadcast import broadcast
+from jittape.primitives.checks import MADE, end_run_where
 from jittape.primitives.division import divide_op
 from jittape.primitives.steps import maximum_op, minimum_op
 from jittape.program import Aval
 
 __all__ = ["COMBINING", "counted", "indexed_op", "scattered_op"]
-
-MADE = "it is made by the compiler"
-
 
 # ---- indices ---------------------------------------------------------------------------------------------------------
 
@@ -37,14 +35,6 @@ outside_op = Primitive(
     gradient_stops=MADE,
 )
 """Whether an index into `size` elements is out of range."""
-
-some_op = Primitive(
-    "some",
-    result=lambda x, *, axes: Aval(without_axes(x.shape, axes), bool_),
-    evaluate=lambda x, *, axes: np.any(x, axis=axes),
-    form=Reduce(combine=lambda m, a, b: m.logical_or(a, b), identity=lambda dtype: False),
-    gradient_stops=MADE,
-)
 
 
 def _from_start(m: Any, index: Any, size: Any) -> Any:
@@ -61,21 +51,11 @@ within_op = Primitive(
 )
 """An index into `size` elements, counted from the start; if there is no such element, the nearest."""
 
-check_op = Primitive(
-    "check",
-    result=lambda bad: bad,
-    evaluate=lambda bad: bad,
-    form=Check(),
-    gradient_stops=MADE,
-    ends_run=True,
-)
-
 
 def _checked(index: Any, *, size: int) -> Any:
     extent = broadcast(literal(size, int64), index.shape)
     outside = outside_op.bind(index, extent)
-    axes = tuple(range(len(index.shape)))
-    check_op.bind(some_op.bind(outside, axes=axes) if axes else outside)
+    end_run_where(outside)
     return within_op.bind(index, extent)
 
 

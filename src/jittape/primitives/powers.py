@@ -9,7 +9,7 @@ import numpy as np
 from jittape.dtypes import int64
 from jittape.forms import Map
 from jittape.primitive import Primitive, apply
-from jittape.primitives.arithmetic import chain, multiply, square, subtract
+from jittape.primitives.arithmetic import chain, chain_op, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to, settle
 from jittape.primitives.compare import greater, not_equal, where
 from jittape.primitives.elementwise import log
@@ -68,7 +68,11 @@ def _integer_power_body(x: Any, exponent: int) -> Any:
 
 
 def _pow_evaluate(x: Any, y: Any) -> Any:
-    if x.dtype.kind not in "iu":
+    if x.dtype.kind == "f":
+        # NumPy takes the square root if one exponent of 0.5 is for all elements: nan at -inf, and -0.0 at -0.0.
+        root_edge = (y == 0.5) & ((x == 0) | (x == -np.inf))
+        return np.where(root_edge, np.absolute(x), np.power(x, y))
+    if x.dtype.kind == "c":
         return np.power(x, y)
     odd = np.where(y % 2 == 0, 1, x)
     inverse = np.where(np.abs(x) == 1, odd, 0).astype(x.dtype)
@@ -76,7 +80,11 @@ def _pow_evaluate(x: Any, y: Any) -> Any:
 
 
 def _pow_base_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
-    return chain(g, multiply(y, pow(x, subtract(y, 1))))
+    return chain(g, multiply(y, pow_in_slope_op.bind(x, subtract(y, 1))))
+
+
+def _pow_in_slope_base_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
+    return chain(g, chain_op.bind(y, pow_in_slope_op.bind(x, subtract(y, 1))))
 
 
 def _pow_exponent_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
@@ -92,6 +100,19 @@ pow_op = Primitive(
     form=Map(lambda m, x, y: m.power(x, y)),
     prepare=common("pow"),
 )
+
+pow_in_slope_op: Primitive = Primitive(
+    "pow_in_slope",
+    result=pow_op.result,
+    evaluate=_pow_evaluate,
+    vjp=(_pow_in_slope_base_vjp, _pow_exponent_vjp),
+    form=pow_op.form,
+)
+"""The power in the derivative of a power.
+
+Its own derivative is 0 where the exponent is 0, at a base of 0 too, so that ``x ** 2.0`` has the higher derivatives of
+``x ** 2``. A power that the user writes has nan there, as in TensorFlow: the limit of ``x ** x`` is another.
+"""
 
 
 def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""What many records have in common: how operands are prepared, what the result is, which operand is neutral.
+"""What many records have in common: how operands are prepared, result and evaluation, which operand is neutral.
 
 Most helpers take the op's name, for the error message, and return the callable that the record holds.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jittape.builder import WeakScalar, literal, literal_op
-from jittape.dtypes import bool_, default_dtype, float64, float_result, is_differentiable
+from jittape.dtypes import bool_, default_dtype, float16, float64, float_result, is_differentiable
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import (
     broadcast,
@@ -141,6 +141,26 @@ def require_kinds(op: str, kinds: str, aval: Aval) -> Aval:
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of the real part of a value of `dtype`."""
     return np.empty(0, dtype).real.dtype
+
+
+# ---- evaluation ------------------------------------------------------------------------------------------------------
+
+
+def by_formula(name: str) -> Callable[..., Any]:
+    """Evaluate the formula `name` of compiled loops on NumPy arrays, for functions that NumPy and SciPy round badly.
+
+    float16 is computed in float32. Of complex numbers, it is NumPy's function.
+    """
+
+    def evaluate(x: Any) -> Any:
+        if x.dtype.kind == "c":
+            return getattr(np, name)(x)
+        from jittape.compile.vectormath import NumPyMath  # when the first of them runs, not with the package
+
+        wide = x.astype(np.float32) if x.dtype == float16 else x
+        return np.asarray(getattr(NumPyMath(), name)(wide)).astype(x.dtype)
+
+    return evaluate
 
 
 # ---- simplification --------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Special functions: error functions, the gamma family, and logarithms that are 0 at 0.
 
-SciPy evaluates them in the interpreter; it is imported when the first of them runs, not with the package.
+The interpreter evaluates them by the formulas of compiled loops, since SciPy's lose digits near zeros and far out. Only
+`polygamma` is SciPy's.
 """
 
 from __future__ import annotations
@@ -13,12 +14,11 @@ import numpy as np
 from jittape.calls import as_float
 from jittape.forms import Map
 from jittape.primitive import Primitive, apply
-from jittape.primitives.arithmetic import add, chain, chain_op, multiply, negative, square
-from jittape.primitives.bits import is_finite
-from jittape.primitives.compare import equal, logical_and, logical_not, where
-from jittape.primitives.division import divide, reciprocal
+from jittape.primitives.arithmetic import add, chain, multiply, negative, square
+from jittape.primitives.compare import equal, where
+from jittape.primitives.division import divide
 from jittape.primitives.elementwise import exp, log, log1p
-from jittape.primitives.signatures import common_float, floating, one_float, same_real_float
+from jittape.primitives.signatures import by_formula, common_float, floating, one_float, same_real_float
 from jittape.primitives.stacks import alike
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
@@ -28,19 +28,12 @@ __all__ = ["digamma", "erf", "erfc", "lgamma", "polygamma", "xlog1py", "xlogy"]
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
-def _scipy_special() -> Any:
-    """`scipy.special`, imported at first use: it takes longer to import than all of jittape."""
-    import scipy.special
-
-    return scipy.special
-
-
 # ---- error functions -------------------------------------------------------------------------------------------------
 
 erf_op = Primitive(
     "erf",
     result=same_real_float("erf"),
-    evaluate=lambda x: _scipy_special().erf(x).astype(x.dtype),
+    evaluate=by_formula("erf"),
     vjp=(lambda g, out, x: chain(g, multiply(TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
     form=Map(lambda m, x: m.erf(x)),
     prepare=one_float,
@@ -61,7 +54,7 @@ def erf(x: TensorLike, name: str | None = None) -> Tensor:
 erfc_op = Primitive(
     "erfc",
     result=same_real_float("erfc"),
-    evaluate=lambda x: _scipy_special().erfc(x).astype(x.dtype),
+    evaluate=by_formula("erfc"),
     vjp=(lambda g, out, x: chain(g, multiply(-TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
     form=Map(lambda m, x: m.erfc(x)),
     prepare=one_float,
@@ -82,15 +75,10 @@ def erfc(x: TensorLike, name: str | None = None) -> Tensor:
 # ---- the gamma family ------------------------------------------------------------------------------------------------
 
 
-def _lgamma_evaluate(x: Any) -> Any:
-    # SciPy has -inf at -inf, where C and Python's `math` have inf.
-    return np.where(np.isinf(x), np.inf, _scipy_special().gammaln(x)).astype(x.dtype)
-
-
 lgamma_op = Primitive(
     "lgamma",
     result=same_real_float("lgamma"),
-    evaluate=_lgamma_evaluate,
+    evaluate=by_formula("lgamma"),
     vjp=(lambda g, out, x: chain(g, digamma(x)),),
     form=Map(lambda m, x: m.lgamma(x)),
     prepare=one_float,
@@ -111,7 +99,7 @@ def lgamma(x: TensorLike, name: str | None = None) -> Tensor:
 digamma_op = Primitive(
     "digamma",
     result=same_real_float("digamma"),
-    evaluate=lambda x: _scipy_special().psi(x).astype(x.dtype),
+    evaluate=by_formula("digamma"),
     vjp=(lambda g, out, x: chain(g, polygamma(1, x)),),
     form=Map(lambda m, x: m.digamma(x)),
     prepare=one_float,
@@ -133,10 +121,16 @@ def _polygamma_result(x: Aval, *, order: int) -> Aval:
     return same_real_float("polygamma")(x)
 
 
+def _polygamma_evaluate(x: Any, *, order: int) -> Any:
+    import scipy.special  # at first use: it takes longer to import than all of jittape
+
+    return scipy.special.polygamma(order, x).astype(x.dtype)
+
+
 polygamma_op = Primitive(
     "polygamma",
     result=_polygamma_result,
-    evaluate=lambda x, *, order: _scipy_special().polygamma(order, x).astype(x.dtype),
+    evaluate=_polygamma_evaluate,
     vjp=(lambda g, out, x, *, order: chain(g, polygamma(order + 1, x)),),
     batch=alike(),
 )
@@ -163,10 +157,9 @@ def polygamma(a: int, x: TensorLike, name: str | None = None) -> Tensor:
 # ---- x log y ---------------------------------------------------------------------------------------------------------
 
 
-def _zero_at_zero(x: Any, logarithm: Any) -> Any:
-    """`logarithm`, the derivative by `x`; 0 where `x` is 0 and it is infinite or nan."""
-    lost = logical_and(equal(x, 0), logical_not(is_finite(logarithm)))
-    return where(lost, 0, logarithm)
+def _zero_at_zero(x: Any, value: Any) -> Any:
+    """`value`, a derivative; 0 where `x` is 0, as if the product were not there."""
+    return where(equal(x, 0), 0, value)
 
 
 def _xlogy_evaluate(x: Any, y: Any) -> Any:
@@ -179,7 +172,7 @@ xlogy_op = Primitive(
     evaluate=_xlogy_evaluate,
     vjp=(
         lambda g, out, x, y: chain(g, _zero_at_zero(x, log(y))),
-        lambda g, out, x, y: chain(g, chain_op.bind(x, reciprocal(y))),
+        lambda g, out, x, y: chain(g, xdivy(x, y)),
     ),
     form=Map(lambda m, x, y: m.where(x == 0, 0, x * m.log(y))),
     prepare=common_float("xlogy"),
@@ -187,7 +180,7 @@ xlogy_op = Primitive(
 
 
 def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """``x * log(y)``, and 0 where `x` is 0.
+    """``x * log(y)``, and 0 where `x` is 0; the gradient is 0 there too.
 
     Examples
     --------
@@ -203,11 +196,11 @@ def _xlog1py_evaluate(x: Any, y: Any) -> Any:
 
 def _xdivy_body(x: Any, y: Any) -> Any:
     x, y = common_float("xdivy")(x, y)
-    return where(equal(x, 0), 0, divide(x, y))
+    return _zero_at_zero(x, divide(x, y))
 
 
 def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """``x / y``, and 0 where `x` is 0, whatever `y` is.
+    """``x / y``, and 0 where `x` is 0, whatever `y` is; the gradient is 0 there too.
 
     Examples
     --------
@@ -223,7 +216,7 @@ xlog1py_op = Primitive(
     evaluate=_xlog1py_evaluate,
     vjp=(
         lambda g, out, x, y: chain(g, _zero_at_zero(x, log1p(y))),
-        lambda g, out, x, y: chain(g, chain_op.bind(x, reciprocal(add(y, 1)))),
+        lambda g, out, x, y: chain(g, xdivy(x, add(y, 1))),
     ),
     form=Map(lambda m, x, y: m.where(x == 0, 0, x * m.log1p(y))),
     prepare=common_float("xlog1py"),
@@ -231,7 +224,7 @@ xlog1py_op = Primitive(
 
 
 def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """``x * log(1 + y)``, and 0 where `x` is 0.
+    """``x * log(1 + y)``, and 0 where `x` is 0; the gradient is 0 there too.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from jittape.dtypes import as_dtype, bool_, default_dtype, int64, uint8
 from jittape.errors import ShapeError
 from jittape.forms import Composed
 from jittape.primitive import Primitive, apply
-from jittape.primitives.arithmetic import add, square, squared_difference, subtract
+from jittape.primitives.arithmetic import add, squared_difference, subtract
 from jittape.primitives.bits import is_finite
 from jittape.primitives.broadcast import (
     cast_to,
@@ -26,6 +26,7 @@ from jittape.primitives.broadcast import (
 from jittape.primitives.compare import equal, logical_or, not_equal, where
 from jittape.primitives.custom import stop_gradient
 from jittape.primitives.elementwise import exp, log, sqrt
+from jittape.primitives.lengths import length_op, std_op
 from jittape.primitives.reduce import (
     Axis,
     averaging,
@@ -94,13 +95,18 @@ def reduce_variance(
 
 
 def _std_body(x: Any, axis: Any, keepdims: bool) -> Any:
-    return sqrt(_variance_body(x, axis, keepdims))
+    x, dtype = averaging(x)
+    if x.dtype.kind == "c":
+        return sqrt(_variance_body(x, axis, keepdims))
+    axes = normalized_axes("reduce_std", axis, len(x.shape))
+    out = cast_to(std_op.bind(x, axes=axes), dtype)
+    return to_shape(out, with_ones(x.shape, axes)) if keepdims else out
 
 
 def reduce_std(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Standard deviation of the elements along `axis`: the root of `reduce_variance`.
+    """Standard deviation of the elements along `axis`. Its gradient is nan where the deviation is 0.
 
     Examples
     --------
@@ -170,7 +176,9 @@ def _norm_body(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         return reduce_sum(size, axis, keepdims)
     if ord == np.inf:
         return reduce_max(size, axis, keepdims)
-    return sqrt(reduce_sum(square(size), axis, keepdims))
+    axes = normalized_axes("norm", axis, len(x.shape))
+    out = length_op.bind(size, axes=(axes,))
+    return to_shape(out, with_ones(x.shape, axes)) if keepdims else out
 
 
 def norm(

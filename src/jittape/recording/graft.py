@@ -19,7 +19,7 @@ from jittape.program import Op
 from jittape.recording.growth import join
 from jittape.recording.slots import Variables
 from jittape.recording.trace import Trace
-from jittape.recording.trie import Node, path_to
+from jittape.recording.trie import UNPLACED, Node, path_to
 
 __all__ = ["Grafted", "graft"]
 
@@ -119,6 +119,8 @@ def _append(old: Trace, onto: Trace, path: Path, slots: dict[int, int], appended
     )
     inputs = [(i, slot) for i, slot in enumerate(path.inputs) if slot in new]
     entering = tuple([(slots[slot], path.avals[slot], None) for _, slot in inputs])
+    if onto.node is UNPLACED:
+        onto.begin()
     parent = onto.node
     key = ("graft", entering, tuple([(op.out, op.key) for op in ops]))
     node = parent.children.get(key)

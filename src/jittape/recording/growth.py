@@ -6,6 +6,7 @@ and keeps the ops in a new node.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from jittape.primitive import recording_with
 from jittape.primitives.custom import identity_op
 from jittape.program import Aval
 from jittape.recording.source import user_line
-from jittape.recording.trie import Node, ScalarInput, trie
+from jittape.recording.trie import UNPLACED, Node, ScalarInput, trie
 from jittape.templates import Memory, Template, is_pure, kinds_of
 
 __all__ = ["Marker", "attach", "entered", "grow", "join", "marker_for", "refuse_parameters"]
@@ -52,7 +53,8 @@ def marker_for(aval: Aval, trainable: bool | None) -> Marker:
 def grow(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Node:
     """Make the child of `parent` for a call.
 
-    A call like one that was recorded at another place is only renumbered, see `jittape.templates`.
+    The first call of a step also chooses the root, by the user's line, and may find its child there. A call like one
+    that was recorded at another place is only renumbered, see `jittape.templates`.
 
     Parameters
     ----------
@@ -63,6 +65,11 @@ def grow(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Node
     arrays : sequence
         The operands themselves; not asked for where none is a slot.
     """
+    if parent is UNPLACED:
+        parent = trie.root(sys._getframe(1))
+        child = parent.children.get(key)
+        if child is not None:
+            return child
     situation = _situation(parent, key, arrays)
     known = None if situation is None else _calls.find(situation)
     if known is None:
@@ -223,6 +230,7 @@ def attach(parent: Node, key: tuple[Any, ...], node: Node, builder: Builder) -> 
 
 def join(parent: Node, key: tuple[Any, ...], node: Node) -> Node:
     """Put `node`, whose ops are known, into the trie; the one that another thread has put there meanwhile wins."""
+    assert parent is not UNPLACED
     node.n_inputs = parent.n_inputs + len(node.inputs)
     node.n_ops = parent.n_ops + len(node.ops)
     arrays = len(node.inputs) - len(node.scalars)

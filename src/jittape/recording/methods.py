@@ -26,7 +26,7 @@ from jittape.recording.operators import Operators
 from jittape.recording.recorder import New
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
-from jittape.recording.trie import Node
+from jittape.recording.trie import UNPLACED, Node
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import LARGE, Buffer, address_of
 from jittape.runtime.objects import object_layout, slot_places
@@ -102,7 +102,9 @@ _KNOWN: dict[str, Any] = {
     **_OPS,
     "neg": negative_op,
     **_python,
+    "Trace.begin": Trace.begin,
     "Trace._relieve": Trace._relieve,
+    "UNPLACED": UNPLACED,
     "None": None,
     "True": True,
     "LARGE": LARGE,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from jittape.differentiate import Path, Seen, TapeView, carries, seen
 from jittape.dtypes import is_differentiable
 from jittape.program import Op
+from jittape.recording.rebinding import rebinding_of
 from jittape.recording.source import user_line
 from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
@@ -41,8 +42,8 @@ class Asked(NamedTuple):
 def all_reasons(before: Node, after: Node, asked: Asked, missing: list[int]) -> str:
     """The sentences for all sources in `missing`.
 
-    They are worked out once for every gradient in the trie and kept with its node, so that a loop whose gradients are
-    None every time, as they may well be, is not slowed down.
+    They are found once for every gradient in the trie and every line that asks, and kept with its node, so that a loop
+    whose gradients are None every time, as they may well be, is not slowed down.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def all_reasons(before: Node, after: Node, asked: Asked, missing: list[int]) -> 
     missing : list of int
         Numbers of the sources without a gradient.
     """
-    key = tuple([(_name(asked.values[i], i), _numpy_hint(asked.values[i])) for i in missing])
+    key = (user_line(), *[(_name(asked.values[i], i), _numpy_hint(asked.values[i])) for i in missing])
     if after.notes is None:
         after.notes = {}
     text = after.notes.get(key)
@@ -111,7 +112,7 @@ def _uses(path: Path, view: TapeView, slots: tuple[int, ...]) -> list[Op]:
 def _not_watched(path: Path, view: TapeView, slots: tuple[int, ...], value: Any, name: str) -> str:
     uses = _uses(path, view, slots)
     source = uses[0].source if uses else None
-    where = f" before line {source.line} of {source.file}" if source else " before using it"
+    where = f" before {source.place}" if source else " before using it"
     if isinstance(value, Variable):
         why = (
             "it is not trainable"
@@ -122,7 +123,7 @@ def _not_watched(path: Path, view: TapeView, slots: tuple[int, ...], value: Any,
     if any(op.out in slots for op in path.ops):
         why = "was computed from nothing that the tape watched"
         return f"{name} {why}; call tape.watch on what it was computed from{where}"
-    return f"{name} was not watched: it is a constant; call tape.watch(x){where}"
+    return f"{name} was not watched: it is a constant; call tape.watch(x){where}" + rebinding_of(value)
 
 
 def _dependent(path: Path, slots: tuple[int, ...]) -> set[int]:
@@ -172,13 +173,7 @@ def _blocked(
 
 
 def _line(op: Op) -> str:
-    """The op's source line. A like program of another function may have recorded the op first; then it says so."""
-    if op.source is None:
-        return "at an unknown line"
-    asking = user_line()
-    here = asking is not None and (asking.file, asking.function) == (op.source.file, op.source.function)
-    note = "" if here else " (where these operations were first recorded)"
-    return f"at line {op.source.line} of {op.source.file}{note}"
+    return "at an unknown line" if op.source is None else f"at {op.source.place}"
 
 
 def _obstacle(path: Path, view: TapeView, op: Op, followed: set[int]) -> str:

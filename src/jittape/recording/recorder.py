@@ -93,7 +93,7 @@ class _Record:
         code, builder = self.code, self.code.builder
         too_many = code.block("too_many")
         code.require(builder.icmp_signed("<=", self.count, integer(OPERANDS)), too_many)
-        node = code.get(self.trace, "Trace.node")
+        node = self._node()
         self.key = code.call("PyTuple_New", builder.add(self.count, integer(2)))
         code.require(code.differ(self.key, integer(0)), too_many)
         code.fill(self.key, 0, code.own(self.body))
@@ -119,6 +119,18 @@ class _Record:
         builder.ret(integer(0))
         code.begin(self.failed)
         builder.ret(integer(0))
+
+    def _node(self) -> ir.Value:
+        """The node where the trace stands; the first op of a step chooses the root."""
+        code, builder = self.code, self.code.builder
+        unplaced = code.same(code.get(self.trace, "Trace.node"), code.known("UNPLACED"))
+        with builder.if_then(unplaced, likely=False):
+            memory = code.words(1)
+            code.write(memory, self.trace)
+            answer = code.call_object(code.known("Trace.begin"), memory, integer(1))
+            code.require(code.differ(answer, integer(0)), self.failed)
+            code.drop(answer)
+        return code.get(self.trace, "Trace.node")
 
     def _part(self, operand: ir.Value) -> ir.Value:
         """What the key says of an operand."""

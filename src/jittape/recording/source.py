@@ -5,20 +5,18 @@ from __future__ import annotations
 import sys
 from types import FrameType
 
-from jittape.calls import is_of_user
+from jittape.calls import frame_of_user, is_of_user
 from jittape.program import SourceLine
 
 __all__ = ["call_of_user", "user_line"]
 
 
 def user_line() -> SourceLine | None:
-    """The innermost line of the running stack that is not jittape's own; the demo counts as a user's."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if is_of_user(frame):
-            return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-        frame = frame.f_back
-    return None
+    """Return the innermost line of the running stack that is not jittape's own; the demo counts as a user's."""
+    frame = frame_of_user(sys._getframe(1))
+    return (
+        None if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    )
 
 
 def call_of_user() -> str:

@@ -20,13 +20,12 @@ from jittape.recording.reverse import gradient_key
 from jittape.recording.slots import NOTHING_READ, Variables
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace, current_trace
-from jittape.recording.trie import Node, path_to
+from jittape.recording.trie import UNPLACED, Node, path_to, trie
 from jittape.recording.variable import Variable
 
 __all__ = ["Span"]
 
-_Past = tuple[Node, Variables, list[int], list[tuple[int, int]], list[tuple[int, Variable]]]
-
+_Past = tuple[Trace, Node, Variables, list[int], list[tuple[int, int]], list[tuple[int, Variable]]]
 
 _new: Any = tuple.__new__
 """Makes a named tuple in 0.12 µs; calling its class takes 0.25."""
@@ -43,12 +42,15 @@ class Span:
         Whether the tape has been entered and not left.
     recording : bool
         Whether it records now; it does not while it is paused.
+    function : code object, type or None
+        The user's function whose derivative is taken, where jittape itself enters the tape.
     """
 
     # Here, so that a span is whole for `__del__` even if an interrupt comes while it is made.
     trace: Trace | None = None
     entered = False
     recording = False
+    function: Any = None
     _past: _Past | None = None
     _thread = 0
     _earlier: Variables = NOTHING_READ
@@ -109,7 +111,14 @@ class Span:
         if trace is not None:
             self.trace = None
             variables = self._versions(trace) if self._earlier else trace.variables
-            self._past = (trace.node, variables, self._segments, self._watches, self._watched_variables)
+            self._past = (
+                trace,
+                trace.node,
+                variables,
+                self._segments,
+                self._watches,
+                self._watched_variables,
+            )
             trace.release()
         self._segments, self._watches, self._watched_variables = [], [], []
         self._earlier = NOTHING_READ
@@ -128,6 +137,8 @@ class Span:
         if not trace.spans or all([span() is None for span in trace.spans]):
             trace.spans.clear()  # of a tape that was gone before an interrupt let it leave
             trace = trace.step()
+            if self.function is not None:
+                trace.node = trie.root_of(self.function)
         trace.holders += 1
         self.trace = trace
         self._thread = threading.get_ident()
@@ -208,7 +219,7 @@ class Span:
         if self.trace is not None:
             node, variables, view = self.trace.node, self._versions(self.trace), self.view(self.trace)
         elif self._past is not None:
-            node, variables, segments, watches, watched_variables = self._past
+            _, node, variables, segments, watches, watched_variables = self._past
             view = self._view_of(variables, segments, watches, watched_variables)
         else:
             return ()
@@ -306,6 +317,8 @@ class Span:
 
     def question(self, trace: Trace, targets: list[Any], sources: list[Any]) -> Asked:
         """A question about a gradient as structure."""
+        if trace.node is UNPLACED:
+            trace.begin()
         slots_of = self._slots_of if self._earlier else trace.slots_of
         target_slots: list[int] = []
         for target in targets:
@@ -316,6 +329,24 @@ class Span:
         return _new(
             Asked, (tuple(target_slots), source_slots, self.view(trace), tuple(sources), len(targets))
         )
+
+    def past_question(self, target: Any, source: Any) -> tuple[Node, Asked] | None:
+        """Return a question about the gradient of a tape that is used up, and where in the trie it was.
+
+        None if `target` or `source` has become part of another step since, so that its slot is not known.
+        """
+        assert self._past is not None
+        trace, node, variables, segments, watches, watched_variables = self._past
+        slots: list[tuple[int, ...]] = []
+        for value in (target, source):
+            if value.__class__ is Variable:
+                slots.append(variables[id(value)][1] if id(value) in variables else ())
+            elif value._trace is trace or value._trace is None:
+                slots.append((value._slot,) if value._slot >= 0 else ())
+            else:
+                return None
+        view = self._view_of(variables, segments, watches, watched_variables)
+        return node, Asked(slots[0][-1:], (slots[1],), view, (source,), 1)
 
     def _slots_of(self, value: Any) -> tuple[int, ...]:
         """As `Trace.slots_of`, with versions of a Variable that came with a graft."""

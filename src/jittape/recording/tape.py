@@ -245,7 +245,10 @@ class GradientTape:
         self._span.let_go()
 
     def explain(self, target: Any, source: Any) -> str:
-        """Why the gradient of `target` with respect to `source` is what it is.
+        """Explain why the gradient of `target` with respect to `source` is what it is.
+
+        It may be called before and after `gradient`. After the only gradient of a tape that is not persistent, it
+        answers until `target` or `source` is used in another step.
 
         Parameters
         ----------
@@ -256,12 +259,29 @@ class GradientTape:
         -------
         str
             A sentence with source lines: how many ops connect the two, or why none do.
+
+        Examples
+        --------
+        >>> x = jt.Variable(3.0)
+        >>> with jt.GradientTape() as tape:
+        ...     y = x * x
+        >>> print(tape.gradient(y, x).numpy())
+        6.0
+        >>> tape.explain(y, x)
+        "the target depends on variable 'Variable:0' through 1 recorded op"
         """
-        trace = self._usable_trace()
         check_target(target)
         check_source(source)
-        asked = self._span.question(trace, [target], [source])
-        return reason(path_to(trace.node), asked, 0)
+        if not self._used_up:
+            trace = self._usable_trace()
+            return reason(path_to(trace.node), self._span.question(trace, [target], [source]), 0)
+        past = self._span.past_question(target, source)
+        if past is None:
+            return (
+                "the target or the source has become part of a later step: ask before it is used again, or make the "
+                "tape with jt.GradientTape(persistent=True)"
+            )
+        return reason(path_to(past[0]), past[1], 0)
 
     # ---- Jacobians ----------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ the order in which the path asks for them.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -28,7 +29,7 @@ from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_p
 from jittape.recording.scalars import scalar_inputs
 from jittape.recording.slots import Slots
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
-from jittape.recording.trie import Node, trie
+from jittape.recording.trie import UNPLACED, Node, trie
 from jittape.recording.variable import Variable, read_variable_op
 from jittape.runtime.buffers import LARGE, Buffer
 
@@ -36,7 +37,7 @@ __all__ = ["Trace", "begin_step", "current_trace"]
 
 _SAME: Mapping[int, int] = MappingProxyType({})
 _SCALARS = frozenset((float, int, bool, complex))
-_NOWHERE = Node(None)
+_places = trie.places
 
 
 class Trace(Slots):
@@ -83,7 +84,7 @@ class Trace(Slots):
     traced_in: str | None = None
 
     def __init__(self, lock: Any = None) -> None:
-        self.node: Node = trie.root()
+        self.node: Node = UNPLACED
         self.inputs: list[Any] = []
         self.pending: list[Tensor] = []
         self.materialized: list[ref[Tensor]] = []
@@ -165,6 +166,12 @@ class Trace(Slots):
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """A primitive outside any body is recorded as a body of its own."""
         return self.apply(_bound, operands, (primitive, tuple(sorted(params.items()))))
+
+    def begin(self) -> None:
+        """Choose the root, before the first op of a step that no tape has begun."""
+        frame = sys._getframe(1)
+        known = _places.get((id(frame.f_code), frame.f_lasti))  # as `trie.root` does, 0.1 µs faster
+        self.node = trie.root(frame) if known is None else known[1]
 
     def _advance(self, node: Node) -> Any:
         """Go on to `node` and make the tensors that it results in."""
@@ -357,7 +364,7 @@ class Trace(Slots):
 
     def _clear(self) -> None:
         """Let go of everything; tensors may go on pointing here, at an empty shell."""
-        self.node = _NOWHERE
+        self.node = UNPLACED
         self.inputs = []
         self.materialized = []
         self.entered = {}
@@ -387,7 +394,7 @@ def _read_variable(value: Any, trainable: bool) -> Any:
 
 def current_trace() -> Trace:
     """The trace of this thread."""
-    trace = active_recorder()
+    trace = active.recorder
     if not isinstance(trace, Trace):
         raise RuntimeError("tensors cannot be used inside a gradient rule or body: use its handles")
     return trace

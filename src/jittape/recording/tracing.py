@@ -243,7 +243,7 @@ class Tracing(Trace):
 
     def _leaked(self, tensor: Tensor | None) -> LeakedTensorError:
         made = None if tensor is None else _line_of(self.node, tensor._slot)
-        where = "" if made is None else f", made at {made.file}:{made.line},"
+        where = "" if made is None else f", made at {made.link},"
         return LeakedTensorError(
             f"a tensor of the function {self.traced_in!r}{where} is used outside of the function, where it has "
             "no value: return it from the function instead of keeping it elsewhere"

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jittape.calls import frame_of_user
 from jittape.config import config
 from jittape.differentiate import Callback, Path, Reverse
 from jittape.program import Aval, Op, Program, SourceLine, dead_code_removed
@@ -20,7 +22,7 @@ from jittape.program import Aval, Op, Program, SourceLine, dead_code_removed
 if TYPE_CHECKING:
     from jittape.runtime.path import PathExecutable
 
-__all__ = ["Key", "Node", "ScalarInput", "Trie", "aval_of", "cut_program", "path_to", "trie"]
+__all__ = ["UNPLACED", "Key", "Node", "ScalarInput", "Trie", "aval_of", "cut_program", "path_to", "trie"]
 
 ScalarInput = tuple[int, np.dtype[Any] | None]
 """Which Python scalar of a call becomes an input slot, and the dtype that it must fit if it may not."""
@@ -29,6 +31,8 @@ Key = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]
 """What a flush asks for: slots needed, slots at hand, and which inputs' memory may be used for which of the former."""
 
 _NO_RESULT = Aval((), np.dtype(bool))
+_KNOWN_PLACES = 4096
+"""Maximum number of places whose root is found by the identity of their code object."""
 
 
 class Node:
@@ -109,23 +113,68 @@ class Node:
         self.reverse: tuple[Reverse, tuple[tuple[int, ...], ...]] | None = None
 
 
+UNPLACED = Node(None)
+"""Node of a trace that has recorded nothing; the first op chooses the root. It never has children."""
+
+
 class Trie:
-    """All op lists, and the clock by which cold ones are told."""
+    """All op lists, and the clock by which cold ones are told.
+
+    Attributes
+    ----------
+    places : dict
+        The roots of places in the user's code, by the identity of the code object and the running instruction.
+    """
 
     def __init__(self) -> None:
-        self._roots: dict[str, Node] = {}
+        self._roots: dict[tuple[Any, ...], Node] = {}
+        self.places: dict[tuple[int, int], tuple[Any, Node]] = {}
         self._apart: dict[int, Node] = {}
         self.n_nodes = 0
         self.clock = 0
         self.pruned = 0
 
-    def root(self) -> Node:
-        """Where a new trace begins. The default float dtype is structure, so each has a root of its own."""
-        name = config._default_float
-        root = self._roots.get(name)
+    def root(self, frame: FrameType) -> Node:
+        """Return the root of the steps that begin at the running line of the user's code.
+
+        Each line has a root of its own, so that a node's source line is that of the code that runs, and not of a
+        program with the same ops elsewhere.
+
+        Parameters
+        ----------
+        frame : FrameType
+            Any frame; the user's is the innermost one from there on that is not jittape's.
+        """
+        known = self.places.get((id(frame.f_code), frame.f_lasti))
+        if known is None:
+            frame = frame_of_user(frame) or frame
+            at = id(frame.f_code), frame.f_lasti
+            known = self.places.get(at) or self._keep_place(at, frame.f_code, frame.f_lineno)
+        return known[1]
+
+    def root_of(self, function: Any) -> Node:
+        """Return the root of the steps that run `function`, a code object or a type."""
+        known = self.places.get((id(function), -1)) or self._keep_place((id(function), -1), function, 0)
+        return known[1]
+
+    def _keep_place(self, at: tuple[int, int], code: Any, line: int) -> tuple[Any, Node]:
+        """Find the root of a line by value, and keep it by identity: the hash of a code object takes 1 µs.
+
+        Code objects compare by all but their file, so a notebook cell that is run again finds its paths. The default
+        float dtype is structure. The entry keeps the code object alive, and so its identity.
+        """
+        place = (getattr(code, "co_filename", ""), code, line, config._default_float)
+        root = self._roots.get(place)
         if root is None:
-            root = self._roots.setdefault(name, Node(None))
-        return root
+            root = self._roots.setdefault(place, Node(None))
+        if len(self.places) >= _KNOWN_PLACES:
+            self.places.clear()
+        known = self.places[at] = (code, root)
+        return known
+
+    def forget_places(self) -> None:
+        """Find the roots by value again: a setting that they depend on has changed."""
+        self.places.clear()
 
     def added(self, node: Node) -> None:
         """Count a new node, and drop cold subtrees if there are too many."""
@@ -160,6 +209,8 @@ class Trie:
             for key, child in list(node.children.items()):
                 if warmth[id(child)] <= limit:
                     del node.children[key]
+        self._roots = {place: root for place, root in self._roots.items() if root.children}
+        self.places.clear()
         before = self.n_nodes
         self.n_nodes = sum(1 for _ in self._walk())
         self.pruned += before - self.n_nodes
@@ -167,6 +218,7 @@ class Trie:
     def clear(self) -> None:
         """Forget all paths."""
         self._roots.clear()
+        self.places.clear()
         self._apart.clear()
         self.n_nodes = 0
 
@@ -183,6 +235,7 @@ def _below(stack: list[Node]) -> Iterator[Node]:
 
 
 trie = Trie()
+config.on_change(trie.forget_places)
 
 
 def path_to(node: Node) -> Path:

@@ -12,7 +12,6 @@ from jittape.recording.arguments import UnconnectedGradients, fitting
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten, flatten_like
 from jittape.recording.rewind import rewound
-from jittape.recording.tape import GradientTape
 from jittape.recording.trace import begin_step, current_trace
 from jittape.transforms.primals import (
     Argnums,
@@ -20,6 +19,7 @@ from jittape.transforms.primals import (
     Transformed,
     is_recorded,
     scalar,
+    tape_of,
     value_and_aux,
 )
 
@@ -99,7 +99,7 @@ def _value_and_grad(
     name: str,
 ) -> Any:
     recorded = is_recorded()
-    with GradientTape(watch_accessed_variables=False) as tape:
+    with tape_of(f) as tape:
         primals = Primals(name, args, argnums, recorded)
         tape.watch(primals.leaves)
         value, aux = value_and_aux(name, f(*primals.args, **kwargs), has_aux)
@@ -185,7 +185,7 @@ def vjp(
     """
     as_function("f", f)
     recorded = is_recorded()
-    tape = GradientTape(persistent=True, watch_accessed_variables=False)
+    tape = tape_of(f, persistent=True)
     with tape:
         varied = Primals("vjp", primals, range(len(primals)), recorded)
         tape.watch(varied.leaves)
@@ -276,7 +276,7 @@ def jvp(
     if len(primals) != len(tangents):
         raise ValueError(f"[jvp] {len(primals)} primals and {len(tangents)} tangents")
     recorded = is_recorded()
-    with GradientTape(watch_accessed_variables=False):  # so that all of it is one step
+    with tape_of(f):  # so that all of it is one step
         varied = Primals("jvp", tuple(primals), range(len(primals)), recorded)
         given = varied.beside("tangents", tangents)
         with ForwardAccumulator(varied.leaves, given) as accumulator:

@@ -12,9 +12,16 @@ from jittape.recording.accumulator import ForwardAccumulator
 from jittape.recording.arguments import UnconnectedGradients
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten
-from jittape.recording.tape import GradientTape
 from jittape.recording.tensor import Tensor
-from jittape.transforms.primals import Argnums, Primals, Transformed, is_recorded, scalar, value_and_aux
+from jittape.transforms.primals import (
+    Argnums,
+    Primals,
+    Transformed,
+    is_recorded,
+    scalar,
+    tape_of,
+    value_and_aux,
+)
 
 __all__ = ["batch_jacobian", "hessian", "hvp", "jacobian"]
 
@@ -83,7 +90,7 @@ def _jacobian(
     unconnected: UnconnectedGradients | str,
 ) -> Any:
     recorded = is_recorded()
-    tape = GradientTape(persistent=True, watch_accessed_variables=False)
+    tape = tape_of(f, persistent=True)
     with tape:
         primals = Primals("jacobian", args, argnums, recorded)
         tape.watch(primals.leaves)
@@ -129,7 +136,7 @@ def _hessian(
     f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums, has_aux: bool
 ) -> Any:
     recorded = is_recorded()
-    outer = GradientTape(persistent=True, watch_accessed_variables=False)
+    outer = tape_of(f, persistent=True)
     with outer:
         primals = Primals("hessian", args, argnums, recorded)
         outer.watch(primals.leaves)
@@ -149,7 +156,7 @@ def _inner_gradient(
     name: str, f: Callable[..., Any], primals: Primals, kwargs: dict[str, Any], has_aux: bool
 ) -> tuple[Any, list[Any]]:
     """What comes with the value of `f`, and the gradient, recorded by whoever records now."""
-    with GradientTape(watch_accessed_variables=False) as inner:
+    with tape_of(f) as inner:
         inner.watch(primals.leaves)
         value, aux = value_and_aux(name, f(*primals.args, **kwargs), has_aux)
         value = scalar(name, value)
@@ -198,7 +205,7 @@ def _hvp(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
         raise TypeError("[hvp] call it with the point and the vector: hvp(f)(x, v, ...)")
     x, v, *rest = args
     recorded = is_recorded()
-    with GradientTape(watch_accessed_variables=False):  # so that all of it is one step
+    with tape_of(f):  # so that all of it is one step
         primals = Primals("hvp", (x, *rest), 0, recorded)
         vectors = [_widened(one, x) for one, x in zip(primals.beside("v", [v]), primals.leaves, strict=True)]
         with ForwardAccumulator(primals.leaves, vectors) as accumulator:
@@ -255,7 +262,7 @@ def _batch_jacobian(
     f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: int
 ) -> Any:
     recorded = is_recorded()
-    with GradientTape(watch_accessed_variables=False) as tape:
+    with tape_of(f) as tape:
         primals = Primals("batch_jacobian", args, argnums, recorded)
         if len(primals.leaves) != 1:
             raise TypeError("[batch_jacobian] the argument must be one array")

@@ -22,6 +22,7 @@ from jittape.primitives.custom import identity
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten, flatten_like
 from jittape.recording.operators import Operators
+from jittape.recording.tape import GradientTape
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
 
@@ -32,6 +33,7 @@ __all__ = [
     "as_host",
     "is_recorded",
     "scalar",
+    "tape_of",
     "value_and_aux",
 ]
 
@@ -95,6 +97,15 @@ def _is_host(argument: Any) -> bool:
     if isinstance(argument, (np.ndarray, float)):
         return True
     return not any(isinstance(leaf, (Operators, HostNumber)) for leaf in flatten(argument)[0])
+
+
+def tape_of(f: Callable[..., Any], persistent: bool = False) -> GradientTape:
+    """Return a tape for the derivative of `f`, whose source lines are those of `f`."""
+    tape = GradientTape(persistent, watch_accessed_variables=False)
+    while isinstance(f, Transformed):
+        f = f._f
+    tape._span.function = getattr(f, "__code__", type(f))
+    return tape
 
 
 def is_recorded() -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,9 +14,6 @@ from numpy.typing import DTypeLike
 from jittape.compile.vectormath.namespace import MathNamespace
 
 Array = Any
-
-#: What formulas call rarely.
-_LIBRARY = {"cos": math.cos, "lgamma": math.lgamma, "sin": math.sin, "tan": math.tan}
 
 
 class NumPyMath(MathNamespace):
@@ -135,8 +135,15 @@ def _split(x: Array) -> tuple[Array, Array]:
 
 
 def _call_library(function: str, argument: float) -> float:
-    """Call the function of `math` with the C library's value where Python raises."""
-    try:
-        return _LIBRARY[function](argument)
-    except ValueError:
-        return math.inf if function == "lgamma" else math.nan
+    """Call the function with the C library's value where Python raises."""
+    if function == "lgamma":
+        return float(_c_lgamma()(argument))
+    return float(getattr(math, function)(argument)) if math.isfinite(argument) else math.nan
+
+
+@cache
+def _c_lgamma() -> Any:
+    """Return the C library's function that machine code calls: Python's own is far off near its negative zeros."""
+    function = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).lgamma
+    function.argtypes, function.restype = [ctypes.c_double], ctypes.c_double
+    return function

@@ -1,0 +1,40 @@
+"""Checks of values in machine code: they end the run, and the interpreter then finds out what is wrong, and where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.dtypes import bool_
+from jittape.forms import Check, Reduce
+from jittape.primitive import Primitive
+from jittape.primitives.broadcast import without_axes
+from jittape.program import Aval
+
+__all__ = ["MADE", "check_op", "end_run_where", "some_op"]
+
+MADE = "it is made by the compiler"
+
+some_op = Primitive(
+    "some",
+    result=lambda x, *, axes: Aval(without_axes(x.shape, axes), bool_),
+    evaluate=lambda x, *, axes: np.any(x, axis=axes),
+    form=Reduce(combine=lambda m, a, b: m.logical_or(a, b), identity=lambda dtype: False),
+    gradient_stops=MADE,
+)
+
+check_op = Primitive(
+    "check",
+    result=lambda bad: bad,
+    evaluate=lambda bad: bad,
+    form=Check(),
+    gradient_stops=MADE,
+    ends_run=True,
+)
+
+
+def end_run_where(bad: Any) -> None:
+    """Record that the run ends if an element of `bad` is true."""
+    axes = tuple(range(len(bad.shape)))
+    check_op.bind(some_op.bind(bad, axes=axes) if axes else bad)

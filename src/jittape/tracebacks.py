@@ -1,0 +1,74 @@
+"""Tracebacks that end on the user's line: the frames of jittape are left out where an uncaught error is printed."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any
+
+from jittape.calls import is_of_user
+from jittape.config import config
+from jittape.errors import CompileError, ProgramError
+
+__all__ = ["install", "of_user"]
+
+_INTERNAL = (ProgramError, CompileError, AssertionError, SystemError)
+"""Errors that are not the user's, and need the whole traceback."""
+_BELOW = frozenset(("llvmlite", "numba", "numpy", "optree", "scipy"))
+"""Packages whose frames are hidden too where jittape has called them."""
+_NOTE = "(frames of jittape are hidden; `jt.config.full_tracebacks = True` shows them)"
+
+
+def of_user(traceback: TracebackType | None) -> TracebackType | None:
+    """Return a traceback without the frames of jittape and of what jittape calls; None if nothing is left."""
+    entries: list[TracebackType] = []
+    hidden = False
+    while traceback is not None:
+        module = str(traceback.tb_frame.f_globals.get("__name__")).partition(".")[0]
+        hidden = not is_of_user(traceback.tb_frame) or (hidden and module in _BELOW)
+        if not hidden:
+            entries.append(traceback)
+        traceback = traceback.tb_next
+    kept: TracebackType | None = None
+    for entry in reversed(entries):
+        kept = TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return kept
+
+
+def install() -> None:
+    """Have uncaught errors printed without the frames of jittape, where nobody else has a say in how they are."""
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _print_uncaught
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if shell is not None and not shell.custom_exceptions:
+        shell.set_custom_exc((Exception,), _show_in_notebook)
+
+
+def _shorten(error: BaseException) -> None:
+    """Leave the frames of jittape out of the traceback of an error of the user's, and say so."""
+    if config.full_tracebacks or isinstance(error, _INTERNAL) or not isinstance(error, Exception):
+        return
+    kept = of_user(error.__traceback__)
+    if kept is not None and _length(kept) < _length(error.__traceback__):
+        error.__traceback__ = kept
+        error.add_note(_NOTE)
+
+
+def _length(traceback: TracebackType | None) -> int:
+    count = 0
+    while traceback is not None:
+        count, traceback = count + 1, traceback.tb_next
+    return count
+
+
+def _print_uncaught(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    _shorten(error)
+    sys.__excepthook__(kind, error, error.__traceback__)
+
+
+def _show_in_notebook(
+    shell: Any, kind: type[BaseException], error: BaseException, traceback: Any, tb_offset: int | None = None
+) -> None:
+    _shorten(error)
+    shell.showtraceback((kind, error, error.__traceback__), tb_offset=tb_offset)
