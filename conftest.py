@@ -11,8 +11,8 @@ import jittape as jt
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--programs", type=int, default=None, help="random programs that tests/fuzz writes")
-    parser.addoption("--seed", type=int, default=0, help="where the seeds of tests/fuzz begin, in millions")
+    parser.addoption("--programs", type=int, default=None, help="number of random programs in tests/fuzz")
+    parser.addoption("--seed", type=int, default=0, help="seed of the first random program")
 
 
 @pytest.fixture(autouse=True)

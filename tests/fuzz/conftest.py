@@ -11,5 +11,5 @@ FEW = 120
 @pytest.fixture(scope="session")
 def programs(request: pytest.FixtureRequest) -> range:
     """The seeds of the run."""
-    first = request.config.getoption("--seed") * 1_000_000
+    first = request.config.getoption("--seed")
     return range(first, first + (request.config.getoption("--programs") or FEW))

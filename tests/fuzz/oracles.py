@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy_namespace
-from program_writer import PLAIN, Source, Style
+from program_nodes import PLAIN, Source, Style
 
 import jittape as jt
 

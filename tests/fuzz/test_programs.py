@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pytest
 from oracles import check
-from program_writer import ROWS, write
+from program_nodes import ROWS
+from random_source import write
 
 KNOWN: tuple[tuple[int, bool], ...] = ()
 """Seeds of programs that failed once."""
