@@ -3,9 +3,10 @@
 #   make demo   train a classifier on handwritten digits        make docs    build the documentation
 #   make test   run the tests                                   make bench   run the benchmarks
 #   make lint   ruff and mypy                                   make peers   compare with other libraries
-#   make clean  remove what these made
+#   make fuzz   random programs, other ones each time           make clean   remove what these made
 #
-# PYTHON=... picks the interpreter, VENV=... the environment, DEMO=..., PYTEST=..., ASV=..., PEERS=... add options.
+# PYTHON=... picks the interpreter, VENV=... the environment, DEMO=..., PYTEST=..., FUZZ=..., ASV=..., PEERS=... add
+# options.
 
 # The first of these that is Python 3.11 or later.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
@@ -14,11 +15,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SPHINX := $(BIN)/sphinx-build -W --keep-going -d docs/_build/doctrees
 PYTEST ?= -n auto --maxprocesses=8
+FUZZ ?= --programs 2000 --seed $(shell date +%s)
 DEMO ?=
 ASV ?=
 PEERS ?=
 
-.PHONY: demo test lint docs bench peers clean
+.PHONY: demo test fuzz lint docs bench peers clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.has-demo
@@ -26,6 +28,9 @@ demo: $(VENV)/.has-demo
 
 test: $(VENV)/.has-test
 	$(BIN)/python -m pytest $(PYTEST)
+
+fuzz: $(VENV)/.has-test
+	$(BIN)/python -m pytest -n auto --maxprocesses=8 tests/fuzz $(FUZZ)
 
 lint: $(VENV)/.has-lint
 	$(BIN)/ruff check

@@ -10,6 +10,11 @@ import pytest
 import jittape as jt
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--programs", type=int, default=None, help="number of random programs in tests/fuzz")
+    parser.addoption("--seed", type=int, default=0, help="seed of the first random program")
+
+
 @pytest.fixture(autouse=True)
 def example_names(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace["jt"] = jt

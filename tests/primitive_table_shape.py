@@ -125,11 +125,10 @@ def added(x: Array, key: Any, value: Any) -> Array:
     return result
 
 
-def combined(x: Array, key: Array, value: Array, how: str) -> Array:
+def combined(x: Array, key: Array | tuple[Array, ...], value: Array, how: str) -> Array:
     result = x.copy()
     combine = {"mul": np.multiply, "div": np.divide, "max": np.maximum, "min": np.minimum}[how]
-    for row, new in zip(key, value, strict=True):
-        result[row] = combine(result[row], new)
+    combine.at(result, key, value)
     return result
 
 
@@ -288,13 +287,13 @@ INDEXING = (
         "tensor_scatter_nd_max",
         sc.tensor_scatter_nd_max,
         SCATTERED,
-        lambda x, i, v: combined(x, list(zip(*flat(i), strict=True)), v, "max"),
+        lambda x, i, v: combined(x, flat(i), v, "max"),
     ),
     Row(
         "tensor_scatter_nd_min",
         sc.tensor_scatter_nd_min,
         SCATTERED,
-        lambda x, i, v: combined(x, list(zip(*flat(i), strict=True)), v, "min"),
+        lambda x, i, v: combined(x, flat(i), v, "min"),
     ),
     Row(
         "batch_scatter_update",

@@ -1,0 +1,36 @@
+"""Random whole programs against NumPy, differences and themselves.
+
+``python -m pytest tests/fuzz --programs 2000 --seed 7`` writes 2,000 programs; a failure prints the program, its inputs
+and its seed. Half of them are smooth: their derivatives are compared too.
+"""
+
+from __future__ import annotations
+
+import pytest
+from oracles import check
+from program_nodes import ROWS
+from random_source import write
+
+KNOWN: tuple[tuple[int, bool], ...] = ()
+"""Seeds of programs that failed once."""
+
+BATCHES = 40
+"""Parts into which the programs are divided, so that they can run in parallel."""
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_random_programs(batch: int, programs: range):
+    for seed in programs[batch::BATCHES]:
+        check(write(seed, smooth=seed % 2 == 0))
+
+
+@pytest.mark.parametrize(("seed", "smooth"), KNOWN)
+def test_programs_that_failed_once(seed: int, smooth: bool):
+    check(write(seed, smooth))
+
+
+def test_programs_reach_every_primitive():
+    """Each op of the table appears in some of 1,800 programs, unless its operands or results are not tame."""
+    texts = " ".join([write(seed, smooth=False, most=2).text() for seed in range(1, 1800, 2)])
+    missing = [row.name for row in ROWS if f"row({row.name!r}" not in texts]
+    assert len(missing) < len(ROWS) / 20, missing
