@@ -211,11 +211,15 @@ class Control:
     vjp : callable
         ``vjp(cotangents, along, operands, **params) -> cotangents by operand number``; the cotangents that come in are
         lists of parts to be added up, by pick.
+    flow : callable
+        ``flow(follow, arriving, **params) -> Flow or None``: how the result depends on the sources of a gradient, given
+        how the operands do. ``follow(program, arriving)`` answers that for the slots of a body; see `jittape.opaque`.
     """
 
     kind: str
     run: Callable[..., list[Any]]
     vjp: Callable[..., Mapping[int, Any]]
+    flow: Callable[..., Any] = lambda *_, **__: None
 
 
 Form = (

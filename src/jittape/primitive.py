@@ -102,6 +102,8 @@ class Primitive:
         The same where the other operands are finite numbers other than zero.
     reads_variable : bool
         The result is a Variable as read after an assignment: a new slot, which a tape watches by itself.
+    opaque : bool
+        Its derivative is unknown, not zero: an error where it is one of several paths (`jittape.opaque`).
     calls_back : bool
         The gradient is a Python function of the user's, called each time a gradient is asked for.
     ends_run : bool
@@ -120,6 +122,7 @@ class Primitive:
     linear: tuple[tuple[int, ...], ...] = ()
     linear_if_finite: tuple[tuple[int, ...], ...] = ()
     reads_variable: bool = False
+    opaque: bool = False
     calls_back: bool = False
     ends_run: bool = False
 

@@ -15,6 +15,7 @@ from jittape.control.stacked import stacked_branch
 from jittape.errors import ProgramError
 from jittape.forms import Control
 from jittape.interpret import interpret
+from jittape.opaque import Flow, Follow, joined
 from jittape.primitive import Primitive
 from jittape.program import Aval, Body
 
@@ -72,6 +73,13 @@ def _vjp(
     }
 
 
+def _flow(
+    follow: Follow, arriving: Sequence[Flow | None], *, bodies: tuple[Body, ...], pick: int
+) -> Flow | None:
+    """How a result depends on the sources of a gradient: as in any of the bodies."""
+    return joined([follow(b.program, arriving[1:]).get(b.program.outputs[pick]) for b in bodies])
+
+
 def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, **params: Any) -> Any:
     return stacked_branch(branch_op, n, stacked, operands, **params)
 
@@ -81,7 +89,7 @@ branch_op: Primitive = Primitive(
     result=_result,
     evaluate=lambda *operands, pick, **params: _run(operands, [pick], **params)[0],
     vjp=lambda *_, **__: None,
-    form=Control("branch", _run, _vjp),
+    form=Control("branch", _run, _vjp, _flow),
     batch=_batch,
 )
 """One result of a branch. The first operand, an int64, is the number of the body in `bodies`; the last one is taken

@@ -22,6 +22,7 @@ from jittape.control.stacked import stacked_loop
 from jittape.errors import ProgramError
 from jittape.forms import Control
 from jittape.interpret import interpret
+from jittape.opaque import Flow, Follow, joined
 from jittape.primitive import Primitive, recording_with
 from jittape.primitives.arithmetic import add_op
 from jittape.program import GROWN, Aval, Body
@@ -261,6 +262,28 @@ def _sum(pullback: Pullback, before: Symbol, part: Symbol) -> Symbol:
     return symbol
 
 
+def _flow(
+    follow: Follow,
+    arriving: Sequence[Flow | None],
+    *,
+    body: Body,
+    fixed: int,
+    carries: int,
+    trips: int,
+    pick: Pick,
+    **params: Any,
+) -> Flow | None:
+    """How a result depends on the sources of a gradient: what one iteration adds comes in at the next."""
+    given = Parts.of_operands(arriving, trips, fixed, carries)
+    state, before = given.carries, None
+    while state != before:
+        at = follow(body.program, [None, *given.fixed, *state, *given.stacks])
+        before = state
+        state = tuple([joined([s, at.get(out)]) for s, out in zip(state, body.program.outputs, strict=False)])
+    kind, number = pick
+    return None if kind == "count" else state[number] if kind == "carry" else at.get(number)
+
+
 def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, **params: Any) -> Any:
     return stacked_loop(loop_op, n, stacked, operands, **params)
 
@@ -270,7 +293,7 @@ loop_op: Primitive = Primitive(
     result=_result,
     evaluate=lambda *operands, pick, **params: _run(operands, [pick], **params)[0],
     vjp=lambda *_, **__: None,
-    form=Control("loop", _run, _vjp),
+    form=Control("loop", _run, _vjp, _flow),
     batch=_batch,
 )
 """One result of a loop. The parameters besides `pick`: the `body`; how many operands are `fixed` and how many

@@ -9,6 +9,7 @@ from jittape.batching import Shared
 from jittape.builder import Symbol
 from jittape.control.body import inlined, total, zeros
 from jittape.forms import Control
+from jittape.opaque import Flow, Follow, joined
 from jittape.primitive import Primitive
 from jittape.program import Aval, Body
 
@@ -34,6 +35,13 @@ def _vjp(
     return {count + i: gradient for i, gradient in given if count + i in along}
 
 
+def _flow(
+    follow: Follow, arriving: Sequence[Flow | None], *, count: int, to: tuple[int, ...], **params: Any
+) -> Flow | None:
+    """How a result depends on the sources of a gradient: through the operands that the rule has a gradient for."""
+    return joined([arriving[count + i] for i in to])
+
+
 def _result(*operands: Aval, rule: Body, count: int, to: tuple[int, ...], pick: int) -> Aval:
     return operands[pick]
 
@@ -48,7 +56,7 @@ ruled_op = Primitive(
     result=_result,
     evaluate=lambda *operands, pick, **params: operands[pick],
     vjp=lambda *_, **__: None,
-    form=Control("ruled", _run, _vjp),
+    form=Control("ruled", _run, _vjp, _flow),
     batch=_batch,
     simplified=lambda op, producers: op.args[dict(op.params)["pick"]],
 )

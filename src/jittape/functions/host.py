@@ -9,6 +9,7 @@ import numpy as np
 
 from jittape.calls import function_name
 from jittape.dtypes import as_dtype, is_differentiable, uint8
+from jittape.errors import NoGradientError
 from jittape.functions.signature import TensorSpec
 from jittape.primitive import Primitive, active_recorder, apply, recording_with
 from jittape.program import Aval
@@ -204,11 +205,21 @@ def _results(
     return values
 
 
+def _computed_once(n: int, stacked: tuple[bool, ...], *operands: Any) -> Any:
+    """A value that was computed for one cotangent cannot be run on a stack of them."""
+    raise NoGradientError(
+        "[numpy_function] a Jacobian or a tangent depends on what a NumPy function computed from a cotangent, once and "
+        "for good; write the gradient with jittape operations, or take it with tape.gradient, one cotangent at a time"
+    )
+
+
 numpy_value_op = Primitive(
     "numpy_function",
     result=lambda y, *operands: y,
     evaluate=lambda y, *operands: y,
     gradient_stops=BY_NUMPY,
+    opaque=True,
+    batch=_computed_once,
     simplified=lambda op, producers: op.args[0],
 )
 """What NumPy has computed from the other operands: they are there for the reason why a gradient is None."""
@@ -242,17 +253,18 @@ numpy_call_op = Primitive(
 """The bytes of all results of one call."""
 
 
-def _part_evaluate(packed: Any, *, offset: int, aval: Aval) -> Any:
+def _part_evaluate(packed: Any, *operands: Any, offset: int, aval: Aval) -> Any:
     return packed[offset : offset + aval.nbytes].copy().view(aval.dtype).reshape(aval.shape)
 
 
 numpy_part_op = Primitive(
-    "numpy_result",
-    result=lambda packed, *, offset, aval: aval,
+    "numpy_function",
+    result=lambda packed, *operands, offset, aval: aval,
     evaluate=_part_evaluate,
     gradient_stops=BY_NUMPY,
+    opaque=True,
 )
-"""One of the results."""
+"""One of the results of a call with the given operands, which say what it depends on."""
 
 
 def _called(*operands_and_static: Any) -> tuple[Any, ...]:
@@ -260,5 +272,5 @@ def _called(*operands_and_static: Any) -> tuple[Any, ...]:
     packed = numpy_call_op.bind(*operands, func=func, avals=avals)
     ends = [sum([aval.nbytes for aval in avals[:i]]) for i in range(len(avals))]
     return tuple(
-        [numpy_part_op.bind(packed, offset=at, aval=aval) for at, aval in zip(ends, avals, strict=True)]
+        [numpy_part_op.bind(packed, *operands, offset=at, aval=aval) for at, aval in zip(ends, avals, strict=True)]
     )

@@ -142,7 +142,7 @@ class ForwardAccumulator:
         )
         tangents = tuple([trace.enter(t) for t in self._tangents])
         before = trace.node
-        made = iter(record_tangents(trace, asked.targets, asked.sources, tangents, asked.view))
+        made = iter(record_tangents(trace, asked.targets, asked.sources, tangents, asked.view, zero))
         results = [next(made) if k else None for k in known]
         if not zero:
             for i, result in enumerate(results):

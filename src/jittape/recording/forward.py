@@ -15,6 +15,7 @@ from typing import Any
 from jittape.batching import batched
 from jittape.builder import Builder, Symbol, literal
 from jittape.differentiate import TapeView
+from jittape.opaque import Demand
 from jittape.primitives.broadcast import broadcast
 from jittape.program import Aval
 from jittape.recording.growth import attach
@@ -42,6 +43,7 @@ def record_tangents(
     sources: tuple[Slots, ...],
     tangents: tuple[int | None, ...],
     view: TapeView,
+    zeros: bool = False,
 ) -> list[Tensor | None]:
     """Append the ops of the tangents of `targets` to `trace`; None for a target that depends on no source.
 
@@ -56,13 +58,15 @@ def record_tangents(
         For every primal the slot of its tangent; None stands for zeros.
     view : TapeView
         What was recorded and watched.
+    zeros : bool
+        Whether a missing tangent counts as zero.
     """
     if not targets:
         return []
     cotangents = zeros_for(trace, [aval_of(trace.node, slot) for slot in targets])
     seeds = tuple([c._slot for c in cotangents])
     begin = trace.node.n_slots
-    gradients = record_gradient(trace, targets, sources, seeds, view)
+    gradients = record_gradient(trace, targets, sources, seeds, view, Demand(zeros, jointly=True))
     pairs = [
         (g._slot, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and t is not None
     ]
@@ -70,7 +74,8 @@ def record_tangents(
         return [None] * len(targets)
     linear = TapeView((begin,), tuple([(begin, slot) for slot in seeds]), False)
     outputs = tuple([slot for slot, _ in pairs])
-    return record_gradient(trace, outputs, tuple([(s,) for s in seeds]), tuple([t for _, t in pairs]), linear)
+    given = tuple([t for _, t in pairs])
+    return record_gradient(trace, outputs, tuple([(s,) for s in seeds]), given, linear, Demand(zeros=True))
 
 
 def record_batch(trace: Trace, over: int, outputs: Sequence[int], stack: int) -> list[Tensor]:

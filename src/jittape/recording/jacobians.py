@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from jittape.opaque import Demand
 from jittape.primitives.creation import eye
 from jittape.primitives.shape import broadcast_to, reshape, transpose
 from jittape.program import Aval
 from jittape.recording.forward import record_batch, record_tangents, zeros_for
 from jittape.recording.reasons import Asked
-from jittape.recording.reverse import record_gradient
+from jittape.recording.reverse import ORDINARY, record_gradient
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 
@@ -33,7 +34,9 @@ def takes_forward(target: Aval, sources: Sequence[Aval]) -> bool:
     return real and sum([aval.size for aval in sources]) < target.size
 
 
-def jacobians_of(trace: Trace, target: Tensor, asked: Asked, forward: bool | None = None) -> list[Any]:
+def jacobians_of(
+    trace: Trace, target: Tensor, asked: Asked, forward: bool | None = None, zeros: bool = False
+) -> list[Any]:
     """For every source the derivatives of all elements of `target`, or None.
 
     Parameters
@@ -45,6 +48,8 @@ def jacobians_of(trace: Trace, target: Tensor, asked: Asked, forward: bool | Non
         The sources, and what the tape saw.
     forward : bool, optional
         By forward passes or by reverse ones; by default whichever are fewer.
+    zeros : bool
+        Whether a missing Jacobian counts as zero.
 
     Returns
     -------
@@ -57,45 +62,48 @@ def jacobians_of(trace: Trace, target: Tensor, asked: Asked, forward: bool | Non
     if target.size == 0:
         return [_empty(target.shape + leaf.shape, leaf.dtype) for leaf in leaves]
     if takes_forward(target.aval, [x.aval for x in leaves]) if forward is None else forward:
-        return [_columns(trace, target, asked, i) for i in range(len(leaves))]
+        return [_columns(trace, target, asked, i, zeros) for i in range(len(leaves))]
     stack = _units(target.aval, 0)
-    found = _reverse(trace, target.aval, asked, stack)
+    found = _reverse(trace, target.aval, asked, stack, zeros)
     return [
         None if rows is None else reshape(rows, target.shape + leaf.shape)
         for rows, leaf in zip(found, leaves, strict=True)
     ]
 
 
-def _reverse(trace: Trace, target: Aval, asked: Asked, stack: Tensor) -> list[Tensor | None]:
+def _reverse(
+    trace: Trace, target: Aval, asked: Asked, stack: Tensor, zeros: bool
+) -> list[Tensor | None]:
     """For every source the cotangents that the rows of `stack` give, stacked."""
     (seed,) = zeros_for(trace, [target])
-    gradients = record_gradient(trace, asked.targets, asked.sources, (seed._slot,), asked.view)
+    demand = Demand(zeros=True) if zeros else ORDINARY
+    gradients = record_gradient(trace, asked.targets, asked.sources, (seed._slot,), asked.view, demand)
     outputs = [g._slot for g in gradients if g is not None]
     found = iter(record_batch(trace, seed._slot, outputs, trace.enter(stack)))
     return [None if g is None else next(found) for g in gradients]
 
 
-def _forward(trace: Trace, asked: Asked, number: int, stack: Tensor) -> Tensor | None:
+def _forward(trace: Trace, asked: Asked, number: int, stack: Tensor, zeros: bool) -> Tensor | None:
     """The tangents of the target that the rows of `stack` give as tangents of source `number`, stacked."""
     (seed,) = zeros_for(trace, [asked.values[number].aval])
     sources = (asked.sources[number],)
-    (tangent,) = record_tangents(trace, asked.targets, sources, (seed._slot,), asked.view)
+    (tangent,) = record_tangents(trace, asked.targets, sources, (seed._slot,), asked.view, zeros)
     if tangent is None:
         return None
     return record_batch(trace, seed._slot, [tangent._slot], trace.enter(stack))[0]
 
 
-def _columns(trace: Trace, target: Tensor, asked: Asked, number: int) -> Any:
+def _columns(trace: Trace, target: Tensor, asked: Asked, number: int, zeros: bool) -> Any:
     leaf = asked.values[number]
     shape = target.shape + leaf.shape
     if leaf.size == 0:
         return _empty(shape, leaf.dtype)
-    columns = _forward(trace, asked, number, _units(leaf.aval, 0))
+    columns = _forward(trace, asked, number, _units(leaf.aval, 0), zeros)
     return None if columns is None else reshape(_moved(columns, target.ndim), shape)
 
 
 def batch_jacobian_of(trace: Trace, target: Tensor, asked: Asked) -> Any:
-    """The derivatives of every row of `target` with respect to the same row of the source.
+    """The derivatives of every row of `target` with respect to the same row of the source; None if they are zero.
 
     All rows share a pass, as none depends on another's.
 
@@ -112,9 +120,9 @@ def batch_jacobian_of(trace: Trace, target: Tensor, asked: Asked) -> Any:
     rows = Aval(target.shape[1:], target.dtype)
     columns = Aval(source.shape[1:], source.dtype)
     if takes_forward(rows, [columns]):
-        found = _forward(trace, asked, 0, _units(columns, source.shape[0]))
+        found = _forward(trace, asked, 0, _units(columns, source.shape[0]), True)
         return None if found is None else reshape(_moved(found, target.ndim), shape)
-    (stacked,) = _reverse(trace, target.aval, asked, _units(rows, target.shape[0]))
+    (stacked,) = _reverse(trace, target.aval, asked, _units(rows, target.shape[0]), True)
     return None if stacked is None else reshape(_moved(stacked, 1), shape)
 
 

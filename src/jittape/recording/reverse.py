@@ -14,6 +14,7 @@ import numpy as np
 
 from jittape.builder import Builder, Symbol, literal
 from jittape.differentiate import Callback, Path, Reverse, TapeView, seen
+from jittape.opaque import Demand, check_demand
 from jittape.primitive import recording_with
 from jittape.primitives.broadcast import broadcast
 from jittape.program import Aval
@@ -24,9 +25,11 @@ from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
 from jittape.runtime.collector import collector_paused
 
-__all__ = ["Slots", "gradient_key", "record_gradient"]
+__all__ = ["ORDINARY", "Slots", "gradient_key", "record_gradient"]
 
 Slots = tuple[int, ...]
+ORDINARY = Demand()
+"""The demand of a gradient in reverse mode whose unconnected sources get None."""
 
 
 def record_gradient(
@@ -35,6 +38,7 @@ def record_gradient(
     sources: tuple[Slots, ...],
     seeds: tuple[int | None, ...],
     view: TapeView,
+    demand: Demand = ORDINARY,
 ) -> list[Tensor | None]:
     """Append the reverse ops to `trace`; the result holds a pending cotangent, or None, for every source.
 
@@ -49,12 +53,16 @@ def record_gradient(
         For every target the slot of the cotangent to begin with; None stands for ones.
     view : TapeView
         What the tape saw.
+    demand : Demand
+        The paths that must not be missing.
     """
     key = gradient_key(targets, sources, seeds, view)
+    if demand is not ORDINARY:
+        key = (*key, demand)
     node = trace.node.children.get(key)
     if node is None:
         with collector_paused():
-            node = _derive(trace, key, path_to(trace.node))
+            node = _derive(trace, key, path_to(trace.node), demand)
     trace.node = node
     while node.callback is not None:
         node = _after_callback(trace, node)
@@ -64,14 +72,15 @@ def record_gradient(
 def gradient_key(
     targets: Slots, sources: tuple[Slots, ...], seeds: tuple[int | None, ...], view: TapeView
 ) -> tuple[Any, ...]:
-    """The key of a gradient in the trie."""
+    """The key of an ordinary gradient in the trie."""
     return ("gradient", targets, sources, seeds, view)
 
 
-def _derive(trace: Trace, key: tuple[Any, ...], path: Path) -> Node:
+def _derive(trace: Trace, key: tuple[Any, ...], path: Path, demand: Demand) -> Node:
     """The node for the first part of a gradient: up to the end or to the first Python function."""
-    _, targets, sources, seeds, view = key
+    _, targets, sources, seeds, view, *_ = key
     tracked = seen(path, view)
+    check_demand(path, view, tracked, targets, sources, demand)
     flat = [slot for slots in sources for slot in slots]
     reverse = Reverse.between(path, tracked, targets, flat)
     builder = Builder(trace.node.n_slots, user_line())

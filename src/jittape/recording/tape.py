@@ -11,6 +11,7 @@ import numpy as np
 
 from jittape.calls import stack_level
 from jittape.errors import TapeUsageWarning, UnconnectedGradientWarning
+from jittape.opaque import Demand
 from jittape.primitive import active, recording_with
 from jittape.recording.arguments import (
     UnconnectedGradients,
@@ -26,7 +27,7 @@ from jittape.recording.jacobians import batch_jacobian_of, jacobians_of
 from jittape.recording.native import use
 from jittape.recording.nested import flatten
 from jittape.recording.reasons import Asked, all_reasons, reason
-from jittape.recording.reverse import record_gradient
+from jittape.recording.reverse import ORDINARY, record_gradient
 from jittape.recording.span import Span
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
@@ -204,7 +205,7 @@ class GradientTape:
         seeds = None if output_gradients is None else seeds_for(targets, output_gradients)
         asked = self._span.question(trace, targets, leaves)
         before = trace.node
-        results = _pass(trace, asked, targets, seeds)
+        results = _pass(trace, asked, targets, seeds, Demand(zeros=True) if zero else ORDINARY)
         if not zero:
             _explain_missing(results, asked, before, trace.node)
         return results
@@ -331,7 +332,7 @@ class GradientTape:
         with recording_with(trace):
             asked = self._span.question(trace, [target], leaves)
             before = trace.node
-            results = jacobians_of(trace, target, asked, forward)
+            results = jacobians_of(trace, target, asked, forward, zero)
         if not zero:
             _explain_missing(results, asked, before, trace.node)
         self._finish(trace)
@@ -388,14 +389,16 @@ class GradientTape:
         )
 
 
-def _pass(trace: Trace, asked: Asked, targets: list[Any], seeds: list[Tensor | None] | None) -> list[Any]:
+def _pass(
+    trace: Trace, asked: Asked, targets: list[Any], seeds: list[Tensor | None] | None, demand: Demand
+) -> list[Any]:
     """One cotangent for every source, or None. No `seeds`: ones for all targets."""
     if seeds is None:
         ones = (None,) * len(asked.targets)
-        return record_gradient(trace, asked.targets, asked.sources, ones, asked.view)
+        return record_gradient(trace, asked.targets, asked.sources, ones, asked.view, demand)
     known = [seed for target, seed in zip(targets, seeds, strict=True) if trace.slots_of(target)]
     seed_slots = tuple([None if seed is None else trace.enter(seed) for seed in known])
-    return record_gradient(trace, asked.targets, asked.sources, seed_slots, asked.view)
+    return record_gradient(trace, asked.targets, asked.sources, seed_slots, asked.view, demand)
 
 
 def _explain_missing(results: list[Any], asked: Asked, before: Node, after: Node) -> None:

@@ -1,0 +1,173 @@
+"""Gradients that an op of unknown derivative has a part in: an opaque op, such as a call of a NumPy function.
+
+An op that is constant between its jumps (`floor`, `argmax`, a comparison) or that stops gradients on purpose has the
+derivative zero. An opaque op has a derivative that jittape does not know. If it is the only path from a source, the
+gradient is None. If it is one of several, the others alone would be a wrong number, so that is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from jittape.differentiate import Path, Seen, TapeView, carries
+from jittape.dtypes import is_differentiable
+from jittape.errors import NoGradientError
+from jittape.forms import Control
+from jittape.program import Aval, Body, Op, Program
+
+__all__ = ["Demand", "Flow", "Follow", "check_demand", "joined", "opaque_op_between"]
+
+
+class Flow(NamedTuple):
+    """How a value depends on the sources: by ops whose derivatives are known, and by the opaque op `unknown`."""
+
+    known: bool
+    unknown: Op | None
+
+
+class Demand(NamedTuple):
+    """The paths that must not be missing from a gradient.
+
+    Attributes
+    ----------
+    zeros : bool
+        Whether a missing gradient counts as zero. An opaque op is an error then, even if it is the only path.
+    jointly : bool
+        Whether each target stands for itself and all sources are varied together, as in forward mode. Otherwise the
+        targets are summed and each source stands for itself.
+    """
+
+    zeros: bool = False
+    jointly: bool = False
+
+
+_SOURCE = Flow(True, None)
+
+Follow = Callable[[Program, Sequence[Flow | None]], Mapping[int, Flow]]
+"""Return the flow of each slot of a program whose inputs have the given flows."""
+
+
+def joined(flows: Iterable[Flow | None]) -> Flow | None:
+    """The flow of a value that depends on several others."""
+    known, unknown = False, None
+    for flow in flows:
+        if flow is not None:
+            known, unknown = known or flow.known, unknown or flow.unknown
+    return Flow(known, unknown) if known or unknown else None
+
+
+def check_demand(
+    path: Path, view: TapeView, tracked: Seen, targets: Sequence[int], sources: Sequence[Sequence[int]], demand: Demand
+) -> None:
+    """Raise `NoGradientError` if a gradient would lack the part of an opaque op.
+
+    Parameters
+    ----------
+    path, view, tracked
+        The op list, what a tape saw of it, and what it tracks.
+    targets : sequence of int
+    sources : sequence of sequences of int
+        The slots of each source.
+    demand : Demand
+    """
+    if not any(_hides(op) for op in path.ops):
+        return
+    groups = [[slot for slots in sources for slot in slots]] if demand.jointly else sources
+    for slots in groups:
+        at = _flows(path, view, tracked, slots)
+        for target in [[slot] for slot in targets] if demand.jointly else [targets]:
+            flow = joined([at.get(slot) for slot in target])
+            if flow is not None and flow.unknown is not None and (flow.known or demand.zeros):
+                raise _refused(flow.unknown, flow.known)
+
+
+def opaque_op_between(
+    path: Path, view: TapeView, tracked: Seen, targets: Sequence[int], slots: Sequence[int]
+) -> Op | None:
+    """The opaque op on a path from a source with the given slots to the targets, if there is one."""
+    if not any(_hides(op) for op in path.ops):
+        return None
+    at = _flows(path, view, tracked, slots)
+    flow = joined([at.get(slot) for slot in targets])
+    return None if flow is None else flow.unknown
+
+
+def _refused(op: Op, known: bool) -> NoGradientError:
+    why = (
+        "which is on one of several paths from a source to the target: without it the gradient would be a wrong number"
+        if known
+        else "which is on the path from a source to the target: the gradient is unknown, not zero"
+    )
+    return NoGradientError(
+        f"No gradient is defined for {op.primitive.name}, recorded at {op.source or 'an unknown line'}, {why}. "
+        f"{op.primitive.gradient_stops}; or make it a constant on purpose with jt.stop_gradient"
+    )
+
+
+def _flows(path: Path, view: TapeView, tracked: Seen, slots: Sequence[int]) -> dict[int, Flow]:
+    """The flow of each slot of `path` that depends on a source, as far as the tape recorded it."""
+    watched = {slot: at for at, slot in reversed(view.watches)}
+    begin = [
+        (-1 if slot in path.variables or slot in tracked.edges else watched.get(slot, -1), slot)
+        for slot in slots
+        if slot in tracked.slots
+    ]
+    recorded = [op for op in path.ops if view.records(op.out)]
+    return _followed(recorded, path.avals, {}, sorted(begin, reverse=True))
+
+
+def _followed(
+    ops: Iterable[Op], avals: Mapping[int, Aval], at: dict[int, Flow], waiting: list[tuple[int, int]]
+) -> dict[int, Flow]:
+    """Add to `at` the flow of the result of each op; slots in `waiting` are sources from a position on, last first."""
+    for op in ops:
+        while waiting and waiting[-1][0] <= op.out:
+            at[waiting.pop()[1]] = _SOURCE
+        flow = joined([_passed(op, [at.get(slot) for slot in op.args]), at.get(op.out)])
+        if flow is not None and is_differentiable(avals[op.out].dtype):
+            at[op.out] = flow
+    at.update({slot: _SOURCE for _, slot in waiting})
+    return at
+
+
+def _passed(op: Op, arriving: Sequence[Flow | None]) -> Flow | None:
+    """The flow of the result of `op`, whose operands have the given flows."""
+    if not any(arriving):
+        return None
+    if isinstance(op.primitive.form, Control):
+        passed: Flow | None = op.primitive.form.flow(_through, arriving, **dict(op.params))
+        return passed
+    if op.primitive.opaque:
+        return Flow(False, op)
+    return joined([flow for i, flow in enumerate(arriving) if flow is not None and carries(op, i)])
+
+
+def _through(program: Program, arriving: Sequence[Flow | None]) -> Mapping[int, Flow]:
+    """The flow of each slot of a body."""
+    at = {slot: flow for slot, flow in zip(program.inputs, arriving, strict=True) if flow is not None}
+    return _followed(program.ops, program.avals, at, [])
+
+
+_hiding: WeakKeyDictionary[Body, bool] = WeakKeyDictionary()
+
+
+def _hides(op: Op) -> bool:
+    """Whether `op` is opaque, or a loop or branch with an opaque op in a body."""
+    if not isinstance(op.primitive.form, Control):
+        return op.primitive.opaque
+    return any([_body_hides(body) for _, value in op.params for body in _bodies(value)])
+
+
+def _body_hides(body: Body) -> bool:
+    known = _hiding.get(body)
+    if known is None:
+        known = _hiding[body] = any(_hides(op) for op in body.program.ops)
+    return known
+
+
+def _bodies(value: Any) -> tuple[Body, ...]:
+    if isinstance(value, Body):
+        return (value,)
+    return tuple([body for body in value if isinstance(body, Body)]) if isinstance(value, tuple) else ()
