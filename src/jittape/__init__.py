@@ -49,6 +49,7 @@ from jittape.errors import NoGradientError as NoGradientError
 from jittape.errors import NumericsError as NumericsError
 from jittape.errors import ProgramError as ProgramError
 from jittape.errors import ShapeError as ShapeError
+from jittape.errors import TapeExitWarning as TapeExitWarning
 from jittape.errors import TapeUsageWarning as TapeUsageWarning
 from jittape.errors import UnconnectedGradientWarning as UnconnectedGradientWarning
 from jittape.errors import WeightsError as WeightsError

@@ -8,7 +8,7 @@ user passed become inputs: their `WeakScalar` asks the builder for an input slot
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,7 @@ class Builder:
     """
 
     traced_in: str | None = None
+    spans: Sequence[Any] = ()
 
     def __init__(self, next_slot: int, source: SourceLine | None = None) -> None:
         self.ops: list[Op] = []

@@ -54,6 +54,10 @@ class Config:
     full_tracebacks : bool
         Show the frames of jittape in the tracebacks of uncaught errors. By default they are hidden, so that the
         traceback ends on the user's line.
+    on_tape_exit : str
+        What happens where somebody else's function turns a tensor that an active tape follows into an array, so that
+        its gradient is lost: ``"warn"`` (a `TapeExitWarning` on the user's line, the default), ``"raise"`` or
+        ``"ignore"``.
     cache : bool
         Keep compiled kernels on disk, for other processes.
     cache_size : int
@@ -82,6 +86,7 @@ class Config:
         "_max_pool_bytes",
         "_max_signatures",
         "_max_trie_nodes",
+        "_on_tape_exit",
         "_threads",
         "full_tracebacks",
     )
@@ -99,6 +104,7 @@ class Config:
         self._max_trie_nodes = 100_000
         self._max_signatures = 256
         self._compile_after = 1
+        self._on_tape_exit = "warn"
         self._cache = True
         self._cache_size = 512 * 2**20
         self._threads = _cores()
@@ -196,6 +202,16 @@ class Config:
     @compile_after.setter
     def compile_after(self, value: int) -> None:
         self._compile_after = _positive("compile_after", value, least=0)
+
+    @property
+    def on_tape_exit(self) -> str:
+        return self._on_tape_exit
+
+    @on_tape_exit.setter
+    def on_tape_exit(self, value: str) -> None:
+        if value not in ("warn", "raise", "ignore"):
+            raise ValueError(f"config.on_tape_exit must be 'warn', 'raise' or 'ignore', got {value!r}")
+        self._on_tape_exit = value
 
     @property
     def cache(self) -> bool:

@@ -48,6 +48,15 @@ class UnconnectedGradientWarning(UserWarning):
     """
 
 
+class TapeExitWarning(UserWarning):
+    """A function turns a tensor that an active tape follows into an array or a number, so its gradient is lost.
+
+    The message names the function and the operation that records, and the warning the user's line. Write ``x.numpy()``
+    to leave the tape on purpose. ``jt.config.on_tape_exit = "raise"`` raises it as an exception; ``"ignore"`` turns it
+    off.
+    """
+
+
 class TapeUsageWarning(UserWarning):
     """A tape is used in a way that works but hides a surprise; the message names it."""
 

@@ -59,7 +59,12 @@ def joined(flows: Iterable[Flow | None]) -> Flow | None:
 
 
 def check_demand(
-    path: Path, view: TapeView, tracked: Seen, targets: Sequence[int], sources: Sequence[Sequence[int]], demand: Demand
+    path: Path,
+    view: TapeView,
+    tracked: Seen,
+    targets: Sequence[int],
+    sources: Sequence[Sequence[int]],
+    demand: Demand,
 ) -> None:
     """Raise `NoGradientError` if a gradient would lack the part of an opaque op.
 

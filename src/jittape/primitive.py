@@ -13,7 +13,7 @@ repeated.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -155,9 +155,18 @@ class Primitive:
 
 
 class Recorder(Protocol):
-    """Takes what user-level functions say: the lazy trace, the trace of a function, or a builder at work."""
+    """Takes what user-level functions say: the lazy trace, the trace of a function, or a builder at work.
+
+    Attributes
+    ----------
+    traced_in : str or None
+        The function that is traced.
+    spans : sequence of weak references
+        To the tapes that have been entered and not left.
+    """
 
     traced_in: str | None
+    spans: Sequence[Any]
 
     def apply(
         self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()

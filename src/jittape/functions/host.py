@@ -272,5 +272,8 @@ def _called(*operands_and_static: Any) -> tuple[Any, ...]:
     packed = numpy_call_op.bind(*operands, func=func, avals=avals)
     ends = [sum([aval.nbytes for aval in avals[:i]]) for i in range(len(avals))]
     return tuple(
-        [numpy_part_op.bind(packed, *operands, offset=at, aval=aval) for at, aval in zip(ends, avals, strict=True)]
+        [
+            numpy_part_op.bind(packed, *operands, offset=at, aval=aval)
+            for at, aval in zip(ends, avals, strict=True)
+        ]
     )

@@ -71,9 +71,7 @@ def jacobians_of(
     ]
 
 
-def _reverse(
-    trace: Trace, target: Aval, asked: Asked, stack: Tensor, zeros: bool
-) -> list[Tensor | None]:
+def _reverse(trace: Trace, target: Aval, asked: Asked, stack: Tensor, zeros: bool) -> list[Tensor | None]:
     """For every source the cotangents that the rows of `stack` give, stacked."""
     (seed,) = zeros_for(trace, [target])
     demand = Demand(zeros=True) if zeros else ORDINARY

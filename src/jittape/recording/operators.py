@@ -16,6 +16,7 @@ from jittape.primitives import arithmetic, bits, compare, contract, division, in
 from jittape.primitives.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.division import divide_op
 from jittape.program import Aval
+from jittape.recording.exits import leave, look
 from jittape.recording.numpy_protocol import array_function, array_ufunc
 from jittape.runtime.buffers import Buffer
 
@@ -89,10 +90,14 @@ class Operators:
         ndarray
             A view without a copy; for a 0-d value an ndarray of shape ``()``.
         """
+        if active.recorder.spans:
+            look(self, "numpy()")
         return self._computed().view()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = self.numpy()
+        if active.recorder.spans:
+            leave(self, "np.asarray()")
+        array = self._computed().view()
         if dtype is not None and np.dtype(dtype) != array.dtype:
             if copy is False:
                 raise ValueError(
@@ -103,19 +108,29 @@ class Operators:
 
     def item(self) -> Any:
         """The only element as a Python scalar."""
+        if active.recorder.spans:
+            look(self, "item()")
         return self._computed().array.item()
 
     def tolist(self) -> Any:
         """The value as nested Python lists."""
+        if active.recorder.spans:
+            look(self, "tolist()")
         return self._computed().array.tolist()
 
     def __float__(self) -> float:
+        if active.recorder.spans:
+            leave(self, "float()")
         return float(self._scalar("float"))
 
     def __int__(self) -> int:
+        if active.recorder.spans:
+            leave(self, "int()")
         return int(self._scalar("int"))
 
     def __complex__(self) -> complex:
+        if active.recorder.spans:
+            leave(self, "complex()")
         return complex(self._scalar("complex"))
 
     def __index__(self) -> int:

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import ref
 
-from jittape.differentiate import TapeView
+from jittape.differentiate import TapeView, carries
+from jittape.dtypes import is_differentiable
 from jittape.primitive import active, replace_recorder
 from jittape.recording.graft import graft
 from jittape.recording.reasons import Asked
@@ -20,7 +21,7 @@ from jittape.recording.reverse import gradient_key
 from jittape.recording.slots import NOTHING_READ, Variables
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace, current_trace
-from jittape.recording.trie import UNPLACED, Node, path_to, trie
+from jittape.recording.trie import UNPLACED, Node, aval_of, path_to, trie
 from jittape.recording.variable import Variable
 
 __all__ = ["Span"]
@@ -231,6 +232,40 @@ class Span:
             if any(s in explicit or (view.accessed and variable.trainable and s in used) for s in slots)
         ]
         return tuple(sorted(watched, key=lambda variable: variable._serial))
+
+    def follows(self, value: Any) -> bool:
+        """Whether `value` depends on something watched, as far as the tape has recorded it."""
+        trace = self.trace
+        if trace is None:
+            return False
+        if self._accessed and value.__class__ is Variable and value.trainable:
+            return True
+        slots = (self._slots_of if self._earlier else trace.slots_of)(value)
+        return bool(slots) and self._leads_to(trace, slots[-1])
+
+    def _leads_to(self, trace: Trace, slot: int) -> bool:
+        """Whether what is watched leads to `slot`. It walks back from there, as far as it must."""
+        view = self.view(trace)
+        since = {watched: at for at, watched in reversed(view.watches)}
+        if self._accessed:
+            versions = self._versions(trace).values()
+            since.update({s: -1 for variable, slots in versions if variable.trainable for s in slots})
+        never = trace.node.n_slots + 1
+        if since.get(slot, never) < never:
+            return True
+        wanted, node = {slot}, trace.node
+        while wanted and node.parent is not None:
+            for op in reversed(node.ops):
+                if op.out not in wanted or not view.records(op.out):
+                    continue
+                for i, operand in enumerate(op.args):
+                    if carries(op, i) and is_differentiable(aval_of(trace.node, operand).dtype):
+                        if since.get(operand, never) <= op.out:
+                            return True
+                        wanted.add(operand)
+            node = node.parent
+            wanted = {s for s in wanted if s < node.n_slots}
+        return False
 
     # ---- asking -------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from jittape.hostnumber import HostNumber
 from jittape.primitive import Primitive, active, active_recorder, set_default_recorder
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.exits import Exit
 from jittape.recording.flushing import Assignment
 from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
 from jittape.recording.scalars import scalar_inputs
@@ -68,6 +69,8 @@ class Trace(Slots):
         Those of the tapes that have been entered and not left, outermost first; some may be paused.
     former : mapping of int to int
         Where a tensor has got another slot meanwhile, from that to the one that it had: see `jittape.recording.graft`.
+    exits : dict or None
+        What has been turned into arrays and numbers while a tape recorded, see `jittape.recording.exits`.
     traced_in : str or None
         The function that is traced, where this is no recording of what happens.
     """
@@ -76,6 +79,7 @@ class Trace(Slots):
         "__weakref__",
         "_ops_when_left",
         "callbacks",
+        "exits",
         "limit",
         "spans",
         "superseded",
@@ -94,6 +98,7 @@ class Trace(Slots):
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
         self.spans: list[ref[Any]] = []
+        self.exits: dict[Any, Exit] | None = None
         self.large = self.superseded = False
         self.former = _SAME
         self.holders = self._ops_when_left = 0
@@ -370,6 +375,7 @@ class Trace(Slots):
         self.entered = {}
         self.variables = {}
         self.callbacks = {}
+        self.exits = None
 
 
 def _is_new(a: Any, fresh: list[Any]) -> bool:

@@ -1,0 +1,205 @@
+"""Exits: values that leave a tape because somebody turns a tensor into an array or a Python number while it records.
+
+NumPy computes with such a value unseen, so no gradient flows through the result. On purpose that is fine: ``x.numpy()``
+and ``float(x)`` on the user's own line stay silent, and explanations name them. Where the user's line hands a tensor to
+somebody else's function, which converts it (``math.exp(t)``, ``np.sum([t, t])``, SciPy), it warns.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.calls import is_of_user
+from jittape.callsite import UNKNOWN, Site, is_library, line_at, resolved, site_of
+from jittape.config import config
+from jittape.dtypes import is_differentiable
+from jittape.errors import TapeExitWarning
+from jittape.primitive import active
+from jittape.recording.remedies import remedy_for
+
+__all__ = ["Exit", "first_order_excused", "leave", "look"]
+
+_LIMIT = 10_000
+"""Maximum number of exits that a trace remembers."""
+_NUMBERS = (float, int, complex)
+_ARRAYS = (np.asarray, np.array, np.asanyarray, np.ascontiguousarray)
+_SHOWING = frozenset(
+    ("IPython", "_pytest", "logging", "matplotlib", "pprint", "pytest", "rich", "tqdm", "unittest")
+)
+"""Packages that show values and compute nothing that a gradient could be asked for."""
+_WITHOUT_GRADIENT = frozenset(("ceil", "floor", "isclose", "isfinite", "isinf", "isnan", "trunc"))
+"""Functions of `math` whose results have no gradient by definition."""
+
+
+class Exit(NamedTuple):
+    """A value that has left.
+
+    Attributes
+    ----------
+    slot : int
+        Of the value; of a Variable that the trace has not read, the negative of its identity.
+    how : str
+        What was called.
+    code, offset
+        The instruction that did it.
+    value : Any
+        The Variable if it has no slot, so that its identity stays its own.
+    """
+
+    slot: int
+    how: str
+    code: CodeType
+    offset: int
+    value: Any
+
+    def __str__(self) -> str:
+        return f"{self.how} at line {line_at(self.code, self.offset)} of {self.code.co_filename}"
+
+
+class _Excused(threading.local):
+    spans: tuple[Any, ...] = ()
+
+
+_excused = _Excused()
+
+
+@contextmanager
+def first_order_excused() -> Iterator[None]:
+    """Let values leave the innermost tape inside, where a custom gradient stands for what is computed from them.
+
+    A tape around it differentiates that gradient again and would miss them, so for such a tape an exit stays one.
+    """
+    before = _excused.spans
+    recorder: Any = active.recorder
+    recording = [weak for weak in recorder.spans if getattr(weak(), "recording", False)]
+    _excused.spans = (*before, *recording[-1:])
+    try:
+        yield
+    finally:
+        _excused.spans = before
+
+
+def look(value: Any, how: str) -> None:
+    """Note that the caller's caller asks for the value on purpose."""
+    frame = sys._getframe(2)
+    if is_of_user(frame):
+        _note(active.recorder, value, how, frame)
+
+
+def leave(value: Any, how: str) -> None:
+    """Note that the caller's caller turns the tensor `value` into something else, and warn if it does so unasked."""
+    _leave(active.recorder, value, how, sys._getframe(2))
+
+
+def _leave(trace: Any, value: Any, how: str, frame: FrameType) -> None:
+    own = is_of_user(frame) and not is_library(frame.f_code.co_filename)
+    user, called = (frame, None) if own else _user_of(frame)
+    site = site_of(user)
+    function = resolved(user, site.name)
+    if own and _is_explicit(site, function, user, value):
+        _note(trace, value, how, user)
+    elif not _only_shows(site, function, how, frame, called):
+        name = _name_of(site, called, how)
+        _note(trace, value, name, user)
+        if config._on_tape_exit != "ignore" and is_differentiable(value.dtype) and _is_followed(trace, value):
+            _tell(
+                f"{name} turns a tensor into a plain array, so no gradient flows through the result, though the tensor "
+                f"depends on what a tape watches: {remedy_for(name, site, function)}; to leave the tape on purpose, "
+                "write x.numpy()",
+                user,
+            )
+
+
+def _tell(text: str, user: FrameType) -> None:
+    if config._on_tape_exit == "raise":
+        raise TapeExitWarning(text)
+    level, frame = 1, sys._getframe()
+    while frame is not user and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, TapeExitWarning, stacklevel=level)
+
+
+def _note(trace: Any, value: Any, how: str, frame: FrameType) -> None:
+    slot, held = value._slot, None
+    if value._trace is not trace or slot < 0:
+        known = () if hasattr(value, "_assigned_in") else trace.slots_of(value)
+        slot, held = (known[-1], None) if known else (-id(value), value)
+    if trace.exits is None:
+        trace.exits = {}
+    if len(trace.exits) < _LIMIT:
+        key = (slot, id(frame.f_code), frame.f_lasti)
+        trace.exits[key] = Exit(slot, how, frame.f_code, frame.f_lasti, held)
+
+
+def _is_followed(trace: Any, value: Any) -> bool:
+    """Whether the value depends on something that a recording tape watches."""
+    return any(
+        [
+            weak not in _excused.spans and getattr(weak(), "recording", False) and weak().follows(value)
+            for weak in trace.spans
+        ]
+    )
+
+
+# ---- who asks --------------------------------------------------------------------------------------------------------
+
+
+def _user_of(frame: FrameType) -> tuple[FrameType, FrameType]:
+    """The innermost frame of the user's own code, and the one that it called."""
+    called, at = frame, frame.f_back
+    while at is not None:
+        if is_of_user(at) and not is_library(at.f_code.co_filename):
+            return at, called
+        called, at = at, at.f_back
+    return frame, frame
+
+
+def _is_explicit(site: Site, function: Any, frame: FrameType, value: Any) -> bool:
+    """Whether the line converts the tensor itself: ``float(x)``, ``np.asarray(x)``."""
+    if site.action != "call" or function is UNKNOWN:
+        return False
+    if any([function is kind for kind in _NUMBERS]):
+        return True
+    if not (
+        any([function is f for f in _ARRAYS])
+        or (isinstance(function, type) and issubclass(function, np.generic))
+    ):
+        return False
+    if site.computed or site.argument is None:
+        return site.computed
+    argument = resolved(frame, site.argument)
+    return hasattr(argument, "aval") if site.indexed else argument is value
+
+
+def _only_shows(site: Site, function: Any, how: str, frame: FrameType, called: FrameType | None) -> bool:
+    """Whether the value is only shown, or looked at for something that has no gradient."""
+    if how != "np.asarray()" and site_of(frame).operator.startswith("%"):  # a text such as "%.3f" % loss
+        return True
+    if getattr(function, "__module__", "") == "math" and function.__name__ in _WITHOUT_GRADIENT:
+        return True
+    at: FrameType | None = frame if called is not None else None
+    while at is not None:
+        module = at.f_globals.get("__name__") or ""
+        if module.partition(".")[0] in _SHOWING or module.startswith("numpy.testing"):
+            return True
+        at = None if at is called else at.f_back
+    return False
+
+
+def _name_of(site: Site, called: FrameType | None, how: str) -> str:
+    """The function that takes the value, as the user's line calls it."""
+    if site.name is not None:
+        return str(site)
+    if site.action == "store":
+        return "an assignment to a part of an array"
+    if called is not None:
+        return f"{called.f_globals.get('__name__', '?')}.{called.f_code.co_qualname}"
+    return how
