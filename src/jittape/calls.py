@@ -28,6 +28,7 @@ __all__ = [
     "function_name",
     "is_of_user",
     "named",
+    "refuse_deferred",
     "shown",
     "stack_level",
 ]
@@ -189,7 +190,10 @@ def as_array(argument: str, value: Any) -> np.ndarray[Any, Any]:
         If its parts have different shapes.
     """
     try:
+        refuse_deferred(value)
         array = np.asarray(value)
+    except TypeError as error:
+        raise named(TypeError(f"{argument}: {error}")) from None
     except ValueError:
         raise named(
             ValueError(
@@ -201,6 +205,16 @@ def as_array(argument: str, value: Any) -> np.ndarray[Any, Any]:
             TypeError(f"{argument} must be a tensor, an array or nested lists of numbers, got {shown(value)}")
         )
     return array
+
+
+def refuse_deferred(value: Any) -> None:
+    """Raise `TypeError` for a Dask collection, which a conversion would compute as a whole."""
+    if hasattr(type(value), "__dask_graph__"):
+        kind = f"{type(value).__module__}.{type(value).__name__}"
+        raise TypeError(
+            f"Cannot convert a {kind} to a tensor, as that would compute all of its blocks: give one block at a time, "
+            "or all of it with compute()"
+        )
 
 
 def as_function(argument: str, value: Any) -> Any:

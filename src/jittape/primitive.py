@@ -166,8 +166,9 @@ class Recorder(Protocol):
     """
 
     traced_in: str | None
-    spans: Sequence[Any]
 
+    @property
+    def spans(self) -> Sequence[Any]: ...
     def apply(
         self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()
     ) -> Any: ...

@@ -212,7 +212,8 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
     rows = convert_to_tensor(value)
     if not rows.ndim:
         raise ShapeError("[random.shuffle] a 0-d value has no rows")
-    if active_recorder().traced_in is not None:
+    recorder = active_recorder()
+    if recorder.traced_in is not None or recorder.spans:
         order: Tensor = getitem(
             rows, drawn(lambda: _source(seed).permutation(rows.shape[0]), rows.shape[:1], int64)
         )

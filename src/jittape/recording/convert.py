@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import argument_of_user, named
+from jittape.calls import argument_of_user, named, refuse_deferred
 from jittape.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64
 from jittape.errors import DTypeError, ShapeError
 from jittape.hostnumber import HostNumber
@@ -178,6 +178,7 @@ def _converted(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
         return _from_python(value, kind, dtype)
     if isinstance(value, np.ndarray):
         return _from_array(value, dtype)
+    refuse_deferred(next(leaves_of(value), None) if isinstance(value, (list, tuple)) else value)
     if isinstance(value, (str, bytes)) or value is None:
         raise DTypeError(
             f"Cannot convert {_short(value)} to a tensor: give a number, an array or nested lists of numbers"

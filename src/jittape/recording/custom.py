@@ -16,6 +16,7 @@ from jittape.primitive import apply
 from jittape.primitives.custom import custom_gradient_op
 from jittape.recording.bodies import BodyTrace
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
+from jittape.recording.exits import first_order_excused
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
@@ -93,7 +94,8 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
     leaves = [*flatten(args)[0], *named]
     tensors = [leaf if isinstance(leaf, Variable) else convert_to_tensor(leaf) for leaf in leaves]
     before = current_trace().node
-    returned = f(*args, **kwargs)
+    with first_order_excused():
+        returned = f(*args, **kwargs)
     if not (isinstance(returned, tuple) and len(returned) == 2 and callable(returned[1])):
         raise TypeError(
             f"custom_gradient needs a function that returns (y, grad_fn), but {function_name(f)} returned "

@@ -25,7 +25,7 @@ from jittape.errors import TapeExitWarning
 from jittape.primitive import active
 from jittape.recording.remedies import remedy_for
 
-__all__ = ["Exit", "first_order_excused", "leave", "look"]
+__all__ = ["Exit", "first_order_excused", "leave", "look", "note"]
 
 _LIMIT = 10_000
 """Maximum number of exits that a trace remembers."""
@@ -91,12 +91,25 @@ def look(value: Any, how: str) -> None:
     """Note that the caller's caller asks for the value on purpose."""
     frame = sys._getframe(2)
     if is_of_user(frame):
-        _note(active.recorder, value, how, frame)
+        trace = _taped(value)
+        if trace is not None:
+            _note(trace, value, how, frame)
 
 
 def leave(value: Any, how: str) -> None:
     """Note that the caller's caller turns the tensor `value` into something else, and warn if it does so unasked."""
-    _leave(active.recorder, value, how, sys._getframe(2))
+    trace = _taped(value)
+    if trace is not None:
+        _leave(trace, value, how, sys._getframe(2))
+
+
+def _taped(value: Any) -> Any:
+    """The trace with the tapes that may follow `value`: around the body or the function that is traced, if one is."""
+    recorder: Any = active.recorder
+    if recorder.traced_in is None:
+        return recorder if recorder.spans else None
+    around = (recorder.outermost, value._trace)
+    return next((t for t in around if t is not None and t.traced_in is None and t.spans), None)
 
 
 def _leave(trace: Any, value: Any, how: str, frame: FrameType) -> None:
@@ -132,11 +145,15 @@ def _note(trace: Any, value: Any, how: str, frame: FrameType) -> None:
     if value._trace is not trace or slot < 0:
         known = () if hasattr(value, "_assigned_in") else trace.slots_of(value)
         slot, held = (known[-1], None) if known else (-id(value), value)
+    note(trace, Exit(slot, how, frame.f_code, frame.f_lasti, held))
+
+
+def note(trace: Any, exit: Exit) -> None:
+    """Have `trace` remember `exit`."""
     if trace.exits is None:
         trace.exits = {}
     if len(trace.exits) < _LIMIT:
-        key = (slot, id(frame.f_code), frame.f_lasti)
-        trace.exits[key] = Exit(slot, how, frame.f_code, frame.f_lasti, held)
+        trace.exits[exit.slot, id(exit.code), exit.offset] = exit
 
 
 def _is_followed(trace: Any, value: Any) -> bool:
@@ -200,6 +217,9 @@ def _name_of(site: Site, called: FrameType | None, how: str) -> str:
         return str(site)
     if site.action == "store":
         return "an assignment to a part of an array"
+    if called is not None and site.action == "operator" and called.f_code.co_varnames:
+        operand = called.f_locals.get(called.f_code.co_varnames[0])
+        return f"`{type(operand).__name__} {site.operator} tensor`"
     if called is not None:
         return f"{called.f_globals.get('__name__', '?')}.{called.f_code.co_qualname}"
     return how

@@ -9,28 +9,48 @@ very ops that a forward walk would append.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from jittape.batching import batched
 from jittape.builder import Builder, Symbol, literal
 from jittape.differentiate import TapeView
+from jittape.errors import NoGradientError
 from jittape.opaque import Demand
 from jittape.primitives.broadcast import broadcast
 from jittape.program import Aval
 from jittape.recording.growth import attach
+from jittape.recording.reasons import dependent_slots
 from jittape.recording.reverse import Slots, record_gradient
 from jittape.recording.source import user_line
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
 
-__all__ = ["record_batch", "record_tangents", "zeros_for"]
+__all__ = ["placeholders", "record_batch", "record_tangents"]
 
 
-def zeros_for(trace: Trace, avals: Sequence[Aval]) -> list[Tensor]:
-    """Zeros of these shapes and dtypes, each in a slot of its own, to stand for what a pass is linear in."""
-    return list(trace.apply(_zeros, (), (tuple(avals),)))
+@contextmanager
+def placeholders(trace: Trace, avals: Sequence[Aval]) -> Iterator[list[Tensor]]:
+    """Zeros in slots of their own, to stand for what a pass is linear in.
+
+    Raises
+    ------
+    NoGradientError
+        If a gradient function of the user's takes the value of what depends on them.
+    """
+    before = set(trace.exits or ())
+    made = list(trace.apply(_zeros, (), (tuple(avals),)))
+    yield made
+    if trace.exits is not None and trace.exits.keys() - before:
+        depends = dependent_slots(path_to(trace.node), [t._slot for t in made])
+        for key, exit in trace.exits.items():
+            if key not in before and exit.slot in depends:
+                raise NoGradientError(
+                    f"[custom_gradient] the gradient function takes the value of a cotangent with {exit}: a Jacobian and "
+                    "forward mode run it once for all cotangents, so write it with jittape operations"
+                )
 
 
 def _zeros(avals: tuple[Aval, ...]) -> tuple[Any, ...]:
@@ -63,10 +83,10 @@ def record_tangents(
     """
     if not targets:
         return []
-    cotangents = zeros_for(trace, [aval_of(trace.node, slot) for slot in targets])
-    seeds = tuple([c._slot for c in cotangents])
-    begin = trace.node.n_slots
-    gradients = record_gradient(trace, targets, sources, seeds, view, Demand(zeros, jointly=True))
+    with placeholders(trace, [aval_of(trace.node, slot) for slot in targets]) as cotangents:
+        seeds = tuple([c._slot for c in cotangents])
+        begin = trace.node.n_slots
+        gradients = record_gradient(trace, targets, sources, seeds, view, Demand(zeros, jointly=True))
     pairs = [
         (g._slot, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and t is not None
     ]

@@ -16,7 +16,7 @@ from jittape.opaque import Demand
 from jittape.primitives.creation import eye
 from jittape.primitives.shape import broadcast_to, reshape, transpose
 from jittape.program import Aval
-from jittape.recording.forward import record_batch, record_tangents, zeros_for
+from jittape.recording.forward import placeholders, record_batch, record_tangents
 from jittape.recording.reasons import Asked
 from jittape.recording.reverse import ORDINARY, record_gradient
 from jittape.recording.tensor import Tensor, tensor_of
@@ -73,9 +73,9 @@ def jacobians_of(
 
 def _reverse(trace: Trace, target: Aval, asked: Asked, stack: Tensor, zeros: bool) -> list[Tensor | None]:
     """For every source the cotangents that the rows of `stack` give, stacked."""
-    (seed,) = zeros_for(trace, [target])
     demand = Demand(zeros=True) if zeros else ORDINARY
-    gradients = record_gradient(trace, asked.targets, asked.sources, (seed._slot,), asked.view, demand)
+    with placeholders(trace, [target]) as (seed,):
+        gradients = record_gradient(trace, asked.targets, asked.sources, (seed._slot,), asked.view, demand)
     outputs = [g._slot for g in gradients if g is not None]
     found = iter(record_batch(trace, seed._slot, outputs, trace.enter(stack)))
     return [None if g is None else next(found) for g in gradients]
@@ -83,9 +83,9 @@ def _reverse(trace: Trace, target: Aval, asked: Asked, stack: Tensor, zeros: boo
 
 def _forward(trace: Trace, asked: Asked, number: int, stack: Tensor, zeros: bool) -> Tensor | None:
     """The tangents of the target that the rows of `stack` give as tangents of source `number`, stacked."""
-    (seed,) = zeros_for(trace, [asked.values[number].aval])
     sources = (asked.sources[number],)
-    (tangent,) = record_tangents(trace, asked.targets, sources, (seed._slot,), asked.view, zeros)
+    with placeholders(trace, [asked.values[number].aval]) as (seed,):
+        (tangent,) = record_tangents(trace, asked.targets, sources, (seed._slot,), asked.view, zeros)
     if tangent is None:
         return None
     return record_batch(trace, seed._slot, [tangent._slot], trace.enter(stack))[0]

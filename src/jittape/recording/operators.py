@@ -28,6 +28,7 @@ class Operators:
 
     __slots__ = ("_aval", "_buffer", "_marker", "_slot", "_trace")
     __array_priority__ = 1000
+    __pandas_priority__ = 5000  # above that of a DataFrame, so that `series * tensor` records
 
     _aval: Aval
     _buffer: Any

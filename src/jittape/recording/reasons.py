@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from jittape.differentiate import Path, Seen, TapeView, carries, seen
 from jittape.dtypes import is_differentiable
+from jittape.opaque import opaque_op_between
 from jittape.program import Op
+from jittape.recording.exits import Exit
 from jittape.recording.rebinding import rebinding_of
 from jittape.recording.source import user_line
 from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
 
-__all__ = ["Asked", "all_reasons", "reason"]
+__all__ = ["Asked", "all_reasons", "dependent_slots", "reason"]
 
 
 class Asked(NamedTuple):
@@ -30,6 +33,8 @@ class Asked(NamedTuple):
         The sources themselves.
     given : int
         How many targets there are, whether the trace knows them or not.
+    exits : tuple of Exit
+        The values that have left the tape as arrays or numbers.
     """
 
     targets: tuple[int, ...]
@@ -37,6 +42,7 @@ class Asked(NamedTuple):
     view: TapeView
     values: tuple[Any, ...]
     given: int
+    exits: tuple[Exit, ...] = ()
 
 
 def all_reasons(before: Node, after: Node, asked: Asked, missing: list[int]) -> str:
@@ -53,7 +59,8 @@ def all_reasons(before: Node, after: Node, asked: Asked, missing: list[int]) -> 
     missing : list of int
         Numbers of the sources without a gradient.
     """
-    key = (user_line(), *[(_name(asked.values[i], i), _numpy_hint(asked.values[i])) for i in missing])
+    hints = [(_name(asked.values[i], i), _numpy_hint(asked.values[i])) for i in missing]
+    key = (user_line(), *hints, *[exit[:4] for exit in asked.exits])
     if after.notes is None:
         after.notes = {}
     text = after.notes.get(key)
@@ -64,7 +71,18 @@ def all_reasons(before: Node, after: Node, asked: Asked, missing: list[int]) -> 
 
 
 def reason(path: Path, asked: Asked, number: int) -> str:
-    """The sentence for source `number`, whether it has a gradient or not."""
+    """The sentence for source `number`, whether it has a gradient or not, and the exits of what depends on it."""
+    value, depends = asked.values[number], dependent_slots(path, asked.sources[number])
+    exits = dict.fromkeys(
+        [str(exit) for exit in asked.exits if exit.slot in depends or exit.slot == -id(value)]
+    )
+    text = _reason(path, asked, number)
+    if not exits:
+        return text
+    return f"{text.removesuffix(_EXPOSED)}; left the tape as an array or a number: {', '.join(exits)}"
+
+
+def _reason(path: Path, asked: Asked, number: int) -> str:
     slots, value, view = asked.sources[number], asked.values[number], asked.view
     name = _name(value, number)
     if not is_differentiable(value.dtype):
@@ -83,7 +101,7 @@ def reason(path: Path, asked: Asked, number: int) -> str:
     tracked = seen(path, view)
     if not any(slot in tracked.slots for slot in slots):
         return _not_watched(path, view, slots, value, name)
-    depends = _dependent(path, slots)
+    depends = dependent_slots(path, slots)
     if not any(slot in depends for slot in asked.targets):
         return (
             f"the target does not depend on {name}: no recorded op leads from one to the other"
@@ -101,8 +119,11 @@ def _name(value: Any, number: int) -> str:
 def _numpy_hint(value: Any) -> str:
     buffer = value._buffer
     if buffer is not None and buffer.exposed:
-        return "; its value was taken out with numpy(), and what NumPy computes is not recorded"
+        return _EXPOSED
     return ""
+
+
+_EXPOSED = "; its value was taken out with numpy(), and what NumPy computes is not recorded"
 
 
 def _uses(path: Path, view: TapeView, slots: tuple[int, ...]) -> list[Op]:
@@ -126,7 +147,7 @@ def _not_watched(path: Path, view: TapeView, slots: tuple[int, ...], value: Any,
     return f"{name} was not watched: it is a constant; call tape.watch(x){where}" + rebinding_of(value)
 
 
-def _dependent(path: Path, slots: tuple[int, ...]) -> set[int]:
+def dependent_slots(path: Path, slots: Iterable[int]) -> set[int]:
     """All slots computed from `slots`, recorded or not."""
     depends = set(slots)
     for op in path.ops:
@@ -162,6 +183,9 @@ def _blocked(
         else:
             stops.append(_obstacle(path, view, op, followed))
     if any(slot in followed for slot in targets):
+        opaque = opaque_op_between(path, view, tracked, targets, slots)
+        if opaque is not None:
+            return f"no gradient reaches {name}: " + _obstacle(path, view, opaque, followed)
         text = f"the target depends on {name} through {count} recorded op{'s' if count != 1 else ''}"
         custom = [
             op for op in path.ops if op.primitive.calls_back and op.out in followed and op.out in towards

@@ -362,7 +362,15 @@ class Span:
             target_slots += slots_of(target)[-1:]
         source_slots = tuple([slots_of(source) for source in sources])
         return _new(
-            Asked, (tuple(target_slots), source_slots, self.view(trace), tuple(sources), len(targets))
+            Asked,
+            (
+                tuple(target_slots),
+                source_slots,
+                self.view(trace),
+                tuple(sources),
+                len(targets),
+                () if trace.exits is None else tuple(trace.exits.values()),
+            ),
         )
 
     def past_question(self, target: Any, source: Any) -> tuple[Node, Asked] | None:

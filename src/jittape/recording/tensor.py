@@ -12,9 +12,11 @@ import numpy as np
 
 from jittape.dtypes import as_dtype
 from jittape.hostnumber import HostNumber
+from jittape.primitive import active
 from jittape.primitives import arithmetic, index
 from jittape.primitives.joining import stack
 from jittape.program import Aval
+from jittape.recording.exits import leave
 from jittape.recording.operators import Operators
 from jittape.runtime.buffers import Buffer
 
@@ -143,6 +145,8 @@ class Tensor(Operators):
         return copied
 
     def __deepcopy__(self, memo: Any) -> Tensor:
+        if active.recorder.spans:
+            leave(self, "copy.deepcopy()")
         return tensor_of(np.array(self._computed().array))
 
     def __reduce__(self) -> Any:
