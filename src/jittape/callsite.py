@@ -127,7 +127,7 @@ def _read(code: CodeType, offset: int) -> Site:
     if steps[at - 1].opname == "PRECALL":  # Python 3.11 calls in two steps
         at -= 1
     step = steps[at]
-    if step.opname == "STORE_SUBSCR":
+    if step.opname in ("STORE_SUBSCR", "STORE_SLICE"):
         return Site("store")
     if step.opname == "BINARY_OP":
         return Site("operator", operator=step.argrepr)
@@ -145,15 +145,16 @@ def _call(steps: list[dis.Instruction], at: int) -> Site:
     if begin is None:
         return Site("call")
     end = at - (besides == 3 or steps[at - 1].opname == "KW_NAMES")
-    first = _begin(steps, end, count)
+    first = _begin(steps, end, count) or begin
     name, after = _name(steps, begin)
-    if name is None or after != first:
-        last = None if first is None else steps[first - 1]
-        called = last is not None and last.opname in _ATTRIBUTES
-        return Site("call", Name(("(...)", str(last.argval)), True) if last is not None and called else None)
+    if name is None or any([step.opname != "PUSH_NULL" for step in steps[after:first]]) or after > first:
+        method = steps[first - 1]
+        return Site(
+            "call", Name(("(...)", str(method.argval)), True) if method.opname in _ATTRIBUTES else None
+        )
     if count > 1:
         end = _begin(steps, end, count - 1) or end
-    argument, behind = _name(steps, after)
+    argument, behind = _name(steps, first)
     last = steps[end - 1].opname
     indexed = last in _INDEXING
     known = argument if indexed or behind >= end else None
@@ -169,6 +170,7 @@ def _begin(steps: list[dis.Instruction], at: int, count: int) -> int | None:
         step = steps[at]
         has_argument = step.opcode >= dis.HAVE_ARGUMENT
         count -= dis.stack_effect(step.opcode, step.arg if has_argument else None, jump=False)
+        count -= step.opname == "END_FOR"  # a loop comes here by a jump, with one value more
     return at
 
 
@@ -183,7 +185,5 @@ def _name(steps: list[dis.Instruction], at: int) -> tuple[Name | None, int]:
     at += 1
     while steps[at].opname in _ATTRIBUTES:
         parts.append(str(steps[at].argval))
-        at += 1
-    while steps[at].opname == "PUSH_NULL":
         at += 1
     return Name(tuple(parts), first.opname in _GLOBALS), at

@@ -17,7 +17,7 @@ from jittape.errors import NoGradientError
 from jittape.forms import Control
 from jittape.program import Aval, Body, Op, Program
 
-__all__ = ["Demand", "Flow", "Follow", "check_demand", "joined", "opaque_op_between"]
+__all__ = ["Demand", "Flow", "Follow", "joined", "opaque_op_between", "unknown_among"]
 
 
 class Flow(NamedTuple):
@@ -58,15 +58,15 @@ def joined(flows: Iterable[Flow | None]) -> Flow | None:
     return Flow(known, unknown) if known or unknown else None
 
 
-def check_demand(
+def unknown_among(
     path: Path,
     view: TapeView,
     tracked: Seen,
     targets: Sequence[int],
     sources: Sequence[Sequence[int]],
     demand: Demand,
-) -> None:
-    """Raise `NoGradientError` if a gradient would lack the part of an opaque op.
+) -> tuple[int, ...]:
+    """Return the numbers of the sources whose gradients are None because an opaque op is the only path.
 
     Parameters
     ----------
@@ -76,23 +76,34 @@ def check_demand(
     sources : sequence of sequences of int
         The slots of each source.
     demand : Demand
+        If it is joint, the numbers returned are those of targets.
+
+    Raises
+    ------
+    NoGradientError
+        If an opaque op is one of several paths, or a missing gradient counts as zero.
     """
-    if not any(_hides(op) for op in path.ops):
-        return
-    groups = [[slot for slots in sources for slot in slots]] if demand.jointly else sources
-    for slots in groups:
-        at = _flows(path, view, tracked, slots)
-        for target in [[slot] for slot in targets] if demand.jointly else [targets]:
-            flow = joined([at.get(slot) for slot in target])
-            if flow is not None and flow.unknown is not None and (flow.known or demand.zeros):
-                raise _refused(flow.unknown, flow.known)
+    if not any([_hides(op) for op in path.ops]):
+        return ()
+    if demand.jointly:
+        at = _flows(path, view, tracked, [slot for slots in sources for slot in slots])
+        found = [at.get(slot) for slot in targets]
+    else:
+        found = [
+            joined([at.get(slot) for slot in targets])
+            for at in [_flows(path, view, tracked, slots) for slots in sources]
+        ]
+    for flow in found:
+        if flow is not None and flow.unknown is not None and (flow.known or demand.zeros):
+            raise _refused(flow.unknown, flow.known)
+    return tuple([i for i, flow in enumerate(found) if flow is not None and not flow.known])
 
 
 def opaque_op_between(
     path: Path, view: TapeView, tracked: Seen, targets: Sequence[int], slots: Sequence[int]
 ) -> Op | None:
     """The opaque op on a path from a source with the given slots to the targets, if there is one."""
-    if not any(_hides(op) for op in path.ops):
+    if not any([_hides(op) for op in path.ops]):
         return None
     at = _flows(path, view, tracked, slots)
     flow = joined([at.get(slot) for slot in targets])

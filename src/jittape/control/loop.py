@@ -275,13 +275,16 @@ def _flow(
 ) -> Flow | None:
     """How a result depends on the sources of a gradient: what one iteration adds comes in at the next."""
     given = Parts.of_operands(arriving, trips, fixed, carries)
+    outputs = body.program.outputs[:carries]
     state, before = given.carries, None
     while state != before:
         at = follow(body.program, [None, *given.fixed, *state, *given.stacks])
         before = state
-        state = tuple([joined([s, at.get(out)]) for s, out in zip(state, body.program.outputs, strict=False)])
+        state = tuple([joined([s, at.get(out)]) for s, out in zip(state, outputs, strict=True)])
     kind, number = pick
-    return None if kind == "count" else state[number] if kind == "carry" else at.get(number)
+    if kind == "carry":
+        return at.get(outputs[number]) if trips > 0 else state[number]
+    return at.get(number) if kind == "stack" else None
 
 
 def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, **params: Any) -> Any:

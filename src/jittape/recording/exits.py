@@ -27,6 +27,8 @@ from jittape.recording.remedies import remedy_for
 
 __all__ = ["Exit", "first_order_excused", "leave", "look", "note"]
 
+_ARRAY = "np.asarray()"
+"""How ``__array__`` is called; which function does it, the line says."""
 _LIMIT = 10_000
 """Maximum number of exits that a trace remembers."""
 _NUMBERS = (float, int, complex)
@@ -198,7 +200,7 @@ def _is_explicit(site: Site, function: Any, frame: FrameType, value: Any) -> boo
 
 def _only_shows(site: Site, function: Any, how: str, frame: FrameType, called: FrameType | None) -> bool:
     """Whether the value is only shown, or looked at for something that has no gradient."""
-    if how != "np.asarray()" and site_of(frame).operator.startswith("%"):  # a text such as "%.3f" % loss
+    if how != _ARRAY and site_of(frame).operator.startswith("%"):  # a text such as "%.3f" % loss
         return True
     if getattr(function, "__module__", "") == "math" and function.__name__ in _WITHOUT_GRADIENT:
         return True
@@ -222,4 +224,4 @@ def _name_of(site: Site, called: FrameType | None, how: str) -> str:
         return f"`{type(operand).__name__} {site.operator} tensor`"
     if called is not None:
         return f"{called.f_globals.get('__name__', '?')}.{called.f_code.co_qualname}"
-    return how
+    return "this line" if how == _ARRAY else how

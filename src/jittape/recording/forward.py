@@ -48,8 +48,8 @@ def placeholders(trace: Trace, avals: Sequence[Aval]) -> Iterator[list[Tensor]]:
         for key, exit in trace.exits.items():
             if key not in before and exit.slot in depends:
                 raise NoGradientError(
-                    f"[custom_gradient] the gradient function takes the value of a cotangent with {exit}: a Jacobian and "
-                    "forward mode run it once for all cotangents, so write it with jittape operations"
+                    f"[custom_gradient] the gradient function takes the value of a cotangent with {exit}: a Jacobian "
+                    "and forward mode run it once for all cotangents, so write it with jittape operations"
                 )
 
 
@@ -87,6 +87,7 @@ def record_tangents(
         seeds = tuple([c._slot for c in cotangents])
         begin = trace.node.n_slots
         gradients = record_gradient(trace, targets, sources, seeds, view, Demand(zeros, jointly=True))
+        unknown = trace.node.unknown
     pairs = [
         (g._slot, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and t is not None
     ]
@@ -95,7 +96,8 @@ def record_tangents(
     linear = TapeView((begin,), tuple([(begin, slot) for slot in seeds]), False)
     outputs = tuple([slot for slot, _ in pairs])
     given = tuple([t for _, t in pairs])
-    return record_gradient(trace, outputs, tuple([(s,) for s in seeds]), given, linear, Demand(zeros=True))
+    varied = tuple([() if i in unknown else (s,) for i, s in enumerate(seeds)])
+    return record_gradient(trace, outputs, varied, given, linear, Demand(zeros=True))
 
 
 def record_batch(trace: Trace, over: int, outputs: Sequence[int], stack: int) -> list[Tensor]:

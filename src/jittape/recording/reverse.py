@@ -14,7 +14,7 @@ import numpy as np
 
 from jittape.builder import Builder, Symbol, literal
 from jittape.differentiate import Callback, Path, Reverse, TapeView, seen
-from jittape.opaque import Demand, check_demand
+from jittape.opaque import Demand, unknown_among
 from jittape.primitive import recording_with
 from jittape.primitives.broadcast import broadcast
 from jittape.program import Aval
@@ -80,7 +80,9 @@ def _derive(trace: Trace, key: tuple[Any, ...], path: Path, demand: Demand) -> N
     """The node for the first part of a gradient: up to the end or to the first Python function."""
     _, targets, sources, seeds, view, *_ = key
     tracked = seen(path, view)
-    check_demand(path, view, tracked, targets, sources, demand)
+    unknown = unknown_among(path, view, tracked, targets, sources, demand)
+    if not demand.jointly:
+        sources = tuple([() if i in unknown else slots for i, slots in enumerate(sources)])
     flat = [slot for slots in sources for slot in slots]
     reverse = Reverse.between(path, tracked, targets, flat)
     builder = Builder(trace.node.n_slots, user_line())
@@ -88,7 +90,7 @@ def _derive(trace: Trace, key: tuple[Any, ...], path: Path, demand: Demand) -> N
     for slot, seed in zip(targets, seeds, strict=True):
         if slot in reachable:
             reverse.seed(builder, slot, _seed(builder, path, slot, seed))
-    return _run_on(trace, key, reverse, builder, sources)
+    return _run_on(trace, key, reverse, builder, sources, unknown)
 
 
 def _seed(builder: Builder, path: Path, slot: int, seed: int | None) -> Symbol:
@@ -101,11 +103,17 @@ def _seed(builder: Builder, path: Path, slot: int, seed: int | None) -> Symbol:
 
 
 def _run_on(
-    trace: Trace, key: tuple[Any, ...], reverse: Reverse, builder: Builder, sources: tuple[Slots, ...]
+    trace: Trace,
+    key: tuple[Any, ...],
+    reverse: Reverse,
+    builder: Builder,
+    sources: tuple[Slots, ...],
+    unknown: tuple[int, ...],
 ) -> Node:
     """Walk on and put what the walk appended into the trie as the child for `key`."""
     node = Node(trace.node)
     node.source = builder.source
+    node.unknown = unknown
     node.callback = reverse.run(builder)
     if node.callback is not None:
         node.reverse = (reverse, sources)
@@ -140,7 +148,7 @@ def _after_callback(trace: Trace, node: Node) -> Node:
         builder = Builder(trace.node.n_slots, user_line())
         symbols = [None if slot is None else Symbol(slot, aval_of(trace.node, slot)) for slot in given]
         reverse.supply(builder, op, symbols)
-        child = _run_on(trace, key, reverse, builder, sources)
+        child = _run_on(trace, key, reverse, builder, sources, node.unknown)
     trace.node = child
     return child
 

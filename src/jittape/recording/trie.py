@@ -55,6 +55,8 @@ class Node:
         Where a gradient waits for a Python function: for which op, and the walk to go on with.
     is_whole_gradient : bool
         Whether it is one, which waits for nothing and has a result for each source.
+    unknown : tuple of int
+        For a gradient: what has none because of an opaque op, see `jittape.opaque.unknown_among`.
     executables : dict
         What runs when the trace is flushed here, by `Key`.
     bodies : dict or None
@@ -86,6 +88,7 @@ class Node:
         "source",
         "stamp",
         "takes_scalars_as_given",
+        "unknown",
     )
 
     def __init__(self, parent: Node | None) -> None:
@@ -109,6 +112,7 @@ class Node:
         self.notes: dict[Any, str] | None = None
         self.bodies: dict[Any, Any] | None = None
         self.is_whole_gradient = False
+        self.unknown: tuple[int, ...] = ()
         self.callback: Callback | None = None
         self.reverse: tuple[Reverse, tuple[tuple[int, ...], ...]] | None = None
 
