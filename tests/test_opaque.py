@@ -60,7 +60,10 @@ UNARY: dict[str, tuple[Callable[[Any], Any], Callable[[Dual], Dual]]] = {
         lambda x: jt.where(x > 0, jt.ones_like(x), 2 * jt.ones_like(x)),
         lambda x: constant(1.0 if x.value > 0 else 2.0),
     ),
-    "to int": (lambda x: jt.cast(jt.cast(3 * x, "int32"), "float64"), lambda x: constant(np.trunc(3 * x.value))),
+    "to int": (
+        lambda x: jt.cast(jt.cast(3 * x, "int32"), "float64"),
+        lambda x: constant(np.trunc(3 * x.value)),
+    ),
 }
 
 
@@ -178,8 +181,7 @@ def test_a_gradient_is_right_or_none_or_an_error(place: str) -> None:
             warnings.simplefilter("ignore", jt.UnconnectedGradientWarning)
             try:
                 found = derivative(placed(e), jt.constant(POINT))
-            except jt.NoGradientError as error:
-                assert "mystery" in str(error) or "numpy_function" in str(error)
+            except jt.NoGradientError:
                 assert truth[0].known, e.steps
                 assert truth[0].unknown, e.steps
                 seen.add("error")
@@ -189,9 +191,20 @@ def test_a_gradient_is_right_or_none_or_an_error(place: str) -> None:
             seen.add("unknown" if truth[0].unknown else "none")
         else:
             assert not truth[0].unknown, e.steps
-            np.testing.assert_allclose(found, [t.first for t in truth], rtol=1e-9, atol=1e-9, err_msg=str(e.steps))
+            np.testing.assert_allclose(
+                found, [t.first for t in truth], rtol=1e-9, atol=1e-9, err_msg=str(e.steps)
+            )
             seen.add("right")
     assert seen >= {"error", "unknown", "right"}
+
+
+def by_hessian(f: Callable[[Any], Any]) -> Any:
+    found = jt.hessian(lambda x: jt.reduce_sum(f(x)))(POINT)
+    return None if found is None else np.diag(found)
+
+
+def by_hvp(f: Callable[[Any], Any]) -> Any:
+    return jt.hvp(lambda x: jt.reduce_sum(f(x)))(POINT, np.ones(2))
 
 
 def test_a_second_derivative_is_right_or_none_or_an_error() -> None:
@@ -202,18 +215,14 @@ def test_a_second_derivative_is_right_or_none_or_an_error() -> None:
         truth = [e.truth(Dual(v, 1.0, 0.0, True, False)) for v in POINT]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", jt.UnconnectedGradientWarning)
-            for second in (
-                lambda f, x: jt.hessian(lambda v: jt.reduce_sum(f(v)))(x),
-                lambda f, x: jt.hvp(lambda v: jt.reduce_sum(f(v)))(x, np.ones(2)),
-            ):
+            for second in (by_hessian, by_hvp):
                 try:
-                    found = second(e, POINT)
+                    found = second(e)
                 except jt.NoGradientError:
                     assert truth[0].unknown, e.steps
                     counts["error"] += 1
                     continue
                 if found is not None:
-                    found = np.diag(found) if found.ndim == 2 else found
                     expected = [t.second for t in truth]
                     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8, err_msg=str(e.steps))
                     counts["right"] += 1
@@ -229,7 +238,8 @@ def test_the_error_names_the_line_and_the_ways_out(mode: str) -> None:
         with jt.GradientTape(persistent=True) as tape:
             y = x + jt.numpy_function(np.sin, [x], jt.float64)  # this line
         with pytest.raises(
-            jt.NoGradientError, match=r"numpy_function, recorded at .*test_opaque.py:\d+ .*one of several paths"
+            jt.NoGradientError,
+            match=r"numpy_function, recorded at .*test_opaque.py:\d+ .*one of several paths",
         ) as caught:
             tape.gradient(y, x)
         assert "jt.custom_gradient" in str(caught.value)
@@ -274,7 +284,7 @@ def test_zeros_do_not_stand_for_an_unknown_derivative() -> None:
     with pytest.raises(jt.NoGradientError, match="unknown, not zero"):
         tape.gradient(y, x, unconnected_gradients="zero")
     with pytest.raises(jt.NoGradientError, match="unknown, not zero"):
-        tape.batch_jacobian(jt.reshape(y, (2, 1)), x) if False else tape.jacobian(y, x, "zero")
+        tape.jacobian(y, x, "zero")
     with jt.GradientTape() as tape:
         y = jt.floor(x)
     assert tape.gradient(y, x, unconnected_gradients="zero").tolist() == [0.0, 0.0]
@@ -296,8 +306,10 @@ def test_what_a_tape_does_not_record_is_not_missing() -> None:
 def test_integers_out_of_an_opaque_op_have_no_gradient_by_definition() -> None:
     x = jt.Variable(POINT)
     f = jt.function(
-        lambda x: x[jt.numpy_function(np.argsort, [x], jt.TensorSpec([2], jt.int64))] * 2.0
-        + jt.cast(jt.numpy_function(np.argsort, [x], jt.TensorSpec([2], jt.int64)), "float64")
+        lambda x: (
+            x[jt.numpy_function(np.argsort, [x], jt.TensorSpec([2], jt.int64))] * 2.0
+            + jt.cast(jt.numpy_function(np.argsort, [x], jt.TensorSpec([2], jt.int64)), "float64")
+        )
     )
     for g in (f, lambda x: f._python(x)):
         with jt.GradientTape() as tape:
@@ -323,7 +335,9 @@ def closed(x: Any) -> Any:
 @jt.custom_gradient
 def opaque_in_cotangent(x: Any) -> Any:
     """The sine, with a rule that hands its cotangent to NumPy."""
-    return by_numpy(x), lambda upstream: jt.numpy_function(lambda u, a: u * np.cos(a), [upstream, x], jt.float64)
+    return by_numpy(x), lambda upstream: jt.numpy_function(
+        lambda u, a: u * np.cos(a), [upstream, x], jt.float64
+    )
 
 
 def test_a_custom_gradient_stands_for_an_opaque_op() -> None:
@@ -355,7 +369,9 @@ def test_a_rule_is_not_run_for_a_cotangent_that_has_no_value() -> None:
 
     np.testing.assert_allclose(jt.grad(lambda x: jt.reduce_sum(looks(x)))(POINT), np.cos(POINT))
     for mode in ("forward", "reverse"):
-        with pytest.raises(jt.NoGradientError, match=r"cotangent with numpy\(\) at line \d+ of .*test_opaque"):
+        with pytest.raises(
+            jt.NoGradientError, match=r"cotangent with numpy\(\) at line \d+ of .*test_opaque"
+        ):
             jt.jacobian(looks, mode=mode)(POINT)
     with pytest.raises(jt.NoGradientError, match="cotangent"):
         jt.jvp(looks, [POINT], [np.ones(2)])

@@ -206,11 +206,15 @@ def _only_shows(site: Site, function: Any, how: str, frame: FrameType, called: F
         return True
     at: FrameType | None = frame if called is not None else None
     while at is not None:
-        module = at.f_globals.get("__name__") or ""
-        if module.partition(".")[0] in _SHOWING or module.startswith("numpy.testing"):
+        if _package(at) in _SHOWING or at.f_globals.get("__name__", "").startswith("numpy.testing"):
             return True
         at = None if at is called else at.f_back
     return False
+
+
+def _package(frame: FrameType) -> str:
+    name: str = frame.f_globals.get("__name__", "?")
+    return name.partition(".")[0]
 
 
 def _name_of(site: Site, called: FrameType | None, how: str) -> str:
@@ -223,5 +227,5 @@ def _name_of(site: Site, called: FrameType | None, how: str) -> str:
         operand = called.f_locals.get(called.f_code.co_varnames[0])
         return f"`{type(operand).__name__} {site.operator} tensor`"
     if called is not None:
-        return f"{called.f_globals.get('__name__', '?')}.{called.f_code.co_qualname}"
+        return f"{_package(called)}.{called.f_code.co_qualname}"
     return "this line" if how == _ARRAY else how

@@ -155,6 +155,9 @@ LOOKS: frozenset[Callable[..., Any]] = frozenset(
 )
 """Functions whose results no gradient could flow through: these look at the value and give what NumPy gives."""
 
+WEIGHTS: dict[Callable[..., Any], int] = {np.bincount: 1, np.histogram: 4}
+"""Those of them that sum weights, and the position of that argument: a gradient is lost there, as `np.asarray` says."""
+
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record a call of a NumPy ufunc with a tensor among its `inputs`.
@@ -204,13 +207,15 @@ def array_function(
         return adapter(*args, **kwargs)
     if func in LOOKS:
         tensors = tuple(types)
+        if func in WEIGHTS:
+            np.asarray(kwargs.get("weights", args[WEIGHTS[func]] if len(args) > WEIGHTS[func] else 0.0))
         return func(*looked_at(args, tensors), **{name: looked_at(a, tensors) for name, a in kwargs.items()})
     name = f"{func.__module__.removeprefix('numpy').lstrip('.')}.{func.__name__}".lstrip(".")
     raise TypeError(f"np.{name} is not recorded for a tensor; {LEAVE}")
 
 
-def looked_at(value: Any, tensors: tuple[type, ...]) -> Any:
+def looked_at(value: Any, tensors: tuple[Any, ...]) -> Any:
     """`value` with the tensors in it as ndarrays."""
     if isinstance(value, (list, tuple)):
         return type(value)([looked_at(v, tensors) for v in value])
-    return np.asarray(value) if isinstance(value, tensors) else value
+    return value.numpy() if isinstance(value, tensors) else value

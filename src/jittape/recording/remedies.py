@@ -1,4 +1,4 @@
-"""What to write in place of a function that takes a tensor off the tape."""
+"""The operations that record, by the functions that take a tensor off the tape."""
 
 from __future__ import annotations
 
@@ -44,11 +44,10 @@ _VECTORIZED = np.vectorize.__call__.__qualname__
 
 
 def remedy_for(name: str, site: Site, function: Any) -> str:
-    """What to write instead of the call of `function` at `site`, which is called `name` there."""
+    """Return what to write instead at `site`, where `function`, shown as `name`, takes a tensor off the tape."""
     module = getattr(function, "__module__", None) or ""
-    name = getattr(function, "__name__", "")
-    if module == "math" and name in MATH:
-        return f"{MATH[name]} records"
+    if module == "math" and function.__name__ in MATH:
+        return f"{MATH[function.__name__]} records"
     if site.action == "store":
         return "jt.stack([...]) records, and so does an assignment to a part of a tensor, `t = jt.zeros(n); t[i] = x`"
     if any([function is f for f in _ARRAYS]):
