@@ -14,7 +14,9 @@ from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
-__all__ = ["UNKNOWN", "Site", "is_library", "line_at", "resolved", "site_of"]
+from jittape.calls import is_of_user
+
+__all__ = ["UNKNOWN", "Site", "is_own", "line_at", "resolved", "site_of", "sites"]
 
 UNKNOWN: Any = object()
 """What cannot be found out without running code."""
@@ -28,6 +30,7 @@ _PACKAGES = (
 )
 _CALLS = {"PRECALL": 2, "CALL": 2, "CALL_KW": 3}
 """Instructions that call, and how many values they take besides the arguments."""
+_NUMBERS = (("float",), ("int",), ("complex",))
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
 _NAMES = (*_GLOBALS, "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
@@ -59,6 +62,8 @@ class Site(NamedTuple):
         Whether an element of `argument` is given, in place of itself.
     computed : bool
         Whether the first argument is the result of arithmetic.
+    number : str
+        ``"float"``, ``"int"`` or ``"complex"`` where the user's own line calls what has that global name.
     """
 
     action: str
@@ -67,13 +72,14 @@ class Site(NamedTuple):
     argument: Name | None = None
     indexed: bool = False
     computed: bool = False
+    number: str = ""
 
     def __str__(self) -> str:
         return "" if self.name is None else ".".join(self.name.parts)
 
 
 @lru_cache(maxsize=1024)
-def is_library(file: str) -> bool:
+def _is_library(file: str) -> bool:
     """Whether `file` belongs to Python or to an installed package."""
     return file.startswith(_LIBRARIES) or any([part in file for part in _PACKAGES])
 
@@ -84,20 +90,31 @@ def line_at(code: CodeType, offset: int) -> int:
     return lines[0] if lines else code.co_firstlineno
 
 
-_sites: dict[tuple[int, int], tuple[CodeType, Site]] = {}
+sites: dict[tuple[int, int], tuple[Site, CodeType]] = {}
+"""The sites met so far, by the identity of the code object, which is kept, and the instruction."""
 _SITES = 4096
 """Maximum number of sites remembered."""
 
 
 def site_of(frame: FrameType) -> Site:
     """What the instruction that `frame` is at does."""
-    key = (id(frame.f_code), frame.f_lasti)
-    known = _sites.get(key)
+    code = frame.f_code
+    key = (id(code), frame.f_lasti)
+    known = sites.get(key)
     if known is None:
-        if len(_sites) >= _SITES:
-            _sites.clear()
-        known = _sites[key] = (frame.f_code, _read(frame.f_code, frame.f_lasti))
-    return known[1]
+        if len(sites) >= _SITES:
+            sites.clear()
+        site = _read(code, frame.f_lasti)
+        name = site.name
+        if name is not None and name.is_global and is_own(frame) and name.parts in _NUMBERS:
+            site = site._replace(number=name.parts[0])
+        known = sites[key] = (site, code)
+    return known[0]
+
+
+def is_own(frame: FrameType) -> bool:
+    """Whether `frame` runs the user's own code: none of jittape, of Python's library or of an installed package."""
+    return is_of_user(frame) and not _is_library(frame.f_code.co_filename)
 
 
 def resolved(frame: FrameType, name: Name | None) -> Any:

@@ -20,6 +20,7 @@ from jittape.errors import NoGradientError
 from jittape.opaque import Demand
 from jittape.primitives.broadcast import broadcast
 from jittape.program import Aval
+from jittape.recording.exits import described
 from jittape.recording.growth import attach
 from jittape.recording.reasons import dependent_slots
 from jittape.recording.reverse import Slots, record_gradient
@@ -46,10 +47,11 @@ def placeholders(trace: Trace, avals: Sequence[Aval]) -> Iterator[list[Tensor]]:
     if trace.exits is not None and trace.exits.keys() - before:
         depends = dependent_slots(path_to(trace.node), [t._slot for t in made])
         for key, exit in trace.exits.items():
-            if key not in before and exit.slot in depends:
+            if key not in before and key[0] in depends:
                 raise NoGradientError(
-                    f"[custom_gradient] the gradient function takes the value of a cotangent with {exit}: a Jacobian "
-                    "and forward mode run it once for all cotangents, so write it with jittape operations"
+                    f"[custom_gradient] the gradient function takes the value of a cotangent with "
+                    f"{described(key, exit)}: a Jacobian and forward mode run it once for all cotangents, so write it "
+                    "with jittape operations"
                 )
 
 

@@ -16,7 +16,6 @@ from jittape.config import config
 from jittape.differentiate import Path, TapeView
 from jittape.primitives.custom import stop_gradient_op
 from jittape.program import Op
-from jittape.recording.exits import note
 from jittape.recording.growth import join
 from jittape.recording.slots import Variables
 from jittape.recording.trace import Trace
@@ -72,9 +71,9 @@ def graft(old: Trace, view: TapeView, onto: Trace) -> Grafted:
     _append(old, onto, path, slots, appended)
     _move_tensors(old, onto, path, slots)
     onto.callbacks |= {slots[slot]: f for slot, f in old.callbacks.items() if slot in slots}
-    for exit in (old.exits or {}).values():
-        if exit.slot in slots:
-            note(onto, exit._replace(slot=slots[exit.slot]))
+    moved = {(slots[key[0]], *key[1:]): exit for key, exit in (old.exits or {}).items() if key[0] in slots}
+    if moved:
+        onto.exits = {**(onto.exits or {}), **moved}
     used = {slot for op in path.ops if view.records(op.out) for slot in op.args} if view.accessed else set()
     read = [slots[slot] for slot, trainable in path.variables.items() if trainable and slot in used]
     return Grafted(slots, first, appended, read)

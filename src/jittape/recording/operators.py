@@ -91,13 +91,15 @@ class Operators:
         ndarray
             A view without a copy; for a 0-d value an ndarray of shape ``()``.
         """
-        if active.recorder.spans:
-            look(self, "numpy()")
+        recorder = active.recorder
+        if recorder.spans:
+            look(recorder, self, "numpy()")
         return self._computed().view()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if active.recorder.spans:
-            leave(self, "np.asarray()")
+        recorder = active.recorder
+        if recorder.spans:
+            leave(recorder, self, "np.asarray()")
         array = self._computed().view()
         if dtype is not None and np.dtype(dtype) != array.dtype:
             if copy is False:
@@ -109,29 +111,34 @@ class Operators:
 
     def item(self) -> Any:
         """The only element as a Python scalar."""
-        if active.recorder.spans:
-            look(self, "item()")
+        recorder = active.recorder
+        if recorder.spans:
+            look(recorder, self, "item()")
         return self._computed().array.item()
 
     def tolist(self) -> Any:
         """The value as nested Python lists."""
-        if active.recorder.spans:
-            look(self, "tolist()")
+        recorder = active.recorder
+        if recorder.spans:
+            look(recorder, self, "tolist()")
         return self._computed().array.tolist()
 
     def __float__(self) -> float:
-        if active.recorder.spans:
-            leave(self, "float()")
+        recorder = active.recorder
+        if recorder.spans:
+            leave(recorder, self, "float()")
         return float(self._scalar("float"))
 
     def __int__(self) -> int:
-        if active.recorder.spans:
-            leave(self, "int()")
+        recorder = active.recorder
+        if recorder.spans:
+            leave(recorder, self, "int()")
         return int(self._scalar("int"))
 
     def __complex__(self) -> complex:
-        if active.recorder.spans:
-            leave(self, "complex()")
+        recorder = active.recorder
+        if recorder.spans:
+            leave(recorder, self, "complex()")
         return complex(self._scalar("complex"))
 
     def __index__(self) -> int:

@@ -9,7 +9,7 @@ from jittape.differentiate import Path, Seen, TapeView, carries, seen
 from jittape.dtypes import is_differentiable
 from jittape.opaque import opaque_op_between
 from jittape.program import Op
-from jittape.recording.exits import Exit
+from jittape.recording.exits import Exits, described
 from jittape.recording.rebinding import rebinding_of
 from jittape.recording.source import user_line
 from jittape.recording.trie import Node, path_to
@@ -33,7 +33,7 @@ class Asked(NamedTuple):
         The sources themselves.
     given : int
         How many targets there are, whether the trace knows them or not.
-    exits : tuple of Exit
+    exits : Exits or None
         The values that have left the tape as arrays or numbers.
     """
 
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
     view: TapeView
     values: tuple[Any, ...]
     given: int
-    exits: tuple[Exit, ...] = ()
+    exits: Exits | None
 
 
 def all_reasons(before: Node, after: Node, asked: Asked, missing: list[int]) -> str:
@@ -60,7 +60,7 @@ def all_reasons(before: Node, after: Node, asked: Asked, missing: list[int]) -> 
         Numbers of the sources without a gradient.
     """
     hints = [(_name(asked.values[i], i), _numpy_hint(asked.values[i])) for i in missing]
-    key = (user_line(), *hints, *[exit[:4] for exit in asked.exits])
+    key = (user_line(), *hints, *(asked.exits or ()))
     if after.notes is None:
         after.notes = {}
     text = after.notes.get(key)
@@ -72,13 +72,14 @@ def all_reasons(before: Node, after: Node, asked: Asked, missing: list[int]) -> 
 
 def reason(path: Path, asked: Asked, number: int) -> str:
     """The sentence for source `number`, whether it has a gradient or not, and the exits of what depends on it."""
-    value, depends = asked.values[number], dependent_slots(path, asked.sources[number])
-    exits = dict.fromkeys(
-        [str(exit) for exit in asked.exits if exit.slot in depends or exit.slot == -id(value)]
-    )
     text = _reason(path, asked, number)
-    if not exits:
+    if asked.exits is None:
         return text
+    value, depends = asked.values[number], dependent_slots(path, asked.sources[number])
+    left = [(key, exit) for key, exit in asked.exits.items() if key[0] in depends or key[0] == -id(value)]
+    if not left:
+        return text
+    exits = dict.fromkeys([described(key, exit) for key, exit in left])
     return f"{text.removesuffix(_EXPOSED)}; left the tape as an array or a number: {', '.join(exits)}"
 
 

@@ -369,7 +369,7 @@ class Span:
                 self.view(trace),
                 tuple(sources),
                 len(targets),
-                () if trace.exits is None else tuple(trace.exits.values()),
+                None if trace.exits is None else dict(trace.exits),
             ),
         )
 

@@ -145,8 +145,9 @@ class Tensor(Operators):
         return copied
 
     def __deepcopy__(self, memo: Any) -> Tensor:
-        if active.recorder.spans:
-            leave(self, "copy.deepcopy()")
+        recorder = active.recorder
+        if recorder.spans:
+            leave(recorder, self, "copy.deepcopy()")
         return tensor_of(np.array(self._computed().array))
 
     def __reduce__(self) -> Any:

@@ -24,7 +24,7 @@ from jittape.hostnumber import HostNumber
 from jittape.primitive import Primitive, active, active_recorder, set_default_recorder
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.exits import Exit
+from jittape.recording.exits import Exits
 from jittape.recording.flushing import Assignment
 from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
 from jittape.recording.scalars import scalar_inputs
@@ -98,7 +98,7 @@ class Trace(Slots):
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
         self.spans: list[ref[Any]] = []
-        self.exits: dict[Any, Exit] | None = None
+        self.exits: Exits | None = None
         self.large = self.superseded = False
         self.former = _SAME
         self.holders = self._ops_when_left = 0
