@@ -28,7 +28,8 @@ class NumericsError(FloatingPointError):
 class NoGradientError(LookupError):
     """An operation on the path of a gradient has no derivative rule (TensorFlow: ``LookupError``).
 
-    The message names the op and the source line that recorded it.
+    The message names the op and the source line that recorded it. Give the operation a gradient with
+    `jittape.custom_gradient`, or make its result a constant with `jittape.stop_gradient`.
     """
 
 

@@ -142,7 +142,7 @@ def _called_on_values(func: Callable[..., Any], wanted: list[TensorSpec]) -> Cal
 def numpy_function(
     func: Callable[..., Any], inp: Sequence[Any], Tout: Any, stateful: bool = True, name: str | None = None
 ) -> Any:
-    """Call a function of NumPy arrays on tensors; no gradient flows through it.
+    """Call a function of NumPy arrays on tensors; its gradient is unknown.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def numpy_function(
     Returns
     -------
     Tensor or list of Tensor
-        A gradient through it is ``None``, with the reason.
+        A gradient through it is ``None``, with the reason. If it is one of several paths, `NoGradientError` is raised.
 
     Raises
     ------

@@ -218,4 +218,6 @@ def looked_at(value: Any, tensors: tuple[Any, ...]) -> Any:
     """`value` with the tensors in it as ndarrays."""
     if isinstance(value, (list, tuple)):
         return type(value)([looked_at(v, tensors) for v in value])
-    return value.numpy() if isinstance(value, tensors) else value
+    if isinstance(value, tensors):
+        return value.numpy() if hasattr(value, "numpy") else np.asarray(value)
+    return value

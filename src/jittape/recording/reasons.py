@@ -80,7 +80,7 @@ def reason(path: Path, asked: Asked, number: int) -> str:
     if not left:
         return text
     exits = dict.fromkeys([described(key, exit) for key, exit in left])
-    return f"{text.removesuffix(_EXPOSED)}; left the tape as an array or a number: {', '.join(exits)}"
+    return f"{text.removesuffix(_EXPOSED)}; the value was taken out with {', '.join(exits)}"
 
 
 def _reason(path: Path, asked: Asked, number: int) -> str:

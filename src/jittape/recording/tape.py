@@ -176,7 +176,7 @@ class GradientTape:
         RuntimeError
             On the second call on a tape that is not persistent.
         NoGradientError
-            If an op on the way has no gradient.
+            If the derivative of an op on the way is unknown and the op is one of several paths.
         """
         if output_gradients is None and unconnected_gradients is _NONE:
             known = self._span.known_gradient(target, sources)
@@ -259,7 +259,8 @@ class GradientTape:
         Returns
         -------
         str
-            A sentence with source lines: how many ops connect the two, or why none do.
+            A sentence with source lines: how many ops connect the two, or why none do, and where values that depend on
+            the source left the tape as arrays or numbers.
 
         Examples
         --------
