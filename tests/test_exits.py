@@ -11,6 +11,7 @@ import re
 import struct
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -213,7 +214,7 @@ def test_somebody_elses_function_warns_on_the_users_line(name: str) -> None:
     for w in exits:
         assert w.filename == HERE
         assert w.lineno in lines
-        assert function in str(w.message).partition(" turns a tensor into a plain array")[0]
+        assert function in str(w.message).partition(" takes the value of a tensor")[0]
     text = str(exits[0].message)
     assert re.search(remedy, text), text
     assert "write x.numpy()" in text
@@ -410,6 +411,36 @@ def test_a_custom_gradient_excuses_the_innermost_tape_only() -> None:
         assert exits_of(lambda: g(x)) == []
         with jt.GradientTape():
             assert len(exits_of(lambda: g(x))) == 1
+
+
+def test_an_installed_module_that_imports_jittape_is_as_good_as_the_users() -> None:
+    aware = library(
+        """
+        import math
+        import jittape as jt
+        def train(x, f):
+            with jt.GradientTape() as tape:
+                loss = jt.reduce_sum(x * x)
+                return f(loss)
+        def explicit(x):
+            return train(x, lambda loss: float(loss))
+        def implicit(x):
+            return train(x, lambda loss: math.exp(loss))
+        """
+    )
+    x = jt.Variable(POINT)
+    assert exits_of(lambda: aware["explicit"](x)) == []
+    (warned,) = exits_of(lambda: aware["implicit"](x))
+    assert (warned.filename, warned.lineno) == (aware["train"].__code__.co_filename, 10)
+
+
+def test_constants_looked_at_in_a_tape_are_not_kept_alive() -> None:
+    with jt.GradientTape():
+        t = jt.constant(POINT)
+        gone = weakref.ref(t)
+        t.numpy()
+        del t
+        assert gone() is None
 
 
 # ---- how loud --------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import os
 import sysconfig
 from functools import lru_cache
 from inspect import CO_OPTIMIZED
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from jittape.calls import is_of_user
@@ -113,8 +113,19 @@ def site_of(frame: FrameType) -> Site:
 
 
 def is_own(frame: FrameType) -> bool:
-    """Whether `frame` runs the user's own code: none of jittape, of Python's library or of an installed package."""
-    return is_of_user(frame) and not _is_library(frame.f_code.co_filename)
+    """Whether `frame` runs code that is written for jittape: the user's, or an installed module that imports it."""
+    if not is_of_user(frame):
+        return False
+    return not _is_library(frame.f_code.co_filename) or _imports_jittape(frame.f_globals)
+
+
+def _imports_jittape(names: dict[str, Any]) -> bool:
+    for value in list(names.values()):
+        if isinstance(value, (ModuleType, FunctionType, type)):
+            module = value.__name__ if isinstance(value, ModuleType) else value.__module__
+            if str(module).partition(".")[0] == "jittape":
+                return True
+    return False
 
 
 def resolved(frame: FrameType, name: Name | None) -> Any:

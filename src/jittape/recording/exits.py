@@ -116,9 +116,8 @@ def _leave(trace: Any, value: Any, how: str, frame: FrameType) -> None:
         _note(trace, value, name, user)
         if config._on_tape_exit != "ignore" and is_differentiable(value.dtype) and _is_followed(trace, value):
             _tell(
-                f"{name} turns a tensor into a plain array, so no gradient flows through the result, though the tensor "
-                f"depends on what a tape watches: {remedy_for(name, site, function)}; to leave the tape on purpose, "
-                "write x.numpy()",
+                f"{name} takes the value of a tensor that depends on what a tape watches, so no gradient flows through "
+                f"the result: {remedy_for(name, site, function)}; to leave the tape on purpose, write x.numpy()",
                 user,
             )
 
@@ -139,8 +138,12 @@ def _note(trace: Any, value: Any, how: str, frame: FrameType) -> None:
             trace = _taped(trace, value)
             if trace is None:
                 return
-        known = () if hasattr(value, "_assigned_in") else trace.slots_of(value)
-        slot, held = (known[-1], None) if known else (-id(value), value)
+        if hasattr(value, "_assigned_in"):
+            slot, held = -id(value), value
+        elif known := trace.slots_of(value):
+            slot = known[-1]
+        else:
+            return  # a constant
     exits = trace.exits
     if exits is None:
         exits = trace.exits = {}
