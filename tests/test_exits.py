@@ -514,6 +514,15 @@ def test_explanations_name_every_exit(mode: str) -> None:
         assert "float()" not in text
 
 
+def test_a_tape_that_is_used_up_still_lists_its_exits() -> None:
+    x = jt.Variable(POINT)
+    with jt.GradientTape() as tape:
+        y = x * 2.0
+        float(y[0])
+    tape.gradient(y, x)
+    assert "float() at line" in tape.explain(y, x)
+
+
 def test_a_variable_that_was_only_looked_at_is_explained() -> None:
     x = jt.Variable(2.0)
     with jt.GradientTape() as tape:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from jittape.recording.exits import Exits
 from jittape.recording.flushing import Flushing
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.variable import Variable
@@ -23,11 +24,12 @@ NOTHING_READ: Variables = MappingProxyType({})
 class Slots(Flushing):
     """Knows what has which slot. The attributes are those of `Trace`."""
 
-    __slots__ = ("entered", "former", "variables")
+    __slots__ = ("entered", "exits", "former", "variables")
 
     entered: dict[int, tuple[int, Tensor, Buffer]]
     variables: dict[int, tuple[Variable, tuple[int, ...]]]
     former: Mapping[int, int]
+    exits: Exits | None
 
     def _enter(self, a: Tensor | Variable, slot: int) -> None:
         """Make the computed value of `a` the input at `slot`."""

@@ -15,6 +15,7 @@ from weakref import ref
 from jittape.differentiate import TapeView, carries
 from jittape.dtypes import is_differentiable
 from jittape.primitive import active, replace_recorder
+from jittape.recording.exits import Exits
 from jittape.recording.graft import graft
 from jittape.recording.reasons import Asked
 from jittape.recording.reverse import gradient_key
@@ -26,7 +27,9 @@ from jittape.recording.variable import Variable
 
 __all__ = ["Span"]
 
-_Past = tuple[Trace, Node, Variables, list[int], list[tuple[int, int]], list[tuple[int, Variable]]]
+_Past = tuple[
+    Trace, Node, Variables, list[int], list[tuple[int, int]], list[tuple[int, Variable]], Exits | None
+]
 
 _new: Any = tuple.__new__
 """Makes a named tuple in 0.12 µs; calling its class takes 0.25."""
@@ -119,6 +122,7 @@ class Span:
                 self._segments,
                 self._watches,
                 self._watched_variables,
+                trace.exits,
             )
             trace.release()
         self._segments, self._watches, self._watched_variables = [], [], []
@@ -220,7 +224,7 @@ class Span:
         if self.trace is not None:
             node, variables, view = self.trace.node, self._versions(self.trace), self.view(self.trace)
         elif self._past is not None:
-            _, node, variables, segments, watches, watched_variables = self._past
+            _, node, variables, segments, watches, watched_variables, _ = self._past
             view = self._view_of(variables, segments, watches, watched_variables)
         else:
             return ()
@@ -379,7 +383,7 @@ class Span:
         None if `target` or `source` has become part of another step since, so that its slot is not known.
         """
         assert self._past is not None
-        trace, node, variables, segments, watches, watched_variables = self._past
+        trace, node, variables, segments, watches, watched_variables, exits = self._past
         slots: list[tuple[int, ...]] = []
         for value in (target, source):
             if value.__class__ is Variable:
@@ -389,7 +393,7 @@ class Span:
             else:
                 return None
         view = self._view_of(variables, segments, watches, watched_variables)
-        return node, Asked(slots[0][-1:], (slots[1],), view, (source,), 1)
+        return node, Asked(slots[0][-1:], (slots[1],), view, (source,), 1, exits)
 
     def _slots_of(self, value: Any) -> tuple[int, ...]:
         """As `Trace.slots_of`, with versions of a Variable that came with a graft."""

@@ -205,7 +205,9 @@ class GradientTape:
         seeds = None if output_gradients is None else seeds_for(targets, output_gradients)
         asked = self._span.question(trace, targets, leaves)
         before = trace.node
-        results = _pass(trace, asked, targets, seeds, Demand(zeros=True) if zero else ORDINARY)
+        slots = _seed_slots(trace, asked, targets, seeds)
+        demand = Demand(zeros=True) if zero else ORDINARY
+        results = record_gradient(trace, asked.targets, asked.sources, slots, asked.view, demand)
         if not zero:
             _explain_missing(results, asked, before, trace.node)
         return results
@@ -390,16 +392,12 @@ class GradientTape:
         )
 
 
-def _pass(
-    trace: Trace, asked: Asked, targets: list[Any], seeds: list[Tensor | None] | None, demand: Demand
-) -> list[Any]:
-    """One cotangent for every source, or None. No `seeds`: ones for all targets."""
+def _seed_slots(trace: Trace, asked: Asked, targets: list[Any], seeds: list[Tensor | None] | None) -> Any:
+    """The slot of the cotangent of each known target; None stands for ones."""
     if seeds is None:
-        ones = (None,) * len(asked.targets)
-        return record_gradient(trace, asked.targets, asked.sources, ones, asked.view, demand)
+        return (None,) * len(asked.targets)
     known = [seed for target, seed in zip(targets, seeds, strict=True) if trace.slots_of(target)]
-    seed_slots = tuple([None if seed is None else trace.enter(seed) for seed in known])
-    return record_gradient(trace, asked.targets, asked.sources, seed_slots, asked.view, demand)
+    return tuple([None if seed is None else trace.enter(seed) for seed in known])
 
 
 def _explain_missing(results: list[Any], asked: Asked, before: Node, after: Node) -> None:

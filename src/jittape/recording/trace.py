@@ -24,7 +24,6 @@ from jittape.hostnumber import HostNumber
 from jittape.primitive import Primitive, active, active_recorder, set_default_recorder
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.exits import Exits
 from jittape.recording.flushing import Assignment
 from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
 from jittape.recording.scalars import scalar_inputs
@@ -79,7 +78,6 @@ class Trace(Slots):
         "__weakref__",
         "_ops_when_left",
         "callbacks",
-        "exits",
         "limit",
         "spans",
         "superseded",
@@ -98,7 +96,7 @@ class Trace(Slots):
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
         self.spans: list[ref[Any]] = []
-        self.exits: Exits | None = None
+        self.exits = None
         self.large = self.superseded = False
         self.former = _SAME
         self.holders = self._ops_when_left = 0
