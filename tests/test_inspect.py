@@ -13,6 +13,7 @@ import pytest
 
 import jittape as jt
 from jittape.primitive import Primitive, apply
+from jittape.recording.trace import begin_step
 from processes import run_python
 
 HERE = Path(__file__).name
@@ -36,6 +37,7 @@ def line_here(offset: int = 0) -> str:
 
 def explained(step: Callable[[], Any], visits: int = 2) -> jt.Explanation:
     """What is said of `step` after so many visits; every result that it returns is looked at."""
+    begin_step()  # a tape that another test has kept may still hold the trace
     for _ in range(visits):
         results = step()
         for result in results if isinstance(results, tuple) else (results,):
