@@ -147,3 +147,26 @@ def test_a_large_variable_is_written_in_place():
     assert places[4] != places[3]
     np.testing.assert_array_equal(seen, before)
     np.testing.assert_allclose(v.numpy(), x.numpy() * (2 - 2**-5), rtol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex128", "int64", "bool"])
+@pytest.mark.parametrize("number", [2, True, 2.5])
+def test_a_path_takes_a_number_alike_beside_arrays_and_beside_tensors(dtype, number):
+    """Arrays are recorded one way and tensors another; both give the path's machine code the same kind of number."""
+    x, mask = np.array([1.5, 2.5, 0.0]).astype(dtype), np.array([True, True, False])
+    if x.dtype.kind in "bi" and isinstance(number, float):
+        number = 3
+    wanted = np.where(mask, number, x)
+    for operands in [(mask, x)] * 3 + [(jt.constant(mask), jt.constant(x))] * 3 + [(mask, x)]:
+        found = jt.where(operands[0], number, operands[1]).numpy()
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_an_int_too_large_for_a_float_is_refused_where_it_is_recorded():
+    x = jt.constant(np.ones(3))
+    for number in (2, 3, 2**60):
+        np.testing.assert_array_equal((x * number).numpy(), np.full(3, float(number)))
+    with pytest.raises(OverflowError, match=r"\[multiply\] the number 10+ does not fit float64"):
+        x * 10**400
+    np.testing.assert_array_equal((x * 4).numpy(), np.full(3, 4.0))

@@ -33,6 +33,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyList_Size": 64,
     "PyLong_AsSsize_t": 64,
     "PyLong_FromSsize_t": 64,
+    "PyNumber_Float": 64,
     "PyObject_GetAttr": 64,
     "PyObject_Vectorcall": 64,
     "PyTuple_New": 64,

@@ -15,6 +15,7 @@ import numpy as np
 from jittape.builder import Builder, Symbol, WeakScalar
 from jittape.calls import argument_of_user, named
 from jittape.config import config
+from jittape.dtypes import float64
 from jittape.errors import DTypeError
 from jittape.primitive import recording_with
 from jittape.primitives.custom import identity_op
@@ -140,7 +141,11 @@ def _run(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Nod
         *[(slot, aval, None) for slot, aval in scalars.inputs],
     )
     node.scalars = tuple(scalars.wanted)
-    node.takes_scalars_as_given = scalars.wanted == [(i, None) for i in range(scalars.count)]
+    in_order = [position for position, _ in scalars.wanted] == [*range(scalars.count)]
+    # `is` and not `==`: NumPy says that np.dtype("float64") == None.
+    node.takes_scalars_as_given = in_order and all(dtype is None for _, dtype in scalars.wanted)
+    one = scalars.wanted[0][1] if in_order and scalars.count == 1 else None
+    node.takes_one_float = one is not None and one == float64
     return node, builder
 
 
@@ -159,7 +164,7 @@ class _Call(NamedTuple):
         The slots that are given are those of the operands.
     inputs : tuple of (int, Aval, None)
         Those of its scalars.
-    scalars, takes_scalars_as_given
+    scalars, takes_scalars_as_given, takes_one_float
         As in the node.
     result : tuple of (int, Aval) or None
         What it gave; None for nothing or for a tuple.
@@ -171,6 +176,7 @@ class _Call(NamedTuple):
     inputs: tuple[tuple[int, Aval, bool | None], ...]
     scalars: tuple[ScalarInput, ...]
     takes_scalars_as_given: bool
+    takes_one_float: bool
     result: tuple[int, Aval] | None
     results: tuple[tuple[int, Aval] | None, ...] | None
 
@@ -184,13 +190,16 @@ class _Call(NamedTuple):
             tuple([(slot - first, aval, None) for slot, aval, _ in node.inputs[arrays:]]),
             node.scalars,
             node.takes_scalars_as_given,
+            node.takes_one_float,
             None if node.slot < 0 else (node.slot - first, node.aval),
             None if results is None else tuple([r and (r[0] - first, r[1]) for r in results]),
         )
 
     def put(self, node: Node, key: tuple[Any, ...], first: int) -> None:
         """Make the same of the `node` of a call of `key`."""
-        template, inputs, node.scalars, node.takes_scalars_as_given, result, results = self
+        template, inputs, node.scalars = self.ops, self.inputs, self.scalars
+        node.takes_scalars_as_given, node.takes_one_float = self.takes_scalars_as_given, self.takes_one_float
+        result, results = self.result, self.results
         operands = key[2:]
         node.ops = tuple(template.at(template.slots(first, operands), node.source))
         node.op_avals = template.avals

@@ -40,7 +40,20 @@ _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     ("Tensor.", Tensor, ("_origin",)),
     ("Buffer.", Buffer, ("nbytes", "pooled")),
     ("Config.", Config, ("_max_pending_bytes",)),
-    ("Node.", Node, ("aval", "children", "inputs", "nbytes", "results", "slot", "takes_scalars_as_given")),
+    (
+        "Node.",
+        Node,
+        (
+            "aval",
+            "children",
+            "inputs",
+            "nbytes",
+            "results",
+            "slot",
+            "takes_one_float",
+            "takes_scalars_as_given",
+        ),
+    ),
     (
         "Trace.",
         Trace,

@@ -83,11 +83,12 @@ class _Record:
         self.trace, self.body, self.operands, self.count, self.static, self.aval = code.function.args
         self.refused = code.block("refused")
         self.failed = code.block("failed")
-        # What comes in here, and the numbers that it has in the trace's dictionaries; the Python numbers.
+        # What comes in here, and the numbers that it has in the trace's dictionaries; the Python numbers, and the only
+        # one as a float if it is an int that has to be one.
         self.fresh, self.numbers, self.scalars = (code.words(OPERANDS) for _ in range(3))
-        self.n_fresh, self.n_scalars = (code.words(1) for _ in range(2))
-        for counter in (self.n_fresh, self.n_scalars):
-            code.write(counter, integer(0))
+        self.n_fresh, self.n_scalars, self.as_float = (code.words(1) for _ in range(3))
+        for memory in (self.n_fresh, self.n_scalars, self.as_float):
+            code.write(memory, integer(0))
 
     def write(self) -> None:
         code, builder = self.code, self.code.builder
@@ -226,7 +227,11 @@ class _Record:
         code.require(builder.or_(any_aval, same_aval), self.refused)
         no_scalars = code.same(code.read(self.n_scalars), integer(0))
         as_given = code.same(code.get(child, "Node.takes_scalars_as_given"), code.known("True"))
-        code.require(builder.or_(no_scalars, as_given), self.refused)
+        with builder.if_then(builder.not_(builder.or_(no_scalars, as_given))):
+            one_float = code.same(code.get(child, "Node.takes_one_float"), code.known("True"))
+            code.require(one_float, self.refused)
+            # A new reference. An int too large for a float is refused, and Python says what is wrong.
+            code.write(self.as_float, code.attempt(self.refused, "PyNumber_Float", code.read(self.scalars)))
         return code.own(child)
 
     def _enter(self, child: ir.Value) -> None:
@@ -254,8 +259,13 @@ class _Record:
             nbytes = code.number(code.get(child, "Node.nbytes"))
             with builder.if_then(builder.icmp_signed(">", nbytes, most), likely=False):
                 code.put(self.trace, "Trace.limit", code.own(code.known("zero")))
-        with code.each(code.read(self.n_scalars)) as position:
-            self._take_in(code.read(self.scalars, position))
+        made = code.read(self.as_float)
+        with builder.if_else(code.same(made, integer(0))) as (as_given, converted):
+            with as_given, code.each(code.read(self.n_scalars)) as position:
+                self._take_in(code.read(self.scalars, position))
+            with converted:
+                self._take_in(made)
+                code.drop(made)
 
     def _take_in(self, value: ir.Value) -> None:
         self.code.attempt(self.failed, "PyList_Append", self.code.get(self.trace, "Trace.inputs"), value)

@@ -44,7 +44,7 @@ class Node:
         Input slots that the edge added; `trainable` is None for what is no Variable.
     scalars : tuple of ScalarInput
         The last of these inputs, which are Python scalars of the call; `takes_scalars_as_given` if each is one input,
-        in order, and none needs a look at its value.
+        in order, and none needs a look at its value; `takes_one_float` if there is one, an int as a float64.
     ops, op_avals : tuples of Op and Aval
         What the edge added to the list, and what each gives.
     slot, aval : int, Aval
@@ -87,6 +87,7 @@ class Node:
         "slot",
         "source",
         "stamp",
+        "takes_one_float",
         "takes_scalars_as_given",
         "unknown",
     )
@@ -98,6 +99,7 @@ class Node:
         self.inputs: tuple[tuple[int, Aval, bool | None], ...] = ()
         self.scalars: tuple[ScalarInput, ...] = ()
         self.takes_scalars_as_given = False
+        self.takes_one_float = False
         self.ops: tuple[Op, ...] = ()
         self.op_avals: tuple[Aval, ...] = ()
         self.results: tuple[tuple[int, Aval] | None, ...] | None = None
