@@ -165,6 +165,7 @@ from jittape.primitives.joining import slice_ as slice
 from jittape.primitives.joining import split as split
 from jittape.primitives.joining import stack as stack
 from jittape.primitives.joining import unstack as unstack
+from jittape.primitives.norms import norm as norm
 from jittape.primitives.powers import pow as pow
 from jittape.primitives.reduce import reduce_all as reduce_all
 from jittape.primitives.reduce import reduce_any as reduce_any
@@ -192,7 +193,6 @@ from jittape.primitives.sorting import searchsorted as searchsorted
 from jittape.primitives.sorting import sort as sort
 from jittape.primitives.statistics import argmax as argmax
 from jittape.primitives.statistics import argmin as argmin
-from jittape.primitives.statistics import norm as norm
 from jittape.primitives.statistics import reduce_logsumexp as reduce_logsumexp
 from jittape.primitives.steps import absolute as abs
 from jittape.primitives.steps import ceil as ceil

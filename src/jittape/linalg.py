@@ -13,7 +13,7 @@ from jittape.primitives.matrices import adjoint as adjoint
 from jittape.primitives.matrices import band_part as band_part
 from jittape.primitives.matrices import cross as cross
 from jittape.primitives.matrices import diag as diag
-from jittape.primitives.matrices import normalize as normalize
 from jittape.primitives.matrices import set_diag as set_diag
+from jittape.primitives.norms import norm as norm
+from jittape.primitives.norms import normalize as normalize
 from jittape.primitives.shape import matrix_transpose as matrix_transpose
-from jittape.primitives.statistics import norm as norm

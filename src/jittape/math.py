@@ -55,6 +55,7 @@ from jittape.primitives.hyperbolic import sigmoid as sigmoid
 from jittape.primitives.hyperbolic import sinh as sinh
 from jittape.primitives.hyperbolic import softplus as softplus
 from jittape.primitives.hyperbolic import tanh as tanh
+from jittape.primitives.norms import reduce_euclidean_norm as reduce_euclidean_norm
 from jittape.primitives.powers import pow as pow
 from jittape.primitives.reduce import reduce_all as reduce_all
 from jittape.primitives.reduce import reduce_any as reduce_any
@@ -75,7 +76,6 @@ from jittape.primitives.special import xlogy as xlogy
 from jittape.primitives.statistics import argmax as argmax
 from jittape.primitives.statistics import argmin as argmin
 from jittape.primitives.statistics import count_nonzero as count_nonzero
-from jittape.primitives.statistics import reduce_euclidean_norm as reduce_euclidean_norm
 from jittape.primitives.statistics import reduce_logsumexp as reduce_logsumexp
 from jittape.primitives.statistics import reduce_std as reduce_std
 from jittape.primitives.statistics import reduce_variance as reduce_variance

@@ -11,14 +11,14 @@ from jittape.calls import as_flag, as_float
 from jittape.forms import Map
 from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, chain, multiply, square, subtract
-from jittape.primitives.broadcast import normalized_axes
+from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.compare import greater, less, where
 from jittape.primitives.custom import stop_gradient
 from jittape.primitives.division import divide, reciprocal
 from jittape.primitives.elementwise import exp, expm1, log, rsqrt
 from jittape.primitives.hyperbolic import sigmoid, tanh
 from jittape.primitives.powers import pow
-from jittape.primitives.reduce import Axis, axis_key, reduce_max, reduce_sum
+from jittape.primitives.reduce import Axis, reduce_max, reduce_sum
 from jittape.primitives.signatures import floating, one_float, same_real_float
 from jittape.primitives.special import erfc
 from jittape.primitives.steps import absolute, maximum, minimum

@@ -273,7 +273,7 @@ def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) ->
 
 def _multiply_no_nan_body(x: Any, y: Any) -> Any:
     x, y = broadcast_operands(*promote(x, y), op="multiply_no_nan")
-    return chain_op.bind(y, x)
+    return multiply(x, y) if y.dtype.kind == "b" else chain_op.bind(y, x)
 
 
 def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:

@@ -6,11 +6,13 @@ sums over broadcast axes is that of `broadcast_to_op`.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from jittape.builder import Symbol, WeakScalar
+from jittape.calls import named, shown
 from jittape.dtypes import default_dtype, int32, int64, is_differentiable, uint32, uint64
 from jittape.errors import DTypeError, ShapeError
 from jittape.forms import Alias, Coordinate, Index, Map, Reduce, View
@@ -19,6 +21,7 @@ from jittape.primitives.stacks import alike, along_axes, in_shape
 from jittape.program import Aval
 
 __all__ = [
+    "axis_key",
     "broadcast_operands",
     "broadcast_to_op",
     "cast_op",
@@ -27,6 +30,7 @@ __all__ = [
     "iota",
     "iota_op",
     "normalized_axes",
+    "one_axis_key",
     "promote",
     "real_op",
     "reshape_op",
@@ -87,7 +91,9 @@ cast_op = Primitive(
 def cast_to(x: Any, dtype: np.dtype[Any]) -> Any:
     """`x` in `dtype`, as it is where it has that dtype. From complex to real the imaginary part goes."""
     if isinstance(x, WeakScalar):
-        return x.resolve(dtype)
+        if x.kind is not complex or dtype.kind == "c":
+            return x.resolve(dtype)
+        x = x.default()
     return x if x.dtype == dtype else cast_op.bind(x, dtype=dtype)
 
 
@@ -241,6 +247,41 @@ sum_op = Primitive(
 def sum_over(x: Any, axes: tuple[int, ...]) -> Any:
     """The sum of `x` over `axes` (sorted, not negative), which go; `x` itself where there are none."""
     return sum_op.bind(x, axes=axes) if axes else x
+
+
+def axis_key(axis: Any) -> Any:
+    """Return `axis`, an int or a sequence of ints, as part of a trie's key; None stays None.
+
+    A key cannot tell True and 1.0 from 1, so they are refused here and not by the body.
+
+    Raises
+    ------
+    TypeError
+        For anything else. The message names the function that the user has called.
+    """
+    if axis is None or axis.__class__ is int:
+        return axis
+    try:
+        if isinstance(axis, (tuple, list, range)) or (isinstance(axis, np.ndarray) and axis.ndim):
+            return tuple([_index(a) for a in axis])
+        return _index(axis)
+    except TypeError:
+        found = "a tensor; give a Python number, such as int(x)" if hasattr(axis, "aval") else shown(axis)
+        raise named(TypeError(f"axis must be an int or a sequence of ints, got {found}")) from None
+
+
+def one_axis_key(axis: Any) -> int:
+    """As `axis_key`, for one axis."""
+    try:
+        return _index(axis)
+    except TypeError:
+        raise named(TypeError(f"axis must be an int, got {shown(axis)}")) from None
+
+
+def _index(axis: Any) -> int:
+    if isinstance(axis, (bool, np.bool_)) or hasattr(axis, "aval"):
+        raise TypeError
+    return operator.index(axis)
 
 
 def normalized_axes(op: str, axis: Any, ndim: int) -> tuple[int, ...]:

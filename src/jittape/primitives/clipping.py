@@ -7,13 +7,13 @@ from typing import Any
 
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, subtract
-from jittape.primitives.broadcast import cast_to, conj, promote, real_op, settle
+from jittape.primitives.broadcast import axis_key, cast_to, conj, promote, real_op, settle
 from jittape.primitives.custom import identity, stop_gradient
 from jittape.primitives.division import divide
 from jittape.primitives.elementwise import sqrt
 from jittape.primitives.lengths import length_op
-from jittape.primitives.reduce import Axis, axis_key, reduce_sum
-from jittape.primitives.signatures import floating
+from jittape.primitives.reduce import Axis, reduce_sum
+from jittape.primitives.signatures import floating, not_enlarged
 from jittape.primitives.steps import absolute, maximum
 from jittape.typing import Tensor, TensorLike
 
@@ -24,7 +24,8 @@ def _clip_by_norm(t: Any, clip_norm: Any, axes: Any) -> Any:
     t = floating(t)
     length = sqrt(_squares(t, axes, True))
     limit = cast_to(clip_norm, length.dtype)
-    return multiply(t, cast_to(divide(limit, maximum(length, limit)), t.dtype))
+    clipped = multiply(t, cast_to(divide(limit, maximum(length, limit)), t.dtype))
+    return not_enlarged("clip_by_norm", "clip_norm", t.shape, clipped)
 
 
 def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis = None, name: str | None = None) -> Tensor:

@@ -11,18 +11,29 @@ from typing import Any
 import numpy as np
 
 from jittape.builder import literal
-from jittape.calls import argument_of_user, as_array, as_int, named
+from jittape.calls import argument_of_user, as_array, as_flag, as_int, named
 from jittape.dtypes import as_dtype, bool_, default_dtype, float64, int32, int64, is_differentiable
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, subtract
-from jittape.primitives.broadcast import broadcast, cast_to, iota, promote, settle, to_shape
+from jittape.primitives.broadcast import (
+    axis_key,
+    broadcast,
+    broadcast_operands,
+    cast_to,
+    iota,
+    one_axis_key,
+    promote,
+    settle,
+    to_shape,
+)
 from jittape.primitives.compare import equal, less, where
 from jittape.primitives.division import divide
 from jittape.primitives.shape import as_shape, one_axis, shape_of
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
+    "evenly_spaced",
     "eye",
     "fill",
     "linspace",
@@ -174,10 +185,12 @@ def _number(value: Any) -> Any:
     return array.item()
 
 
-def _linspace(start: Any, stop: Any, num: int, axis: int, endpoint: bool, dtype: np.dtype[Any] | None) -> Any:
+def _linspace(start: Any, stop: Any, num: int, axis: int, endpoint: bool, broadcasts: bool) -> Any:
     start, stop = promote(start, stop)
     if not is_differentiable(start.dtype):
         start, stop = cast_to(start, float64), cast_to(stop, float64)
+    if broadcasts:
+        start, stop = broadcast_operands(start, stop, op="linspace")
     if start.shape != stop.shape:
         raise ShapeError(f"[linspace] start and stop must have one shape, got {start.shape} and {stop.shape}")
     a = one_axis("linspace", axis, len(start.shape) + 1)
@@ -190,15 +203,24 @@ def _linspace(start: Any, stop: Any, num: int, axis: int, endpoint: bool, dtype:
     if endpoint and num > 1:
         # The last one is `stop` itself, whatever the rounding.
         result = where(equal(iota(shape, a, int64), num - 1), ends[1], result)
-    return result if dtype is None else cast_to(result, dtype)
+    return result
 
 
 def linspace(start: TensorLike, stop: TensorLike, num: int, name: str | None = None, axis: int = 0) -> Tensor:
     """`num` evenly spaced numbers from `start` to `stop`, both included; differentiable in both."""
+    return evenly_spaced(start, stop, num, axis, True, broadcasts=False)
+
+
+def evenly_spaced(
+    start: TensorLike, stop: TensorLike, num: int, axis: int, endpoint: bool, broadcasts: bool
+) -> Tensor:
+    """As `linspace`, with or without the end; `start` and `stop` may broadcast."""
     count = as_int("num", num)
     if count < 0:
         raise ShapeError(f"[linspace] num must not be negative, got {count}")
-    return apply(_linspace, (start, stop), (count, as_int("axis", axis), True, None))
+    return apply(
+        _linspace, (start, stop), (count, one_axis_key(axis), as_flag("endpoint", endpoint), broadcasts)
+    )
 
 
 def _one_hot(indices: Any, on: Any, off: Any, depth: int, axis: int, dtype: np.dtype[Any] | None) -> Any:
@@ -252,7 +274,9 @@ def one_hot(
         found = default_dtype(float)
     on = 1 if on_value is None else on_value
     off = 0 if off_value is None else off_value
-    return apply(_one_hot, (indices, on, off), (as_int("depth", depth), -1 if axis is None else axis, found))
+    return apply(
+        _one_hot, (indices, on, off), (as_int("depth", depth), -1 if axis is None else axis_key(axis), found)
+    )
 
 
 def _sequence_mask(lengths: Any, maxlen: int, dtype: np.dtype[Any]) -> Any:

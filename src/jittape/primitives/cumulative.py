@@ -16,7 +16,7 @@ from jittape.dtypes import int64
 from jittape.forms import Running
 from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import multiply
-from jittape.primitives.broadcast import broadcast, cast_to, conj, require_equal, settle
+from jittape.primitives.broadcast import axis_key, broadcast, cast_to, conj, require_equal, settle
 from jittape.primitives.shape import one_axis
 from jittape.primitives.stacks import along_axis
 from jittape.primitives.views import concat_op, flipped, placed, sliced
@@ -151,7 +151,7 @@ def cumsum(
     >>> jt.cumsum([1.0, 2.0, 3.0], exclusive=True, reverse=True).numpy()
     array([5., 3., 0.], dtype=float32)
     """
-    return apply(_cumsum_body, (x,), (axis, exclusive, reverse))
+    return apply(_cumsum_body, (x,), (axis_key(axis), exclusive, reverse))
 
 
 def _cumprod_body(x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
@@ -179,4 +179,4 @@ def cumprod(
     >>> jt.math.cumprod([1.0, 2.0, 3.0]).numpy()
     array([1., 2., 6.], dtype=float32)
     """
-    return apply(_cumprod_body, (x,), (axis, exclusive, reverse))
+    return apply(_cumprod_body, (x,), (axis_key(axis), exclusive, reverse))

@@ -18,7 +18,7 @@ from jittape.dtypes import int64
 from jittape.errors import ShapeError
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply
-from jittape.primitives.broadcast import broadcast, iota, promote, settle, sum_over, to_shape
+from jittape.primitives.broadcast import axis_key, broadcast, iota, promote, settle, sum_over, to_shape
 from jittape.primitives.contract import matmul_op
 from jittape.primitives.gathering import gather_op
 from jittape.primitives.shape import one_axis
@@ -273,7 +273,7 @@ def diag_part(
     input: TensorLike, k: int = 0, axis1: int = -2, axis2: int = -1, name: str | None = None
 ) -> Tensor:
     """The diagonal of the matrices in the dimensions `axis1` and `axis2`, `k` above the main one; it comes last."""
-    return apply(_diag_part, (input,), (_diagonal_number(k), axis1, axis2))
+    return apply(_diag_part, (input,), (_diagonal_number(k), axis_key(axis1), axis_key(axis2)))
 
 
 def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
@@ -283,4 +283,4 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
 
 def trace(x: TensorLike, k: int = 0, axis1: int = -2, axis2: int = -1, name: str | None = None) -> Tensor:
     """The sum of the diagonal of the matrices in the last two dimensions."""
-    return apply(_trace, (x,), (_diagonal_number(k), axis1, axis2))
+    return apply(_trace, (x,), (_diagonal_number(k), axis_key(axis1), axis_key(axis2)))

@@ -11,7 +11,7 @@ from jittape.calls import as_array, as_int
 from jittape.dtypes import int64
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import apply
-from jittape.primitives.broadcast import broadcast, cast_to, iota, settle, to_shape
+from jittape.primitives.broadcast import broadcast, cast_to, iota, one_axis_key, settle, to_shape
 from jittape.primitives.gathering import check_range, gather_op, integer_index
 from jittape.primitives.index import getitem
 from jittape.primitives.keys import check_mask
@@ -100,7 +100,7 @@ def gather(
     array([30., 10., 30.], dtype=float32)
     """
     batch_dims = as_int("batch_dims", batch_dims)
-    along = batch_dims if axis is None else as_int("axis", axis)
+    along = batch_dims if axis is None else one_axis_key(axis)
     known = _known(indices)
     if known is None:
         return apply(_gather, (params, indices), (along, batch_dims))
@@ -139,7 +139,7 @@ def gather_nd(
     params: TensorLike, indices: TensorLike, batch_dims: int = 0, name: str | None = None
 ) -> Tensor:
     """The elements or slices of `params` at the coordinates in the last dimension of `indices`."""
-    return apply(_gather_nd, (params, indices), (batch_dims,))
+    return apply(_gather_nd, (params, indices), (as_int("batch_dims", batch_dims),))
 
 
 def _take_along_axis(x: Any, indices: Any, axis: int) -> Any:
@@ -161,7 +161,7 @@ def _take_along_axis(x: Any, indices: Any, axis: int) -> Any:
 
 def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int) -> Tensor:
     """The elements of `arr` along `axis` that the matching elements of `indices` pick."""
-    return apply(_take_along_axis, (arr, indices), (axis,))
+    return apply(_take_along_axis, (arr, indices), (one_axis_key(axis),))
 
 
 def boolean_mask(

@@ -10,9 +10,10 @@ import numpy as np
 from jittape.forms import Map
 from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, chain, multiply, negative, square, subtract
+from jittape.primitives.compare import equal, where
 from jittape.primitives.division import reciprocal
 from jittape.primitives.elementwise import rsqrt
-from jittape.primitives.signatures import one_float, same_float, same_real_float
+from jittape.primitives.signatures import common_float, floating, one_float, same_float, same_real_float
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
@@ -21,12 +22,14 @@ __all__ = [
     "atanh",
     "cosh",
     "log_sigmoid",
+    "logaddexp_op",
     "sigmoid",
     "sinh",
     "softplus",
     "tanh",
 ]
 
+LOG_2 = math.log(2)
 LARGE = 1e10
 """From here on 1 + x² is x² in both floats, and x² does not yet overflow in float32."""
 
@@ -236,8 +239,27 @@ def softplus(features: TensorLike, name: str | None = None) -> Tensor:
     return apply(softplus_op, (features,))
 
 
+def _share(x: Any, y: Any) -> Any:
+    """The derivative of ``logaddexp`` with respect to `x`; a half for equal ones, infinite or not."""
+    return where(equal(x, y), 0.5, sigmoid(subtract(x, y)))
+
+
+def _logaddexp_form(m: Any, x: Any, y: Any) -> Any:
+    return m.where(x == y, x + LOG_2, m.maximum(x, y) + m.softplus(-m.absolute(x - y)))
+
+
+logaddexp_op = Primitive(
+    "logaddexp",
+    result=same_real_float("logaddexp"),
+    evaluate=np.logaddexp,
+    vjp=(lambda g, out, x, y: chain(g, _share(x, y)), lambda g, out, x, y: chain(g, _share(y, x))),
+    form=Map(_logaddexp_form),
+    prepare=common_float("logaddexp"),
+)
+
+
 def _log_sigmoid_body(x: Any) -> Any:
-    return negative(softplus(negative(x)))
+    return negative(softplus(negative(floating(x))))
 
 
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 from jittape.calls import as_int, named
 from jittape.errors import ShapeError
 from jittape.primitive import apply
-from jittape.primitives.broadcast import broadcast, promote, settle, to_shape
+from jittape.primitives.broadcast import broadcast, one_axis_key, promote, settle, to_shape
 from jittape.primitives.shape import as_shape, hashable, one_axis
 from jittape.primitives.views import concat_op, sliced
 from jittape.typing import Tensor, TensorLike
@@ -38,7 +38,7 @@ def _concat(*operands_and_axis: Any) -> Any:
 
 def concat(values: Sequence[TensorLike], axis: int, name: str | None = None) -> Tensor:
     """The tensors `values` joined along the dimension `axis` that they have."""
-    return apply(_concat, _members("concat", values), (as_int("axis", axis),))
+    return apply(_concat, _members("concat", values), (one_axis_key(axis),))
 
 
 def _stack(*operands_and_axis: Any) -> Any:
@@ -57,7 +57,7 @@ def _stack(*operands_and_axis: Any) -> Any:
 
 def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) -> Tensor:
     """The tensors `values`, of equal shape, joined along a new dimension `axis`."""
-    return apply(_stack, _members("stack", values), (as_int("axis", axis),))
+    return apply(_stack, _members("stack", values), (one_axis_key(axis),))
 
 
 def _split(x: Any, sizes: int | tuple[int, ...], axis: int, keep: bool) -> tuple[Any, ...]:
@@ -95,7 +95,7 @@ def split(
 ) -> list[Tensor]:
     """`value` cut along `axis` into so many equal parts, or into parts of the given sizes (one may be -1)."""
     sizes = hashable(num_or_size_splits)
-    return list(apply(_split, (value,), (sizes, as_int("axis", axis), True)))
+    return list(apply(_split, (value,), (sizes, one_axis_key(axis), True)))
 
 
 def _unstack(x: Any, num: int | None, axis: int) -> tuple[Any, ...]:
@@ -110,7 +110,7 @@ def unstack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str | None = None
 ) -> list[Tensor]:
     """The tensors that `value` is made of along the dimension `axis`, which goes."""
-    return list(apply(_unstack, (value,), (num, as_int("axis", axis))))
+    return list(apply(_unstack, (value,), (None if num is None else as_int("num", num), one_axis_key(axis))))
 
 
 def slice_(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -> Tensor:

@@ -19,14 +19,12 @@ from jittape.primitives.broadcast import (
     to_shape,
 )
 from jittape.primitives.compare import equal, less_equal, where
-from jittape.primitives.division import divide
-from jittape.primitives.reduce import Axis
 from jittape.primitives.shape import matrix_transpose, roll
-from jittape.primitives.statistics import norm
+from jittape.primitives.signatures import filled
 from jittape.primitives.views import placed
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["adjoint", "band_part", "cross", "diag", "normalize", "set_diag"]
+__all__ = ["adjoint", "band_part", "cross", "diag", "set_diag"]
 
 
 def _beyond(shape: tuple[int, ...]) -> Any:
@@ -118,7 +116,7 @@ def _band_part(x: Any, lower: int, upper: int) -> Any:
     within = [less_equal(beyond, upper)] if upper >= 0 else []
     within += [less_equal(-lower, beyond)] if lower >= 0 else []
     for mask in within:
-        x = where(mask, x, 0)
+        x = where(mask, x, filled(x, 0))
     return x
 
 
@@ -166,18 +164,3 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     array([0., 0., 1.], dtype=float32)
     """
     return apply(_cross, (a, b))
-
-
-def normalize(
-    tensor: TensorLike, ord: float | str = "euclidean", axis: Axis = None, name: str | None = None
-) -> tuple[Tensor, Tensor]:
-    """`tensor` divided by its `norm` along `axis`, and that norm, with its dimensions kept.
-
-    Examples
-    --------
-    >>> unit, length = jt.linalg.normalize([3.0, 4.0])
-    >>> print(unit.numpy(), length.numpy())
-    [0.6 0.8] [5.]
-    """
-    length = norm(tensor, ord, axis, keepdims=True)
-    return divide(tensor, length), length

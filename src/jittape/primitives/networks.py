@@ -10,7 +10,7 @@ from jittape.errors import ShapeError
 from jittape.primitive import apply
 from jittape.primitives.activation import relu
 from jittape.primitives.arithmetic import add, multiply, negative, subtract
-from jittape.primitives.broadcast import promote, settle, to_shape
+from jittape.primitives.broadcast import axis_key, promote, settle, to_shape
 from jittape.primitives.clipping import clip_by_norm
 from jittape.primitives.compare import greater_equal, logical_and, where
 from jittape.primitives.elementwise import exp, log, rsqrt
@@ -139,7 +139,7 @@ def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tens
     >>> jt.nn.crelu([-1.0, 2.0]).numpy()
     array([0., 2., 1., 0.], dtype=float32)
     """
-    return apply(_crelu_body, (features,), (axis,))
+    return apply(_crelu_body, (features,), (axis_key(axis),))
 
 
 def _log_poisson_body(targets: Any, log_input: Any, full: bool) -> Any:

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from jittape.dtypes import int64
-from jittape.forms import Map
+from jittape.forms import Composed, Map
 from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import chain, chain_op, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to, settle
-from jittape.primitives.compare import greater, not_equal, where
+from jittape.primitives.checks import end_run_where
+from jittape.primitives.compare import greater, less, not_equal, where
 from jittape.primitives.elementwise import log
 from jittape.primitives.signatures import common, filled, same_of_kinds
+from jittape.primitives.stacks import alike
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["pow"]
@@ -60,6 +62,10 @@ def _integer_power_body(x: Any, exponent: int) -> Any:
             f"[pow] Integers to negative integer powers are not allowed: {x.dtype.name} ** {exponent}; "
             f"write x ** {exponent}.0 or cast x to a float"
         )
+    if x.dtype.kind in "iu" and exponent > np.iinfo(x.dtype).max:
+        raise OverflowError(
+            f"[pow] the exponent {exponent} does not fit {x.dtype.name}; cast x to a wider dtype"
+        )
     if exponent == 2:
         return square(x)
     if x.dtype.kind not in "iu" and abs(exponent) > MAX_UNROLLED:
@@ -74,9 +80,7 @@ def _pow_evaluate(x: Any, y: Any) -> Any:
         return np.where(root_edge, np.absolute(x), np.power(x, y))
     if x.dtype.kind == "c":
         return np.power(x, y)
-    odd = np.where(y % 2 == 0, 1, x)
-    inverse = np.where(np.abs(x) == 1, odd, 0).astype(x.dtype)
-    return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0)))
+    return np.power(x, np.maximum(y, 0))
 
 
 def _pow_base_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
@@ -92,13 +96,46 @@ def _pow_exponent_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
     return chain(g, multiply(out, where(defined, log(x), 0)))
 
 
+def _natural_evaluate(exponent: Any) -> Any:
+    negative = exponent < 0
+    if negative.any():
+        place = tuple(int(i) for i in np.argwhere(negative)[0])
+        raise ValueError(
+            f"[pow] Integers to negative integer powers are not allowed: the exponent is {exponent[place]} at index "
+            f"{place}; cast the base to a float"
+        )
+    return exponent
+
+
+def _natural(exponent: Any) -> Any:
+    """In machine code: the run ends at a negative exponent."""
+    negative = less(exponent, 0)
+    end_run_where(negative)
+    return where(negative, 0, exponent)
+
+
+natural_op = Primitive(
+    "natural_exponent",
+    result=lambda exponent: exponent,
+    evaluate=_natural_evaluate,
+    form=Composed(_natural),
+    gradient_stops="the exponent of an integer is an integer",
+    batch=alike(),
+)
+
+
+def _prepared(x: Any, y: Any) -> tuple[Any, ...]:
+    x, y = common("pow")(x, y)
+    return (x, natural_op.bind(y)) if y.dtype.kind == "i" else (x, y)
+
+
 pow_op = Primitive(
     "pow",
     result=same_of_kinds("pow", "iufc"),
     evaluate=_pow_evaluate,
     vjp=(_pow_base_vjp, _pow_exponent_vjp),
     form=Map(lambda m, x, y: m.power(x, y)),
-    prepare=common("pow"),
+    prepare=_prepared,
 )
 
 pow_in_slope_op: Primitive = Primitive(
@@ -121,11 +158,16 @@ def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     Parameters
     ----------
     x : tensor
-        The base. As in NumPy, an integer base with a negative Python integer as exponent is refused; with a tensor of
-        negative integers the result is rounded toward zero.
+        The base.
     y : tensor or int
         The exponent. A Python integer is part of the program's structure: another one makes another program. A float is
         an input like any other. For a base that is not positive, the gradient with respect to `y` is 0.
+
+    Raises
+    ------
+    ValueError
+        For an integer to a negative integer power, as in NumPy: at once if `y` is a Python integer, when the value is
+        read if it is a tensor.
 
     Examples
     --------

@@ -17,6 +17,7 @@ from jittape.forms import Reduce
 from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import chain, multiply
 from jittape.primitives.broadcast import (
+    axis_key,
     cast_to,
     normalized_axes,
     settle,
@@ -45,13 +46,6 @@ __all__ = [
 ]
 
 Axis = int | Sequence[int] | None
-
-
-def axis_key(axis: Any) -> Any:
-    """`axis` as a hashable value: lists and arrays become tuples."""
-    if isinstance(axis, np.ndarray):
-        axis = axis.tolist()
-    return tuple(axis) if isinstance(axis, (list, range)) else axis
 
 
 def _kept(out: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -89,7 +83,7 @@ def reduce_sum(
     >>> jt.reduce_sum([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
     array([4., 6.], dtype=float32)
     """
-    return apply(_sum_body, (input_tensor,), (axis if axis is None else axis_key(axis), keepdims))
+    return apply(_sum_body, (input_tensor,), (axis_key(axis), keepdims))
 
 
 def _count(x: Any, axes: tuple[int, ...]) -> float:
@@ -135,7 +129,7 @@ def reduce_mean(
     >>> jt.reduce_mean([[1.0, 2.0], [3.0, 4.0]], axis=1).numpy()
     array([1.5, 3.5], dtype=float32)
     """
-    return apply(_mean_body, (input_tensor,), (axis if axis is None else axis_key(axis), keepdims))
+    return apply(_mean_body, (input_tensor,), (axis_key(axis), keepdims))
 
 
 # ---- extrema ---------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from jittape.calls import argument_of_user, as_flag, as_int, named
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import apply
 from jittape.primitives.broadcast import (
+    axis_key,
     broadcast,
     conj,
     normalized_axes,
@@ -86,8 +87,10 @@ def hashable(value: Any) -> Any:
     """`value`, a Python int, an array or a nested sequence of ints, as nested tuples."""
     if isinstance(value, (tuple, list)):
         return tuple([hashable(v) for v in value])
-    if value is None or isinstance(value, int):
+    if value is None or type(value) is int:
         return value
+    if isinstance(value, (bool, np.bool_)):
+        return int(value)
     array = np.asarray(value)
     if array.dtype.kind not in "iu":
         raise named(
@@ -172,7 +175,9 @@ def _expand_dims(x: Any, axis: Any) -> Any:
 
 def expand_dims(input: TensorLike, axis: int | Sequence[int], name: str | None = None) -> Tensor:
     """`input` with dimensions of length 1 put in at `axis` of the result."""
-    return apply(_expand_dims, (input,), (hashable(axis),))
+    if axis is None:
+        raise TypeError("[expand_dims] axis must be an int or a sequence of ints, got None")
+    return apply(_expand_dims, (input,), (axis_key(axis),))
 
 
 def _squeeze(x: Any, axis: Any) -> Any:
@@ -184,11 +189,18 @@ def _squeeze(x: Any, axis: Any) -> Any:
 
 
 def squeeze(input: TensorLike, axis: int | Sequence[int] | None = None, name: str | None = None) -> Tensor:
-    """`input` without the dimensions of length 1, or without those of them in `axis`."""
-    return apply(_squeeze, (input,), (hashable(axis),))
+    """`input` without the dimensions of length 1, or without those of them in `axis`.
+
+    As in TensorFlow, an empty list is the default: all of them go.
+    """
+    return apply(
+        _squeeze, (input,), (axis_key(axis) or None if isinstance(axis, (list, tuple)) else axis_key(axis),)
+    )
 
 
 def _broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
+    if any(n < 0 for n in shape):
+        raise ShapeError(f"[broadcast_to] dimensions must not be negative, got {shape}")
     return broadcast(settle(x), shape)
 
 
@@ -200,9 +212,10 @@ def broadcast_to(input: TensorLike, shape: Any, name: str | None = None) -> Tens
 # ---- order of dimensions and elements --------------------------------------------------------------------------------
 
 
-def _transpose(x: Any, perm: tuple[int, ...] | None, conjugate: bool) -> Any:
+def _transpose(x: Any, perm: tuple[int, ...] | int | None, conjugate: bool) -> Any:
     x = settle(x)
     ndim = len(x.shape)
+    perm = (perm,) if isinstance(perm, int) else perm
     order = tuple(reversed(range(ndim))) if perm is None else tuple([a + ndim if a < 0 else a for a in perm])
     x = permuted(x, order)
     return conj(x) if conjugate else x
@@ -215,7 +228,7 @@ def transpose(
     return apply(
         _transpose,
         (a,),
-        (None if perm is None else as_shape("transpose", perm), as_flag("conjugate", conjugate)),
+        (axis_key(perm), as_flag("conjugate", conjugate)),
     )
 
 
@@ -254,7 +267,7 @@ def _moveaxis(x: Any, source: Any, destination: Any) -> Any:
 
 def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """`a` with the dimensions `source` moved to the places `destination`; the others keep their order."""
-    return apply(_moveaxis, (a,), (hashable(source), hashable(destination)))
+    return apply(_moveaxis, (a,), (axis_key(source), axis_key(destination)))
 
 
 def _reverse(x: Any, axis: Any) -> Any:
@@ -264,7 +277,7 @@ def _reverse(x: Any, axis: Any) -> Any:
 
 def reverse(tensor: TensorLike, axis: int | Sequence[int] | None, name: str | None = None) -> Tensor:
     """`tensor` with the order of the elements along `axis` reversed; None: along all."""
-    return apply(_reverse, (tensor,), (hashable(axis),))
+    return apply(_reverse, (tensor,), (axis_key(axis),))
 
 
 def _roll(x: Any, shift: Any, axis: Any) -> Any:
@@ -288,4 +301,4 @@ def roll(
     input: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | None, name: str | None = None
 ) -> Tensor:
     """`input` with its elements moved on by `shift` along `axis`; those that fall off come in at the other end."""
-    return apply(_roll, (input,), (hashable(shift), hashable(axis)))
+    return apply(_roll, (input,), (hashable(shift), axis_key(axis)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from jittape.builder import WeakScalar, literal, literal_op
 from jittape.dtypes import bool_, default_dtype, float16, float64, float_result, is_differentiable
-from jittape.errors import DTypeError
+from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
     broadcast,
     broadcast_operands,
@@ -55,10 +55,15 @@ def common(op: str) -> Prepare:
 
 
 def common_float(op: str) -> Prepare:
-    """Prepare operands of one floating dtype and shape; integers become floats as under `sin`."""
-    return lambda *operands: broadcast_operands(
-        *[floating(x) for x in promote(*_weak_floats(operands))], op=op
-    )
+    """Prepare operands of one floating dtype and shape; each integer becomes a float as under `sin`."""
+
+    def prepare(*operands: Any) -> tuple[Any, ...]:
+        operands = _weak_floats(operands)
+        if any(isinstance(x, WeakScalar) for x in operands):
+            operands = promote(*operands)
+        return broadcast_operands(*promote(*[floating(x) for x in operands]), op=op)
+
+    return prepare
 
 
 def quotient(op: str) -> Prepare:
@@ -88,6 +93,15 @@ def logical(op: str) -> Prepare:
 def filled(x: Any, value: complex) -> Any:
     """A constant in the shape and dtype of `x`."""
     return broadcast(literal(value, x.dtype), x.shape)
+
+
+def not_enlarged(op: str, argument: str, shape: tuple[int, ...], result: Any) -> Any:
+    """Return `result`, if broadcasting with `argument` has left it the `shape` of the first operand."""
+    if result.shape != shape:
+        raise ShapeError(
+            f"[{op}] {argument} must broadcast to the shape {shape} of the tensor, but they make it {result.shape}"
+        )
+    return result
 
 
 # ---- results ---------------------------------------------------------------------------------------------------------

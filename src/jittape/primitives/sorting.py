@@ -10,7 +10,7 @@ from jittape.calls import as_int
 from jittape.dtypes import as_dtype, int32
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitive import Primitive, apply
-from jittape.primitives.broadcast import cast_to, promote, settle
+from jittape.primitives.broadcast import axis_key, cast_to, promote, settle
 from jittape.primitives.gather import take_along_axis
 from jittape.primitives.shape import one_axis
 from jittape.primitives.signatures import require_kinds
@@ -82,7 +82,7 @@ def argsort(
     >>> jt.argsort([3.0, 1.0, 2.0]).numpy()
     array([1, 2, 0], dtype=int32)
     """
-    return apply(_argsort, (values,), (axis, direction))
+    return apply(_argsort, (values,), (axis_key(axis), direction))
 
 
 def _sort(x: Any, axis: int, direction: str) -> Any:
@@ -107,7 +107,7 @@ def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name:
     >>> jt.sort([3.0, 1.0, 2.0], direction="DESCENDING").numpy()
     array([3., 2., 1.], dtype=float32)
     """
-    return apply(_sort, (values,), (axis, direction))
+    return apply(_sort, (values,), (axis_key(axis), direction))
 
 
 class TopK(NamedTuple):

@@ -1,4 +1,4 @@
-"""What is made of reductions: variance, logsumexp, norm, moments; and the places of extrema (`argmax`, `argmin`)."""
+"""What is made of reductions: variance, logsumexp, moments; and the places of extrema (`argmax`, `argmin`)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, squared_difference, subtract
 from jittape.primitives.bits import is_finite
 from jittape.primitives.broadcast import (
+    axis_key,
     cast_to,
     iota,
     normalized_axes,
@@ -26,11 +27,10 @@ from jittape.primitives.broadcast import (
 from jittape.primitives.compare import equal, logical_or, not_equal, where
 from jittape.primitives.custom import stop_gradient
 from jittape.primitives.elementwise import exp, log, sqrt
-from jittape.primitives.lengths import length_op, std_op
+from jittape.primitives.lengths import std_op
 from jittape.primitives.reduce import (
     Axis,
     averaging,
-    axis_key,
     max_op,
     min_op,
     reduce_max,
@@ -40,7 +40,6 @@ from jittape.primitives.reduce import (
 from jittape.primitives.shape import one_axis
 from jittape.primitives.signatures import floating, require_kinds
 from jittape.primitives.stacks import along_axis
-from jittape.primitives.steps import absolute
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
 
@@ -52,8 +51,6 @@ __all__ = [
     "argmin",
     "count_nonzero",
     "moments",
-    "norm",
-    "reduce_euclidean_norm",
     "reduce_logsumexp",
     "reduce_std",
     "reduce_variance",
@@ -134,11 +131,12 @@ def moments(
     return apply(_moments_body, (x,), (axis_key(axes), keepdims))
 
 
-# ---- norms -----------------------------------------------------------------------------------------------------------
+# ---- logsumexp -------------------------------------------------------------------------------------------------------
 
 
 def _logsumexp_body(x: Any, axis: Any, keepdims: bool) -> Any:
     x = floating(x)
+    require_kinds("reduce_logsumexp", "f", x.aval)
     axes = normalized_axes("reduce_logsumexp", axis, len(x.shape))
     top = stop_gradient(reduce_max(x, axes))
     top = where(is_finite(top), top, 0)
@@ -167,63 +165,6 @@ def reduce_logsumexp(
     array([  0.693, 200.693], dtype=float32)
     """
     return apply(_logsumexp_body, (input_tensor,), (axis_key(axis), keepdims))
-
-
-def _norm_body(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    x = floating(x)
-    size = absolute(x) if x.dtype.kind == "c" or ord not in ("euclidean", "fro", 2) else x
-    if ord == 1:
-        return reduce_sum(size, axis, keepdims)
-    if ord == np.inf:
-        return reduce_max(size, axis, keepdims)
-    axes = normalized_axes("norm", axis, len(x.shape))
-    out = length_op.bind(size, axes=(axes,))
-    return to_shape(out, with_ones(x.shape, axes)) if keepdims else out
-
-
-def norm(
-    tensor: TensorLike,
-    ord: float | str = "euclidean",
-    axis: Axis = None,
-    keepdims: bool = False,
-    name: str | None = None,
-) -> Tensor:
-    """Norm of the elements along `axis`, as of one long vector. Its gradient at 0 is nan.
-
-    Parameters
-    ----------
-    tensor : tensor
-        Integers give floats.
-    ord : {'euclidean', 'fro', 1, 2, inf}
-        The root of the sum of squares, the sum, or the greatest of the absolute values. ``2`` is meant for one axis.
-    axis : int or sequence of int, optional
-        The dimensions that go; all of them by default.
-    keepdims : bool
-        Keep them with length 1.
-
-    Examples
-    --------
-    >>> jt.norm([3.0, 4.0]).numpy()
-    array(5., dtype=float32)
-    """
-    if not isinstance(ord, (str, int, float)) or ord not in ("euclidean", "fro", 1, 2, np.inf):
-        raise ValueError(f"[norm] ord must be 'euclidean', 'fro', 1, 2 or inf, got {ord!r}")
-    if ord == 2 and isinstance(axis, (tuple, list)) and len(axis) > 1:
-        raise ValueError("[norm] ord=2 of a matrix is its greatest singular value; use ord='fro' or one axis")
-    return apply(_norm_body, (tensor,), (ord, axis_key(axis), keepdims))
-
-
-def reduce_euclidean_norm(
-    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
-) -> Tensor:
-    """The root of the sum of squares along `axis`; as `norm`. Integers give floats.
-
-    Examples
-    --------
-    >>> jt.math.reduce_euclidean_norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
-    array([ 5., 10.], dtype=float32)
-    """
-    return norm(input_tensor, "euclidean", axis, keepdims)
 
 
 # ---- counts ----------------------------------------------------------------------------------------------------------
@@ -332,7 +273,7 @@ def argmax(
     >>> jt.argmax([[1.0, 5.0], [7.0, 2.0]], axis=1).numpy()
     array([1, 0])
     """
-    return apply(_argmax_body, (input,), (0 if axis is None else axis, as_dtype(output_type)))
+    return apply(_argmax_body, (input,), (0 if axis is None else axis_key(axis), as_dtype(output_type)))
 
 
 def _argmin_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
@@ -360,4 +301,4 @@ def argmin(
     >>> jt.argmin([[1.0, 5.0], [7.0, 2.0]], axis=1).numpy()
     array([0, 1])
     """
-    return apply(_argmin_body, (input,), (0 if axis is None else axis, as_dtype(output_type)))
+    return apply(_argmin_body, (input,), (0 if axis is None else axis_key(axis), as_dtype(output_type)))

@@ -12,7 +12,15 @@ from jittape.primitives.arithmetic import chain
 from jittape.primitives.broadcast import cast_to, conj, settle
 from jittape.primitives.compare import greater_equal, less_equal, where
 from jittape.primitives.division import divide_no_nan
-from jittape.primitives.signatures import common, filled, one, real_dtype, require_kinds, same_of_kinds
+from jittape.primitives.signatures import (
+    common,
+    filled,
+    not_enlarged,
+    one,
+    real_dtype,
+    require_kinds,
+    same_of_kinds,
+)
 from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
 
@@ -195,13 +203,16 @@ def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _clip_body(t: Any, low: Any, high: Any) -> Any:
-    return maximum(minimum(t, high), low)
+    result = maximum(minimum(t, high), low)
+    return not_enlarged("clip_by_value", "clip_value_min and clip_value_max", settle(t).shape, result)
 
 
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Tensor:
     """`t` limited to a range. The gradient is 1 inside and at the bounds, 0 outside.
+
+    The bounds broadcast to the shape of `t`. Where they cross, `clip_value_min` is the result.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.errors import ShapeError
 from jittape.primitive import apply
-from jittape.primitives.broadcast import broadcast, cast_to, settle, to_shape
+from jittape.primitives.broadcast import axis_key, broadcast, cast_to, settle, to_shape
 from jittape.primitives.gathering import gather_op
 from jittape.primitives.shape import as_shape, hashable, one_axis
 from jittape.primitives.views import concat_op, flipped, placed, sliced
@@ -81,11 +81,11 @@ def repeat(
     """Every element of `input` repeated along `axis`; without an axis, along the flattened input."""
     counts = as_shape("repeat", repeats)
     if len(counts) == 1:
-        return apply(_repeat, (input,), (counts[0], axis))
+        return apply(_repeat, (input,), (counts[0], axis_key(axis)))
     if min(counts, default=0) < 0:
         raise ShapeError(f"[repeat] repeats must not be negative, got {counts}")
     rows = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
-    return apply(_repeat_each, (input, rows), (len(counts), axis))
+    return apply(_repeat_each, (input, rows), (len(counts), axis_key(axis)))
 
 
 PAD_MODES = ("CONSTANT", "REFLECT", "SYMMETRIC")

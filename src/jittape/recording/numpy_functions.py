@@ -11,13 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import as_int
+from jittape.dtypes import as_dtype
+from jittape.errors import DTypeError, ShapeError
 from jittape.primitives import creation
-from jittape.primitives.arithmetic import multiply
+from jittape.primitives.arithmetic import multiply, positive
+from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.compare import where
-from jittape.primitives.complexes import angle, cast, imag, real
+from jittape.primitives.complexes import angle, cast, conj, imag, real
 from jittape.primitives.contract import matmul, outer, tensordot
 from jittape.primitives.cumulative import cumprod, cumsum
-from jittape.primitives.custom import identity
+from jittape.primitives.custom import identity, stop_gradient
 from jittape.primitives.division import divide
 from jittape.primitives.einsum import diag_part, einsum, trace
 from jittape.primitives.gather import gather, take_along_axis
@@ -26,6 +30,8 @@ from jittape.primitives.reduce import (
     reduce_any,
     reduce_max,
     reduce_min,
+    reduce_prod,
+    reduce_sum,
 )
 from jittape.primitives.shape import (
     broadcast_to,
@@ -39,22 +45,25 @@ from jittape.primitives.shape import (
     transpose,
 )
 from jittape.primitives.statistics import argmax, argmin, reduce_std, reduce_variance
-from jittape.primitives.steps import clip_by_value, maximum, minimum, round
+from jittape.primitives.steps import floor, maximum, minimum, round
+from jittape.primitives.trigonometric import atan2
 from jittape.recording.numpy_reductions import (
+    array_like,
+    axis_of,
     converted,
     dtype_of,
     extreme_adapter,
     numpy_average,
     numpy_mean,
     numpy_norm,
-    numpy_prod,
     numpy_ptp,
-    numpy_sum,
     place_adapter,
     refuse,
     running_adapter,
     shape_of,
     spread_adapter,
+    strong,
+    sum_adapter,
     truth_adapter,
     wide,
 )
@@ -89,6 +98,7 @@ __all__ = ["FUNCTIONS"]
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
     refuse("dot", out=out)
+    a, b = strong(a), strong(b)
     rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
     if rank_a == 0 or rank_b == 0:
         return multiply(a, b)
@@ -98,22 +108,34 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
 
 
 def _inner(a: Any, b: Any) -> Any:
+    a, b = strong(a), strong(b)
     rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
     return multiply(a, b) if 0 in (rank_a, rank_b) else tensordot(a, b, ([rank_a - 1], [rank_b - 1]))
 
 
 def _vdot(a: Any, b: Any) -> Any:
-    return matmul(reshape(transpose(a, range(len(shape_of(a))), conjugate=True), -1), reshape(b, -1))
+    return matmul(conj(reshape(strong(a), -1)), reshape(strong(b), -1))
 
 
 def _outer(a: Any, b: Any, out: Any = None) -> Any:
     refuse("outer", out=out)
-    return outer(a, b)
+    return outer(strong(a), strong(b))
+
+
+def _outer_of_vectors(x1: Any, x2: Any, /) -> Any:
+    for x in (x1, x2):
+        if len(shape_of(x)) != 1:
+            raise ShapeError(f"[np.linalg.outer] needs vectors, got shape {shape_of(x)}; np.outer flattens")
+    return _outer(x1, x2)
+
+
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    return tensordot(strong(a), strong(b), axes)
 
 
 def _einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     refuse("einsum", out=out, **kwargs)
-    return einsum(*operands)
+    return einsum(*[x if isinstance(x, str) else strong(x) for x in operands])
 
 
 def _trace(
@@ -131,7 +153,11 @@ def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    return np.nonzero(np.asarray(condition)) if x is None and y is None else where(condition, x, y)
+    if x is None and y is None:
+        return np.nonzero(np.asarray(condition))
+    if isinstance(x, (int, float, complex)) and isinstance(y, (int, float, complex)):
+        x = strong(x)
+    return where(array_like(condition), array_like(x), array_like(y))
 
 
 def _clip(
@@ -139,21 +165,33 @@ def _clip(
 ) -> Any:
     refuse("clip", out=out)
     low, high = (a_min if min is None else min), (a_max if max is None else max)
-    if low is not None and high is not None:
-        return clip_by_value(a, low, high)
-    a = a if low is None else maximum(a, low)
-    return a if high is None else minimum(a, high)
+    a = array_like(a)
+    if low is None and high is None:
+        return positive(a)
+    a = a if low is None else maximum(a, array_like(low))
+    return a if high is None else minimum(a, array_like(high))
 
 
 def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     refuse("round", out=out)
-    if dtype_of(a).kind in "bui" and decimals >= 0:
+    a, decimals = array_like(a), as_int("decimals", decimals)
+    kind, dtype = dtype_of(a).kind, dtype_of(a)
+    if kind == "b" and decimals:
+        raise DTypeError("[np.round] bools cannot be rounded to decimals; cast them first")
+    if kind in "iu" and decimals >= 0:
         return identity(a)
-    return round(a) if not decimals else divide(round(multiply(a, 10.0**decimals)), 10.0**decimals)
+    if not decimals:
+        return round(cast(a, np.float16) if kind == "b" else a)
+    # As NumPy does it, to the last bit: by a power of ten that is not a fraction, of integers in float64.
+    power, wide = float(np.float64(10.0) ** abs(decimals)), cast(a, np.float64) if kind in "iu" else a
+    if decimals > 0:
+        return divide(round(multiply(wide, power)), power)
+    return cast(multiply(round(divide(wide, power)), power), dtype)
 
 
 def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     refuse("take", out=out, mode=None if mode == "raise" else mode)
+    a = array_like(a)
     return gather(reshape(a, -1), indices, axis=0) if axis is None else gather(a, indices, axis=axis)
 
 
@@ -166,10 +204,8 @@ def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 def _full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
 ) -> Any:
-    return cast(
-        creation.fill(shape_of(a) if shape is None else shape, fill_value),
-        dtype_of(a) if dtype is None else dtype,
-    )
+    found = dtype_of(a) if dtype is None else dtype
+    return broadcast_to(cast(array_like(fill_value), found), shape_of(a) if shape is None else shape)
 
 
 def _constant_like(value: int, name: str) -> Callable[..., Any]:
@@ -197,9 +233,39 @@ def _linspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    refuse("linspace", retstep=retstep or None, endpoint=None if endpoint else endpoint)
-    start, stop = numpy_broadcast_arrays(start, stop)
-    return converted(creation.linspace(start, stop, num, axis=axis), dtype)
+    refuse("linspace", retstep=retstep or None)
+    start, stop = array_like(start), array_like(stop)
+    numbers = creation.evenly_spaced(start, stop, num, axis, endpoint, broadcasts=True)
+    if dtype is None or as_dtype(dtype).kind not in "iu":
+        return converted(numbers, dtype)
+    return cast(floor(numbers), dtype)
+
+
+def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    if axis is not None and isinstance(shift, (tuple, list)) != isinstance(axis, (tuple, list)):
+        shift, axis = (tuple(pair.tolist()) for pair in np.broadcast_arrays(shift, axis))
+    elif axis is None and isinstance(shift, (tuple, list)):
+        shift = sum(shift)
+    for by, along in (
+        [(shift, axis)] if not isinstance(axis, (tuple, list)) else zip(shift, axis, strict=True)
+    ):
+        a = roll(a, by, along)
+    return a
+
+
+def _squeeze(a: Any, axis: Any = None) -> Any:
+    axis = axis_of("squeeze", a, axis)
+    return identity(a) if axis == () else squeeze(a, axis)
+
+
+def _angle(z: Any, deg: Any = False) -> Any:
+    z = array_like(z)
+    if dtype_of(z).kind != "c":  # jt.angle takes nan and -0.0 as positive
+        z = cast(z, np.int64) if dtype_of(z).kind == "b" else z
+        found = atan2(creation.zeros_like(z), stop_gradient(z))
+    else:
+        found = angle(z)
+    return multiply(found, 180 / np.pi) if deg else found
 
 
 # ---- what needs no recording -----------------------------------------------------------------------------------------
@@ -207,7 +273,9 @@ def _linspace(
 
 def _size(a: Any, axis: Any = None) -> int:
     shape = shape_of(a)
-    return int(np.prod(shape)) if axis is None else shape[axis]
+    return int(
+        np.prod([shape[i] for i in normalized_axes("np.size", axis_key(axis), len(shape))], dtype=np.int64)
+    )
 
 
 def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
@@ -223,7 +291,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.all: truth_adapter(reduce_all, "all"),
     np.amax: extreme_adapter(reduce_max, "amax"),
     np.amin: extreme_adapter(reduce_min, "amin"),
-    np.angle: lambda z, deg=False: multiply(angle(z), 180 / np.pi) if deg else angle(z),
+    np.angle: _angle,
     np.any: truth_adapter(reduce_any, "any"),
     np.argmax: place_adapter(argmax, "argmax"),
     np.argmin: place_adapter(argmin, "argmin"),
@@ -256,11 +324,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.imag: imag,
     np.inner: _inner,
     np.linalg.diagonal: lambda x, /, *, offset=0: diag_part(x, offset),
-    np.linalg.matmul: lambda x1, x2, /: matmul(x1, x2),
+    np.linalg.matmul: lambda x1, x2, /: matmul(strong(x1), strong(x2)),
     np.linalg.matrix_transpose: matrix_transpose,
     np.linalg.norm: numpy_norm,
-    np.linalg.outer: outer,
-    np.linalg.tensordot: lambda a, b, /, *, axes=2: tensordot(a, b, axes),
+    np.linalg.outer: _outer_of_vectors,
+    np.linalg.tensordot: lambda a, b, /, *, axes=2: _tensordot(a, b, axes),
     np.linalg.trace: lambda x, /, *, offset=0, dtype=None: trace(wide(x, dtype), offset),
     np.linspace: _linspace,
     np.matrix_transpose: matrix_transpose,
@@ -273,26 +341,26 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.ones_like: _constant_like(1, "ones_like"),
     np.outer: _outer,
     np.pad: numpy_pad,
-    np.prod: numpy_prod,
+    np.prod: sum_adapter(reduce_prod, reduce_all, "prod"),
     np.ptp: numpy_ptp,
     np.ravel: numpy_ravel,
     np.real: real,
     np.repeat: numpy_repeat,
     np.reshape: numpy_reshape,
     np.result_type: _result_type,
-    np.roll: lambda a, shift, axis=None: roll(a, shift, axis),
+    np.roll: _roll,
     np.round: _round,
     np.shape: shape_of,
     np.size: _size,
     np.split: numpy_split,
-    np.squeeze: lambda a, axis=None: squeeze(a, axis),
+    np.squeeze: _squeeze,
     np.stack: numpy_stack,
     np.std: spread_adapter(reduce_std, "std"),
-    np.sum: numpy_sum,
+    np.sum: sum_adapter(reduce_sum, reduce_any, "sum"),
     np.swapaxes: numpy_swapaxes,
     np.take: _take,
     np.take_along_axis: _take_along_axis,
-    np.tensordot: lambda a, b, axes=2: tensordot(a, b, axes),
+    np.tensordot: _tensordot,
     np.tile: numpy_tile,
     np.trace: _trace,
     np.transpose: lambda a, axes=None: transpose(a, axes),

@@ -8,11 +8,14 @@ lose the gradient.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from jittape.dtypes import as_dtype
+from jittape.errors import DTypeError
 from jittape.primitive import apply
 from jittape.primitives import (
     arithmetic,
@@ -27,11 +30,9 @@ from jittape.primitives import (
     steps,
 )
 from jittape.primitives import trigonometric as trig
-from jittape.primitives.broadcast import broadcast_operands, promote
-from jittape.primitives.joining import stack
-from jittape.primitives.statistics import reduce_logsumexp
+from jittape.primitives.custom import identity
 from jittape.recording.numpy_functions import FUNCTIONS
-from jittape.recording.numpy_reductions import refuse
+from jittape.recording.numpy_reductions import array_like, dtype_of, refuse
 
 __all__ = ["array_function", "array_ufunc"]
 
@@ -40,12 +41,45 @@ def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
     return division.floor_divide(x, y), division.mod(x, y)
 
 
-def _logaddexp_body(x: Any, y: Any) -> Any:
-    return reduce_logsumexp(stack(broadcast_operands(*promote(x, y), op="logaddexp")), 0)
+@lru_cache(maxsize=1024)
+def _loop(ufunc: np.ufunc, kinds: tuple[Any, ...], dtype: Any, casting: Any) -> tuple[np.dtype[Any], ...]:
+    """The dtypes to which NumPy casts operands of these dtypes, or types of Python scalars, for its loop over them."""
+    wanted: dict[str, Any] = (
+        {} if dtype is None else {"signature": (*(None,) * ufunc.nin, *(dtype,) * ufunc.nout)}
+    )
+    try:
+        found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), casting=casting, **wanted)
+    except TypeError as error:
+        raise DTypeError(f"[np.{ufunc.__name__}] {error}") from None
+    return found[: ufunc.nin]
 
 
-def _logaddexp(x: Any, y: Any) -> Any:
-    return apply(_logaddexp_body, (x, y))
+def _as_in_loop(
+    ufunc: np.ufunc, inputs: Sequence[Any], dtype: Any = None, casting: Any = "same_kind"
+) -> list[Any]:
+    """`inputs` in the dtypes of NumPy's loop; Python scalars stay weak."""
+    kinds = tuple([type(x) if type(x) in (int, float, complex) else dtype_of(x) for x in inputs])
+    loop = _loop(ufunc, kinds, None if dtype is None else as_dtype(dtype), casting)
+    return [
+        x if kind is want or isinstance(kind, type) else complexes.cast(x, want)
+        for x, kind, want in zip(inputs, kinds, loop, strict=True)
+    ]
+
+
+def typed(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` on operands in the dtypes of NumPy's loop, where it would take others as they are."""
+    return lambda *inputs: function(*_as_in_loop(ufunc, inputs))
+
+
+def _step(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``np.floor`` or ``np.ceil``, which leave bools as they are."""
+    return lambda x: identity(x) if dtype_of(x).kind == "b" else function(x)
+
+
+def _reciprocal(x: Any) -> Any:
+    if x.dtype.kind in "iu":
+        return compare.where(compare.equal(steps.absolute(x), 1), x, 0)
+    return division.reciprocal(x)
 
 
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
@@ -61,20 +95,20 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.bitwise_and: bits.bitwise_and,
     np.bitwise_or: bits.bitwise_or,
     np.bitwise_xor: bits.bitwise_xor,
-    np.ceil: steps.ceil,
-    np.conjugate: complexes.conj,
+    np.ceil: _step(steps.ceil),
+    np.conjugate: typed(np.conjugate, complexes.conj),
     np.cos: trig.cos,
     np.cosh: hyperbolic.cosh,
-    np.deg2rad: lambda x: arithmetic.multiply(x, np.pi / 180),
+    np.deg2rad: typed(np.deg2rad, lambda x: arithmetic.multiply(x, np.pi / 180)),
     np.divide: division.divide,
     np.divmod: _divmod,
     np.equal: compare.equal,
     np.exp: elementwise.exp,
-    np.exp2: lambda x: powers.pow(2.0, x),
+    np.exp2: typed(np.exp2, lambda x: powers.pow(2.0, x)),
     np.expm1: elementwise.expm1,
-    np.fabs: steps.absolute,
-    np.float_power: lambda x, y: powers.pow(complexes.cast(x, np.float64), y),
-    np.floor: steps.floor,
+    np.fabs: typed(np.fabs, steps.absolute),
+    np.float_power: typed(np.float_power, powers.pow),
+    np.floor: _step(steps.floor),
     np.floor_divide: division.floor_divide,
     np.greater: compare.greater,
     np.greater_equal: compare.greater_equal,
@@ -89,7 +123,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.log10: elementwise.log10,
     np.log1p: elementwise.log1p,
     np.log2: elementwise.log2,
-    np.logaddexp: _logaddexp,
+    np.logaddexp: typed(np.logaddexp, lambda x, y: apply(hyperbolic.logaddexp_op, (x, y))),
     np.logical_and: compare.logical_and,
     np.logical_not: compare.logical_not,
     np.logical_or: compare.logical_or,
@@ -102,11 +136,11 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.not_equal: compare.not_equal,
     np.positive: arithmetic.positive,
     np.power: powers.pow,
-    np.rad2deg: lambda x: arithmetic.multiply(x, 180 / np.pi),
-    np.reciprocal: division.reciprocal,
+    np.rad2deg: typed(np.rad2deg, lambda x: arithmetic.multiply(x, 180 / np.pi)),
+    np.reciprocal: typed(np.reciprocal, _reciprocal),
     np.remainder: division.mod,
     np.right_shift: bits.right_shift,
-    np.rint: steps.round,
+    np.rint: typed(np.rint, steps.round),
     np.sign: steps.sign,
     np.sin: trig.sin,
     np.sinh: hyperbolic.sinh,
@@ -168,11 +202,11 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         For a ufunc or a method of one that has no counterpart, and for ``out=`` and ``where=``.
     """
     out = kwargs.pop("out", None)
-    if out is not None and any(isinstance(o, np.ndarray) for o in out):
+    if out is not None and any(o is not None for o in out):
         raise TypeError(
-            f"np.{ufunc.__name__} cannot record into an ndarray (out=, or an in-place operator such as "
-            "`array += tensor`): it keeps no gradient. Write `array = array + tensor`, use a jt.Variable, or add "
-            "tensor.numpy()"
+            f"np.{ufunc.__name__} cannot record into out=, nor into an ndarray by an in-place operator such as "
+            f"`array += tensor`, which would lose the gradient. Use the result: `t = np.{ufunc.__name__}(...)`, "
+            "Variable.assign for state, or tensor.numpy() to leave the tape"
         )
     if method == "reduce" and ufunc in REDUCTIONS:
         kwargs.setdefault("axis", 0)
@@ -182,11 +216,17 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     function = UFUNCS.get(ufunc)
     if function is None:
         raise TypeError(f"np.{ufunc.__name__} is not recorded for a tensor; {LEAVE}")
-    dtype = kwargs.pop("dtype", None)
-    refuse(ufunc.__name__, **kwargs)
-    if dtype is not None:
-        inputs = tuple([complexes.cast(x, dtype) for x in inputs])
-    return function(*inputs)
+    inputs = tuple([array_like(x) for x in inputs])
+    if kwargs:
+        dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "same_kind")
+        refuse(ufunc.__name__, **kwargs)
+        inputs = tuple(_as_in_loop(ufunc, inputs, dtype, casting))
+    try:
+        return function(*inputs)
+    except DTypeError:
+        if not any(isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in inputs):
+            raise
+    return function(*_as_in_loop(ufunc, inputs))  # bools among themselves become int8
 
 
 LEAVE = "x.numpy() gives an ndarray, which leaves the tape"

@@ -7,28 +7,35 @@ from typing import Any
 
 import numpy as np
 
+from jittape.calls import as_int
+from jittape.dtypes import as_dtype
+from jittape.errors import DTypeError
+from jittape.primitive import apply
 from jittape.primitives.arithmetic import multiply, subtract
+from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.complexes import cast
 from jittape.primitives.division import divide
-from jittape.primitives.reduce import reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
+from jittape.primitives.norms import norm_body
+from jittape.primitives.reduce import reduce_max, reduce_mean, reduce_min, reduce_sum
 from jittape.primitives.shape import expand_dims, reshape
-from jittape.primitives.statistics import norm
 
 __all__ = [
+    "array_like",
+    "axis_of",
     "converted",
     "dtype_of",
     "extreme_adapter",
     "numpy_average",
     "numpy_mean",
     "numpy_norm",
-    "numpy_prod",
     "numpy_ptp",
-    "numpy_sum",
     "place_adapter",
     "refuse",
     "running_adapter",
     "shape_of",
     "spread_adapter",
+    "strong",
+    "sum_adapter",
     "truth_adapter",
     "wide",
 ]
@@ -49,6 +56,23 @@ def refuse(function: str, **arguments: Any) -> None:
         )
 
 
+def array_like(a: Any) -> Any:
+    """`a`, which NumPy takes as an array: numbers in a sequence get NumPy's dtype, not that of `jt.constant`."""
+    return np.asarray(a) if a.__class__ in (list, tuple) and _is_plain(a) else a
+
+
+def _is_plain(a: Any) -> bool:
+    """Whether `a` is a number or an array, or a nested sequence of such things; a tensor is none."""
+    if isinstance(a, (list, tuple)):
+        return all(_is_plain(x) for x in a)
+    return isinstance(a, (int, float, complex, np.generic, np.ndarray))
+
+
+def strong(a: Any) -> Any:
+    """As `array_like`, for a function to which a Python number is an array too."""
+    return np.asarray(a) if isinstance(a, (int, float, complex)) else array_like(a)
+
+
 def shape_of(a: Any) -> tuple[int, ...]:
     """The shape of `a`, which may be a scalar or a list."""
     return np.shape(np.asarray(a)) if isinstance(a, (int, float, complex, list, tuple)) else a.shape
@@ -59,9 +83,29 @@ def dtype_of(a: Any) -> np.dtype[Any]:
     return np.asarray(a).dtype if isinstance(a, (int, float, complex, list, tuple)) else a.dtype
 
 
-def converted(a: Any, dtype: Any) -> Any:
-    """`a` in `dtype`, as it is for None."""
-    return a if dtype is None else cast(a, dtype)
+def axis_of(function: str, a: Any, axis: Any) -> Any:
+    """`axis` of a reduction of `a`: None, an int or a tuple. To NumPy a scalar has an axis 0 too."""
+    if isinstance(axis, list):
+        raise TypeError(f"[np.{function}] axis must be None, an int or a tuple of ints, got {axis!r}")
+    axis = axis_key(axis)
+    return None if axis in (0, -1) and not shape_of(a) else axis
+
+
+def converted(a: Any, dtype: Any, casting: Any = "unsafe") -> Any:
+    """`a` in `dtype`, as it is for None.
+
+    Raises
+    ------
+    TypeError
+        If NumPy's rule `casting` forbids it.
+    """
+    if dtype is None:
+        return a
+    if not np.can_cast(dtype_of(a), as_dtype(dtype), casting):
+        raise DTypeError(
+            f"[cast] Cannot cast {dtype_of(a).name} to {as_dtype(dtype).name} by the rule {casting!r}; use jt.cast"
+        )
+    return cast(a, dtype)
 
 
 # ---- reductions ------------------------------------------------------------------------------------------------------
@@ -74,40 +118,36 @@ def wide(a: Any, dtype: Any) -> Any:
     return converted(a, dtype)
 
 
-def numpy_sum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """``np.sum``."""
-    refuse("sum", out=out, initial=initial, where=where)
-    return reduce_sum(wide(a, dtype), axis, bool(keepdims))
+def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """``np.sum`` or ``np.prod``; in the dtype bool it is ``np.any`` or ``np.all``."""
 
+    def total(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        refuse(name, out=out, initial=initial, where=where)
+        a = wide(array_like(a), dtype)
+        of_dtype = of_bools if dtype_of(a).kind == "b" else of
+        return of_dtype(a, axis_of(name, a, axis), bool(keepdims))
 
-def numpy_prod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """``np.prod``."""
-    refuse("prod", out=out, initial=initial, where=where)
-    return reduce_prod(wide(a, dtype), axis, bool(keepdims))
+    return total
 
 
 def numpy_mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
-    """``np.mean``."""
+    """``np.mean``; an integer `dtype` cuts the quotient off."""
     refuse("mean", out=out, where=where)
-    return reduce_mean(converted(a, dtype), axis, bool(keepdims))
+    a = converted(array_like(a), dtype)
+    if isinstance(axis, list):
+        raise TypeError(f"[np.mean] axis must be None, an int or a tuple of ints, got {axis!r}")
+    mean = reduce_mean(a, axis, bool(keepdims))
+    return mean if dtype is None else cast(mean, dtype)
 
 
 def spread_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -126,21 +166,32 @@ def spread_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         correction: Any = None,
     ) -> Any:
         refuse(name, out=out, where=where, mean=mean)
+        if correction is not None and ddof != 0:
+            raise ValueError(f"[np.{name}] ddof and correction cannot both be given: they mean the same")
+        allowed = "c" if dtype_of(array_like(a)).kind == "c" else "fc"
+        if dtype is not None and as_dtype(dtype).kind not in allowed:
+            raise TypeError(
+                f"[np.{name}] dtype={dtype!r} loses a part of the numbers; jt.cast the result instead"
+            )
+        if isinstance(axis, list):
+            raise TypeError(f"[np.{name}] axis must be None, an int or a tuple of ints, got {axis!r}")
+        a = converted(array_like(a), dtype)
         ddof = ddof if correction is None else correction
-        result = of(converted(a, dtype), axis, bool(keepdims))
+        result = of(a, axis, bool(keepdims))
         if not ddof:
             return result
         shape = shape_of(a)
-        axes = range(len(shape)) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
+        axes = normalized_axes(name, axis_key(axis), len(shape))
         count = float(np.prod([shape[i] for i in axes]))
-        factor = count / (count - ddof) if count > ddof else np.nan
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = float(np.float64(count) / max(count - ddof, 0))
         return multiply(result, factor if name == "var" else factor**0.5)
 
     return measure
 
 
 def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """``np.max`` or ``np.min``."""
+    """``np.max`` or ``np.min``, which have no value for no elements."""
 
     def extreme(
         a: Any,
@@ -151,7 +202,14 @@ def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         where: Any = True,
     ) -> Any:
         refuse(name, out=out, initial=initial, where=where)
-        return of(a, axis, bool(keepdims))
+        a = array_like(a)
+        result = of(a, axis_of(name, a, axis), bool(keepdims))
+        if 0 in shape_of(a) and 0 not in result.shape:
+            raise ValueError(
+                f"[np.{name}] zero-size array to reduction operation: shape {shape_of(a)} has no elements along axis "
+                f"{axis}; jt.reduce_{name[-3:]} gives the neutral element"
+            )
+        return result
 
     return extreme
 
@@ -161,7 +219,8 @@ def truth_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def truth(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
         refuse(name, out=out, where=where)
-        return of(cast(a, np.bool_), axis, bool(keepdims))
+        a = array_like(a)
+        return of(cast(a, np.bool_), axis_of(name, a, axis), bool(keepdims))
 
     return truth
 
@@ -171,7 +230,8 @@ def place_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def place(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         refuse(name, out=out)
-        if axis is None:
+        a = array_like(a)
+        if axis_of(name, a, axis) is None:
             flat = of(reshape(a, -1), 0)
             return reshape(flat, (1,) * len(shape_of(a))) if keepdims is True else flat
         found = of(a, axis)
@@ -185,16 +245,20 @@ def running_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def running(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         refuse(name, out=out)
-        a = wide(a, dtype)
-        return of(reshape(a, -1), 0) if axis is None else of(a, axis)
+        a = wide(array_like(a), dtype)
+        if dtype_of(a).kind == "b":
+            raise TypeError(
+                f"[np.{name}] dtype must be a number's on a tensor, got bool; compare the result with 0"
+            )
+        return of(reshape(a, -1), 0) if axis_of(name, a, axis) is None else of(a, axis)
 
     return running
 
 
 def numpy_ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """``np.ptp``."""
-    refuse("ptp", out=out)
-    return subtract(reduce_max(a, axis, bool(keepdims)), reduce_min(a, axis, bool(keepdims)))
+    greatest, least = extreme_adapter(reduce_max, "max"), extreme_adapter(reduce_min, "min")
+    return subtract(greatest(a, axis, out, keepdims), least(a, axis, out, keepdims))
 
 
 def numpy_average(
@@ -202,6 +266,7 @@ def numpy_average(
 ) -> Any:
     """``np.average`` with weights of the shape of `a`."""
     refuse("average", returned=returned or None)
+    a, weights = array_like(a), array_like(weights)
     if weights is None:
         return numpy_mean(a, axis, keepdims=keepdims)
     if shape_of(weights) != shape_of(a):
@@ -210,12 +275,20 @@ def numpy_average(
     return divide(total, cast(reduce_sum(wide(weights, None), axis, bool(keepdims)), total.dtype))
 
 
+MATRIX_ORDERS = (None, "fro", "f", "nuc", 1, -1, 2, -2, np.inf, -np.inf)
+
+
 def numpy_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
-    """``np.linalg.norm`` of vectors, and the Frobenius norm."""
-    matrix = len(shape_of(x)) > 1 if axis is None else isinstance(axis, tuple) and len(axis) > 1
-    if matrix and ord not in (None, "fro"):
-        raise TypeError(
-            f"np.linalg.norm on a tensor has no matrix norm ord={ord!r}; it has the Frobenius norm"
-        )
-    x = cast(x, np.float64) if dtype_of(x).kind in "biu" else x
-    return norm(x, "euclidean" if ord is None else ord, axis, bool(keepdims))
+    """``np.linalg.norm``."""
+    rank = len(shape_of(x))
+    if not (axis is None or isinstance(axis, tuple)):
+        axis = (as_int("axis", axis),)
+    axes = tuple(range(rank)) if axis is None else axis_key(axis)
+    flat = axis is None and (ord is None or (ord in ("f", "fro") and rank == 2))
+    if len(axes) not in (1, 2) and not flat:
+        raise ValueError(f"[np.linalg.norm] axis must name one dimension or two, got {axes} for ord={ord!r}")
+    if len(axes) == 2 and ord not in MATRIX_ORDERS:
+        raise ValueError(f"[np.linalg.norm] ord of a matrix must be one of {MATRIX_ORDERS}, got {ord!r}")
+    if len(axes) == 1 and not (ord is None or isinstance(ord, (int, float, np.number))):
+        raise ValueError(f"[np.linalg.norm] ord of a vector must be None or a number, got {ord!r}")
+    return apply(norm_body, (array_like(x),), (ord, axes, len(axes) == 2, bool(keepdims)))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from jittape.calls import as_int
+from jittape.errors import ShapeError
 from jittape.primitives.arithmetic import subtract
-from jittape.primitives.compare import where
+from jittape.primitives.broadcast import axis_key
+from jittape.primitives.compare import not_equal, where
+from jittape.primitives.custom import identity
 from jittape.primitives.einsum import diag_part
 from jittape.primitives.index import getitem
 from jittape.primitives.joining import concat, meshgrid, split, stack
@@ -18,18 +21,24 @@ from jittape.primitives.shape import (
     as_shape,
     broadcast_to,
     expand_dims,
+    one_axis,
     reshape,
     reverse,
     transpose,
 )
 from jittape.primitives.tiling import pad, repeat, tile
 from jittape.recording.numpy_reductions import (
+    array_like,
+    axis_of,
     converted,
+    dtype_of,
     refuse,
     shape_of,
+    strong,
 )
 
 __all__ = [
+    "common_shape",
     "joining_adapter",
     "numpy_array_split",
     "numpy_broadcast_arrays",
@@ -69,15 +78,29 @@ def numpy_ravel(a: Any, order: str = "C") -> Any:
 
 def numpy_swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """``np.swapaxes``."""
-    perm = list(range(len(shape_of(a))))
-    perm[axis1], perm[axis2] = perm[axis2], perm[axis1]
+    rank = len(shape_of(a))
+    perm = list(range(rank))
+    first, second = (one_axis("swapaxes", axis_key(axis), rank) for axis in (axis1, axis2))
+    perm[first], perm[second] = second, first
     return transpose(a, perm)
 
 
 def numpy_broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """``np.broadcast_arrays``."""
-    shape = np.broadcast_shapes(*[shape_of(a) for a in args])
-    return tuple([broadcast_to(a, shape) for a in args])
+    arrays = [strong(a) for a in args]
+    shape = common_shape("broadcast_arrays", arrays)
+    return tuple([broadcast_to(a, shape) for a in arrays])
+
+
+def common_shape(function: str, arrays: Sequence[Any]) -> tuple[int, ...]:
+    """The shape to which `arrays` broadcast."""
+    shapes = [shape_of(a) for a in arrays]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(
+            f"[np.{function}] shapes {' and '.join(map(str, shapes))} do not broadcast; reshape one of them"
+        ) from None
 
 
 def numpy_concatenate(
@@ -85,9 +108,10 @@ def numpy_concatenate(
 ) -> Any:
     """``np.concatenate``."""
     refuse("concatenate", out=out, casting=casting)
+    arrays = [strong(a) for a in arrays]
     if axis is None:
         arrays, axis = [reshape(a, -1) for a in arrays], 0
-    return converted(concat(list(arrays), axis), dtype)
+    return converted(concat(arrays, axis), dtype, "same_kind")
 
 
 def numpy_stack(
@@ -95,15 +119,15 @@ def numpy_stack(
 ) -> Any:
     """``np.stack``."""
     refuse("stack", out=out, casting=casting)
-    return converted(stack(list(arrays), axis), dtype)
+    return converted(stack([strong(a) for a in arrays], axis), dtype, "same_kind")
 
 
 def rank_adapter(rank: int) -> Callable[..., Any]:
-    """``np.atleast_1d`` and its kin: dimensions are added up to `rank`."""
+    """``np.atleast_1d``, ``np.atleast_2d`` or ``np.atleast_3d``."""
 
     def at_least(*arrays: Any) -> Any:
         results = []
-        for a in arrays:
+        for a in map(strong, arrays):
             shape = shape_of(a)
             fitted = np.broadcast_to(False, shape)
             wide = {1: np.atleast_1d, 2: np.atleast_2d, 3: np.atleast_3d}[rank](fitted).shape
@@ -126,16 +150,19 @@ def joining_adapter(rank: int, axis: int) -> Callable[..., Any]:
 
 def numpy_column_stack(tup: Any) -> Any:
     """``np.column_stack``."""
-    return concat([expand_dims(a, 1) if len(shape_of(a)) == 1 else rank_adapter(2)(a) for a in tup], 1)
+    parts = [strong(a) for a in tup]
+    return concat([expand_dims(reshape(a, -1), 1) if len(shape_of(a)) < 2 else a for a in parts], 1)
 
 
 def numpy_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """``np.split``."""
+    shape = shape_of(ary)
+    axis = one_axis("np.split", axis_key(axis), len(shape))
     if isinstance(indices_or_sections, (int, np.integer)):
         return split(ary, int(indices_or_sections), axis)
-    length = shape_of(ary)[axis]
+    length = shape[axis]
     edges = [slice(i, None).indices(length)[0] for i in as_shape("split", indices_or_sections)]
-    before = (slice(None),) * (axis % len(shape_of(ary)))
+    before = (slice(None),) * axis
     return [getitem(ary, (*before, slice(a, b))) for a, b in zip([0, *edges], [*edges, length], strict=True)]
 
 
@@ -143,8 +170,12 @@ def numpy_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list
     """``np.array_split``."""
     if not isinstance(indices_or_sections, (int, np.integer)):
         return numpy_split(ary, indices_or_sections, axis)
-    each, extra = divmod(shape_of(ary)[axis], int(indices_or_sections))
-    return split(ary, [each + 1] * extra + [each] * (int(indices_or_sections) - extra), axis)
+    shape, sections = shape_of(ary), int(indices_or_sections)
+    axis = one_axis("np.array_split", axis_key(axis), len(shape))
+    if sections < 1:
+        raise ValueError(f"[np.array_split] number of sections must be larger than 0, got {sections}")
+    each, extra = divmod(shape[axis], sections)
+    return split(ary, [each + 1] * extra + [each] * (sections - extra), axis)
 
 
 def numpy_flip(m: Any, axis: Any = None) -> Any:
@@ -159,29 +190,54 @@ def numpy_pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any)
         raise TypeError(
             f"np.pad on a tensor has mode constant, reflect or symmetric, got {mode!r} with {kwargs or 'no'} options"
         )
-    rank = len(shape_of(array))
-    widths = np.broadcast_to(np.asarray(pad_width, np.int64), (rank, 2)).tolist()
-    return pad(array, widths, mode, value)
+    rank, given = len(shape_of(array)), np.asarray(pad_width)
+    if given.dtype.kind not in "iu" or given.min(initial=0) < 0 or np.ndim(value):
+        raise TypeError(
+            "[np.pad] on a tensor, pad_width must be integers that are not negative and constant_values one number, "
+            f"got {pad_width!r} and {value!r}"
+        )
+    try:
+        widths = np.broadcast_to(given, (rank, 2)).tolist()
+    except ValueError:
+        raise ShapeError(
+            f"[np.pad] pad_width {pad_width!r} does not broadcast to a pair for {rank} axes"
+        ) from None
+    return pad(array, widths, mode, converted(value, dtype_of(array)))
 
 
 def numpy_diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """``np.diff``."""
     refuse("diff", prepend=prepend, append=append)
-    before = (slice(None),) * (axis % len(shape_of(a)))
-    for _ in range(operator.index(n)):
-        a = subtract(getitem(a, (*before, slice(1, None))), getitem(a, (*before, slice(None, -1))))
+    a, n = array_like(a), as_int("n", n)
+    if n < 0:
+        raise ValueError(f"[np.diff] n must not be negative, got {n}")
+    if n == 0:
+        return identity(a)
+    before = (slice(None),) * one_axis("np.diff", axis_key(axis), len(shape_of(a)))
+    difference = not_equal if dtype_of(a).kind == "b" else subtract
+    for _ in range(n):
+        a = difference(getitem(a, (*before, slice(1, None))), getitem(a, (*before, slice(None, -1))))
     return a
 
 
 def numpy_diag(v: Any, k: int = 0) -> Any:
     """``np.diag``."""
-    return diag_part(v, k) if len(shape_of(v)) == 2 else diag(v, k=k)
+    rank = len(shape_of(v))
+    if rank not in (1, 2):
+        raise ShapeError(
+            f"[np.diag] v must have 1 or 2 dimensions, got shape {shape_of(v)}; jt.linalg.diag takes more"
+        )
+    return diag_part(v, k) if rank == 2 else diag(v, k=k)
 
 
 def _triangle(m: Any, k: int, lower: bool) -> Any:
-    rows, columns = shape_of(m)[-2:]
-    keep = np.tri(rows, columns, k if lower else k - 1, np.bool_)
-    return where(keep, m, 0) if lower else where(keep, 0, m)
+    m, name = array_like(m), "tril" if lower else "triu"
+    shape = shape_of(m)
+    if not shape:
+        raise ShapeError(f"[np.{name}] m must have at least 1 dimension, got a scalar")
+    rows, columns = (shape * 2)[-2:]
+    below = np.tri(rows, columns, as_int("k", k) - (not lower), dtype=np.bool_)
+    return where(below if lower else ~below, m, np.zeros((), dtype_of(m)))
 
 
 def numpy_tril(m: Any, k: int = 0) -> Any:
@@ -196,7 +252,7 @@ def numpy_triu(m: Any, k: int = 0) -> Any:
 
 def numpy_repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     """``np.repeat``."""
-    return repeat(a, repeats, axis)
+    return repeat(a, repeats, axis_of("repeat", a, axis))
 
 
 def numpy_tile(A: Any, reps: Any) -> Any:
