@@ -18,8 +18,7 @@ Cases = Callable[[], Iterator[Case]]
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
-COMPLEX = ("complex64", "complex128")
-DTYPES = ("bool", *INTEGERS, *FLOATS, *COMPLEX)
+DTYPES = ("bool", *INTEGERS, *FLOATS, "complex64", "complex128")
 SCALARS = (True, 2, -1, 300, 1.5, 1e300, 2j, np.float32(1.5), np.int64(-2))
 
 
@@ -30,7 +29,9 @@ def edges(dtype: str) -> Array:
         return np.array([False, True])
     if kind in "iu":
         limits = np.iinfo(dtype)
-        return np.array([0, 1, 2, 3, 7, 64, limits.max, limits.min, *([-1, -2, -7] if kind == "i" else [])], dtype)
+        return np.array(
+            [0, 1, 2, 3, 7, 64, limits.max, limits.min, *([-1, -2, -7] if kind == "i" else [])], dtype
+        )
     if kind == "c":
         return np.array([0, 1, -1, 2j, -3j, 1.5 - 2j, -0.5 + 0.25j, -2 + 7j], dtype)
     limits = np.finfo(dtype)
@@ -90,11 +91,11 @@ def binary(kinds: str = "biufc") -> Cases:
     return cases
 
 
-AXES = (None, 0, 1, -1, -2, 2, -3, (0, 1), (1, -1), (0,), (), True, 1.0, "0", np.int8(1), [0])
+EVERY_AXIS = (None, 0, 1, -1, -2, 2, -3, (0, 1), (1, -1), (0,), (), True, 1.0, "0", np.int8(1), [0])
 FLAGS = (False, True)
 
 
-def reductions(kinds: str = "biufc", axes: tuple[Any, ...] = AXES, keepdims: bool = True) -> Cases:
+def reductions(kinds: str = "biufc", axes: tuple[Any, ...] = EVERY_AXIS, keepdims: bool = True) -> Cases:
     """An array and an axis, good or bad; empty arrays along and across it; nans, ties and infinities."""
 
     def cases() -> Iterator[Case]:
@@ -134,7 +135,10 @@ def each(dtypes: str, *options: Any, shape: tuple[int, ...] = (2, 3)) -> Cases:
             for option in options:
                 args = (option,) if isinstance(option, dict) else option
                 named = args[-1] if args and isinstance(args[-1], dict) else {}
-                yield (numbers(dtype, shape), *(args[:-1] if named or (args and args[-1] == {}) else args)), named
+                yield (
+                    (numbers(dtype, shape), *(args[:-1] if named or (args and args[-1] == {}) else args)),
+                    named,
+                )
 
     return cases
 
