@@ -77,6 +77,7 @@ BOOL_AXIS = Deviation(
     "a bool is no axis, as mostly in NumPy", "axis must be an int( or a sequence of ints)?, got True"
 )
 WHOLE = Deviation("a float is no count, index or width", "(must be|indices must be) (an int|int)")
-BECOMPLEX_SVD = Deviation(
+BELOW = Deviation("one dimension may be -1, no other negative number", "has a negative dimension")
+COMPLEX_SVD = Deviation(
     "there is no derivative rule for the SVD of complex matrices", "the singular values of a matrix of"
 )

@@ -203,6 +203,7 @@ ARITHMETIC = (
     unary("sigmoid", hy.sigmoid, sigmoid, normal(SHAPE), analytic=True),
     unary("softplus", hy.softplus, lambda x: np.logaddexp(0, x), normal(SHAPE)),
     unary("log_sigmoid", hy.log_sigmoid, lambda x: -np.logaddexp(0, -x), normal(SHAPE)),
+    binary("logaddexp", hy.logaddexp_op, np.logaddexp, normal(SHAPE, SHAPE), edges=(PAIRS,)),
 )
 
 POWERS = (

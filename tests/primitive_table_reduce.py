@@ -16,6 +16,7 @@ from jittape.primitives import custom, losses
 from jittape.primitives import division as dv
 from jittape.primitives import elementwise as el
 from jittape.primitives import hyperbolic as hy
+from jittape.primitives import norms as no
 from jittape.primitives import reduce as re
 from jittape.primitives import statistics as sc
 from jittape.primitives import steps as st
@@ -99,16 +100,24 @@ REDUCTIONS = (
             ("argmax", sc.argmax, np.argmax),
         )
     ),
-    Row("norm", sc.norm, normal(CUBE), lambda x: np.linalg.norm(x.ravel()), rtol=1e-13),
+    Row("norm", no.norm, normal(CUBE), lambda x: np.linalg.norm(x.ravel()), rtol=1e-13),
     Row(
         "norm 1",
-        lambda x: sc.norm(x, 1, 1),
+        lambda x: no.norm(x, 1, 1),
         signed(0.2, 2, CUBE),
         lambda x: np.sum(np.abs(x), 1),
     ),
     Row(
+        "norm nuc",
+        lambda x: no.norm_body(x, "nuc", (0, 2), True, False),
+        normal(CUBE),
+        lambda x: np.linalg.norm(x, "nuc", (0, 2)),
+        dtypes=("float64", "float32"),
+        rtol=1e-13,
+    ),
+    Row(
         "norm inf",
-        lambda x: sc.norm(x, np.inf, 1),
+        lambda x: no.norm(x, np.inf, 1),
         lambda rng: (rng.permutation(24).reshape(CUBE) / 10 + 0.1,),
         lambda x: np.max(np.abs(x), 1),
     ),
@@ -199,7 +208,7 @@ def complex_rows() -> Iterator[Row]:
         ("prod", lambda z: re.reduce_prod(z, 0), lambda z: np.prod(z, 0)),
         ("cumprod", lambda z: cu.cumprod(z, 0), lambda z: np.cumprod(z, 0)),
         ("variance", re_variance, lambda z: np.var(z, 0)),
-        ("norm", lambda z: sc.norm(z, axis=0), lambda z: np.linalg.norm(z, axis=0)),
+        ("norm", lambda z: no.norm(z, axis=0), lambda z: np.linalg.norm(z, axis=0)),
     ):
         yield Row(
             f"complex {name}",
