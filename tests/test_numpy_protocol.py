@@ -257,9 +257,9 @@ def in_place(t: Any) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda t: np.add(t, 1, out=np.zeros((3, 4))), r"np.add cannot record into out=.*Variable"),
-        (in_place, r"an in-place operator such as `array \+= tensor`.*`t = np.add"),
-        (lambda t: np.add(t, 1, out=t), r"np.add cannot record into out=.*`t = np.add"),
+        (lambda t: np.add(t, 1, out=np.zeros((3, 4))), r"np.add cannot record into an array .*Variable"),
+        (in_place, "Write `array = array \\+ tensor`"),
+        (lambda t: np.add(t, 1, out=t), r"np.add cannot record into an array or a tensor"),
         (lambda t: np.sum(t, out=np.zeros(())), "np.sum cannot record into out="),
         (lambda t: np.sum(t, where=X > 0), "np.sum on a tensor takes no where=; use jt.where"),
         (lambda t: np.sum(t, initial=1.0), "takes no initial="),

@@ -19,6 +19,7 @@ from jittape.primitives.division import reciprocal
 from jittape.primitives.joining import split
 from jittape.primitives.matrices import set_diag
 from jittape.primitives.shape import matrix_transpose
+from jittape.primitives.stacks import alike
 from jittape.program import Aval
 
 __all__ = ["singular_values"]
@@ -66,7 +67,7 @@ def _skew(x: Any) -> Any:
     return subtract(x, matrix_transpose(x))
 
 
-decomposed_op = Primitive("singular_values", result=_result, evaluate=_evaluate, vjp=(_vjp,))
+decomposed_op = Primitive("singular_values", result=_result, evaluate=_evaluate, vjp=(_vjp,), batch=alike())
 
 
 def singular_values(x: Any) -> Any:

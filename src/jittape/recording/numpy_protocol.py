@@ -204,9 +204,9 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     out = kwargs.pop("out", None)
     if out is not None and any(o is not None for o in out):
         raise TypeError(
-            f"np.{ufunc.__name__} cannot record into out=, nor into an ndarray by an in-place operator such as "
-            f"`array += tensor`, which would lose the gradient. Use the result: `t = np.{ufunc.__name__}(...)`, "
-            "Variable.assign for state, or tensor.numpy() to leave the tape"
+            f"np.{ufunc.__name__} cannot record into an array or a tensor (out=, or an in-place operator such as `array "
+            "+= tensor`): it would lose the gradient. Write `array = array + tensor`, use a jt.Variable, or add "
+            "tensor.numpy()"
         )
     if method == "reduce" and ufunc in REDUCTIONS:
         kwargs.setdefault("axis", 0)
