@@ -83,7 +83,7 @@ def reduce_sum(
     >>> jt.reduce_sum([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
     array([4., 6.], dtype=float32)
     """
-    return apply(_sum_body, (input_tensor,), (axis_key(axis), keepdims))
+    return apply(_sum_body, (input_tensor,), (axis if axis is None else axis_key(axis), keepdims))
 
 
 def _count(x: Any, axes: tuple[int, ...]) -> float:
@@ -129,7 +129,7 @@ def reduce_mean(
     >>> jt.reduce_mean([[1.0, 2.0], [3.0, 4.0]], axis=1).numpy()
     array([1.5, 3.5], dtype=float32)
     """
-    return apply(_mean_body, (input_tensor,), (axis_key(axis), keepdims))
+    return apply(_mean_body, (input_tensor,), (axis if axis is None else axis_key(axis), keepdims))
 
 
 # ---- extrema ---------------------------------------------------------------------------------------------------------

@@ -193,6 +193,9 @@ WEIGHTS: dict[Callable[..., Any], int] = {np.bincount: 1, np.histogram: 4}
 """Those of them that sum weights, and the position of that argument: a gradient is lost there, as `np.asarray` says."""
 
 
+_SEQUENCES = (list, tuple)
+
+
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record a call of a NumPy ufunc with a tensor among its `inputs`.
 
@@ -204,9 +207,9 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     out = kwargs.pop("out", None)
     if out is not None and any(o is not None for o in out):
         raise TypeError(
-            f"np.{ufunc.__name__} cannot record into an array or a tensor (out=, or an in-place operator such as `array "
-            "+= tensor`): it would lose the gradient. Write `array = array + tensor`, use a jt.Variable, or add "
-            "tensor.numpy()"
+            f"np.{ufunc.__name__} cannot record into an array or a tensor (out=, or an in-place operator such as "
+            "`array += tensor`): it would lose the gradient. Write `array = array + tensor`, use a jt.Variable, or "
+            "add tensor.numpy()"
         )
     if method == "reduce" and ufunc in REDUCTIONS:
         kwargs.setdefault("axis", 0)
@@ -216,7 +219,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     function = UFUNCS.get(ufunc)
     if function is None:
         raise TypeError(f"np.{ufunc.__name__} is not recorded for a tensor; {LEAVE}")
-    inputs = tuple([array_like(x) for x in inputs])
+    if inputs[0].__class__ in _SEQUENCES or inputs[-1].__class__ in _SEQUENCES:
+        inputs = tuple([array_like(x) for x in inputs])
     if kwargs:
         dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "same_kind")
         refuse(ufunc.__name__, **kwargs)

@@ -85,10 +85,11 @@ def dtype_of(a: Any) -> np.dtype[Any]:
 
 def axis_of(function: str, a: Any, axis: Any) -> Any:
     """`axis` of a reduction of `a`: None, an int or a tuple. To NumPy a scalar has an axis 0 too."""
-    if isinstance(axis, list):
-        raise TypeError(f"[np.{function}] axis must be None, an int or a tuple of ints, got {axis!r}")
-    axis = axis_key(axis)
-    return None if axis in (0, -1) and not shape_of(a) else axis
+    if axis.__class__ is not int:
+        if isinstance(axis, list):
+            raise TypeError(f"[np.{function}] axis must be None, an int or a tuple of ints, got {axis!r}")
+        axis = axis_key(axis)
+    return axis if axis is None or a.shape or axis not in (0, -1) else None
 
 
 def converted(a: Any, dtype: Any, casting: Any = "unsafe") -> Any:
@@ -131,9 +132,11 @@ def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str)
         where: Any = True,
     ) -> Any:
         refuse(name, out=out, initial=initial, where=where)
-        a = wide(array_like(a), dtype)
-        of_dtype = of_bools if dtype_of(a).kind == "b" else of
-        return of_dtype(a, axis_of(name, a, axis), bool(keepdims))
+        kind = a.dtype.kind
+        if dtype is not None or kind in "biu":
+            a = wide(a, dtype)
+            kind = a.dtype.kind
+        return (of_bools if kind == "b" else of)(a, axis_of(name, a, axis), bool(keepdims))
 
     return total
 
@@ -143,7 +146,7 @@ def numpy_mean(
 ) -> Any:
     """``np.mean``; an integer `dtype` cuts the quotient off."""
     refuse("mean", out=out, where=where)
-    a = converted(array_like(a), dtype)
+    a = converted(a, dtype)
     if isinstance(axis, list):
         raise TypeError(f"[np.mean] axis must be None, an int or a tuple of ints, got {axis!r}")
     mean = reduce_mean(a, axis, bool(keepdims))
@@ -168,14 +171,14 @@ def spread_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         refuse(name, out=out, where=where, mean=mean)
         if correction is not None and ddof != 0:
             raise ValueError(f"[np.{name}] ddof and correction cannot both be given: they mean the same")
-        allowed = "c" if dtype_of(array_like(a)).kind == "c" else "fc"
+        allowed = "c" if a.dtype.kind == "c" else "fc"
         if dtype is not None and as_dtype(dtype).kind not in allowed:
             raise TypeError(
                 f"[np.{name}] dtype={dtype!r} loses a part of the numbers; jt.cast the result instead"
             )
         if isinstance(axis, list):
             raise TypeError(f"[np.{name}] axis must be None, an int or a tuple of ints, got {axis!r}")
-        a = converted(array_like(a), dtype)
+        a = converted(a, dtype)
         ddof = ddof if correction is None else correction
         result = of(a, axis, bool(keepdims))
         if not ddof:
@@ -202,11 +205,10 @@ def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         where: Any = True,
     ) -> Any:
         refuse(name, out=out, initial=initial, where=where)
-        a = array_like(a)
         result = of(a, axis_of(name, a, axis), bool(keepdims))
-        if 0 in shape_of(a) and 0 not in result.shape:
+        if 0 in a.shape and 0 not in result.shape:
             raise ValueError(
-                f"[np.{name}] zero-size array to reduction operation: shape {shape_of(a)} has no elements along axis "
+                f"[np.{name}] zero-size array to reduction operation: shape {a.shape} has no elements along axis "
                 f"{axis}; jt.reduce_{name[-3:]} gives the neutral element"
             )
         return result
@@ -219,7 +221,6 @@ def truth_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def truth(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
         refuse(name, out=out, where=where)
-        a = array_like(a)
         return of(cast(a, np.bool_), axis_of(name, a, axis), bool(keepdims))
 
     return truth
@@ -230,7 +231,6 @@ def place_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def place(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         refuse(name, out=out)
-        a = array_like(a)
         if axis_of(name, a, axis) is None:
             flat = of(reshape(a, -1), 0)
             return reshape(flat, (1,) * len(shape_of(a))) if keepdims is True else flat
@@ -245,7 +245,7 @@ def running_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def running(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         refuse(name, out=out)
-        a = wide(array_like(a), dtype)
+        a = wide(a, dtype)
         if dtype_of(a).kind == "b":
             raise TypeError(
                 f"[np.{name}] dtype must be a number's on a tensor, got bool; compare the result with 0"
@@ -291,4 +291,4 @@ def numpy_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False)
         raise ValueError(f"[np.linalg.norm] ord of a matrix must be one of {MATRIX_ORDERS}, got {ord!r}")
     if len(axes) == 1 and not (ord is None or isinstance(ord, (int, float, np.number))):
         raise ValueError(f"[np.linalg.norm] ord of a vector must be None or a number, got {ord!r}")
-    return apply(norm_body, (array_like(x),), (ord, axes, len(axes) == 2, bool(keepdims)))
+    return apply(norm_body, (x,), (ord, axes, len(axes) == 2, bool(keepdims)))
