@@ -307,6 +307,7 @@ class _Piece:
         if running is None:
             self.nest.stores.append(RawStore(address, self._value(store.value), None, store.scattered))
             return
+        self._axes |= 1 << running.axis  # an address in an array without elements does not move along it
         values = tuple([self._value(value) for value in running.values])
         self.nest.stores.append(
             RawStore(address, max(values), running._replace(values=values), store.scattered)
