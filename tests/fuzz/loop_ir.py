@@ -225,11 +225,11 @@ def run_product(
     dtype, (tx, ty) = kernel.dtype, kernel.transposed
     row, area = s["m"] * s["n"] * s["b1"], s["m"] * s["n"]
     results = row * s["b0"] * task if s["tk"] < s["k"] else 0
-    task = _shared(kernel, s, task)
+    task, shared = _shared(kernel, s, task)
     ranges = {}
     for name in ("b0", "b1", "m", "n", "k"):
         part = s["t" + name[-1]]
-        begin = task * part if part < s[name] else 0
+        begin = task * part if part < s[name] or name == shared else 0
         ranges[name] = np.arange(begin, min(s[name], begin + part))
     b0, b1 = ranges["b0"].reshape(-1, 1, 1, 1), ranges["b1"].reshape(-1, 1, 1)
     i, j, k = ranges["m"], ranges["n"], ranges["k"]
@@ -257,9 +257,9 @@ def _real(bits: int, dtype: np.dtype[Any]) -> Any:
     return np.array([bits % 2**64], np.uint64).view(np.uint8)[: real.itemsize].view(real)[0]
 
 
-def _shared(kernel: Gemm, s: dict[str, int], task: int) -> int:
-    """Return the number of a task; for a product that is divided on demand, `s` has the extent of a share then."""
-    shares = task >> SHARES_SHIFT
+def _shared(kernel: Gemm, s: dict[str, int], task: int) -> tuple[int, str]:
+    """Return the number of a task and the extent that is divided on demand, of which `s` has a share then."""
+    shares, name = task >> SHARES_SHIFT, ""
     if shares > 1:
         fits = {"b0": s["b0"] >= s["b1"], "b1": True}
         if kernel.divisible:
@@ -267,7 +267,7 @@ def _shared(kernel: Gemm, s: dict[str, int], task: int) -> int:
         name = next(name for name, fitting in fits.items() if fitting)
         unit = SHARE_STEP if name in "mn" else 1
         s["t" + name[-1]] = -(-s[name] // (shares * unit)) * unit
-    return task & ((1 << SHARES_SHIFT) - 1)
+    return task & ((1 << SHARES_SHIFT) - 1), name
 
 
 def _matrix(

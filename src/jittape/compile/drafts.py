@@ -45,10 +45,14 @@ class Draft:
 
 @dataclass(eq=False)
 class SharedRows:
-    """Drafts that are done block by block; `moved` are slots only needed there, with the bytes of a block."""
+    """Drafts that are done block by block.
+
+    `moved` are slots only needed there, with the bytes of a block; of those in `whole` each block may read all.
+    """
 
     blocks: int
     moved: dict[int, int]
+    whole: frozenset[int]
     work: int
 
 
@@ -178,6 +182,8 @@ def updated_in_place(
         ):
             continue
         draft = drafts[writer]
+        if draft.strip is not None and x in draft.strip.whole:
+            continue  # blocks that come later still read it
         if x in owners[writer]:
             read = owners[writer].index(x)
             kernel = draft.kernel

@@ -280,7 +280,7 @@ class _Scheduler:
             if found is None:
                 result.append(draft)
                 continue
-            strip = SharedRows(found.blocks, found.moved, 0)
+            strip = SharedRows(found.blocks, found.moved, found.whole, 0)
             after: list[Draft] = []
             for j, cut in found.members:
                 main, *others = self._cut(drafts[j], cut, found)
