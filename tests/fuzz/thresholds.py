@@ -23,7 +23,7 @@ CHOICES: Sequence[tuple[ModuleType, str, Sequence[Any]]] = [
     (products, "HEAVY", (1, 100, 20_000)),
     (tasks, "TASK", (1, 20, 200, 10_000)),
     (tasks, "LANES", (2, 8, 1024)),
-    (tasks, "LEAST_ROWS", (1, 4, 64)),
+    (tasks, "LEAST_ROWS", (2, 4, 64)),
     (tasks, "CHUNK_ROWS", (2, 16, 256)),
     (tasks, "MANY_ROWS", (4, 16, 1024)),
     (tasks, "MANY", (1, 1 << 13)),

@@ -170,13 +170,12 @@ def updated_in_place(
         if avals[x] != avals[owner] or x in found:
             continue
         owners = [[holder.get(s, s) for s in d.operands] for d in drafts]
-        if owner in accumulated:
-            continue
         writers = [i for i, d in enumerate(drafts) if owner in written(d, owners[i])]
-        writer = writers[0]
+        if owner in accumulated or len(writers) != 1:
+            continue
+        (writer,) = writers
         if (
-            len(writers) > 1
-            or writer < first
+            writer < first
             or any(x in slots for slots in owners[writer + 1 :])
             or owners[writer].count(x) > 1
         ):

@@ -165,7 +165,12 @@ class _Scheduler:
     def _kernels(self, builder: NestBuilder, depth: int) -> list[Draft]:
         ops = tuple([builder.covered[s] for s in sorted(builder.covered, key=self.position.__getitem__)])
         position = self.position[ops[-1].out]
-        drafts = []
+        drafts: list[Draft] = []
+        if 0 in builder.nest.extents:
+            # What stands outside of the empty loop would be written, too, though it is in nobody's array.
+            builder.nest.stores.clear()
+            if not builder.nest.reductions:
+                return drafts
         for nest in split(builder.nest, self._temporary):
             drafts += self._divided(self.kernels.placed(nest), ops, depth, position)
         return drafts

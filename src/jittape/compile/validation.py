@@ -81,7 +81,7 @@ def _text(step: Step) -> str:
 def _check_order(schedule: Schedule, touched: list[Touched]) -> None:
     """Check that every storage is written first and read then."""
     inputs = len(schedule.program.inputs)
-    written = set(range(inputs))
+    written = {*range(inputs), *_empty(schedule)}
     begun = {inputs + result for _, result, is_read in schedule.in_place if is_read}
     read: set[int] = set()
     for number, (reads, updates, writes, scratch, releases) in enumerate(touched):
@@ -100,6 +100,12 @@ def _check_order(schedule: Schedule, touched: list[Touched]) -> None:
     for storage in schedule.outputs:
         if storage not in written:
             _fail(schedule, len(touched) - 1, f"is the last, and output {storage} is not written")
+
+
+def _empty(schedule: Schedule) -> list[int]:
+    """Return the storages without elements, which need not be written."""
+    sizes = [*[aval.size for aval in schedule.results], *schedule.lengths]
+    return [i for i, size in enumerate(sizes, len(schedule.program.inputs)) if not size]
 
 
 def _check_in_place(schedule: Schedule, touched: list[Touched]) -> None:
