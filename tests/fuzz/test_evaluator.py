@@ -129,6 +129,20 @@ def test_a_scatter_is_cut_after_the_indices_that_it_needs(monkeypatch, limit):
     assert_right(program_of(function, *operands), operands)
 
 
+def test_pieces_do_not_wait_for_each_other_in_a_circle(monkeypatch):
+    """What the check and the sum have in common counts as an instruction of the check, which comes first."""
+    monkeypatch.setattr(split, "LIMIT", 40)
+    monkeypatch.setattr(split, "PIECE", 12)
+
+    def function(x, indices):
+        picked = gather_op.bind(absolute_op.bind(x), indices, axis=1)
+        second = slice_op.bind(picked, region=Region((1,), (1,), (1,), (-1,)))
+        return sum_op.bind(absolute_op.bind(second), axes=(1,))
+
+    operands = [np.array([[1.0, -2.0, 3.0, -4.0]]), np.array([2, 0, 1, 1])]
+    assert_right(program_of(function, *operands), operands)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_short_products_that_are_added_are_divided_between_threads(monkeypatch, seed):
     monkeypatch.setattr(products, "HEAVY", 1)

@@ -25,9 +25,6 @@ PROGRAMS = 300
 """Programs in a run of the whole test suite."""
 SHARE = 100
 """Programs in a test."""
-FOUND = (111, 523, 883, 972, 1399, 1711, 473)
-"""Programs that once failed: pieces in a circle, inputs overwritten in a strip, sums beyond their result, products that
-several threads added."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -75,11 +72,6 @@ def run_wide(number: int) -> None:
 
 def test_schedules_compute_what_the_interpreter_computes(numbers: range) -> None:
     for number in numbers:
-        run_wide(number)
-
-
-def test_programs_that_once_failed() -> None:
-    for number in FOUND:
         run_wide(number)
 
 

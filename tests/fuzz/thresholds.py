@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from jittape.compile import diagonals, partition, products, scalars, split, strips, tasks, turning
+from jittape.compile import diagonals, operands, partition, products, scalars, split, strips, tasks, turning
 
 CHOICES: Sequence[tuple[ModuleType, str, Sequence[Any]]] = [
     (split, "LIMIT", (4, 16, 40, 120, 768)),
@@ -34,6 +34,8 @@ CHOICES: Sequence[tuple[ModuleType, str, Sequence[Any]]] = [
     (partition, "MANY_LOADS", (0, 2, 5)),
     (partition, "REPEATED", (1, 2, 4)),
     (partition, "PATIENCE", (0, 1, 6)),
+    (operands, "TINY", (1, 3, 8)),
+    (operands, "NARROW", (1, 12)),
     (scalars, "MANY", (2, 8, 256)),
     (turning, "SHORT", (2, 16)),
     (turning, "LONG", (1, 8)),

@@ -18,10 +18,11 @@ from jittape.control.loop import loop_op
 from jittape.control.parts import COUNT, COUNTED, WHILE, carry, stack
 from jittape.differentiate import Path, Reverse, TapeView, seen
 from jittape.primitive import recording_with
-from jittape.primitives.arithmetic import add_op, multiply_op, subtract_op
+from jittape.primitives.arithmetic import add_op, chain_op, multiply_op, subtract_op
 from jittape.primitives.broadcast import broadcast, cast_op, reshape_op, sum_op
 from jittape.primitives.compare import greater_op, less_op, where_op
 from jittape.primitives.contract import matmul_op
+from jittape.primitives.creation import eye
 from jittape.primitives.elementwise import exp_op
 from jittape.primitives.gathering import gather_op, scatter_add_op, scatter_update_op
 from jittape.primitives.hyperbolic import tanh_op
@@ -29,12 +30,12 @@ from jittape.primitives.reduce import max_op, prod_op
 from jittape.primitives.sorting import argsort_op
 from jittape.primitives.steps import absolute_op, minimum_op
 from jittape.primitives.trigonometric import cos_op, sin_op
-from jittape.primitives.views import transpose_op
+from jittape.primitives.views import Region, slice_op, transpose_op
 from jittape.program import Aval, Body, Program, check, dead_code_removed
 from random_programs import SHAPES, Generator
 
 INT64 = np.dtype(np.int64)
-ROWS = [(48, 4), (48, 4), (48,), (4, 4), (4, 6), (48, 6), (6,), (3, 48, 4)]
+ROWS = [(48, 4), (48, 4), (48,), (4, 4), (4, 6), (48, 6), (6,), (3, 48, 4), ()]
 
 
 class WideGenerator(Generator):
@@ -44,6 +45,8 @@ class WideGenerator(Generator):
         super().__init__(rng, rng.choice([SHAPES, ROWS, ROWS + SHAPES]))
         self.depth = depth
         self.indices = self.builder.new_slot(Aval((rng.choice([1, 4, 7, 48]),), INT64))
+        self.wanted: list[Symbol] = []
+        """What is to be an output."""
 
     def makers(self) -> list[tuple[int, Callable[[Symbol], Any]]]:
         """Return those of the base class and more."""
@@ -59,6 +62,8 @@ class WideGenerator(Generator):
             (3, self.products_added),
             (3, self.choose),
             (3, self.mean),
+            (4, self.diagonal),
+            (12, self.update_by_product),
         ]
         return [*found, (3, self.loop), (3, self.branch)] if self.depth < 2 else found
 
@@ -140,6 +145,40 @@ class WideGenerator(Generator):
         if first is None or second is None or first.shape != second.shape:
             return first
         return add_op.bind(first, second)
+
+    def update_by_product(self, x: Symbol) -> Any:
+        """Add a product to an input, as a step of an optimizer does; such an output may take the input's memory."""
+        matrices = [y for y in self.values if y.dtype.kind == "f" and len(y.shape) == 2]
+        made = self.product(self.rng.choice(matrices)) if matrices else None
+        inputs = [] if made is None else [y for y in self.inputs if y.aval == made.aval]
+        if not inputs:
+            return made
+        rates = [y for y in self.values if y.aval == Aval((), made.dtype)]
+        rate = self.rng.choice(rates) if rates else literal(self.rng.choice([0.5, -0.25]), made.dtype)
+        if self.rng.random() < 0.8:
+            made = multiply_op.bind(broadcast(rate, made.shape), made)
+        self.wanted.append(self.rng.choice([add_op, subtract_op]).bind(self.rng.choice(inputs), made))
+        return self.wanted[-1]
+
+    def diagonal(self, x: Symbol) -> Any:
+        """A diagonal matrix, of which only the diagonal is computed as long as that goes."""
+        vectors = [
+            y for y in self.values if y.dtype.kind == "f" and len(y.shape) == 1 and 3 <= y.shape[0] <= 48
+        ]
+        if not vectors:
+            return None
+        x = self.rng.choice(vectors)
+        n = x.shape[0]
+        made = chain_op.bind(eye(n, dtype=x.dtype), broadcast(x, (n, n)))
+        y = self.rng.choice([y for y in self.values if y.aval == x.aval])
+        if self.rng.random() < 0.6:
+            other = chain_op.bind(eye(n, dtype=x.dtype), broadcast(tanh_op.bind(y), (n, n)))
+            made = add_op.bind(transpose_op.bind(made, perm=(1, 0)), other)
+        if self.rng.random() < 0.6:
+            region = Region((0,), (self.rng.randint(0, 2),), (n - 2,), (1,))
+            made = slice_op.bind(made, region=region)
+        self.wanted.append(made)
+        return made
 
     def chain(self, x: Symbol) -> Any:
         """A long expression, of which nests are cut."""
@@ -267,7 +306,7 @@ class WideGenerator(Generator):
         if self.rng.random() < 0.4:
             self.differentiate()
         found = self.values[len(self.inputs) :] or self.values
-        outputs = [*self.rng.choices(found, k=self.rng.randint(1, 4)), self.values[-1]]
+        outputs = [*self.rng.choices(found, k=self.rng.randint(1, 4)), self.values[-1], *self.wanted[-2:]]
         inputs = tuple([x.slot for x in (*self.inputs, self.start, self.indices)])
         slots = tuple([y.slot for y in outputs])
         return check(dead_code_removed(Program(inputs, tuple(self.builder.ops), slots, self.builder.avals)))
