@@ -30,7 +30,7 @@ from jittape.primitives.reduce import max_op, prod_op
 from jittape.primitives.sorting import argsort_op
 from jittape.primitives.steps import absolute_op, minimum_op
 from jittape.primitives.trigonometric import cos_op, sin_op
-from jittape.primitives.views import Region, slice_op, transpose_op
+from jittape.primitives.views import Region, place_op, slice_op, transpose_op
 from jittape.program import Aval, Body, Program, check, dead_code_removed
 from random_programs import SHAPES, Generator
 
@@ -62,6 +62,7 @@ class WideGenerator(Generator):
             (3, self.products_added),
             (3, self.choose),
             (3, self.mean),
+            (6, self.neighbor),
             (4, self.diagonal),
             (12, self.update_by_product),
         ]
@@ -129,6 +130,16 @@ class WideGenerator(Generator):
         if x.dtype.kind != "f" or len(x.shape) < 2:
             return None
         return subtract_op.bind(x, broadcast(sum_op.bind(x, axes=(0,)), x.shape))
+
+    def neighbor(self, x: Symbol) -> Any:
+        """Subtract the row before each row."""
+        if x.dtype.kind != "f" or not x.shape or x.shape[0] < 3:
+            return None
+        n, first = x.shape[0], self.rng.randint(0, 1)
+        part = slice_op.bind(x, region=Region((0,), (1 - first,), (n - 1,), (1,)))
+        return subtract_op.bind(
+            x, place_op.bind(part, region=Region((0,), (first,), (n - 1,), (1,)), shape=x.shape)
+        )
 
     def product(self, x: Symbol) -> Any:
         if x.dtype.kind != "f" or len(x.shape) != 2:
