@@ -455,7 +455,8 @@ def test_the_gradient_of_a_weight_used_in_every_step_is_one_array() -> None:
 def test_products_of_integers_are_loops_and_wrap_around(x_shape: Any, y_shape: Any, dtype: str) -> None:
     rng = np.random.default_rng(0)
     x, y = (rng.integers(-100, 100, shape).astype(dtype) for shape in (x_shape, y_shape))
-    assert steps(lambda x, y: matmul_op.bind(x, y), x_shape, y_shape, dtype=dtype) == ["loop"]
+    loops = [] if x_shape[0] == 0 else ["loop"]  # a result without elements takes no step
+    assert steps(lambda x, y: matmul_op.bind(x, y), x_shape, y_shape, dtype=dtype) == loops
     program = program_of(matmul_op.bind, x, y)
     (found,), (wanted,) = compiled(program, [x, y], fill=77), interpret(program, [x, y])
     assert found.dtype == wanted.dtype
