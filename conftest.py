@@ -1,4 +1,6 @@
-"""For tests and docstring examples alike: names that every example may use, and a cache folder of the run's own."""
+"""For tests and docstring examples alike: names that every example may use, a cache folder of the run's own, and memory
+that shows where something is read that was never written.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,3 +30,8 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JITTAPE_CACHE_DIR", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def poisoned_memory() -> None:
+    jt.config.poison_memory = True

@@ -1,7 +1,7 @@
 """Random programs of views, maps, reductions, products and odd dtypes: what the compiler is compared with NumPy on."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,21 +41,22 @@ FLOATS = [np.dtype("float32"), np.dtype("float64")]
 OTHERS = [np.dtype(name) for name in ("int32", "bool", "float16", "complex64")]
 
 
-class _Generator:
+class Generator:
     """Appends random ops to a builder."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, shapes: Sequence[tuple[int, ...]] = SHAPES) -> None:
         self.rng = rng
         self.builder = Builder(0)
         self.inputs = [
-            self.builder.new_slot(Aval(rng.choice(SHAPES), rng.choice(FLOATS)))
+            self.builder.new_slot(Aval(rng.choice(shapes), rng.choice(FLOATS)))
             for _ in range(rng.randint(1, 4))
         ]
         self.start = self.builder.new_slot(Aval((), np.dtype(np.int64)))
         self.values: list[Symbol] = list(self.inputs)
 
-    def program(self, most: int) -> Program:
-        kinds: list[tuple[int, Callable[[Symbol], Any]]] = [
+    def makers(self) -> list[tuple[int, Callable[[Symbol], Any]]]:
+        """Return what appends an op, given a value that it is to use, and how often it is to be taken."""
+        return [
             (25, self.binary),
             (10, self.unary),
             (10, self.broadcast),
@@ -73,15 +74,22 @@ class _Generator:
             (2, self.cast),
             (2, self.iota),
         ]
-        weights, makers = zip(*kinds, strict=True)
+
+    def append(self, count: int) -> None:
+        """Append that many ops, or fewer where one cannot be applied."""
+        weights, makers = zip(*self.makers(), strict=True)
         with recording_with(self.builder):
-            for _ in range(self.rng.randint(1, most)):
+            for _ in range(count):
                 recent = self.rng.random() < 0.7
                 made = self.rng.choices(makers, weights)[0](
                     self.rng.choice(self.values[-6:] if recent else self.values)
                 )
                 if made is not None and made.aval.size <= 30_000:
                     self.values.append(made)
+
+    def program(self, most: int) -> Program:
+        """Return a program of at most so many ops."""
+        self.append(self.rng.randint(1, most))
         outputs = [*self.rng.choices(self.values, k=self.rng.randint(1, 4)), self.values[-1]]
         inputs = tuple(s.slot for s in (*self.inputs, self.start))
         slots = tuple(s.slot for s in outputs)
@@ -218,7 +226,7 @@ class _Generator:
 
 def random_program(seed: int, most: int = 25) -> tuple[Program, list[np.ndarray]]:
     """A program of at most `most` ops, and arrays for its inputs."""
-    program = _Generator(random.Random(seed)).program(most)
+    program = Generator(random.Random(seed)).program(most)
     rng = np.random.default_rng(seed)
     arrays = []
     for aval in program.input_avals():

@@ -58,6 +58,10 @@ class Config:
         What happens where somebody else's function turns a tensor that an active tape follows into an array, so that
         its gradient is lost: ``"warn"`` (a `TapeExitWarning` on the user's line, the default), ``"raise"`` or
         ``"ignore"``.
+    poison_memory : bool
+        Fill the memory of results and temporaries with bytes of ones before each run: nan, and -1 for integers. So a
+        read of what was never written shows. Slow; for looking for errors in jittape, as its own tests do. Takes effect
+        for programs that are compiled from then on.
     cache : bool
         Keep compiled kernels on disk, for other processes.
     cache_size : int
@@ -87,6 +91,7 @@ class Config:
         "_max_signatures",
         "_max_trie_nodes",
         "_on_tape_exit",
+        "_poison_memory",
         "_threads",
         "full_tracebacks",
     )
@@ -105,6 +110,7 @@ class Config:
         self._max_signatures = 256
         self._compile_after = 1
         self._on_tape_exit = "warn"
+        self._poison_memory = False
         self._cache = True
         self._cache_size = 512 * 2**20
         self._threads = _cores()
@@ -212,6 +218,14 @@ class Config:
         if value not in ("warn", "raise", "ignore"):
             raise ValueError(f"config.on_tape_exit must be 'warn', 'raise' or 'ignore', got {value!r}")
         self._on_tape_exit = value
+
+    @property
+    def poison_memory(self) -> bool:
+        return self._poison_memory
+
+    @poison_memory.setter
+    def poison_memory(self, value: bool) -> None:
+        self._poison_memory = _flag("poison_memory", value)
 
     @property
     def cache(self) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 
 from jittape.compile.canonical import Placed
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
@@ -45,10 +46,14 @@ class Draft:
 
 @dataclass(eq=False)
 class SharedRows:
-    """Drafts that are done block by block; `moved` are slots only needed there, with the bytes of a block."""
+    """Drafts that are done block by block.
+
+    `moved` are slots only needed there, with the bytes of a block; of those in `whole` each block may read all.
+    """
 
     blocks: int
     moved: dict[int, int]
+    whole: frozenset[int]
     work: int
 
 
@@ -94,22 +99,26 @@ def _predecessors(drafts: list[Draft], holder: Mapping[int, int]) -> list[set[in
     before: list[set[int]] = [set() for _ in drafts]
     writers: dict[int, list[int]] = {}
     updaters: dict[int, list[int]] = {}
-    owners = [[holder.get(slot, slot) for slot in draft.operands] for draft in drafts]
+    owners: list[Sequence[int]] = [draft.operands for draft in drafts]
+    if holder:
+        owners = [[holder.get(slot, slot) for slot in own] for own in owners]
     for number in sorted(range(len(drafts)), key=lambda number: drafts[number].depth):
         writes, updates = _written(drafts[number], owners[number])
         for owner in writes:
             writers.setdefault(owner, []).append(number)
         for owner in updates:
             updaters.setdefault(owner, []).append(number)
+    finished = dict(writers)
     for owner, own in updaters.items():
-        first = writers.get(owner, [])
-        for place, number in enumerate(own):
-            before[number].update(first, own[:place])
-    for number, own in enumerate(owners):
-        for owner in own:
-            finished = updaters.get(owner) or writers.get(owner, [])
-            if number not in finished and number not in writers.get(owner, ()):
-                before[number].update(finished)
+        finished[owner] = [*writers.get(owner, ()), *own]
+        before[own[0]].update(writers.get(owner, ()))
+        for earlier, later in pairwise(own):
+            before[later].add(earlier)
+    for number, slots in enumerate(owners):
+        for owner in slots:
+            needed = finished.get(owner)
+            if needed is not None and number not in needed:
+                before[number].update(needed[-1:] if owner in updaters else needed)
     return before
 
 
@@ -166,18 +175,15 @@ def updated_in_place(
         if avals[x] != avals[owner] or x in found:
             continue
         owners = [[holder.get(s, s) for s in d.operands] for d in drafts]
-        if owner in accumulated:
-            continue
         writers = [i for i, d in enumerate(drafts) if owner in written(d, owners[i])]
-        writer = writers[0]
-        if (
-            len(writers) > 1
-            or writer < first
-            or any(x in slots for slots in owners[writer + 1 :])
-            or owners[writer].count(x) > 1
-        ):
+        if owner in accumulated or len(writers) != 1:
+            continue
+        (writer,) = writers
+        if writer < first or any(x in slots for slots in owners[writer + 1 :]) or owners[writer].count(x) > 1:
             continue
         draft = drafts[writer]
+        if draft.strip is not None and x in draft.strip.whole:
+            continue  # blocks that come later still read it
         if x in owners[writer]:
             read = owners[writer].index(x)
             kernel = draft.kernel
@@ -198,12 +204,14 @@ def written(draft: Draft, owners: list[int]) -> list[int]:
     return writes + updates
 
 
-def _written(draft: Draft, owners: list[int]) -> tuple[list[int], list[int]]:
+def _written(draft: Draft, owners: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return the operands that a step writes and those that it updates, by owner."""
     kernel = draft.kernel
     if isinstance(kernel, (LoopKernel, Gemm)):
-        kinds = [operand.name[0] for operand in kernel.operands]
-        writes, updates = ([s for s, kind in zip(owners, kinds, strict=True) if kind == k] for k in "ru")
-        return writes, updates
+        kinds = [operand[0][0] for operand in kernel.operands]
+        writes = [s for s, kind in zip(owners, kinds, strict=True) if kind == "r"]
+        if "u" not in kinds:
+            return writes, []
+        return writes, [s for s, kind in zip(owners, kinds, strict=True) if kind == "u"]
     made = {op.out for op in draft.ops}
     return [owner for slot, owner in zip(draft.operands, owners, strict=True) if slot in made], []

@@ -58,8 +58,8 @@ def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
     (tx, ty), step = kernel.transposed, ir.Constant(_I64, 1)
     own = builder.icmp_signed("<", values["tk"], values["k"])
     results = builder.mul(builder.mul(row, values["b0"]), builder.select(own, task, ir.Constant(_I64, 0)))
-    task = _shared(builder, values, task, kernel.divisible)
-    begins = {name: _task_part(builder, values, name, task) for name in ("b0", "b1", "m", "n", "k")}
+    task, shared = _shared(builder, values, task, kernel.divisible)
+    begins = {name: _task_part(builder, values, name, task, shared) for name in ("b0", "b1", "m", "n", "k")}
     x, y, out = (
         _moved(builder, kernel, place, _distance(builder, begins, values, start, factors))
         for place, start, factors in (
@@ -90,9 +90,12 @@ def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
     builder.ret_void()
 
 
-def _shared(builder: ir.IRBuilder, values: dict[str, ir.Value], task: ir.Value, divisible: bool) -> ir.Value:
-    """The task's number; of a product that is divided on demand, `values` then has the extent of a share.
+def _shared(
+    builder: ir.IRBuilder, values: dict[str, ir.Value], task: ir.Value, divisible: bool
+) -> tuple[ir.Value, dict[str, ir.Value]]:
+    """Return the task's number, and for each extent whether it is divided on demand.
 
+    Of that extent `values` then has a share, which is all of it where it is short: the other tasks have nothing to do.
     A stack with enough products is divided between them, else the larger of rows and columns if that may be.
     """
     shares = builder.lshr(task, ir.Constant(_I64, SHARES_SHIFT))
@@ -106,14 +109,15 @@ def _shared(builder: ir.IRBuilder, values: dict[str, ir.Value], task: ir.Value, 
     if divisible:
         tests = {"b0": exceeds("b0", shares), "b1": exceeds("b1", shares)}
         tests |= {"m": exceeds("m", values["n"]), "n": exceeds("n", ir.Constant(_I64, 0))}
-    free = demanded
+    free, shared = demanded, {}
     for name, fits in tests.items():
         part = "t" + name[-1]
         unit = ir.Constant(_I64, SHARE_STEP if name in "mn" else 1)
         share = builder.mul(_quotient(builder, values[name], builder.mul(divisor, unit)), unit)
-        values[part] = builder.select(builder.and_(free, fits), share, values[part])
+        shared[name] = builder.and_(free, fits)
+        values[part] = builder.select(shared[name], share, values[part])
         free = builder.and_(free, builder.not_(fits))
-    return builder.and_(task, ir.Constant(_I64, (1 << SHARES_SHIFT) - 1))
+    return builder.and_(task, ir.Constant(_I64, (1 << SHARES_SHIFT) - 1)), shared
 
 
 def _quotient(builder: ir.IRBuilder, number: ir.Value, divisor: ir.Value) -> ir.Value:
@@ -139,10 +143,18 @@ def _times_operand(kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value, function
     return builder.zext(builder.bitcast(number, ir.IntType(8 * kernel.dtype.itemsize)), _I64)
 
 
-def _task_part(builder: ir.IRBuilder, values: dict[str, ir.Value], name: str, task: ir.Value) -> ir.Value:
-    """Where the task begins along an extent; `values` then has what it does of it."""
+def _task_part(
+    builder: ir.IRBuilder,
+    values: dict[str, ir.Value],
+    name: str,
+    task: ir.Value,
+    shared: dict[str, ir.Value],
+) -> ir.Value:
+    """Return where the task begins along an extent; `values` then has what the task does of the extent."""
     whole, part = values[name], values["t" + name[-1]]
     divided = builder.icmp_signed("<", part, whole)
+    if name in shared:
+        divided = builder.or_(divided, shared[name])
     begin = builder.select(divided, builder.mul(task, part), ir.Constant(_I64, 0))
     # Of the last shares nothing may be left.
     left = builder.sub(whole, builder.select(builder.icmp_signed("<", begin, whole), begin, whole))

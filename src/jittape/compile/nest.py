@@ -171,7 +171,9 @@ class NestBuilder:
         near = all(n <= m <= n + max(2, n // 8) for m, n in pairs)
         if len(self.nest.extents) != len(other.nest.extents) or not near or other.nest.stores:
             return False
-        sums = all(r.op.primitive is sum_op for r in other.nest.reductions)
+        shorter = {axis for axis, (m, n) in enumerate(pairs) if m > n}
+        # A sum has no place for what is beyond its own loops, unless it adds that up.
+        sums = all(r.op.primitive is sum_op and shorter.issubset(r.axes) for r in other.nest.reductions)
         return sums and not self._read().isdisjoint(other._read())
 
     def _read(self) -> set[int]:

@@ -110,16 +110,12 @@ class Partition:
         self._settle()
 
     def groups(self, slot: int) -> list[Group]:
-        """Return the nests of a root: those of a join's operands, or the copy and the writes of a scatter.
-
-        Operands of a join without elements have none, since what stands outside of their loops would be written.
-        """
+        """The nests of a root, of which a join may have several, and what is scattered has two: copy and writes."""
         if self.kinds[slot] is Kind.SCATTER:
             return [(space_of(self.avals[slot].shape), self.begun[slot]), self.group(slot)]
         if self.kinds[slot] is not Kind.JOIN:
             return [self.group(slot)]
-        operands = [self.avals[s] for s in self.op_of[slot].args]
-        spaces = [space_of(aval.shape) for aval in operands if aval.size] or [space_of(operands[0].shape)]
+        spaces = [space_of(self.avals[s].shape) for s in self.op_of[slot].args]
         return [(space, self.depth[slot]) for space in dict.fromkeys(spaces)]
 
     def group(self, slot: int) -> Group:

@@ -165,7 +165,12 @@ class _Scheduler:
     def _kernels(self, builder: NestBuilder, depth: int) -> list[Draft]:
         ops = tuple([builder.covered[s] for s in sorted(builder.covered, key=self.position.__getitem__)])
         position = self.position[ops[-1].out]
-        drafts = []
+        drafts: list[Draft] = []
+        if 0 in builder.nest.extents:
+            # What stands outside of the empty loop would be written, too, though it is in nobody's array.
+            builder.nest.stores.clear()
+            if not builder.nest.reductions:
+                return drafts
         for nest in split(builder.nest, self._temporary):
             drafts += self._divided(self.kernels.placed(nest), ops, depth, position)
         return drafts
@@ -280,7 +285,7 @@ class _Scheduler:
             if found is None:
                 result.append(draft)
                 continue
-            strip = SharedRows(found.blocks, found.moved, 0)
+            strip = SharedRows(found.blocks, found.moved, found.whole, 0)
             after: list[Draft] = []
             for j, cut in found.members:
                 main, *others = self._cut(drafts[j], cut, found)

@@ -93,6 +93,17 @@ def _variables(linear: RawLinear) -> list[int]:
     return [int(v[1:]) for v, _, _ in linear.terms if isinstance(v, str)]
 
 
+def _read_by(store: RawStore) -> Sequence[int]:
+    """The instructions that a store reads, those of its address included."""
+    values = (store.value,) if store.running is None else store.running.values
+    return (*values, *_variables(store.address.linear))
+
+
+def _home(store: RawStore, piece_of: Sequence[int]) -> int:
+    """The piece that has a store: the first in which all that it reads is there."""
+    return max([piece_of[value] for value in _read_by(store)])
+
+
 def _loops(linear: RawLinear) -> int:
     """The axes that an address moves along, as bits."""
     bits = 0
@@ -162,7 +173,11 @@ class _Splitter:
 
     def _program_order(self) -> list[int]:
         last = max(self.nest.births) + 1
-        places = [last if f else birth for f, birth in zip(self.free, self.nest.births, strict=True)]
+        places: list[int] = []
+        for number, birth in enumerate(self.nest.births):
+            # An instruction that several ops have in common counts as the first one's, and may read a later one's.
+            here = max([birth, *[places[operand] for operand in self.solid[number]]])
+            places.append(last if self.free[number] else here)
         for number in range(len(places) - 1, -1, -1):
             for operand in self.operands[number]:
                 if self.free[operand] and places[number] < places[operand]:
@@ -175,25 +190,18 @@ class _Splitter:
         for piece, (start, end) in enumerate(zip([0, *ends], [*ends, len(self.order)], strict=True)):
             for number in self.order[start:end]:
                 piece_of[number] = piece
-        stores = [self._in_order(store) for store in self.nest.stores]
-        spills = self._spills(piece_of, stores)
+        spills = self._spills(piece_of)
         pieces = [_Piece(self, spills) for _ in range(len(ends) + 1)]
         for number in self.order:
             if not self.free[number]:
                 pieces[piece_of[number]].take(number)
-        for store in stores:
-            pieces[piece_of[store.value]].store(store)
+        for store in self.nest.stores:
+            pieces[_home(store, piece_of)].store(store)
         for reduction in self.nest.reductions:
             pieces[piece_of[reduction.value]].reduce(reduction)
         for value, spill in spills.items():
             pieces[piece_of[value]].store(RawStore(spill.address, value))
         return [p.finished() for p in pieces if p.nest.stores or p.nest.reductions]
-
-    def _in_order(self, store: RawStore) -> RawStore:
-        """With the value that is computed last in the order of the program."""
-        if store.running is None:
-            return store
-        return store._replace(value=max(store.running.values, key=self.place.__getitem__))
 
     def _cuts(self) -> list[int]:
         """Where pieces end: the place of fewest live values in the second half of one.
@@ -226,7 +234,7 @@ class _Splitter:
             change[end + 1] -= 1
         return list(accumulate(change[: len(self.order)]))
 
-    def _spills(self, piece_of: list[int], stores: Sequence[RawStore]) -> dict[int, _Spill]:
+    def _spills(self, piece_of: list[int]) -> dict[int, _Spill]:
         crossing: dict[int, None] = {}
 
         def cross(values: Sequence[int], here: int) -> None:
@@ -236,9 +244,9 @@ class _Splitter:
 
         for number in self.order:
             cross(self.solid[number], piece_of[number])
-        for store in stores:
-            for value in store.running.values if store.running is not None else ():
-                cross(self.solid[value] if self.free[value] else [value], piece_of[store.value])
+        for store in self.nest.stores:
+            for value in _read_by(store):
+                cross(self.solid[value] if self.free[value] else [value], _home(store, piece_of))
         return {value: self._spill(value) for value in crossing}
 
     def _spill(self, value: int) -> _Spill:
@@ -307,6 +315,7 @@ class _Piece:
         if running is None:
             self.nest.stores.append(RawStore(address, self._value(store.value), None, store.scattered))
             return
+        self._axes |= 1 << running.axis  # an address in an array without elements does not move along it
         values = tuple([self._value(value) for value in running.values])
         self.nest.stores.append(
             RawStore(address, max(values), running._replace(values=values), store.scattered)

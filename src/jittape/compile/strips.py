@@ -218,6 +218,11 @@ class Found(NamedTuple):
     def blocks(self) -> int:
         return math.ceil(self.rows / self.block)
 
+    @property
+    def whole(self) -> frozenset[int]:
+        """The slots of which each block may read all."""
+        return frozenset().union(*[cut.whole for _, cut in self.members])
+
 
 class StripFinder:
     """Finds steps that can be done in strips.

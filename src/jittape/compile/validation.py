@@ -7,7 +7,6 @@ It does not look into kernels, whose loops alone say which elements they touch.
 from __future__ import annotations
 
 from bisect import bisect_left
-from heapq import heappop, heappush
 from itertools import chain, groupby
 from typing import NamedTuple
 
@@ -36,10 +35,12 @@ def touched_by(step: Step) -> Touched:
         return Touched(step.storages, (), step.results)
     kernel, storages = step.kernel, step.storages
     if isinstance(kernel, LoopKernel | Gemm):
-        used: dict[str, list[int]] = {"a": [], "u": [], "r": []}
-        for storage, operand in zip(storages, kernel.operands, strict=True):
-            used[operand.name[0]].append(storage)
-        return Touched(*map(tuple, used.values()))
+        named = list(zip(storages, [operand[0][0] for operand in kernel.operands], strict=True))
+        reads = tuple([s for s, kind in named if kind == "a"])
+        writes = tuple([s for s, kind in named if kind == "r"])
+        if len(reads) + len(writes) == len(storages):
+            return Touched(reads, (), writes)
+        return Touched(reads, tuple([s for s, kind in named if kind == "u"]), writes)
     if isinstance(kernel, Stop):
         return Touched(storages)
     if isinstance(kernel, Release):
@@ -81,13 +82,13 @@ def _text(step: Step) -> str:
 def _check_order(schedule: Schedule, touched: list[Touched]) -> None:
     """Check that every storage is written first and read then."""
     inputs = len(schedule.program.inputs)
-    written = set(range(inputs))
+    written = {*range(inputs), *_empty(schedule)}
     begun = {inputs + result for _, result, is_read in schedule.in_place if is_read}
     read: set[int] = set()
     for number, (reads, updates, writes, scratch, releases) in enumerate(touched):
-        for storage in (*reads, *releases):
-            if storage not in written:
-                _fail(schedule, number, f"reads storage {storage} before it is written")
+        if not written.issuperset(reads) or not written.issuperset(releases):
+            storage = next(s for s in (*reads, *releases) if s not in written)
+            _fail(schedule, number, f"reads storage {storage} before it is written")
         for storage in updates:
             if storage not in written and storage not in begun:
                 _fail(schedule, number, f"updates storage {storage} before it is written")
@@ -100,6 +101,12 @@ def _check_order(schedule: Schedule, touched: list[Touched]) -> None:
     for storage in schedule.outputs:
         if storage not in written:
             _fail(schedule, len(touched) - 1, f"is the last, and output {storage} is not written")
+
+
+def _empty(schedule: Schedule) -> list[int]:
+    """Return the storages without elements, which need not be written."""
+    sizes = [*[aval.size for aval in schedule.results], *schedule.lengths]
+    return [i for i, size in enumerate(sizes, len(schedule.program.inputs)) if not size]
 
 
 def _check_in_place(schedule: Schedule, touched: list[Touched]) -> None:
@@ -177,16 +184,19 @@ def _place(schedule: Schedule, storage: int, begin: int, end: int) -> _Place:
 def _check_apart(schedule: Schedule, places: list[_Place], end: int) -> None:
     """Check that places that are in use at the same time do not meet, and that they begin aligned and before `end`."""
     alive: list[tuple[int, int, int]] = []
-    leaving: list[tuple[int, tuple[int, int, int]]] = []
-    for place in sorted(places):
-        while leaving and leaving[0][0] < place.begin:
-            del alive[bisect_left(alive, heappop(leaving)[1])]
-        entry = place.start, place.stop, place.storage
+    leaving: dict[int, list[tuple[int, int, int]]] = {}
+    now = -1
+    for begin, last, start, stop, storage in sorted(places):
+        for time in range(now, begin):
+            for gone in leaving.pop(time, ()):
+                del alive[bisect_left(alive, gone)]
+        now = begin
+        entry = start, stop, storage
         at = bisect_left(alive, entry)
         for other in alive[max(0, at - 1) : at + 1]:
-            if other[0] < place.stop and place.start < other[1]:
-                _fail(schedule, place.begin, f"uses storage {entry} where {other} stands")
-        if place.stop > end or place.start % ALIGNMENT:
-            _fail(schedule, place.begin, f"uses storage {entry} outside of its memory of {end} bytes")
+            if other[0] < stop and start < other[1]:
+                _fail(schedule, begin, f"uses storage {entry} where {other} stands")
+        if stop > end or start % ALIGNMENT:
+            _fail(schedule, begin, f"uses storage {entry} outside of its memory of {end} bytes")
         alive.insert(at, entry)
-        heappush(leaving, (place.end, entry))
+        leaving.setdefault(last, []).append(entry)

@@ -17,11 +17,12 @@ from jittape.compile.registry import KernelMissing, Origin, registry
 from jittape.compile.remembered import keep, key_of, recall
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
+from jittape.config import config
 from jittape.interpret import interpret
 from jittape.program import Program
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.tables import Calls, announce, segments
-from jittape.runtime.workspace import Input, Layout, Workspace, array_of
+from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace, array_of
 from jittape.simplify import simplify
 
 __all__ = ["CompiledExecutable", "UsedKernel", "executable_of"]
@@ -131,8 +132,9 @@ class CompiledExecutable:
         return tables if len(tables) == len(self._segments) else None
 
     def workspace(self) -> Workspace:
-        """A fresh one."""
-        return Workspace(self.schedule, self._layout)
+        """Return a fresh one."""
+        kind = PoisonedWorkspace if config.poison_memory else Workspace
+        return kind(self.schedule, self._layout)
 
     def run(self, inputs: list[Input], held: int = 0) -> list[Buffer]:
         """Compute the outputs.
@@ -154,7 +156,7 @@ class CompiledExecutable:
         try:
             workspace = self.free_workspaces.pop()
         except IndexError:
-            workspace = Workspace(self.schedule, self._layout)
+            workspace = self.workspace()
         try:
             results = workspace.fill(inputs, held)
             for segment in self._segments:

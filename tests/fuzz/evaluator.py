@@ -1,0 +1,206 @@
+"""Schedules run by NumPy, without LLVM, on the memory that they plan, with tasks in any order.
+
+`evaluated` takes a schedule and gives what it computes. Memory is poisoned wherever it holds no value, and each access
+is checked to stay within its storage, so a wrong order, a wrong place in the arena or a wrong block shows.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from controls import Controls
+from loop_ir import Nest, run_product
+from memory import Array, Heap, Pointer
+from scalar_machine import run_table
+
+from jittape.compile.kernel import Gemm, LoopKernel
+from jittape.compile.laid import LOOPS, Laying
+from jittape.compile.plans import Release, Rounds, Stop
+from jittape.compile.scalars import Machine
+from jittape.compile.steps import KernelStep, NumpyStep, Schedule
+from jittape.compile.strips import Strip
+from jittape.compile.tasks import ON_DEMAND, SHARES_SHIFT
+from jittape.compile.validation import touched_by
+from jittape.forms import Control
+from jittape.interpret import run_control, run_op
+from jittape.program import is_grown
+
+MOST_SHARES = 3
+
+
+class Stopped(Exception):
+    """A check has ended the run."""
+
+
+def evaluated(schedule: Schedule, inputs: Sequence[Any], seed: int = 0, in_place: bool = True) -> list[Array]:
+    """Return what a schedule computes.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    inputs : sequence of ndarray
+    seed : int
+        Decides the order of tasks, and into how many shares products are divided.
+    in_place : bool
+        Whether results get the memory of donated inputs.
+    """
+    program, avals = schedule.program, schedule.program.input_avals()
+    arrays = [np.ascontiguousarray(x, a.dtype).reshape(a.shape) for x, a in zip(inputs, avals, strict=True)]
+    heap = Heap(sum([aval.nbytes + 128 for aval in (*avals, *schedule.results)]) + schedule.arena + 256)
+    cells = [heap.take(aval.nbytes) for aval in avals]
+    for cell, array, aval in zip(cells, arrays, avals, strict=True):
+        heap.array(cell, aval)[...] = array
+    donors = {result: (position, read) for position, result, read in schedule.in_place}
+    for number, aval in enumerate(schedule.results):
+        position, read = donors.get(number, (-1, False))
+        if position >= 0 and in_place:
+            cells.append(cells[position])
+            continue
+        cells.append(heap.take(aval.nbytes))
+        if read:
+            heap.array(cells[-1], aval)[...] = arrays[position]
+    run = Run(heap, random.Random(seed))
+    kept = range(len(arrays)) if not in_place else set(range(len(arrays))) - {i for i, _ in donors.values()}
+    with np.errstate(all="ignore"):
+        run.schedule(schedule, [*cells, *temporaries(schedule, heap.take(schedule.arena))])
+    for position in kept:
+        found = heap.array(cells[position], avals[position])
+        assert found.tobytes() == arrays[position].tobytes(), f"input {position} has been overwritten"
+    return [
+        heap.array(cells[storage], program.avals[slot]).copy()
+        for storage, slot in zip(schedule.outputs, program.outputs, strict=True)
+    ]
+
+
+def temporaries(schedule: Schedule, arena: Pointer) -> list[Pointer]:
+    """Return the memory of each temporary."""
+    return [arena.part(*place) for place in zip(schedule.offsets, schedule.lengths, strict=True)]
+
+
+class Run:
+    """One run of a schedule, or of bodies of loops in it."""
+
+    def __init__(self, heap: Heap, rng: random.Random) -> None:
+        self.heap = heap
+        self.rng = rng
+        self.grown: dict[int, Array] = {}
+        self.controls = Controls(heap, self.schedule)
+        self._last_uses: dict[int, tuple[Schedule, list[list[int]]]] = {}
+
+    def schedule(self, schedule: Schedule, cells: list[Pointer]) -> None:
+        """Run all steps of a schedule; a temporary that is not needed any more is poisoned."""
+        last_uses = self._released(schedule)
+        number = 0
+        for strip, group in groupby(schedule.steps, lambda step: step.strip):
+            steps = list(group)
+            if strip is not None:
+                self._strip(strip, [s for s in steps if isinstance(s, KernelStep)], cells)
+            for step in steps:
+                if strip is None:
+                    self._step(schedule, step, cells)
+                for storage in last_uses[number] if strip is None else ():
+                    self.heap.poison(cells[storage])
+                number += 1
+            if strip is not None:
+                moved = {storage for storage, _ in strip.moved}
+                for own in last_uses[number - len(steps) : number]:
+                    for storage in own:
+                        if storage not in moved:
+                            self.heap.poison(cells[storage])
+
+    def _released(self, schedule: Schedule) -> list[list[int]]:
+        """Return for each step the temporaries that no later one uses."""
+        known = self._last_uses.get(id(schedule))
+        if known is None:
+            first = len(schedule.program.inputs) + len(schedule.results)
+            last = {}
+            for number, step in enumerate(schedule.steps):
+                last.update({s: number for own in touched_by(step) for s in own if s >= first})
+            found: list[list[int]] = [[] for _ in schedule.steps]
+            for storage, number in last.items():
+                found[number].append(storage)
+            known = self._last_uses[id(schedule)] = schedule, found
+        return known[1]
+
+    def _strip(self, strip: Strip, steps: list[KernelStep], cells: list[Pointer]) -> None:
+        """Do all steps for a block before the next block; groups of blocks may be done in any order."""
+        share = -(-strip.blocks // strip.groups)
+        groups = list(range(strip.groups))
+        self.rng.shuffle(groups)
+        for group in groups:
+            for block in range(group * share, min(strip.blocks, (group + 1) * share)):
+                own = list(cells)
+                for storage, nbytes in strip.moved:
+                    begin = cells[storage].address + group * strip.region
+                    own[storage] = Pointer(begin - block * nbytes, begin, begin + nbytes)
+                    self.heap.poison(own[storage])
+                for step in steps:
+                    self._task(step, own, block)
+
+    def _step(self, schedule: Schedule, step: KernelStep | NumpyStep, cells: list[Pointer]) -> None:
+        if isinstance(step, NumpyStep):
+            self._numpy(schedule, step, cells)
+            return
+        tasks = list(range(step.tasks))
+        if step.tasks == ON_DEMAND:
+            shares = self.rng.randint(1, MOST_SHARES)
+            tasks = [task | shares << SHARES_SHIFT for task in range(shares)]
+        self.rng.shuffle(tasks)
+        for task in tasks:
+            self._task(step, cells, task)
+
+    def _task(self, step: KernelStep, cells: list[Pointer], task: int) -> None:
+        pointers = [cells[storage] for storage in step.storages]
+        match step.kernel:
+            case LoopKernel():
+                Nest(self.heap, step.kernel, pointers, step.sizes, task).run()
+            case Gemm():
+                run_product(self.heap, step.kernel, pointers, step.sizes, task)
+            case Stop():
+                if self.heap.view(np.dtype(bool))[pointers[0].address]:
+                    raise Stopped
+            case Machine():
+                run_table(self.heap, step.kernel, pointers, step.sizes)
+            case Laying():
+                self._lay(step.kernel, pointers, step.sizes)
+            case Rounds(kind="loop"):
+                self.controls.loop(step, pointers)
+            case Rounds():
+                self.controls.branch(step, pointers)
+            case Release():
+                self.controls.release(pointers[0])
+            case _:
+                raise AssertionError(step.kernel)
+
+    def _numpy(self, schedule: Schedule, step: NumpyStep, cells: list[Pointer]) -> None:
+        arrays = [
+            self.grown[storage] if is_grown(aval) else self.heap.array(cells[storage], aval).copy()
+            for storage, aval in zip(step.storages, step.avals, strict=True)
+        ]
+        if isinstance(step.op.primitive.form, Control):
+            values = run_control(schedule.program, step.ops, arrays)
+        else:
+            values = [run_op(schedule.program, step.op, arrays)]
+        for storage, aval, value in zip(step.results, step.result_avals, values, strict=True):
+            if is_grown(aval):
+                self.grown[storage] = value
+            else:
+                self.heap.array(cells[storage], aval)[...] = value
+
+    def _lay(self, kernel: Laying, pointers: Sequence[Pointer], sizes: Sequence[int]) -> None:
+        """Fill with zeros and add operands along steps; see `laid.table_of`."""
+        elements, count = sizes[:2]
+        memory = self.heap.view(kernel.dtype)
+        result = pointers[count]
+        memory[self.heap.indices(result, np.arange(elements), kernel.dtype)] = 0
+        for number in range(count):
+            offset, *words = sizes[2 + number * (1 + 2 * LOOPS) :][: 1 + 2 * LOOPS]
+            extents, steps = words[:LOOPS], words[LOOPS:]
+            loops = np.indices(extents).reshape(LOOPS, -1)
+            to = self.heap.indices(result, offset + np.array(steps) @ loops, kernel.dtype)
+            source = self.heap.indices(pointers[number], np.arange(loops.shape[1]), kernel.dtype)
+            np.add.at(memory, to, memory[source])
