@@ -77,7 +77,8 @@ class Concrete:
         self.recordable = not (special or self.prints)
         self.settled = list(tracing.settled)
         numbers = [source for source in self.sources if isinstance(source, HostNumber)]
-        self.host = HostProgram([*numbers, *self._numbers.values()], self.settled)
+        self.computed = list(tracing.computed)
+        self.host = HostProgram([*numbers, *self._numbers.values()], self.settled, self.computed)
         self.visits = 0
         self._recordings = 0
         self.ran_compiled = True
@@ -126,6 +127,14 @@ class Concrete:
         except Changed:
             return False
         return True
+
+    def failure(self, leaves: tuple[Any, ...]) -> BaseException | None:
+        """The error of a number that cannot be computed of `leaves`."""
+        try:
+            self.host.check(leaves)
+        except Changed as changed:
+            return changed.__cause__
+        return None
 
     @property
     def numbers_returned(self) -> Sequence[HostNumber]:

@@ -26,6 +26,7 @@ from jittape.recording.variable import Variable
 
 __all__ = [
     "MISS",
+    "STEADY",
     "Call",
     "TensorSpec",
     "aval_of_leaf",
@@ -45,6 +46,8 @@ MISS: Any = object()
 """Instead of a result: a trace does not hold for these arguments."""
 
 NUMBERS = (bool, int, float, complex)
+STEADY = (bool, int, np.bool_, np.integer)
+"""Types of numbers for one value of which a trace may hold."""
 _PLAIN = frozenset((np.ndarray, Tensor, str, type(None), *NUMBERS))
 """Types that are leaves for certain: 60 ms for importing optree are saved where all arguments are of these."""
 

@@ -25,7 +25,7 @@ def scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
 
 def _fitted(value: Any, integer: np.dtype[Any]) -> Any:
     try:
-        if value.__class__ is HostNumber:
+        if type(value) is HostNumber:
             return derived(within, value.text, value, integer)
         return within(value, integer)
     except OverflowError as error:

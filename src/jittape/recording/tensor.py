@@ -203,7 +203,8 @@ def leaves_of(value: Any) -> Iterator[Any]:
 def stacked(value: Any) -> Tensor:
     """A nested sequence that holds tensors as one tensor; Python numbers in it are weak."""
     leaves = [leaf for leaf in leaves_of(value) if isinstance(leaf, _TRACED)]
-    known = [leaf.dtype for leaf in leaves if isinstance(leaf, Operators)] or [leaf.dtype for leaf in leaves]
+    known = [leaf.dtype for leaf in leaves if isinstance(leaf, Operators)]
+    known = known or [leaf.default_dtype for leaf in leaves]
     return _stacked(value, np.result_type(*known))
 
 
