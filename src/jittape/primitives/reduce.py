@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jittape.builder import WeakScalar
+from jittape.calls import named
 from jittape.dtypes import bool_, float16, float32, float64, int64
 from jittape.forms import Reduce
 from jittape.primitive import Primitive, apply
@@ -48,10 +49,16 @@ Axis = int | Sequence[int] | None
 
 
 def axis_key(axis: Any) -> Any:
-    """`axis` as a hashable value: lists and arrays become tuples."""
+    """`axis` as a hashable value; as part of a key, True would be found as 1."""
+    if axis is None or type(axis) is int:
+        return axis
     if isinstance(axis, np.ndarray):
         axis = axis.tolist()
-    return tuple(axis) if isinstance(axis, (list, range)) else axis
+    if isinstance(axis, (list, tuple, range)):
+        return tuple([axis_key(a) for a in axis])
+    if isinstance(axis, (bool, np.bool_, float, np.floating)):
+        raise named(TypeError(f"axis must be an int or a sequence of ints, got {axis!r}"))
+    return axis
 
 
 def _kept(out: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:

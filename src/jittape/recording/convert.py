@@ -141,7 +141,9 @@ def _from_traced(number: HostNumber, dtype: np.dtype[Any] | None, hint: Any) -> 
     if dtype is None:
         return identity(operand)
     if _RANK[number.default_dtype.kind] > _RANK[dtype.kind]:
-        raise DTypeError(f"Cannot convert the {number.described} to a tensor of dtype {dtype.name}; use jt.cast")
+        raise DTypeError(
+            f"Cannot convert the {number.described} to a tensor of dtype {dtype.name}; use jt.cast"
+        )
     return cast(operand, dtype)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.hostnumber import HostNumber
 from jittape.primitives.arithmetic import multiply, subtract
 from jittape.primitives.complexes import cast
 from jittape.primitives.division import divide
@@ -51,11 +52,15 @@ def refuse(function: str, **arguments: Any) -> None:
 
 def shape_of(a: Any) -> tuple[int, ...]:
     """The shape of `a`, which may be a scalar or a list."""
-    return np.shape(np.asarray(a)) if isinstance(a, (int, float, complex, list, tuple)) else a.shape
+    if isinstance(a, (int, float, complex)):
+        return ()
+    return np.shape(np.asarray(a)) if isinstance(a, (list, tuple)) else a.shape
 
 
 def dtype_of(a: Any) -> np.dtype[Any]:
     """The dtype that NumPy gives `a`."""
+    if isinstance(a, HostNumber):
+        return np.dtype(a.kind)
     return np.asarray(a).dtype if isinstance(a, (int, float, complex, list, tuple)) else a.dtype
 
 
