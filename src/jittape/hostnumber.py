@@ -47,6 +47,7 @@ class Owner(Protocol):
     computed: list[HostNumber]
 
     def demanded(self, number: HostNumber) -> Any: ...
+    def failed(self, number: HostNumber) -> None: ...
     def array_ufunc(
         self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any: ...
@@ -98,7 +99,7 @@ class HostNumber:
         self.settled = False
         self.serial = next(_serial)
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """The type of its value, for `isinstance`."""
         return type(self.now)
@@ -326,7 +327,12 @@ def derived(compute: Callable[..., Any], text: str, *parts: Any) -> Any:
     result is no number that a program can take, such as a Fraction.
     """
     traced = [p for p in parts if isinstance(p, HostNumber)]
-    now = compute(*[p.now if isinstance(p, HostNumber) else p for p in parts])
+    try:
+        now = compute(*[p.now if isinstance(p, HostNumber) else p for p in parts])
+    except Exception:
+        for number in traced:
+            number.owner.failed(number)
+        raise
     if not (type(now) in _PYTHON or isinstance(now, np.generic)):
         for number in traced:
             number.demand()

@@ -114,7 +114,7 @@ class HostProgram:
         return [values[place] for place in self._wanted]
 
     def _steps(self, nodes: Sequence[HostNumber], place: dict[int, int]) -> list[_Step]:
-        """The steps that compute `nodes`; `place` gets the position of each. What is computed alike is computed once."""
+        """The steps that compute `nodes`, equal ones once; `place` gets the position of each."""
         steps: list[_Step] = []
         known = self._known
         for number in nodes:

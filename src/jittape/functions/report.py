@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from jittape.config import config
 from jittape.functions.concrete import Concrete
 from jittape.functions.signature import Call, difference, distance
-from jittape.hostprogram import Changed
 from jittape.program import Aval
 from jittape.recording.source import line_of_error
 from jittape.recording.tracing import Look
@@ -103,7 +102,7 @@ def _settled_otherwise(nearest: Concrete | Recorded, call: Call) -> tuple[str, A
         return None
     try:
         return nearest.host.difference(call.leaves)
-    except Changed:
+    except Exception:  # a number that cannot be computed of these arguments
         return None
 
 

@@ -133,8 +133,9 @@ def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     >>> jt.pow([2.0, 3.0], 2).numpy()
     array([4., 9.], dtype=float32)
     """
-    if type(y) is HostNumber and y.kind is int:
-        y = y.demand()
-    if type(y) is int:
-        return apply(_integer_power_body, (x,), (y,))
+    number: Any = y
+    if isinstance(number, HostNumber) and number.kind is int:
+        number = number.demand()
+    if type(number) is int:
+        return apply(_integer_power_body, (x,), (number,))
     return apply(pow_op, (x, y))

@@ -233,8 +233,8 @@ class Tracing(Trace):
         """A number's value is needed; the trace holds for this value from now on, unless it is a float's."""
         if self.over:
             raise LeakedTensorError(
-                f"the {number.described} of the function {self.traced_in!r} is used outside of it, where it has no value: "
-                "return it instead"
+                f"the {number.described} of the function {self.traced_in!r} is used outside of it, where it has no "
+                "value: return it instead"
             )
         if not number.steady:
             raise self.needed(f"the {number.described}, which may be another at each call,")
@@ -242,6 +242,13 @@ class Tracing(Trace):
             number.settled = True
             self.settled.append((number, number.now))
         return number.now
+
+    def failed(self, number: HostNumber) -> None:
+        """An error is raised because of a number; if the function handles it, the trace holds for this value only."""
+        if number.steady:
+            self.demanded(number)
+        else:
+            self.needed(f"the {number.described}, which may be another at each call,")
 
     def needed(self, of: str, remedy: str = _REMEDY) -> Look:
         """What to raise where the value `of` is needed."""
