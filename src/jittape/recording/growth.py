@@ -15,6 +15,7 @@ import numpy as np
 from jittape.builder import Builder, Symbol, WeakScalar
 from jittape.calls import argument_of_user, named
 from jittape.config import config
+from jittape.dtypes import float64
 from jittape.errors import DTypeError
 from jittape.primitive import recording_with
 from jittape.primitives.custom import identity_op
@@ -140,8 +141,16 @@ def _run(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Nod
         *[(slot, aval, None) for slot, aval in scalars.inputs],
     )
     node.scalars = tuple(scalars.wanted)
-    node.takes_scalars_as_given = scalars.wanted == [(i, None) for i in range(scalars.count)]
+    node.takes_scalars_as_given = _as_given(scalars)
     return node, builder
+
+
+def _as_given(scalars: _ScalarInputs) -> bool:
+    """Whether each scalar of a call is one input, as it is; an int may be for float64, unless it is too large."""
+    wanted = scalars.wanted
+    return [i for i, _ in wanted] == [*range(scalars.count)] and all(
+        [dtype is None or dtype == float64 for _, dtype in wanted]
+    )
 
 
 def _arriving(operands: Iterable[Any], first: int) -> list[tuple[int, Aval, bool | None]]:

@@ -147,6 +147,8 @@ class _Record:
         for name in SCALARS:
             is_number = builder.or_(is_number, code.same(kind, code.known(name)))
         code.require(is_number, self.refused)
+        with builder.if_then(code.same(kind, code.known("int"))):
+            self._require_word(operand)
         self._append(self.scalars, self.n_scalars, operand)
         numbered = builder.block
         builder.branch(after)
@@ -170,6 +172,13 @@ class _Record:
         part.add_incoming(slot, here)
         part.add_incoming(marker, outside)
         return part
+
+    def _require_word(self, number: ir.Value) -> None:
+        """Refuse an int of more than 64 bits, which may be beyond all floats."""
+        code, builder = self.code, self.code.builder
+        failed = builder.icmp_signed("==", code.call("PyLong_AsSsize_t", number), integer(-1))
+        with builder.if_then(failed, likely=False):
+            code.require(code.same(code.call("PyErr_Occurred"), integer(0)), self.refused)
 
     def _from_outside(self, operand: ir.Value) -> ir.Value:
         """The marker of a computed value that comes in here, for the first time."""

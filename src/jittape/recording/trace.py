@@ -37,6 +37,8 @@ __all__ = ["Trace", "begin_step", "current_trace"]
 
 _SAME: Mapping[int, int] = MappingProxyType({})
 _SCALARS = frozenset((float, int, bool, complex))
+_WORD = range(-(1 << 63), 1 << 63)
+"""Ints that every float dtype has a number for."""
 _places = trie.places
 
 
@@ -129,6 +131,8 @@ class Trace(Slots):
                 else:
                     return self._apply_any(body, arrays, static)
             elif kind in _SCALARS:
+                if kind is int and a not in _WORD:
+                    return self._apply_any(body, arrays, static)
                 parts.append(kind)
                 scalars = [a] if scalars is None else [*scalars, a]
             else:
