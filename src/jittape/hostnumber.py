@@ -145,7 +145,9 @@ class HostNumber:
         return f"{type(self.now).__name__} {self.text}"
 
     def __bool__(self) -> bool:
-        return bool(self.demand())
+        """Whether it is not 0: that is all the trace holds for."""
+        number = self if type(self.now) is bool else _binary(operator.ne, "!=", self, 0)
+        return bool(number.demand() if type(number) is HostNumber else number)
 
     def __int__(self) -> int:
         return int(self.demand())
@@ -174,6 +176,8 @@ class HostNumber:
     # ---- arithmetic, computed by Python at each call -----------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        # NumPy makes an array of its own scalar before it asks.
+        inputs = tuple([x[()] if type(x) is np.ndarray and not x.shape else x for x in inputs])
         if method == "__call__" and not kwargs and all(_is_number(x) for x in inputs):
             return derived(ufunc, f"{ufunc.__name__}({', '.join(map(_text, inputs))})", *inputs)
         return self.owner.array_ufunc(ufunc, method, inputs, kwargs)

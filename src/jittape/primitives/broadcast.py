@@ -87,7 +87,9 @@ cast_op = Primitive(
 def cast_to(x: Any, dtype: np.dtype[Any]) -> Any:
     """`x` in `dtype`, as it is where it has that dtype. From complex to real the imaginary part goes."""
     if isinstance(x, WeakScalar):
-        return x.resolve(dtype)
+        if x.kind is not complex or dtype.kind == "c":
+            return x.resolve(dtype)
+        x = x.default()
     return x if x.dtype == dtype else cast_op.bind(x, dtype=dtype)
 
 
