@@ -15,7 +15,7 @@ import numpy as np
 from jittape.builder import WeakScalar
 from jittape.config import config
 from jittape.functions.signature import MISS, Call
-from jittape.hostnumber import HostNumber
+from jittape.hostnumber import HostNumber, static
 from jittape.hostprogram import Changed, HostProgram
 from jittape.primitive import active_recorder
 from jittape.program import Aval, Program
@@ -104,7 +104,8 @@ class Concrete:
         self._tensors = {i: (t._slot, t.aval) for i, t in enumerate(self._leaves) if tracing.owns(t)}
         self._numbers = {i: n for i, n in enumerate(self._leaves) if isinstance(n, HostNumber)}
         self._leaves = [
-            None if i in self._tensors or i in self._numbers else r for i, r in enumerate(self._leaves)
+            None if i in self._tensors or i in self._numbers else _constant(r)
+            for i, r in enumerate(self._leaves)
         ]
         self.avals = [aval for _, aval in self._tensors.values()]
         self.rebuild_tensors = self._rebuild if len(self._tensors) == len(self._leaves) else None
@@ -346,6 +347,11 @@ def _buffer_of(tensor: Tensor) -> Buffer:
         buffer.reraise()
     found: Buffer = buffer
     return found
+
+
+def _constant(leaf: Any) -> Any:
+    """A leaf of the result that is the same at each call; the hash of a number in a set has told its value."""
+    return type(leaf)(map(static, leaf)) if type(leaf) in (set, frozenset) else leaf
 
 
 def _missed(leaves: tuple[Any, ...]) -> Any:
