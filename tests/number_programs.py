@@ -36,30 +36,39 @@ class Meters(int):
 
 SCOPE = {
     "jt": jt, "np": np, "math": math, "Level": Level, "Flags": Flags, "Meters": Meters, "Fraction": Fraction,
-    "Decimal": Decimal, "F": np.float32([1.5, -2.0, 0.5]), "I": np.int32([1, -2, 3]), "TABLE": {0: 5, 1: 6, Level.HIGH: 7, 3: 8},
+    "Decimal": Decimal, "TABLE": {0: 5, 1: 6, Level.HIGH: 7, 3: 8},
 }  # fmt: skip
 
 _BINARY = ("+", "-", "*", "//", "%", "/", "&", "|", "^")
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
-_UNARY = (
-    "-{0}", "+{0}", "~{0}", "abs({0})", "int({0})", "float({0})", "bool({0})", "round({0})", "math.floor({0})", "math.ceil({0})",
-    "math.trunc({0})", "math.sqrt({0})", "math.isqrt({0})", "math.exp({0})", "({0}).real", "({0}).imag", "({0}).bit_length()",
-    "({0}).numerator", "({0}).is_integer()", "len(format({0}))", "len('%s %r' % ({0}, {0}))", "len(str({0}))", "hash({0} if {0} == {0} else 1)", "len([7] * min({0}, 9))",
-    "math.gcd({0}, 12)", "math.copysign(1, {0})", "round({0}, 1)", "1 << min({0}, 50)", "({0}) >> 2", "pow({0}, 3, 7)",
-    "Meters(3) * {0}", "TABLE.get({0}, 9)", "TABLE[{0}]", "(not {0})", "sum([{0}, 1])", "np.float32(0.5) * {0}", "np.int64(3) - {0}",
-    "np.maximum({0}, 2)", "2.0 ** {0}", "({0}) ** 2", "({0}) ** -1", "({0}) ** 0.5", "complex({0}).real", "json_dumps({0})", "len([*range(min({0}, 9))])",
-    "float(Fraction(1, 3) * {0})", "float({0} + Decimal(2))", "({0} + Level.HIGH)", "(Flags.B & {0})", "({0} | Flags.A)", "divmod({0}, 3)[1]", "divmod(7, {0})[0]",
-)  # fmt: skip
-_TEST = (
-    "isinstance({0}, int)", "isinstance({0}, float)", "isinstance({0}, bool)", "{0} in (1, Level.HIGH, 5)", "{0} in {{0, 2, 7}}", "{0} in TABLE",
-    "{0} == Level.LOW", "Level.HIGH == {0}", "{0} == Fraction(1, 2)", "Decimal('1.5') < {0}", "{0} == 'a'", "{0} is None", "{0} != None",
-    "0 < {0} < 4", "{0} in [1.0, 3]", "math.isfinite({0})", "hasattr({0}, 'shape')", "{0}", "not {0}", "{0} in range(4)",
-)  # fmt: skip
-_TENSOR = (
-    "{t} * {0}", "{0} - {t}", "{t} ** {0}", "{t} / {0}", "jt.where({t} > {0}, {t}, {0})", "{t} + jt.constant({0})", "{t}[{0}]", "{t}[{0}:]",
-    "{t}[:{0}]", "jt.maximum({t}, {0})", "jt.reduce_sum({t} * {0})", "jt.roll({t}, {0}, 0)", "jt.cast({0}, jt.float64) * jt.cast({t}, jt.float64)",
-    "jt.range(max({0}, -9), 5)", "{t} // {0}", "{t} % {0}", "jt.fill([2], {0})", "jt.reduce_sum({t}, axis={0})", "{t} * Level.HIGH * {0}", "np.add({t}, {0})", "jt.stack([{0}, 1])",
-)  # fmt: skip
+_UNARY = """
+-{0}; +{0}; ~{0}; abs({0}); int({0}); float({0}); bool({0}); round({0}); math.floor({0}); math.ceil({0})
+math.trunc({0}); math.sqrt({0}); math.isqrt({0}); math.exp({0}); ({0}).real; ({0}).imag
+({0}).bit_length(); ({0}).numerator; ({0}).is_integer(); len(format({0})); len('%s %r' % ({0}, {0}))
+len(str({0})); hash({0} if {0} == {0} else 1); len([7] * min({0}, 9)); math.gcd({0}, 12)
+math.copysign(1, {0}); round({0}, 1); 1 << min({0}, 50); ({0}) >> 2; pow({0}, 3, 7); Meters(3) * {0}
+TABLE.get({0}, 9); TABLE[{0}]; (not {0}); sum([{0}, 1]); np.float32(0.5) * {0}; np.int64(3) - {0}
+np.maximum({0}, 2); 2.0 ** {0}; ({0}) ** 2; ({0}) ** -1; ({0}) ** 0.5; complex({0}).real
+json_dumps({0}); len([*range(min({0}, 9))]); float(Fraction(1, 3) * {0}); float({0} + Decimal(2))
+({0} + Level.HIGH); (Flags.B & {0}); ({0} | Flags.A); divmod({0}, 3)[1]; divmod(7, {0})[0]
+"""
+_TEST = """
+isinstance({0}, int); isinstance({0}, float); isinstance({0}, bool); {0} in (1, Level.HIGH, 5)
+{0} in {{0, 2, 7}}; {0} in TABLE; {0} == Level.LOW; Level.HIGH == {0}; {0} == Fraction(1, 2)
+Decimal('1.5') < {0}; {0} == 'a'; {0} is None; {0} != None; 0 < {0} < 4; {0} in [1.0, 3]
+math.isfinite({0}); hasattr({0}, 'shape'); {0}; not {0}; {0} in range(4)
+"""
+_TENSOR = """
+{t} * {0}; {0} - {t}; {t} ** {0}; {t} / {0}; jt.where({t} > {0}, {t}, {0}); {t} + jt.constant({0})
+{t}[{0}]; {t}[{0}:]; {t}[:{0}]; jt.maximum({t}, {0}); jt.reduce_sum({t} * {0}); jt.roll({t}, {0}, 0)
+jt.cast({0}, jt.float64) * jt.cast({t}, jt.float64); jt.range(max({0}, -9), 5); {t} // {0}; {t} % {0}
+jt.fill([2], {0}); jt.reduce_sum({t}, axis={0}); {t} * Level.HIGH * {0}; np.add({t}, {0})
+jt.stack([{0}, 1])
+"""
+
+
+def _listed(text: str) -> list[str]:
+    return [part for line in text.strip().splitlines() for part in line.split("; ")]
 
 
 class _Writer:
@@ -77,7 +86,7 @@ class _Writer:
         if roll < 0.5:
             return f"({self.number(depth - 1)} {pick.choice(_BINARY)} {self.number(depth - 1)})"
         if roll < 0.85:
-            return "(" + pick.choice(_UNARY).format(self.number(depth - 1)) + ")"
+            return "(" + pick.choice(_listed(_UNARY)).format(self.number(depth - 1)) + ")"
         if roll < 0.93:
             return f"({self.number(depth - 1)} if {self.test(depth - 1)} else {self.number(depth - 1)})"
         return f"({self.test(depth - 1)})"
@@ -88,11 +97,11 @@ class _Writer:
         if roll < 0.35:
             return f"{self.number(depth)} {pick.choice(_COMPARE)} {self.number(depth)}"
         if roll < 0.8 or depth <= 0:
-            return pick.choice(_TEST).format(self.number(min(depth, 1)))
+            return pick.choice(_listed(_TEST)).format(self.number(min(depth, 1)))
         return f"({self.test(depth - 1)} {pick.choice(('and', 'or'))} {self.test(depth - 1)})"
 
     def tensor(self, depth: int) -> str:
-        return self.random.choice(_TENSOR).format(self.number(depth), t=self.random.choice("xxn"))
+        return self.random.choice(_listed(_TENSOR)).format(self.number(depth), t=self.random.choice("xxn"))
 
     def block(self, depth: int) -> list[str]:
         pick = self.random
@@ -209,5 +218,6 @@ def mismatch(seed: int, count: int = 6) -> str:
         wanted, found = outcome(python, numbers), outcome(traced, numbers)
         scale = max([float(abs(v)) for v in numbers if abs(v) < 1e300], default=0.0)
         if not same(wanted, found, scale):
-            return f"seed {seed}, {dict(zip(names, numbers, strict=True))}: {wanted} undecorated, {found} decorated\n{text}"
+            given = dict(zip(names, numbers, strict=True))
+            return f"seed {seed}, {given}: {wanted} undecorated, {found} decorated\n{text}"
     return ""

@@ -6,7 +6,6 @@ import copy
 import datetime
 import enum
 import json
-import math
 import numbers
 import operator
 import pickle
@@ -46,6 +45,13 @@ def matched(x: Any, i: Any) -> Any:
         case int():
             return x * 3
     return x * 4
+
+
+def widened(x: Any, i: Any) -> Any:
+    try:
+        return x + jt.constant(i)
+    except OverflowError:
+        return x
 
 
 def handled(x: Any, i: Any) -> Any:
@@ -100,6 +106,7 @@ def test_a_random_function_is_the_same_decorated(seed: int) -> None:
         (lambda x, i: np.power(jt.constant(INTS), i), [2, -2]),
         (lambda x, i: jt.constant(i), [2, 2**40, -(2**31) - 1, 2**63, 3]),
         (lambda x, i: jt.constant([i, 1]), [2, 2**40]),
+        (widened, [2, 2**40, 2**63, 3]),
         (lambda x, i: x * i, [2, 2**63, 10**30, 10**400, 3]),
         (lambda x, i: jt.zeros_like(i), [2, 2**40]),
         (lambda x, i: jt.range(i), [True, 3, 2.5, False]),
@@ -107,7 +114,7 @@ def test_a_random_function_is_the_same_decorated(seed: int) -> None:
         (lambda x, i: (jt.roll(x, i, 0), jt.roll(x, 1, i)), [True, 0, False]),
         (lambda x, i: jt.expand_dims(x, i), [True, 0, False]),
         (lambda x, i: jt.reduce_sum(x, axis=i), [0, False, -1, 1]),
-        (lambda x, i: (f"{i:5}|{i!r}|{i}", "%s %r" % (i, i)), [True, 2, 2.5, 3]),
+        (lambda x, i: (f"{i:5}|{i!r}|{i}", "{} {!r}".format(i, i)), [True, 2, 2.5, 3]),
         (lambda x, i: (i.real, i.numerator, i.bit_length(), i.as_integer_ratio()), [2, True]),
         (lambda x, a: (a.imag, a.is_integer(), a.hex()), [2.0, 0.5]),
         (lambda x, i: json.dumps([i]), [1, 2, 0.5, True]),
@@ -164,6 +171,14 @@ def test_a_float_that_c_code_refuses_is_recorded() -> None:
     ):
         assert float(f(X, 0.25)[0]) == 6.0
     assert float(f(X, 0.125)[0]) == 7.0
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_a_flag_that_is_asked_for_its_identity(other: bool) -> None:
+    f = jt.function(lambda x, flag, n, other: next(x * n if g is True else x for g in [flag]))
+    for flag, n in ((True, 2), (False, 2), (True, 5), (False, 3)):
+        assert float(f(X, flag, n, other)[0]) == (n if flag else 1.0)
+    assert f.trace_count == 2
 
 
 def test_numbers_with_numbers_of_other_kinds_stay_dynamic() -> None:

@@ -41,6 +41,7 @@ from jittape.functions.signature import (
     STEADY,
     Call,
     TensorSpec,
+    asks_for_identity,
     aval_of_leaf,
     fitted,
     keys_of,
@@ -214,7 +215,8 @@ class Function:
         may_create = self._traces.added == 0
         numbers = {i: issubclass(key, STEADY) for i, key in enumerate(keys) if isinstance(key, type)}
         more = [[i for i in numbers if numbers[i]], list(numbers)]
-        plain: list[int] = []
+        bools = [i for i in numbers if keys[i] is bool]
+        plain = bools if bools and asks_for_identity(self._python) else []
         failed: Look | None = None
         while True:
             leaves = [leaf.aval if isinstance(leaf, TensorSpec) else leaf for leaf in call.leaves]

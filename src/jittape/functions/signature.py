@@ -6,10 +6,13 @@ dtype are in the key, of a number its type. Everything else is static: the key h
 
 from __future__ import annotations
 
+import dis
 import inspect
+import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -29,6 +32,7 @@ __all__ = [
     "STEADY",
     "Call",
     "TensorSpec",
+    "asks_for_identity",
     "aval_of_leaf",
     "checked_signature",
     "difference",
@@ -217,6 +221,20 @@ def key_of(leaf: Any) -> Any:
     except TypeError:
         return _Identity(leaf)
     return kind, leaf
+
+
+def asks_for_identity(function: Callable[..., Any]) -> bool:
+    """Whether the text of `function` has ``is True`` or ``is False`` in it, which no traced number can answer."""
+    codes: list[Any] = [getattr(inspect.unwrap(function), "__code__", None)]
+    while codes:
+        code = codes.pop()
+        if isinstance(code, CodeType):
+            codes += code.co_consts
+            steps = list(dis.get_instructions(code))
+            for value, step in itertools.pairwise(steps):
+                if step.opname == "IS_OP" and isinstance(value.argval, bool):
+                    return True
+    return False
 
 
 def static_value(key: Any) -> Any:
