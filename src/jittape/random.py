@@ -1,6 +1,6 @@
 """Random tensors: thin over NumPy's generator, under TensorFlow's names.
 
-One generator serves the process; `set_seed` makes a run repeatable, and `get_state` goes into a checkpoint. What is drawn
+One generator serves the process; `set_seed` makes a run repeatable, `get_state` goes into a checkpoint. What is drawn
 is a constant to every tape. In a function made with `jt.function`, numbers are drawn anew at every call.
 """
 
