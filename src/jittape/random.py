@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import named
+from jittape.calls import as_array, named
 from jittape.config import config
 from jittape.dtypes import as_dtype, int64, is_floating
 from jittape.errors import DTypeError, ShapeError
@@ -81,11 +81,11 @@ def set_state(state: Any) -> None:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If it is no such array.
     """
     global _generator
-    array = np.asarray(state)
+    array = as_array("state", state)
     if array.shape != (6,) or array.dtype != np.uint64 or array[4] > 1:
         raise ValueError(
             "[random.set_state] state must be the array of 6 uint64 that jt.random.get_state gave, got "
