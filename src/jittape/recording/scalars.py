@@ -12,7 +12,10 @@ from jittape.hostnumber import HostNumber, derived
 from jittape.primitives.broadcast import cast_op
 from jittape.recording.trie import Node
 
-__all__ = ["scalar_inputs", "within"]
+__all__ = ["WORD", "scalar_inputs", "within"]
+
+WORD = range(-(1 << 63), 1 << 63)
+"""Ints that are a number of any float dtype, if only inf; the machine code that records takes no others."""
 
 
 def scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:

@@ -26,7 +26,7 @@ from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.flushing import Assignment
 from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
-from jittape.recording.scalars import scalar_inputs
+from jittape.recording.scalars import WORD, scalar_inputs
 from jittape.recording.slots import Slots
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import UNPLACED, Node, trie
@@ -37,8 +37,6 @@ __all__ = ["Trace", "begin_step", "current_trace"]
 
 _SAME: Mapping[int, int] = MappingProxyType({})
 _SCALARS = frozenset((float, int, bool, complex))
-_WORD = range(-(1 << 63), 1 << 63)
-"""Ints that every float dtype has a number for."""
 _places = trie.places
 
 
@@ -131,7 +129,7 @@ class Trace(Slots):
                 else:
                     return self._apply_any(body, arrays, static)
             elif kind in _SCALARS:
-                if kind is int and a not in _WORD:
+                if kind is int and a not in WORD:
                     return self._apply_any(body, arrays, static)
                 parts.append(kind)
                 scalars = [a] if scalars is None else [*scalars, a]
@@ -217,11 +215,8 @@ class Trace(Slots):
         fresh: dict[int, tuple[Any, int]] = {}
         for a in arrays:
             kind = type(a)
-            if kind in _SCALARS:
-                parts.append(kind)
-                scalars.append(a)
-            elif kind is HostNumber:
-                parts.append(a.kind)
+            if kind in _SCALARS or kind is HostNumber:
+                parts.append(a.kind if kind is HostNumber else kind)
                 scalars.append(a)
             elif isinstance(a, np.generic):
                 parts.append(as_dtype(a.dtype))
