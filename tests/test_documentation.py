@@ -1,15 +1,17 @@
 """What the documentation says is so: its examples run as they stand there, and no public name is left out."""
 
+import doctest
 import re
 from collections import defaultdict
 from enum import EnumType
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 
 import numpy as np
 import pytest
 
 import jittape as jt
+import test_imports
 import test_primitives
 
 ROOT = Path(__file__).parent.parent
@@ -18,11 +20,12 @@ EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LISTED = set(re.findall(r"^   (\S+)$", (ROOT / "docs" / "api.rst").read_text(encoding="utf-8"), re.MULTILINE))
 
 
-def run_examples(name):
+def run_examples(name, namespace=None):
     """Run every Python block of a file in one namespace, which is returned."""
     blocks = EXAMPLE.findall((ROOT / name).read_text(encoding="utf-8"))
     assert blocks, f"{name} has no example any more"
-    namespace = {"__name__": "__main__"}
+    namespace = {} if namespace is None else namespace
+    namespace["__name__"] = "__main__"
     for block in blocks:
         exec(compile(block, name, "exec"), namespace)
     return namespace
@@ -33,8 +36,22 @@ def test_readme(capsys):
     assert capsys.readouterr().out == "y = 3.00 x + 2.00\n"
 
 
-def test_the_op_of_contributing_passes_the_tests_of_every_op(capsys):
-    row = run_examples("CONTRIBUTING.md")["row"]
+def test_the_record_of_contributing_is_a_module_of_the_package(monkeypatch):
+    text = EXAMPLE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))[0]
+    for imported in test_imports.imported_names(text, "CONTRIBUTING.md"):
+        assert test_imports.POSITION[imported] < test_imports.POSITION["primitives.activation"], imported
+    module = ModuleType("jittape.primitives.contributed")
+    exec(compile(text, "CONTRIBUTING.md", "exec"), vars(module))
+    monkeypatch.setattr(jt.math, "logcosh", module.logcosh, raising=False)
+    examples = doctest.DocTestFinder().find(module.logcosh, globs={"jt": jt})
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert [runner.run(example) for example in examples] == [doctest.TestResults(0, 1)]
+
+
+def test_the_op_of_contributing_passes_the_tests_of_every_op(capsys, monkeypatch):
+    monkeypatch.setattr(jt.math, "logcosh", lambda x: namespace["logcosh"](x), raising=False)
+    namespace = {}
+    row = run_examples("CONTRIBUTING.md", namespace)["row"]
     assert "logcosh" in capsys.readouterr().out
     operands = row.sample(np.random.default_rng(0))
     for dtype in row.dtypes:

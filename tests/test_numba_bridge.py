@@ -205,6 +205,29 @@ def test_a_jt_function_inside():
     np.testing.assert_array_equal(gradient, [4.0, 8.0])
 
 
+@pytest.mark.parametrize("flags", [True, {"nnan", "ninf"}, {"contract"}, set()], ids=str)
+def test_a_caller_with_fastmath_keeps_nan_and_inf(flags):
+    def function(x):
+        return jt.reduce_sum(jt.where(jt.math.is_nan(x), 0.0, jt.exp(x) * x + (x - x)))
+
+    x = np.array([1.0, np.nan, -np.inf, 700.0, np.inf, 3.0])
+    native, descent = (
+        make(function, Spec([6], jt.float64)) for make in (jt.njit_function, jt.njit_value_and_grad)
+    )
+
+    @njit(fastmath=flags)
+    def call(x):
+        return native(x), native(x[::-1].copy()), descent(x)
+
+    @njit
+    def strict(x):
+        return native(x), native(x[::-1].copy()), descent(x)
+
+    assert repr(call(x)) == repr(strict(x))
+    assert np.isnan(call(x)[0])
+    assert call(np.where(np.isfinite(x), x, 1.0))[0] == strict(np.where(np.isfinite(x), x, 1.0))[0] > 1e300
+
+
 def check_against_the_tape(function, *arrays):
     specs = [Spec(a.shape, a.dtype) for a in arrays]
     value, gradient = jt.njit_value_and_grad(function, *specs)(*arrays)

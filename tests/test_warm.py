@@ -167,6 +167,6 @@ def test_an_int_too_large_for_a_float_is_refused_where_it_is_recorded():
     x = jt.constant(np.ones(3))
     for number in (2, 3, 2**60):
         np.testing.assert_array_equal((x * number).numpy(), np.full(3, float(number)))
-    with pytest.raises(OverflowError, match=r"\[multiply\] the number 10+ does not fit float64"):
+    with pytest.raises(OverflowError, match=r"\[multiply\] the number of 1329 bits does not fit float64"):
         x * 10**400
     np.testing.assert_array_equal((x * 4).numpy(), np.full(3, 4.0))

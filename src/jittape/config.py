@@ -49,8 +49,9 @@ class Config:
         A `jt.function` remembers so many traces, each instance for a method; what was used longest ago makes room, with
         one warning.
     compile_after : int
-        So many visits of a path are interpreted before it is compiled: 1 by default, so that a program that never
-        repeats never waits for a compiler; 0 compiles at once.
+        Number of visits of a path that are interpreted before it is compiled: 1 by default, so that a program that
+        never repeats never waits for a compiler. 0 compiles at once; then the results of a first fit equal those of a
+        second bit for bit, while NumPy, which interprets, may round the last bits otherwise.
     full_tracebacks : bool
         Show the frames of jittape in the tracebacks of uncaught errors. By default they are hidden, so that the
         traceback ends on the user's line.

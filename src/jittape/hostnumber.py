@@ -1,15 +1,18 @@
-"""`HostNumber`: a Python or NumPy number while a function is traced: one value now, another at each call.
+"""`HostNumber`: a Python or NumPy number while a function is traced, with a new value at each call.
 
 It behaves as the number does: weak if it is a Python number, an operand of any operation, and arithmetic of such
-numbers gives such numbers, which Python works out at each call (`hostprogram`). What it cannot do unnoticed is decide
-anything: whoever needs the value itself (``range(n)``, ``if flag:``) asks the owner, the trace, which then holds for
-this value only.
+numbers gives such numbers, which Python computes at each call (`hostprogram`). Code that needs the value itself
+(``range(n)``, ``if flag:``, a key of a dictionary) asks the owner, the trace, which then holds for this value only.
+
+``isinstance(n, int)`` is True, as for the number. ``type(n) is int`` and ``flag is True`` cannot be: no class can be a
+subclass of `int` here, since C code would read the value of now without asking.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import numbers
 import operator
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -24,27 +27,34 @@ __all__ = [
     "from_front",
     "slice_length",
     "slice_start",
+    "static",
     "traced_index",
     "traced_slice",
 ]
 
 _PYTHON = (bool, int, float, complex)
+_OF_ITS_TYPE = frozenset(("shape", "ndim", "size", "dtype", "itemsize", "nbytes"))
+"""Attributes of a NumPy scalar that are the same whatever its value."""
 _serial = itertools.count()
 _LONGEST_TEXT = 100
-"""Of what a number is called; sums of sums would double it each time."""
+"""Limit for the text of a number; sums of sums would double it each time."""
 
 
 class Owner(Protocol):
-    """Who is told that the value itself is needed: the trace of the function."""
+    """The trace of the function, which is told what is computed and where the value itself is needed."""
+
+    over: bool
+    computed: list[HostNumber]
 
     def demanded(self, number: HostNumber) -> Any: ...
+    def failed(self, number: HostNumber) -> None: ...
     def array_ufunc(
         self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any: ...
 
 
 class HostNumber:
-    """A number that is another at each call.
+    """A number that has a new value at each call.
 
     Attributes
     ----------
@@ -55,16 +65,18 @@ class HostNumber:
         How it promotes: the Python type of a weak number, the dtype of a NumPy scalar.
     steady : bool
         Whether it is made of ints and bools alone, so that a trace may hold for one value of it.
+    settled : bool
+        Whether the trace holds for its present value only.
     leaf : int or None
         The number of the argument that it is; None if it is computed or read elsewhere.
     compute, parts
-        How it is worked out: ``compute(*parts)``, some of which may be such numbers.
+        How it is computed: ``compute(*parts)``, some of which may be such numbers.
     text : str
         What to call it.
     """
 
     __array_priority__ = 1000
-    __slots__ = ("compute", "kind", "leaf", "now", "owner", "parts", "serial", "steady", "text")
+    __slots__ = ("compute", "kind", "leaf", "now", "owner", "parts", "serial", "settled", "steady", "text")
 
     def __init__(
         self,
@@ -84,28 +96,39 @@ class HostNumber:
         self.kind: Any = as_dtype(now.dtype) if isinstance(now, np.generic) else type(now)
         own = isinstance(now, (bool, int, np.bool_, np.integer))
         self.steady: bool = own and all(p.steady for p in parts if isinstance(p, HostNumber))
+        self.settled = False
         self.serial = next(_serial)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return ()
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """The type of its value, for `isinstance`."""
+        return type(self.now)
+
+    def __getattr__(self, name: str) -> Any:
+        """An attribute of the value, such as ``real`` or ``bit_length``."""
+        if name.startswith("__") or name in HostNumber.__slots__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        found = getattr(self.now, name)
+        return found if name in _OF_ITS_TYPE else getattr(self.demand(), name)
 
     @property
-    def ndim(self) -> int:
-        return 0
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype that it has by itself."""
+    def default_dtype(self) -> np.dtype[Any]:
+        """The dtype of a tensor of it alone."""
         return default_dtype(self.kind) if isinstance(self.kind, type) else self.kind
 
     @property
-    def is_integer(self) -> bool:
+    def can_index(self) -> bool:
         """Whether it can be an index."""
         return isinstance(self.now, (int, np.integer)) and not isinstance(self.now, bool)
 
-    def __repr__(self) -> str:
-        return f"<traced {type(self.now).__name__} {self.text}>"
+    def __copy__(self) -> HostNumber:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> HostNumber:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _value, (self.demand(),)
 
     # ---- the value itself is needed ----------------------------------------------------------------------------
 
@@ -113,8 +136,18 @@ class HostNumber:
         """The value, if the trace may hold for this value only."""
         return self.owner.demanded(self)
 
+    def __repr__(self) -> str:
+        return f"<traced {self.described}>" if self.owner.over else repr(self.demand())
+
+    @property
+    def described(self) -> str:
+        """The number in a message: its type and where it comes from."""
+        return f"{type(self.now).__name__} {self.text}"
+
     def __bool__(self) -> bool:
-        return bool(self.demand())
+        """Whether it is not 0: that is all the trace holds for."""
+        number = self if type(self.now) is bool else _binary(operator.ne, "!=", self, 0)
+        return bool(number.demand() if type(number) is HostNumber else number)
 
     def __int__(self) -> int:
         return int(self.demand())
@@ -140,14 +173,11 @@ class HostNumber:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.asarray(self.demand(), dtype)
 
-    def item(self) -> Any:
-        """The value as a Python number."""
-        value = self.demand()
-        return value.item() if isinstance(value, np.generic) else value
-
-    # ---- arithmetic, worked out by Python at each call ---------------------------------------------------------
+    # ---- arithmetic, computed by Python at each call -----------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        # NumPy makes an array of its own scalar before it asks.
+        inputs = tuple([x[()] if type(x) is np.ndarray and not x.shape else x for x in inputs])
         if method == "__call__" and not kwargs and all(_is_number(x) for x in inputs):
             return derived(ufunc, f"{ufunc.__name__}({', '.join(map(_text, inputs))})", *inputs)
         return self.owner.array_ufunc(ufunc, method, inputs, kwargs)
@@ -194,8 +224,10 @@ class HostNumber:
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    def __pow__(self, other: Any) -> Any:
-        return _binary(operator.pow, "**", self, other)
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is None:
+            return _binary(operator.pow, "**", self, other)
+        return derived(pow, f"pow({_text(self)}, {_text(other)}, {_text(modulus)})", self, other, modulus)
 
     def __rpow__(self, other: Any) -> Any:
         return _binary(operator.pow, "**", other, self)
@@ -273,8 +305,12 @@ class HostNumber:
         return derived(math.ceil, f"ceil({self.text})", self)
 
 
+def _value(value: Any) -> Any:
+    return value
+
+
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (HostNumber, np.generic)) or type(value) in _PYTHON
+    return type(value) in _PYTHON or isinstance(value, (np.generic, numbers.Number))
 
 
 def _text(value: Any) -> str:
@@ -282,16 +318,40 @@ def _text(value: Any) -> str:
 
 
 def _binary(compute: Callable[..., Any], sign: str, a: Any, b: Any) -> Any:
+    """The number that `compute` makes of two; one may be any number: an IntEnum, a Fraction, a Decimal."""
     if not (_is_number(a) and _is_number(b)):
         return NotImplemented
     return derived(compute, f"({_text(a)} {sign} {_text(b)})", a, b)
 
 
-def derived(compute: Callable[..., Any], text: str, *parts: Any) -> HostNumber:
-    """``compute(*parts)``, now and at each call; one of `parts` is a `HostNumber` at least."""
-    owner = next(p.owner for p in parts if isinstance(p, HostNumber))
-    now = compute(*[p.now if isinstance(p, HostNumber) else p for p in parts])
-    return HostNumber(owner, now, text, compute=compute, parts=parts)
+def derived(compute: Callable[..., Any], text: str, *parts: Any) -> Any:
+    """``compute(*parts)``, now and at each call; at least one of `parts` is a `HostNumber`.
+
+    The value itself where it can be no other: where the trace holds for one value of all `parts`, as it must where the
+    result is no number that a program can take, such as a Fraction.
+    """
+    traced = [p for p in parts if isinstance(p, HostNumber)]
+    try:
+        now = compute(*[p.now if isinstance(p, HostNumber) else p for p in parts])
+    except Exception:
+        for number in traced:
+            number.owner.failed(number)
+        raise
+    if not (type(now) in _PYTHON or isinstance(now, np.generic)):
+        for number in traced:
+            number.demand()
+    if all([number.settled for number in traced]):
+        return now
+    number = HostNumber(traced[0].owner, now, text, compute=compute, parts=parts)
+    number.owner.computed.append(number)
+    return number
+
+
+def static(value: Any) -> Any:
+    """A parameter, which is part of a program's structure: the value of a traced number, also within a tuple."""
+    if type(value) is tuple:
+        return tuple([static(v) for v in value])
+    return value.demand() if type(value) is HostNumber else value
 
 
 # ---- as a key --------------------------------------------------------------------------------------------------------
@@ -327,7 +387,7 @@ def traced_slice(part: slice, size: int) -> tuple[Any, int, int]:
     )
 
 
-def traced_index(op: str, index: HostNumber, axis: int, size: int) -> HostNumber:
+def traced_index(op: str, index: HostNumber, axis: int, size: int) -> Any:
     """`index` counted from the front of an axis of `size`.
 
     Raises

@@ -1,8 +1,8 @@
-"""`HostProgram`: works out, at each call of a function, the numbers that its trace made of its arguments."""
+"""`HostProgram`: computes, at each call of a function, the numbers that its trace made of its arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -16,20 +16,24 @@ _Step = tuple[Callable[..., Any], Callable[[list[Any]], Any], type]
 
 
 class Changed(Exception):
-    """A number is not of the type that it had, or not what a trace holds for."""
+    """A trace does not hold: a number is of another type or value than it was, or cannot be computed."""
 
 
 class HostProgram:
-    """Works out numbers from the leaves of a call: in the order in which they were made, each once.
+    """Computes numbers from the leaves of a call, each once.
 
-    What the trace holds for comes before all else, and what calls a function of the user's (a learning rate, say) last:
-    it is called only where the trace holds.
+    The values that the trace holds for are checked first, in the order in which Python asked for them, and each is
+    computed only where those before it are right: ``every and step % every == 0`` divides by no zero. An error means
+    that the trace does not hold, so that Python itself meets it, on the user's line, where the function may handle it.
+    Functions of the user's (a learning rate, say) are called last, and only where the trace holds.
 
     Parameters
     ----------
     wanted : sequence of HostNumber
     settled : sequence of (HostNumber, value)
         What the trace holds for.
+    computed : sequence of HostNumber
+        What Python computed besides; nothing needs it, but it may fail.
 
     Attributes
     ----------
@@ -39,47 +43,63 @@ class HostProgram:
         Whether it calls a function of the user's.
     """
 
-    def __init__(self, wanted: Sequence[HostNumber], settled: Sequence[tuple[HostNumber, Any]]) -> None:
-        nodes = reachable([*wanted, *[number for number, _ in settled]])
-        decisive = {number.serial for number in reachable([number for number, _ in settled])}
+    def __init__(
+        self,
+        wanted: Sequence[HostNumber],
+        settled: Sequence[tuple[HostNumber, Any]],
+        computed: Sequence[HostNumber],
+    ) -> None:
+        nodes = reachable([*wanted, *[number for number, _ in settled], *computed])
         read = _read(nodes)
-        self._leaves = sorted({number.leaf for number in nodes if number.leaf is not None})
+        leaves = sorted({number.leaf for number in nodes if number.leaf is not None})
         constants = {_typed(p): p for n in nodes for p in n.parts if not isinstance(p, HostNumber)}
+        self._leaves = leaves
         self._constants: list[Any] = list(constants.values())
         self._known: dict[Any, int] = {key: i for i, key in enumerate(constants)}
-        self._first = len(self._constants) + len(self._leaves)
-        place: dict[int, int] = {}
-        self._deciding = self._steps([n for n in nodes if n.serial in decisive], place)
-        plain = [n for n in nodes if n.serial not in decisive and n.serial not in read]
-        self._plain = self._steps(plain, place)
-        self._reading = self._steps([n for n in nodes if n.serial in read], place)
+        self._first = len(constants) + len(leaves)
+        of_leaf = {leaf: len(constants) + i for i, leaf in enumerate(leaves)}
+        place = {n.serial: of_leaf[n.leaf] for n in nodes if n.leaf is not None}
+        self._guards: list[tuple[str, list[_Step], int, Any]] = []
+        for number, value in settled:
+            steps = self._steps(reachable([number], place), place)
+            self._guards.append((number.text, steps, place[number.serial], value))
+        rest = [n for n in nodes if n.serial not in place]
+        self._plain = self._steps([n for n in rest if n.serial not in read], place)
+        needed = {n.serial for n in reachable(wanted)}
+        self._reading = self._steps([n for n in rest if n.serial in read and n.serial in needed], place)
         self._wanted = [place[number.serial] for number in wanted]
-        self._settled = [(place[number.serial], value) for number, value in settled]
-        self._texts = [number.text for number, _ in settled]
-        self.empty = not (wanted or settled)
-        self.reads = bool(read)
+        self.empty = not nodes
+        self.reads = bool(self._reading)
 
     def difference(self, leaves: Sequence[Any]) -> tuple[str, Any, Any] | None:
-        """What of `leaves` the trace does not hold for: its name, the value that it holds for, and this one."""
-        values = self._decisive(leaves)
-        for text, (place, settled) in zip(self._texts, self._settled, strict=True):
+        """The first number in `leaves` that the trace does not hold for: name, value that it holds for, this value."""
+        values = self._given(leaves)
+        for text, steps, place, settled in self._guards:
+            _extend(values, steps)
             if values[place] != settled:
                 return text, settled, values[place]
         return None
 
     def check(self, leaves: Sequence[Any]) -> list[Any]:
-        """What can be worked out without calling a function of the user's.
+        """All values that need no call of a function of the user's.
 
         Raises
         ------
         Changed
             If the trace does not hold for these leaves.
         """
-        values = self._decisive(leaves)
-        for place, settled in self._settled:
-            if values[place] != settled:
-                raise Changed
-        return self._extended(values, self._plain)
+        values = self._given(leaves)
+        try:
+            for _, steps, place, settled in self._guards:
+                _extend(values, steps)
+                if values[place] != settled:
+                    raise Changed
+            _extend(values, self._plain)
+        except Changed:
+            raise
+        except Exception as error:
+            raise Changed from error
+        return values
 
     def run(self, leaves: Sequence[Any]) -> list[Any]:
         """The wanted numbers.
@@ -89,17 +109,15 @@ class HostProgram:
         Changed
             If the trace does not hold for these leaves.
         """
-        values = self._extended(self.check(leaves), self._reading)
+        values = self.check(leaves)
+        _extend(values, self._reading)
         return [values[place] for place in self._wanted]
 
     def _steps(self, nodes: Sequence[HostNumber], place: dict[int, int]) -> list[_Step]:
-        """What works out `nodes`, and in `place` where each stands. What is computed alike is computed once."""
+        """The steps that compute `nodes`, equal ones once; `place` gets the position of each."""
         steps: list[_Step] = []
         known = self._known
         for number in nodes:
-            if number.leaf is not None:
-                place[number.serial] = len(self._constants) + self._leaves.index(number.leaf)
-                continue
             parts = tuple(
                 [place[p.serial] if isinstance(p, HostNumber) else known[_typed(p)] for p in number.parts]
             )
@@ -112,17 +130,16 @@ class HostProgram:
         self._first += len(steps)
         return steps
 
-    def _decisive(self, leaves: Sequence[Any]) -> list[Any]:
-        """The values by which it is decided whether the trace holds."""
-        return self._extended([*self._constants, *[leaves[i] for i in self._leaves]], self._deciding)
+    def _given(self, leaves: Sequence[Any]) -> list[Any]:
+        return [*self._constants, *[leaves[i] for i in self._leaves]]
 
-    def _extended(self, values: list[Any], steps: list[_Step]) -> list[Any]:
-        for compute, pick, kind in steps:
-            value = compute(*pick(values))
-            if value.__class__ is not kind:
-                raise Changed
-            values.append(value)
-        return values
+
+def _extend(values: list[Any], steps: list[_Step]) -> None:
+    for compute, pick, kind in steps:
+        value = compute(*pick(values))
+        if value.__class__ is not kind:
+            raise Changed
+        values.append(value)
 
 
 def _read(nodes: Sequence[HostNumber]) -> set[int]:
@@ -136,8 +153,11 @@ def _read(nodes: Sequence[HostNumber]) -> set[int]:
 
 
 def _typed(value: Any) -> tuple[type, Any]:
-    """A key for a constant: 1, 1.0 and True are three, and so are 0.0 and -0.0 two."""
-    return type(value), repr(value) if isinstance(value, (float, complex)) else value
+    """A key for a constant: 1, 1.0 and True are three, and so are 0.0 and -0.0 two; other objects are themselves."""
+    kind = type(value)
+    if kind in (float, complex):
+        return kind, repr(value)
+    return kind, value if kind in (bool, int, str) else id(value)
 
 
 def _picker(places: tuple[int, ...]) -> Callable[[list[Any]], Any]:
@@ -148,13 +168,13 @@ def _picker(places: tuple[int, ...]) -> Callable[[list[Any]], Any]:
     return itemgetter(slice(first, first + len(places)))
 
 
-def reachable(numbers: Sequence[HostNumber]) -> list[HostNumber]:
-    """`numbers` and all that they are made of, oldest first."""
+def reachable(numbers: Sequence[HostNumber], known: Container[int] = ()) -> list[HostNumber]:
+    """`numbers` and all that they are made of, oldest first; without those whose serial numbers are `known`."""
     found: dict[int, HostNumber] = {}
     stack = list(numbers)
     while stack:
         number = stack.pop()
-        if number.serial not in found:
+        if number.serial not in found and number.serial not in known:
             found[number.serial] = number
             stack.extend([p for p in number.parts if isinstance(p, HostNumber)])
     return [found[serial] for serial in sorted(found)]

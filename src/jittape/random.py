@@ -1,7 +1,7 @@
 """Random tensors: thin over NumPy's generator, under TensorFlow's names.
 
-One generator serves the process; `set_seed` makes a run repeatable. What is drawn is a constant to every tape. In a
-function made with `jt.function`, numbers are drawn anew at every call.
+One generator serves the process; `set_seed` makes a run repeatable, `get_state` goes into a checkpoint. What is drawn
+is a constant to every tape. In a function made with `jt.function`, numbers are drawn anew at every call.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import named
+from jittape.calls import as_array, named
 from jittape.config import config
 from jittape.dtypes import as_dtype, int64, is_floating
 from jittape.errors import DTypeError, ShapeError
@@ -21,14 +21,16 @@ from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.complexes import cast
 from jittape.primitives.index import getitem
 from jittape.primitives.shape import as_shape
+from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.tracing import drawn
 
-__all__ = ["normal", "set_seed", "shuffle", "truncated_normal", "uniform"]
+__all__ = ["get_state", "normal", "set_seed", "set_state", "shuffle", "truncated_normal", "uniform"]
 
 _generator: np.random.Generator | None = None
+_WORD = (1 << 64) - 1
 
 
 def set_seed(seed: int) -> None:
@@ -45,6 +47,59 @@ def set_seed(seed: int) -> None:
     """
     global _generator
     _generator = _seeded(seed)
+
+
+def get_state() -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """State of the common generator, as an array for any file: what is drawn next depends on nothing else.
+
+    Returns
+    -------
+    ndarray
+        Six uint64; see `set_state`.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> state = jt.random.get_state()
+    >>> a = jt.random.normal([2])
+    >>> jt.random.set_state(state)
+    >>> bool(jt.reduce_all(a == jt.random.normal([2])))
+    True
+    """
+    found: Any = _source(None).bit_generator.state
+    words = [found["state"][name] >> shift & _WORD for name in ("state", "inc") for shift in (64, 0)]
+    return np.array([*words, found["has_uint32"], found["uinteger"]], np.uint64)
+
+
+def set_state(state: Any) -> None:
+    """Go on with the random numbers that came next when `get_state` was called.
+
+    Parameters
+    ----------
+    state : ndarray or tensor
+        What `get_state` gave, in this process or another.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no such array.
+    """
+    global _generator
+    array = as_array("state", state)
+    if array.shape != (6,) or array.dtype != np.uint64 or array[4] > 1:
+        raise ValueError(
+            "[random.set_state] state must be the array of 6 uint64 that jt.random.get_state gave, got "
+            f"{Aval(array.shape, array.dtype)}"
+        )
+    words = array.tolist()
+    generator = np.random.Generator(np.random.PCG64())
+    generator.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": words[0] << 64 | words[1], "inc": words[2] << 64 | words[3]},
+        "has_uint32": words[4],
+        "uinteger": words[5],
+    }
+    _generator = generator
 
 
 def normal(
@@ -227,13 +282,13 @@ def _source(seed: int | None) -> np.random.Generator:
     if seed is not None:
         return _seeded(seed)
     if _generator is None:
-        _generator = np.random.default_rng()
+        _generator = np.random.Generator(np.random.PCG64())
     return _generator
 
 
 def _seeded(seed: int) -> np.random.Generator:
     try:
-        return np.random.default_rng(seed)
+        return np.random.Generator(np.random.PCG64(seed))
     except (TypeError, ValueError):
         raise named(TypeError(f"seed must be an int of at least 0, got {seed!r}")) from None
 

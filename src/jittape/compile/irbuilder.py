@@ -34,15 +34,15 @@ class Instruction(ir.Value):  # type: ignore[misc]
         What it gives.
     opname : str
         What it does.
-    flags : sequence of str
-        What it may do or take for granted.
+    flags : list of str
+        What it may do or take for granted; a copy.
     rest : str
         What follows these.
     callee : ir.Function or None
         Whom a call calls.
     """
 
-    __slots__ = ("_reference", "callee", "flags", "opname", "rest", "type")
+    __slots__ = ("_flags", "_reference", "callee", "opname", "rest", "type")
 
     def __init__(
         self,
@@ -57,8 +57,21 @@ class Instruction(ir.Value):  # type: ignore[misc]
         self.type = kind
         self.opname = opname
         self.rest = rest
-        self.flags = flags
+        self._flags = flags
         self.callee = callee
+
+    @property
+    def flags(self) -> list[str]:
+        """A copy of its flags.
+
+        Where a caller is compiled with ``fastmath``, Numba's pass over the module appends to it. That changes nothing
+        here: a flag such as ``nnan`` would break what a kernel promises of nan and inf.
+        """
+        return [*self._flags]
+
+    @flags.setter
+    def flags(self, flags: Sequence[str]) -> None:
+        self._flags = flags
 
     @property
     def function_type(self) -> ir.FunctionType:
@@ -70,7 +83,7 @@ class Instruction(ir.Value):  # type: ignore[misc]
         return self._reference
 
     def __str__(self) -> str:
-        words = " ".join((self.opname, *self.flags, self.rest))
+        words = " ".join((self.opname, *self._flags, self.rest))
         return f"{self._reference} = {words}" if self._reference else words
 
 

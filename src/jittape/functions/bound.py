@@ -99,6 +99,8 @@ class ConcreteFunction:
         result = MISS
         if (call.structure, keys) == (found.structure, found.keys):
             result = function._run(found, self._owner, call, active_recorder())
+            if result is MISS and (error := found.failure(call.leaves)) is not None:  # type: ignore[union-attr]
+                raise error
         if result is MISS:
             names = leaf_names(function._python, call, len(self._owner))
             given = ", ".join([f"{name}: {shown(key)}" for name, key in zip(names, keys, strict=True)])

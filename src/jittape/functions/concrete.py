@@ -15,7 +15,7 @@ import numpy as np
 from jittape.builder import WeakScalar
 from jittape.config import config
 from jittape.functions.signature import MISS, Call
-from jittape.hostnumber import HostNumber
+from jittape.hostnumber import HostNumber, static
 from jittape.hostprogram import Changed, HostProgram
 from jittape.primitive import active_recorder
 from jittape.program import Aval, Program
@@ -77,7 +77,8 @@ class Concrete:
         self.recordable = not (special or self.prints)
         self.settled = list(tracing.settled)
         numbers = [source for source in self.sources if isinstance(source, HostNumber)]
-        self.host = HostProgram([*numbers, *self._numbers.values()], self.settled)
+        self.computed = list(tracing.computed)
+        self.host = HostProgram([*numbers, *self._numbers.values()], self.settled, self.computed)
         self.visits = 0
         self._recordings = 0
         self.ran_compiled = True
@@ -103,7 +104,8 @@ class Concrete:
         self._tensors = {i: (t._slot, t.aval) for i, t in enumerate(self._leaves) if tracing.owns(t)}
         self._numbers = {i: n for i, n in enumerate(self._leaves) if isinstance(n, HostNumber)}
         self._leaves = [
-            None if i in self._tensors or i in self._numbers else r for i, r in enumerate(self._leaves)
+            None if i in self._tensors or i in self._numbers else _constant(r)
+            for i, r in enumerate(self._leaves)
         ]
         self.avals = [aval for _, aval in self._tensors.values()]
         self.rebuild_tensors = self._rebuild if len(self._tensors) == len(self._leaves) else None
@@ -126,6 +128,14 @@ class Concrete:
         except Changed:
             return False
         return True
+
+    def failure(self, leaves: tuple[Any, ...]) -> BaseException | None:
+        """The error of a number that cannot be computed of `leaves`."""
+        try:
+            self.host.check(leaves)
+        except Changed as changed:
+            return changed.__cause__
+        return None
 
     @property
     def numbers_returned(self) -> Sequence[HostNumber]:
@@ -337,6 +347,11 @@ def _buffer_of(tensor: Tensor) -> Buffer:
         buffer.reraise()
     found: Buffer = buffer
     return found
+
+
+def _constant(leaf: Any) -> Any:
+    """A leaf of the result that is the same at each call; the hash of a number in a set has told its value."""
+    return type(leaf)(map(static, leaf)) if type(leaf) in (set, frozenset) else leaf
 
 
 def _missed(leaves: tuple[Any, ...]) -> Any:

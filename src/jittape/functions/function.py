@@ -29,6 +29,7 @@ from jittape.functions.report import (
     Reason,
     Recorded,
     Signature,
+    look_of_error,
     not_compiled,
     often_traced,
     recorded_because,
@@ -37,8 +38,10 @@ from jittape.functions.report import (
 )
 from jittape.functions.signature import (
     MISS,
+    STEADY,
     Call,
     TensorSpec,
+    asks_for_identity,
     aval_of_leaf,
     fitted,
     keys_of,
@@ -204,8 +207,17 @@ class Function:
     def _trace(
         self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...], names: list[str]
     ) -> tuple[Concrete | Recorded, Look | None]:
-        """Run the Python function with placeholders; a second time if it has made Variables."""
+        """Run the Python function with placeholders; a second time if it has made Variables.
+
+        If it fails it is run again with the ints and bools themselves, and then with all numbers: C code may take no
+        traced number (``json.dumps(n)``), and the dtype of a large int differs. An error that is left is the user's.
+        """
         may_create = self._traces.added == 0
+        numbers = {i: issubclass(key, STEADY) for i, key in enumerate(keys) if isinstance(key, type)}
+        more = [[i for i in numbers if numbers[i]], list(numbers)]
+        bools = [i for i in numbers if keys[i] is bool]
+        plain = bools if bools and asks_for_identity(self._python) else []
+        failed: Look | None = None
         while True:
             leaves = [leaf.aval if isinstance(leaf, TensorSpec) else leaf for leaf in call.leaves]
             tracing = Tracing(self._name, leaves, may_create)
@@ -218,9 +230,12 @@ class Function:
                 stand_ins: list[Any] = list(call.leaves)
                 for i, tensor in tracing.placeholders(arrays).items():
                     stand_ins[i] = tensor
-                for i, key in enumerate(keys):
-                    if isinstance(key, type):
-                        stand_ins[i] = tracing.number(i, call.leaves[i], names[i])
+                for i, steady in numbers.items():
+                    number = tracing.number(i, call.leaves[i], names[i])
+                    if i not in plain:
+                        stand_ins[i] = number
+                    elif steady:
+                        stand_ins[i] = number.demand()
                 args, kwargs = call.rebuilt(stand_ins)
                 self.trace_count += 1
                 try:
@@ -228,8 +243,17 @@ class Function:
                         result = self._python(*owner, *args, **kwargs)
                 except Look as look:
                     return Recorded(keys, call), look
+                except Exception as error:
+                    more = [way for way in more if len(way) > len(plain)]
+                    if not more:
+                        raise
+                    plain = more[0]
+                    failed = look_of_error(error, [names[i] for i in numbers if not numbers[i]])
+                    continue
                 if tracing.look is not None:
                     return Recorded(keys, call), tracing.look
+                if any([not numbers[i] for i in plain]):
+                    return Recorded(keys, call), failed
                 if not tracing.made:
                     return Concrete(tracing, result, keys, call), None
             may_create = False

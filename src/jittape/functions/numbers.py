@@ -43,6 +43,7 @@ class _Unknown(Exception):
 def entries_for(
     written: Sequence[tuple[HostNumber, int, np.dtype[Any]]],
     settled: Sequence[tuple[HostNumber, Any]],
+    computed: Sequence[HostNumber],
     first: int,
 ) -> list[Entry] | None:
     """Entries that write numbers to cells and see to it that others are what the trace holds for; None if they cannot.
@@ -51,11 +52,13 @@ def entries_for(
     ----------
     written : sequence of (number, cell, dtype)
     settled : sequence of (number, value)
+    computed : sequence of number
+        Computed for the errors only.
     first : int
         The number of the first entry.
     """
     try:
-        return _Writer(first).all_of(written, settled)
+        return _Writer(first).all_of(written, settled, computed)
     except _Unknown:
         return None
 
@@ -71,8 +74,10 @@ class _Writer:
         self,
         written: Sequence[tuple[HostNumber, int, np.dtype[Any]]],
         settled: Sequence[tuple[HostNumber, Any]],
+        computed: Sequence[HostNumber],
     ) -> list[Entry]:
-        for number in reachable([number for number, *_ in written] + [number for number, _ in settled]):
+        needed = [*[number for number, *_ in written], *[number for number, _ in settled], *computed]
+        for number in reachable(needed):
             self.known[number.serial] = self._value(number)
         for number, value in settled:
             self._settle(*self.known[number.serial], value)

@@ -121,13 +121,13 @@ class _Quick:
 
     def _host_program(self) -> HostProgram:
         """What is left to Python of the numbers that the trace has made; nothing if the binder can do it."""
-        returned = self.concrete.numbers_returned
+        returned, computed = self.concrete.numbers_returned, self.concrete.computed
         if not returned:
-            entries = entries_for(self.numbers, self.settled, len(self.entries))
+            entries = entries_for(self.numbers, self.settled, computed, len(self.entries))
             if entries is not None:
                 self.entries += entries
-                return HostProgram([], [])
-        return HostProgram([*[number for number, _, _ in self.numbers], *returned], self.settled)
+                return HostProgram([], [], [])
+        return HostProgram([*[number for number, _, _ in self.numbers], *returned], self.settled, computed)
 
     def _write(self, cells: memoryview, values: Sequence[Any]) -> None:
         """Write the numbers that Python has worked out."""

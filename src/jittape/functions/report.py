@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 from jittape.config import config
 from jittape.functions.concrete import Concrete
 from jittape.functions.signature import Call, difference, distance
-from jittape.hostprogram import Changed
 from jittape.program import Aval
+from jittape.recording.source import line_of_error
 from jittape.recording.tracing import Look
 
 __all__ = [
     "Reason",
     "Recorded",
     "Signature",
+    "look_of_error",
     "not_compiled",
     "often_traced",
     "recorded_because",
@@ -101,7 +102,7 @@ def _settled_otherwise(nearest: Concrete | Recorded, call: Call) -> tuple[str, A
         return None
     try:
         return nearest.host.difference(call.leaves)
-    except Changed:
+    except Exception:  # a number that cannot be computed of these arguments
         return None
 
 
@@ -120,10 +121,18 @@ def _remedy(old: Sequence[Any], new: Sequence[Any]) -> str:
     return ", and ".join(ways)
 
 
+def look_of_error(error: Exception, names: list[str]) -> Look:
+    """The reason where a traced number, one of `names`, made the function fail with `error`."""
+    action = f"what raises {type(error).__name__} ({error})"
+    remedy = "pass an array in the place of the number"
+    return Look(action, f"the number {' or '.join(names)}", line_of_error(error), remedy)
+
+
 def recorded_because(look: Look) -> str:
     """Why a function is not compiled."""
     place = "an unknown line" if look.line is None else look.line.link
-    return f"the value of {look.of} is needed by {look.action}() at {place}"
+    action = look.action if " " in look.action else f"{look.action}()"
+    return f"the value of {look.of} is needed by {action} at {place}"
 
 
 def not_compiled(name: str, look: Look) -> str:

@@ -6,10 +6,13 @@ dtype are in the key, of a number its type. Everything else is static: the key h
 
 from __future__ import annotations
 
+import dis
 import inspect
+import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -26,8 +29,10 @@ from jittape.recording.variable import Variable
 
 __all__ = [
     "MISS",
+    "STEADY",
     "Call",
     "TensorSpec",
+    "asks_for_identity",
     "aval_of_leaf",
     "checked_signature",
     "difference",
@@ -45,6 +50,8 @@ MISS: Any = object()
 """Instead of a result: a trace does not hold for these arguments."""
 
 NUMBERS = (bool, int, float, complex)
+STEADY = (bool, int, np.bool_, np.integer)
+"""Types of numbers for one value of which a trace may hold."""
 _PLAIN = frozenset((np.ndarray, Tensor, str, type(None), *NUMBERS))
 """Types that are leaves for certain: 60 ms for importing optree are saved where all arguments are of these."""
 
@@ -214,6 +221,20 @@ def key_of(leaf: Any) -> Any:
     except TypeError:
         return _Identity(leaf)
     return kind, leaf
+
+
+def asks_for_identity(function: Callable[..., Any]) -> bool:
+    """Whether the text of `function` has ``is True`` or ``is False`` in it, which no traced number can answer."""
+    codes: list[Any] = [getattr(inspect.unwrap(function), "__code__", None)]
+    while codes:
+        code = codes.pop()
+        if isinstance(code, CodeType):
+            codes += code.co_consts
+            steps = list(dis.get_instructions(code))
+            for value, step in itertools.pairwise(steps):
+                if step.opname == "IS_OP" and isinstance(value.argval, bool):
+                    return True
+    return False
 
 
 def static_value(key: Any) -> Any:

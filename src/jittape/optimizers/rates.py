@@ -108,7 +108,8 @@ def rate_now(rate: Rate, iterations: Variable) -> Any:
         now = rate(iterations)
     else:
         now = read_each_call(rate, "learning_rate")
-    if not isinstance(now, (Operators, HostNumber, int, float, np.ndarray, np.generic)) or np.shape(now):
+    array = isinstance(now, (Operators, np.ndarray, np.generic))
+    if now.shape if array else not isinstance(now, (int, float)):
         raise TypeError(f"the learning rate must be a single number, but {rate!r} gave {now!r}")
     return now
 

@@ -155,12 +155,12 @@ def _is_pick(part: Any) -> bool:
 
 def _normalized(op: str, part: Any) -> Any:
     """A part of a key as int, slice, None, Ellipsis, bool, ndarray or tensor."""
+    if isinstance(part, HostNumber):
+        if part.can_index:
+            return part
+        part = part.demand()
     if part is None or part is Ellipsis or isinstance(part, (int, slice)):
         return part
-    if isinstance(part, HostNumber):
-        if part.is_integer:
-            return part
-        part = bool(part) if part.dtype.kind == "b" else part
     if isinstance(part, np.generic):
         part = part.item() if part.dtype.kind in "iub" else np.asarray(part)
     elif isinstance(part, (list, tuple)):

@@ -8,6 +8,7 @@ import numpy as np
 
 from jittape.dtypes import int64
 from jittape.forms import Composed, Map
+from jittape.hostnumber import HostNumber
 from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import chain, chain_op, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to, settle
@@ -174,6 +175,9 @@ def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     >>> jt.pow([2.0, 3.0], 2).numpy()
     array([4., 9.], dtype=float32)
     """
-    if type(y) is int:
-        return apply(_integer_power_body, (x,), (y,))
+    number: Any = y
+    if isinstance(number, HostNumber) and number.kind is int:
+        number = number.demand()
+    if type(number) is int:
+        return apply(_integer_power_body, (x,), (number,))
     return apply(pow_op, (x, y))

@@ -84,13 +84,11 @@ def one_axis(op: str, axis: Any, ndim: int) -> int:
 
 
 def hashable(value: Any) -> Any:
-    """`value`, a Python int, an array or a nested sequence of ints, as nested tuples."""
+    """`value`, a Python int, an array or a nested sequence of ints, as nested tuples; True is 1, as a key finds it."""
     if isinstance(value, (tuple, list)):
         return tuple([hashable(v) for v in value])
-    if value is None or type(value) is int:
-        return value
-    if isinstance(value, (bool, np.bool_)):
-        return int(value)
+    if value is None or isinstance(value, (int, np.bool_)):
+        return None if value is None else int(value)
     array = np.asarray(value)
     if array.dtype.kind not in "iu":
         raise named(

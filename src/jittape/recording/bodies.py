@@ -16,6 +16,7 @@ import numpy as np
 
 from jittape.errors import ControlFlowError, LeakedTensorError
 from jittape.hostnumber import HostNumber
+from jittape.hostnumber import static as as_static
 from jittape.primitive import recording_with
 from jittape.program import Aval, Program
 from jittape.recording.convert import convert_to_tensor
@@ -167,7 +168,7 @@ class BodyTrace(Trace):
 
     def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
         """As `Trace.apply`, but what comes in from outside stays what it is there."""
-        return self._apply_any(body, arrays, static)
+        return self._apply_any(body, arrays, as_static(static))
 
     def _recordable(self, a: Any) -> Any:
         if isinstance(a, (HostNumber, Variable)):

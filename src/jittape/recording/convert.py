@@ -134,14 +134,20 @@ def convert_to_tensor(
 
 def _from_traced(number: HostNumber, dtype: np.dtype[Any] | None, hint: Any) -> Tensor:
     """A number of a traced function as a tensor, of the dtype that the number itself would get."""
+    if dtype is None and number.kind is int and not -(2**31) <= number.now < 2**31:
+        return convert_to_tensor(
+            number.demand(), dtype, hint
+        )  # the dtype of a large int depends on its value
     if dtype is None and hint is not None and isinstance(number.kind, type):
         hinted = as_dtype(hint)
-        dtype = hinted if _RANK[number.dtype.kind] <= _RANK[hinted.kind] else None
+        dtype = hinted if _RANK[number.default_dtype.kind] <= _RANK[hinted.kind] else None
     operand: Any = number
     if dtype is None:
         return identity(operand)
-    if _RANK[number.dtype.kind] > _RANK[dtype.kind]:
-        raise DTypeError(f"Cannot convert {number!r} to a tensor of dtype {dtype.name}; use jt.cast")
+    if _RANK[number.default_dtype.kind] > _RANK[dtype.kind]:
+        raise DTypeError(
+            f"Cannot convert the {number.described} to a tensor of dtype {dtype.name}; use jt.cast"
+        )
     return cast(operand, dtype)
 
 

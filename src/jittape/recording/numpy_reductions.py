@@ -10,6 +10,7 @@ import numpy as np
 from jittape.calls import as_int
 from jittape.dtypes import as_dtype
 from jittape.errors import DTypeError
+from jittape.hostnumber import HostNumber
 from jittape.primitive import apply
 from jittape.primitives.arithmetic import multiply, subtract
 from jittape.primitives.broadcast import axis_key, normalized_axes
@@ -75,11 +76,15 @@ def strong(a: Any) -> Any:
 
 def shape_of(a: Any) -> tuple[int, ...]:
     """The shape of `a`, which may be a scalar or a list."""
-    return np.shape(np.asarray(a)) if isinstance(a, (int, float, complex, list, tuple)) else a.shape
+    if isinstance(a, (int, float, complex)):
+        return ()
+    return np.shape(np.asarray(a)) if isinstance(a, (list, tuple)) else a.shape
 
 
 def dtype_of(a: Any) -> np.dtype[Any]:
     """The dtype that NumPy gives `a`."""
+    if isinstance(a, HostNumber):
+        return np.dtype(a.kind)
     return np.asarray(a).dtype if isinstance(a, (int, float, complex, list, tuple)) else a.dtype
 
 

@@ -23,30 +23,38 @@ def scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _fitted(value: Any, integer: np.dtype[Any]) -> Any:
+def _fitted(value: Any, dtype: np.dtype[Any]) -> Any:
     try:
-        if value.__class__ is HostNumber:
-            return derived(within, value.text, value, integer)
-        return within(value, integer)
+        if type(value) is HostNumber:
+            return derived(within, value.text, value, dtype)
+        return within(value, dtype)
     except OverflowError as error:
         named(error)
         raise
 
 
-def within(value: Any, integer: np.dtype[Any]) -> Any:
-    """A number as an element of an integer dtype.
+def within(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A number as an element of a dtype: of an integer dtype, or an int as one of a float dtype.
 
     Raises
     ------
     OverflowError
-        If it is an int that does not fit.
+        If it is an int that does not fit: for a float dtype, one beyond float64.
     """
     if isinstance(value, (float, complex)):
-        return cast_op.evaluate(np.asarray(value), dtype=integer).item()
+        return cast_op.evaluate(np.asarray(value), dtype=dtype).item()
     try:
-        return integer.type(value).item()
+        with np.errstate(over="ignore"):
+            return dtype.type(value).item()
     except OverflowError:
+        text, remedy = _short(value), "give a float"
+        if dtype.kind in "iu":
+            remedy = "jt.cast that to a wider dtype first"
         raise OverflowError(
-            f"the number {value} does not fit {integer.name}, the dtype of what it meets; jt.cast that to a wider "
-            "dtype first"
+            f"the number {text} does not fit {dtype.name}, the dtype of what it meets; {remedy}"
         ) from None
+
+
+def _short(number: int) -> str:
+    """The number in a message; Python refuses to write one of thousands of digits."""
+    return str(number) if abs(number) < 10**40 else f"of {number.bit_length()} bits"

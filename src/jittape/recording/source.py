@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from types import FrameType
+from types import FrameType, TracebackType
 
 from jittape.calls import frame_of_user, is_of_user
 from jittape.program import SourceLine
 
-__all__ = ["call_of_user", "user_line"]
+__all__ = ["call_of_user", "line_of_error", "user_line"]
 
 
 def user_line() -> SourceLine | None:
@@ -17,6 +17,17 @@ def user_line() -> SourceLine | None:
     return (
         None if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
     )
+
+
+def line_of_error(error: BaseException) -> SourceLine | None:
+    """The innermost line of the user's that `error` has passed."""
+    found: SourceLine | None = None
+    at: TracebackType | None = error.__traceback__
+    while at is not None:
+        if is_of_user(at.tb_frame):
+            found = SourceLine(at.tb_frame.f_code.co_filename, at.tb_lineno, at.tb_frame.f_code.co_name)
+        at = at.tb_next
+    return found
 
 
 def call_of_user() -> str:

@@ -202,8 +202,9 @@ def leaves_of(value: Any) -> Iterator[Any]:
 
 def stacked(value: Any) -> Tensor:
     """A nested sequence that holds tensors as one tensor; Python numbers in it are weak."""
-    leaves = [leaf for leaf in leaves_of(value) if isinstance(leaf, _TRACED)]
-    known = [leaf.dtype for leaf in leaves if isinstance(leaf, Operators)] or [leaf.dtype for leaf in leaves]
+    leaves = list(leaves_of(value))
+    known = [leaf.dtype for leaf in leaves if isinstance(leaf, Operators)]
+    known = known or [leaf.default_dtype for leaf in leaves if isinstance(leaf, HostNumber)]
     return _stacked(value, np.result_type(*known))
 
 

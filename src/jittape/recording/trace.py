@@ -115,7 +115,7 @@ class Trace(Slots):
         scalars: list[Any] | None = None
         fresh: list[Any] | None = None
         for a in arrays:
-            kind = a.__class__
+            kind = type(a)
             if kind is Tensor or kind is Variable:
                 if a._trace is self and a._slot >= 0:
                     parts.append(a._slot)
@@ -212,16 +212,13 @@ class Trace(Slots):
         scalars: list[Any] = []
         fresh: dict[int, tuple[Any, int]] = {}
         for a in arrays:
-            kind = a.__class__
-            if kind in _SCALARS:
-                parts.append(kind)
+            kind = type(a)
+            if kind in _SCALARS or kind is HostNumber:
+                parts.append(a.kind if kind is HostNumber else kind)
                 scalars.append(a)
             elif isinstance(a, np.generic):
                 parts.append(as_dtype(a.dtype))
                 scalars.append(a.item())
-            elif kind is HostNumber:
-                parts.append(a.kind)
-                scalars.append(a)
             elif a._trace is self and a._slot >= 0:
                 parts.append(a._slot)
             elif (known := self.entered.get(id(a))) is not None and known[2] is a._buffer:
@@ -253,11 +250,11 @@ class Trace(Slots):
 
     def _recordable(self, a: Any) -> Any:
         """`a` as something that has a slot here or can get one: Tensor, Variable or scalar."""
-        kind = a.__class__
-        if kind in _SCALARS or isinstance(a, np.generic):
-            return a
+        kind = type(a)
         if kind is HostNumber:
             return a if a.owner is self else a.demand()
+        if kind in _SCALARS or isinstance(a, np.generic):
+            return a
         if kind is not Variable:
             tensor = a if kind is Tensor else convert_to_tensor(a)
             if tensor._trace is not self and tensor._buffer is None:

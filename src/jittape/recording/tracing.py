@@ -18,6 +18,7 @@ import numpy as np
 
 from jittape.errors import LeakedTensorError
 from jittape.hostnumber import HostNumber
+from jittape.hostnumber import static as as_static
 from jittape.interpret import interpret
 from jittape.program import Aval, Program, SourceLine
 from jittape.recording.growth import grow, marker_for
@@ -92,8 +93,12 @@ class Tracing(Trace):
     ----------
     made : int
         Variables made meanwhile.
+    computed : list of HostNumber
+        The numbers computed from others, in order.
     settled : list of (HostNumber, value)
-        The ints and bools, arguments or worked out, that it holds for one value of.
+        The ints and bools, arguments or computed, of which it holds for one value only.
+    over : bool
+        Whether the tracing has ended.
     look : Look or None
         The first value that was needed; a function may have caught it.
     prints : list of tuples
@@ -107,6 +112,7 @@ class Tracing(Trace):
         self.limit = sys.maxsize
         self.holders = 1
         self.made = 0
+        self.computed: list[HostNumber] = []
         self.settled: list[tuple[HostNumber, Any]] = []
         self.look: Look | None = None
         self.prints: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
@@ -115,7 +121,7 @@ class Tracing(Trace):
         self._drawn: dict[int, Any] = {}
         self._before: dict[int, tuple[Any, Any, int]] = {}
         self._thread = threading.get_ident()
-        self._over = False
+        self.over = False
         self._itself = (
             self  # a strong reference for the weak one: to a tape inside, an outer tape is recording
         )
@@ -141,7 +147,7 @@ class Tracing(Trace):
         self.pending, self.assigned, self._before, self._leaves = [], {}, {}, ()
         self.spans.clear()
         del self._itself
-        self._over = True
+        self.over = True
         _one_at_a_time.release()
 
     def placeholders(self, avals: Sequence[tuple[int, Aval]]) -> dict[int, Tensor]:
@@ -171,6 +177,10 @@ class Tracing(Trace):
         return value.__class__ is Tensor and value._trace is self and value._buffer is None
 
     # ---- recording ---------------------------------------------------------------------------------------------
+
+    def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
+        """As `Trace.apply`, for parameters that may be traced numbers."""
+        return super().apply(body, arrays, as_static(static))
 
     def _enter(self, a: Tensor | Variable, slot: int) -> None:
         self._remember(a)
@@ -212,7 +222,7 @@ class Tracing(Trace):
 
     def flush(self, wanted: Tensor | None = None) -> None:
         """A value is needed: the tracing ends, or has ended, or another thread has to wait for its end."""
-        if self._over:
+        if self.over:
             raise self._leaked(wanted)
         if threading.get_ident() != self._thread:
             with _one_at_a_time:
@@ -221,18 +231,24 @@ class Tracing(Trace):
 
     def demanded(self, number: HostNumber) -> Any:
         """A number's value is needed; the trace holds for this value from now on, unless it is a float's."""
-        if self._over:
+        if self.over:
             raise LeakedTensorError(
-                f"{number!r} of the function {self.traced_in!r} is used outside of it, where it has no value: "
-                "return it instead"
+                f"the {number.described} of the function {self.traced_in!r} is used outside of it, where it has no "
+                "value: return it instead"
             )
         if not number.steady:
-            raise self.needed(
-                f"the {type(number.now).__name__} {number.text}, which may be another at each call,"
-            )
-        if not any(known is number for known, _ in self.settled):
+            raise self.needed(f"the {number.described}, which may be another at each call,")
+        if not number.settled:
+            number.settled = True
             self.settled.append((number, number.now))
         return number.now
+
+    def failed(self, number: HostNumber) -> None:
+        """An error is raised because of a number; if the function handles it, the trace holds for this value only."""
+        if number.steady:
+            self.demanded(number)
+        else:
+            self.needed(f"the {number.described}, which may be another at each call,")
 
     def needed(self, of: str, remedy: str = _REMEDY) -> Look:
         """What to raise where the value `of` is needed."""

@@ -174,7 +174,7 @@ class Variable(Scattering):
         TypeError
             If the dtype does not cast.
         """
-        if value.__class__ is float and self._aval == _NUMBER and active.recorder.traced_in is None:
+        if type(value) is float and self._aval == _NUMBER and active.recorder.traced_in is None:
             self._set(Buffer(np.array(value)))  # a learning rate, say, at every step: 1 µs instead of 4
             return self
         tensor = value if value.__class__ is Tensor else convert_to_tensor(value, dtype_hint=self.dtype)

@@ -210,7 +210,7 @@ class Workspace:
         if storage < layout.count:
             value = inputs[storage]
             if not isinstance(value, Buffer):
-                return array_of(value, layout.scalar_dtypes[storage])
+                return array_of(value, layout.scalar_dtypes[storage]).reshape(aval.shape)
             return value.array.reshape(aval.shape)
         if storage < layout.temporaries:
             return results[storage - layout.count].array.reshape(aval.shape)
