@@ -92,10 +92,13 @@ class Tensor(Operators):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         updated = index.setitem(self, key, stacked(value) if holds_tensors(value) else value)
-        known = self._buffer is None and self._trace is updated._trace  # it is among the trace's pending ones
-        self._trace, self._slot, self._buffer = updated._trace, updated._slot, updated._buffer
+        trace = updated._trace
+        known = self._buffer is None and self._trace is trace  # it is among the trace's pending ones
+        if trace.holders:
+            trace.note_write(self, trace.slot_of(self))
+        self._trace, self._slot, self._buffer = trace, updated._slot, updated._buffer
         if self._buffer is None and not known:
-            self._trace.adopt(self)
+            trace.adopt(self)
 
     def assign(self, value: Any) -> Any:
         """Assign to the part of a Variable that this tensor is: ``v[0].assign(5.0)``.

@@ -66,6 +66,8 @@ class Trace(Slots):
         Tapes that may still ask this trace for a gradient; while there are any, a flush does not end the trace.
     spans : list of weak references to Span
         Those of the tapes that have been entered and not left, outermost first; some may be paused.
+    written : dict
+        The slots that tensors had before they were written to, by identity.
     former : mapping of int to int
         Where a tensor has got another slot meanwhile, from that to the one that it had: see `jittape.recording.graft`.
     exits : dict or None
@@ -99,6 +101,7 @@ class Trace(Slots):
         self.exits = None
         self.large = self.superseded = False
         self.former = _SAME
+        self.written = {}
         self.holders = self._ops_when_left = 0
         self._flushing = threading.RLock() if lock is None else lock
 
@@ -229,6 +232,8 @@ class Trace(Slots):
             elif id(a) in fresh:
                 parts.append(fresh[id(a)][1])
             else:
+                if known is not None:
+                    self.note_write(a, known[0])
                 parts.append(a._marker or _marked(a))
                 fresh[id(a)] = (a, self.node.n_slots + len(fresh))
         key = tuple(parts)
@@ -371,6 +376,7 @@ class Trace(Slots):
         self.inputs = []
         self.materialized = []
         self.entered = {}
+        self.written = {}
         self.variables = {}
         self.callbacks = {}
         self.exits = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -102,7 +103,7 @@ def _value_and_grad(
     with tape_of(f) as tape:
         primals = Primals(name, args, argnums, recorded)
         tape.watch(primals.leaves)
-        value, aux = value_and_aux(name, f(*primals.args, **kwargs), has_aux)
+        value, aux = value_and_aux(name, primals.call(f, **kwargs), has_aux)
         value = scalar(name, value)
     gradients = tape.gradient(value, primals.leaves, unconnected_gradients=unconnected)
     return primals.given_back(((value, aux) if has_aux else value, primals.structured(gradients)))
@@ -189,10 +190,10 @@ def vjp(
     with tape:
         varied = Primals("vjp", primals, range(len(primals)), recorded)
         tape.watch(varied.leaves)
-        value, aux = value_and_aux("vjp", f(*varied.args), has_aux)
+        value, aux = value_and_aux("vjp", varied.call(f), has_aux)
         outputs, rebuild = flatten(value)
         outputs = [convert_to_tensor(y) for y in outputs]
-        value = rebuild(outputs)
+        value = rebuild([copy.copy(y) for y in outputs])  # the caller may write to it
     if not recorded:
         begin_step()  # what the caller records from here on does not lengthen the pullback's trace
 
@@ -280,7 +281,7 @@ def jvp(
         varied = Primals("jvp", tuple(primals), range(len(primals)), recorded)
         given = varied.beside("tangents", tangents)
         with ForwardAccumulator(varied.leaves, given) as accumulator:
-            value, aux = value_and_aux("jvp", f(*varied.args), has_aux)
+            value, aux = value_and_aux("jvp", varied.call(f), has_aux)
             outputs, rebuild = flatten(value)
             outputs = [convert_to_tensor(y) for y in outputs]
         found = accumulator.jvp(outputs, unconnected_gradients)
