@@ -7,10 +7,8 @@ error that says what to write instead.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
-from weakref import ref
 
 import numpy as np
 
@@ -21,6 +19,7 @@ from jittape.program import Aval, Program
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.growth import grow, marker_for
 from jittape.recording.source import call_of_user, user_line
+from jittape.recording.symbolic import SymbolicTrace
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import cut_program, path_to
@@ -72,7 +71,7 @@ class _Known(NamedTuple):
     bodies: dict[Any, Any]
 
 
-class BodyTrace(Trace):
+class BodyTrace(SymbolicTrace):
     """The trace of one run of a body.
 
     Parameters
@@ -88,17 +87,13 @@ class BodyTrace(Trace):
     """
 
     def __init__(self, op: str, outer: Trace, function: Callable[..., Any], trips: int | None) -> None:
-        super().__init__()
+        super().__init__(f"the body of {op}")
         self.op = op
         self.outer = outer
-        self.traced_in = f"the body of {op}"
-        self.limit = sys.maxsize
-        self.holders = 1
         self.over = False
         self._trips = trips
+        self._first_handles: dict[tuple[Any, int], Tensor] = {}
         self._code: Any = getattr(function, "__code__", type(function))
-        self._itself = self  # to a tape inside, an outer tape is recording
-        self.spans.append(ref(self))
 
     def record(
         self,
@@ -156,7 +151,7 @@ class BodyTrace(Trace):
         """Nothing more is recorded here."""
         self.over = True
         self.spans.clear()
-        self._itself = None  # type: ignore[assignment]
+        self._itself = None
 
     @property
     def outermost(self) -> Trace:
@@ -177,11 +172,29 @@ class BodyTrace(Trace):
                 a._buffer.reraise()
             if isinstance(a._trace, BodyTrace) and a._trace.over and a._buffer is None:
                 a._trace.flush(a)
-            return a
+            return self._first_handle(a)
         return super()._recordable(a)
 
+    def _first_handle(self, tensor: Tensor) -> Tensor:
+        """The first of several handles to a value from outside that came in: they are one operand."""
+        if tensor._trace is None or tensor._trace is self or tensor._slot < 0 or id(tensor) in self.entered:
+            return tensor
+        return self._first_handles.setdefault((tensor._trace, tensor._slot), tensor)
+
+    def slot_of(self, tensor: Tensor) -> int | None:
+        """As `Slots.slot_of`, for any handle to a value that has come in."""
+        return super().slot_of(self._first_handle(tensor))
+
+    def note_constant(self, tensor: Tensor) -> None:
+        """As `SymbolicTrace.note_constant`, for what is around the body as well."""
+        super().note_constant(tensor)
+        if isinstance(self.outer, SymbolicTrace):
+            self.outer.note_constant(tensor)
+
     def _enter(self, a: Tensor | Variable, slot: int) -> None:
-        self.inputs.append(a)
+        # The body may write to a constant of its own, but what it takes in is the value before.
+        written = id(a) in self._own_constants and isinstance(a, Tensor)
+        self.inputs.append(Tensor(None, -1, a._aval, a._buffer) if written else a)
         self.entered[id(a)] = (slot, a, a._buffer)  # type: ignore[assignment]
         if isinstance(a, Variable):
             self._add_version(a, slot)
@@ -225,6 +238,12 @@ class BodyTrace(Trace):
         raise ControlFlowError(
             f"[{self.op}] the body assigns variable '{variable.name}' at {user_line()}: a compiled loop or branch "
             "changes nothing outside; return the new value and assign what comes out"
+        )
+
+    def _refuse_write(self, tensor: Tensor) -> NoReturn:
+        raise ControlFlowError(
+            f"[{self.op}] the body writes to a tensor from outside, {tensor.aval}, at {user_line()}: a compiled loop or "
+            "branch changes nothing outside; write to a copy (`t = copy.copy(t)`) and return it"
         )
 
     def created(self, initial: Tensor) -> NoReturn:

@@ -397,7 +397,8 @@ class Span:
             else:
                 return None
         view = self._view_of(variables, segments, watches, watched_variables)
-        return node, Asked(slots[0][-1:], (slots[1],), view, (source,), 1, exits)
+        watched = self._as_watched(trace, view, source, slots[1])
+        return node, Asked(slots[0][-1:], (watched,), view, (source,), 1, exits)
 
     def _slots_of(self, value: Any) -> tuple[int, ...]:
         """As `Trace.slots_of`, with versions of a Variable that came with a graft."""

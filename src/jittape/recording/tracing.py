@@ -7,12 +7,10 @@ Variables and tensors are again as they were before.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
-from weakref import ref
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -23,8 +21,9 @@ from jittape.program import Aval, Program, SourceLine
 from jittape.recording.growth import grow, marker_for
 from jittape.recording.numpy_protocol import array_ufunc
 from jittape.recording.source import call_of_user, user_line
+from jittape.recording.symbolic import SymbolicTrace
 from jittape.recording.tensor import Tensor
-from jittape.recording.trace import Trace, current_trace
+from jittape.recording.trace import current_trace
 from jittape.recording.trie import Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer, owned
@@ -76,7 +75,7 @@ class Look(BaseException):
         self.line = line
 
 
-class Tracing(Trace):
+class Tracing(SymbolicTrace):
     """The trace of one run of a function with placeholders.
 
     Parameters
@@ -101,11 +100,8 @@ class Tracing(Trace):
     """
 
     def __init__(self, name: str, leaves: Sequence[Any], may_create: bool) -> None:
-        super().__init__()
+        super().__init__(name)
         self._root = self.node = trie.apart()  # shared nodes would name the lines of others
-        self.traced_in = name
-        self.limit = sys.maxsize
-        self.holders = 1
         self.made = 0
         self.settled: list[tuple[HostNumber, Any]] = []
         self.look: Look | None = None
@@ -116,10 +112,6 @@ class Tracing(Trace):
         self._before: dict[int, tuple[Any, Any, int]] = {}
         self._thread = threading.get_ident()
         self._over = False
-        self._itself = (
-            self  # a strong reference for the weak one: to a tape inside, an outer tape is recording
-        )
-        self.spans.append(ref(self))
 
     # ---- life --------------------------------------------------------------------------------------------------
 
@@ -140,7 +132,7 @@ class Tracing(Trace):
         trie.forget(self._root)
         self.pending, self.assigned, self._before, self._leaves = [], {}, {}, ()
         self.spans.clear()
-        del self._itself
+        self._itself = None
         self._over = True
         _one_at_a_time.release()
 
@@ -247,6 +239,13 @@ class Tracing(Trace):
         return LeakedTensorError(
             f"a tensor of the function {self.traced_in!r}{where} is used outside of the function, where it has "
             "no value: return it from the function instead of keeping it elsewhere"
+        )
+
+    def _refuse_write(self, tensor: Tensor) -> NoReturn:
+        raise ValueError(
+            f"the function {self.traced_in!r} writes to a tensor from outside, {tensor.aval}, at {user_line()}: a traced "
+            "function changes nothing outside except Variables; write to a copy (`t = copy.copy(t)`), return the new "
+            "value, or make the tensor a jt.Variable"
         )
 
     def created(self, initial: Tensor) -> Buffer:

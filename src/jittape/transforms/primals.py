@@ -6,7 +6,6 @@ in, or a tape, an accumulator or a traced function around the call records it, t
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Callable, Sequence
 from types import MethodType
@@ -21,6 +20,7 @@ from jittape.functions.function import Function
 from jittape.hostnumber import HostNumber
 from jittape.primitives.custom import identity
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten, flatten_like
 from jittape.recording.operators import Operators
 from jittape.recording.tape import GradientTape
@@ -186,7 +186,7 @@ class Primals:
         return f(*args, **kwargs)
 
     def _copies(self) -> list[Any]:
-        copied = self.structured([copy.copy(leaf) for leaf in self.leaves])
+        copied = self.structured(own_handles(self.leaves))
         return [copied] if self._single else list(copied)
 
     def structured(self, results: Sequence[Any]) -> Any:
