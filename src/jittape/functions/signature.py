@@ -9,7 +9,8 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from jittape.calls import function_name
 from jittape.config import config
 from jittape.dtypes import as_dtype
 from jittape.errors import DTypeError
+from jittape.hostnumber import HostNumber
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
@@ -33,9 +35,13 @@ __all__ = [
     "difference",
     "distance",
     "fitted",
+    "is_array_like",
+    "is_one",
     "key_of",
     "keys_of",
     "leaf_names",
+    "parameters_of",
+    "shared",
     "shown",
     "static_value",
     "taken_apart",
@@ -139,13 +145,21 @@ def taken_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     given: Any = (args, kwargs)
     leaves: list[Any]
     leaves, structure = optree.tree_flatten(given, none_is_leaf=True, namespace="jittape")
+    leaves = [convert_to_tensor(leaf) if is_array_like(leaf) else leaf for leaf in leaves]
     if not kwargs and len(leaves) == len(args) and all(map(_same, leaves, args)):
-        return Call(args, len(args))
+        return Call(tuple(leaves), len(args))
     return Call(tuple(leaves), structure)
 
 
 def _same(a: Any, b: Any) -> bool:
-    return a is b
+    return a is b or is_array_like(b)
+
+
+def is_array_like(value: Any) -> bool:
+    """Whether `value` is no array but has an array's values, which may change: a pandas object, an `array.array`."""
+    if isinstance(value, (np.ndarray, np.generic, Operators, HostNumber)):
+        return False
+    return hasattr(type(value), "__array__") or isinstance(value, (array, memoryview))
 
 
 class _Identity:
@@ -221,6 +235,18 @@ def static_value(key: Any) -> Any:
     return key.value if isinstance(key, _Identity) else key[1]
 
 
+def is_one(a: Any, b: Any) -> bool:
+    """Whether two leaves are one tensor or array."""
+    return a is b and isinstance(a, (Tensor, np.ndarray))
+
+
+def shared(leaves: Sequence[Any], distinct: Collection[int]) -> dict[int, int]:
+    """The leaves that are an earlier one, with its number, if one of both is among `distinct`."""
+    pairs = {(min(i, j), max(i, j)) for i in distinct for j in range(len(leaves)) if i != j}
+    found = {j: i for i, j in sorted(pairs, reverse=True) if is_one(leaves[i], leaves[j])}
+    return {j: found.get(i, i) for j, i in found.items()}
+
+
 # ---- input signatures ------------------------------------------------------------------------------------------------
 
 
@@ -274,8 +300,8 @@ def _fit(name: str, leaf: Any, spec: TensorSpec) -> Any:
     if isinstance(leaf, TensorSpec):
         return leaf
     value = leaf if isinstance(leaf, (np.ndarray, Tensor)) else convert_to_tensor(leaf, dtype_hint=spec.dtype)
-    if value.dtype != spec.dtype or not spec.takes(value.shape):
-        found = Aval(tuple(value.shape), value.dtype)
+    found = Aval(tuple(value.shape), value.dtype.newbyteorder("="))  # a call converts the byte order
+    if found.dtype != spec.dtype or not spec.takes(found.shape):
         raise TypeError(
             f"{name}: an argument is {found}, but the input_signature says {spec}; cast or reshape it"
         )
@@ -287,7 +313,7 @@ def _fit(name: str, leaf: Any, spec: TensorSpec) -> Any:
 
 def leaf_names(function: Callable[..., Any], call: Call, skip: int) -> list[str]:
     """What to call each leaf: the parameter, with the way to the part of it."""
-    parameters = _parameters(function)[skip:]
+    parameters = parameters_of(function)[skip:]
 
     def parameter(number: int) -> str:
         return parameters[number] if number < len(parameters) else f"argument {number}"
@@ -301,7 +327,8 @@ def leaf_names(function: Callable[..., Any], call: Call, skip: int) -> list[str]
     return names
 
 
-def _parameters(function: Callable[..., Any]) -> list[str]:
+def parameters_of(function: Callable[..., Any]) -> list[str]:
+    """The names of the positional parameters."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -191,6 +191,11 @@ class BodyTrace(SymbolicTrace):
         if isinstance(self.outer, SymbolicTrace):
             self.outer.note_constant(tensor)
 
+    def note_source(self, tensor: Tensor) -> None:
+        """As `SymbolicTrace.note_source`: the tensor may be an argument of the function around the body."""
+        if isinstance(self.outer, SymbolicTrace):
+            self.outer.note_source(tensor)
+
     def _enter(self, a: Tensor | Variable, slot: int) -> None:
         # The body may write to a constant of its own, but what it takes in is the value before.
         written = id(a) in self._own_constants and isinstance(a, Tensor)

@@ -218,6 +218,8 @@ class Span:
         else:
             slot = self.trace.enter(leaf)
             self._watches.append((self.trace.node.n_slots, slot))
+            if self.trace.traced_in is not None:
+                self.trace.note_source(leaf)  # type: ignore[attr-defined]
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """The Variables watched so far, in the order in which they were made."""

@@ -39,11 +39,15 @@ class SymbolicTrace(Trace):
         """Remember that `tensor`, a computed value, was made while this trace was recorded."""
         self._own_constants.add(id(tensor))
 
+    def note_source(self, tensor: Tensor) -> None:
+        """Remember that a tape watches `tensor`, or that it is written to: it matters who else holds this handle."""
+
     def check_write(self, tensor: Tensor) -> None:
         """Raise an error if `tensor` is from outside."""
         recorded_here = tensor._trace is self and id(tensor) not in self.entered
         if not (recorded_here or id(tensor) in self._own_constants):
             self._refuse_write(tensor)
+        self.note_source(tensor)
 
     def _refuse_write(self, tensor: Tensor) -> NoReturn:
         raise NotImplementedError

@@ -8,8 +8,9 @@ Variables and tensors are again as they were before.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -97,6 +98,8 @@ class Tracing(SymbolicTrace):
         The first value that was needed; a function may have caught it.
     prints : list of tuples
         What is to be printed at each call, see `jt.print`.
+    distinct : set of int
+        The arrays among the arguments of which it matters whether another argument is the same tensor.
     """
 
     def __init__(self, name: str, leaves: Sequence[Any], may_create: bool) -> None:
@@ -106,6 +109,8 @@ class Tracing(SymbolicTrace):
         self.settled: list[tuple[HostNumber, Any]] = []
         self.look: Look | None = None
         self.prints: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+        self.distinct: set[int] = set()
+        self._placeholders: dict[int, list[int]] = {}
         self._leaves = leaves
         self._may_create = may_create
         self._drawn: dict[int, Any] = {}
@@ -136,8 +141,11 @@ class Tracing(SymbolicTrace):
         self._over = True
         _one_at_a_time.release()
 
-    def placeholders(self, avals: Sequence[tuple[int, Aval]]) -> dict[int, Tensor]:
-        """A tensor for every array among the arguments, by its number."""
+    def placeholders(
+        self, avals: Sequence[tuple[int, Aval]], same: Mapping[int, int] = MappingProxyType({})
+    ) -> dict[int, Tensor]:
+        """A tensor for every array among the arguments, by its number; `same` says which are an earlier one."""
+        avals = [(number, aval) for number, aval in avals if number not in same]
         if not avals:
             return {}
         markers = [marker_for(aval, None) for _, aval in avals]
@@ -145,7 +153,16 @@ class Tracing(SymbolicTrace):
         node = self.node.children.get(key)
         self.node = grow(self.node, key) if node is None else node
         self.inputs.extend([Leaf(number) for number, _ in avals])
-        return dict(zip([number for number, _ in avals], self.tensors_at(self.node), strict=True))
+        made = dict(zip([number for number, _ in avals], self.tensors_at(self.node), strict=True))
+        made |= {number: made[first] for number, first in same.items()}
+        for number, tensor in made.items():
+            self._placeholders.setdefault(tensor._slot, []).append(number)
+        return made
+
+    def note_source(self, tensor: Tensor) -> None:
+        """As `SymbolicTrace.note_source`, of an argument."""
+        slot = self.slot_of(tensor)
+        self.distinct.update(() if slot is None else self._placeholders.get(slot, ()))
 
     def number(self, leaf: int, now: Any, text: str) -> HostNumber:
         """A number among the arguments."""
