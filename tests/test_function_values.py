@@ -79,7 +79,9 @@ class Series:
         return np.array(self.values, dtype)
 
 
-@pytest.mark.parametrize("make", [Series, lambda v: array.array("d", v), lambda v: memoryview(array.array("d", v))])
+@pytest.mark.parametrize(
+    "make", [Series, lambda v: array.array("d", v), lambda v: memoryview(array.array("d", v))]
+)
 def test_array_likes_are_read_at_each_call(make: Any, mode: str) -> None:
     series = make([1.0, 2.0])
     f = jt.function(lambda x: jt.reduce_sum(x[0] if isinstance(x, list) else x))
@@ -121,7 +123,7 @@ def test_a_byte_swapped_array_fits_its_signature() -> None:
 def test_a_keyword_may_be_called_self() -> None:
     class Scale:
         @jt.function
-        def __call__(this, self: Any) -> Any:  # noqa: N805
+        def __call__(this, self: Any) -> Any:
             return self * 2.0
 
     f = jt.function(lambda self, x: self * x)
@@ -212,4 +214,3 @@ def test_one_tensor_as_two_arguments_shares_a_trace_where_it_does_not_matter() -
         assert [float(f(x, x)), float(f(X, Y))] == [5.0, 19.0]
         assert jt.grad(f, (0, 1))(X, X)[1].tolist() == [1.0, 2.0]
     assert f.trace_count == 1
-

@@ -63,7 +63,9 @@ def test_a_watched_tensor_that_is_written_to_keeps_its_earlier_paths(mode: str) 
         np.testing.assert_array_equal(tape.gradient(y, x), [0.0, 56.0, 600.0])
         np.testing.assert_array_equal(tape.gradient(y, after), [8.0, 40.0, 600.0])
         np.testing.assert_array_equal(tape.gradient([before, y], x), [2.0, 60.0, 606.0])
-        np.testing.assert_array_equal(tape.jacobian(after, x), [[0.0, 2.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+        np.testing.assert_array_equal(
+            tape.jacobian(after, x), [[0.0, 2.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+        )
         assert x.tolist() == [4.0, 2.0, 3.0]
 
 
@@ -225,7 +227,9 @@ def test_writes_to_tensors_from_outside_are_refused(kind: str) -> None:
         "fori_loop": lambda: jt.fori_loop(0, 3, lambda i, x: writes(x), jt.constant(X)),
         "vectorized_map": lambda: jt.vectorized_map(writes, jt.constant([X, X])),
     }
-    with pytest.raises(ValueError if kind == "function" else ControlFlowError, match="writes to a tensor from outside"):
+    with pytest.raises(
+        ValueError if kind == "function" else ControlFlowError, match="writes to a tensor from outside"
+    ):
         runs[kind]()
     assert w.tolist() == [1.0, 2.0, 3.0]
 

@@ -59,7 +59,19 @@ class WritingProgram:
         return options[int(self.rng.integers(len(options)))]
 
     def _statement(self, names: list[str]) -> tuple[Any, ...]:
-        kinds = ("write", "write", "add", "make", "copy", "alias", "branch", "loop", "compiled", "called", "sum")
+        kinds = (
+            "write",
+            "write",
+            "add",
+            "make",
+            "copy",
+            "alias",
+            "branch",
+            "loop",
+            "compiled",
+            "called",
+            "sum",
+        )
         kind = self._one_of(kinds)
         a, b, f = self._one_of(names), self._one_of(names), int(self.rng.integers(len(_FUNCTIONS)))
         if kind in ("make", "copy", "alias", "branch", "loop", "compiled"):
@@ -83,7 +95,15 @@ class WritingProgram:
         return total
 
     def _step(
-        self, cell: type[_Written], held: dict[str, _Written], kind: str, name: str, a: str, b: str, f: int, *keys: Any
+        self,
+        cell: type[_Written],
+        held: dict[str, _Written],
+        kind: str,
+        name: str,
+        a: str,
+        b: str,
+        f: int,
+        *keys: Any,
     ) -> Any:
         function, first, second = _FUNCTIONS[f], held[a], held[b]
         other = function(second.value)
@@ -100,6 +120,7 @@ class WritingProgram:
         elif kind == "called":
             _write_twice(first, other, *keys)
         elif kind == "branch":
+
             def branch() -> Any:
                 inner = cell(first.value + 0.0)
                 _write_twice(inner, other, *keys)
@@ -107,6 +128,7 @@ class WritingProgram:
 
             held[name] = cell(jt.cond(first.value[0] > second.value[1], branch, lambda: other))
         elif kind == "loop":
+
             def body(i: Any, value: Any) -> Any:
                 inner = cell(value)
                 inner.write(keys[0], _part(function(value), keys[0]))
@@ -194,5 +216,14 @@ def ways_to_gradients(given: tuple[Any, Any]) -> dict[str, Callable[[Callable[..
     def of_function(f: Callable[..., Any]) -> list[Any]:
         return by_tape(jt.function(f)) + by_hand(jt.function(f))
 
-    ways = (by_tape, by_tape_after, by_accumulator, by_hand, by_vectors, by_jacobians, in_function, of_function)
+    ways = (
+        by_tape,
+        by_tape_after,
+        by_accumulator,
+        by_hand,
+        by_vectors,
+        by_jacobians,
+        in_function,
+        of_function,
+    )
     return {way.__name__: way for way in ways}

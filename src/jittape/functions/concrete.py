@@ -72,7 +72,9 @@ class Concrete:
     ) -> None:
         self.keys = keys
         self.structure = call.structure
-        alike = {(min(i, j), max(i, j)) for i in tracing.distinct for j, key in enumerate(keys) if keys[i] == key}
+        alike = {
+            (min(i, j), max(i, j)) for i in tracing.distinct for j, key in enumerate(keys) if keys[i] == key
+        }
         self.pairs = [(i, j, same.get(i, i) == same.get(j, j)) for i, j in sorted(alike) if i != j]
         self._take_result(tracing, result)
         outputs = [slot for slot, _ in self._tensors.values()]

@@ -247,8 +247,8 @@ class BodyTrace(SymbolicTrace):
 
     def _refuse_write(self, tensor: Tensor) -> NoReturn:
         raise ControlFlowError(
-            f"[{self.op}] the body writes to a tensor from outside, {tensor.aval}, at {user_line()}: a compiled loop or "
-            "branch changes nothing outside; write to a copy (`t = copy.copy(t)`) and return it"
+            f"[{self.op}] the body writes to a tensor from outside, {tensor.aval}, at {user_line()}: a compiled loop "
+            "or branch changes nothing outside; write to a copy (`t = copy.copy(t)`) and return it"
         )
 
     def created(self, initial: Tensor) -> NoReturn:

@@ -1,4 +1,4 @@
-"""`SymbolicTrace`: the trace of a function that is run once with placeholders, and which tensors that function may write to.
+"""`SymbolicTrace`: the trace of a function that is run once with placeholders, and the tensors that it may write to.
 
 Such a run stands for many calls, or for iterations and branches that may not happen. A write to a tensor from outside
 would happen once, so it is an error.

@@ -260,7 +260,7 @@ class Tracing(SymbolicTrace):
 
     def _refuse_write(self, tensor: Tensor) -> NoReturn:
         raise ValueError(
-            f"the function {self.traced_in!r} writes to a tensor from outside, {tensor.aval}, at {user_line()}: a traced "
+            f"[function] {self.traced_in!r} writes to a tensor from outside, {tensor.aval}, at {user_line()}: a traced "
             "function changes nothing outside except Variables; write to a copy (`t = copy.copy(t)`), return the new "
             "value, or make the tensor a jt.Variable"
         )

@@ -40,7 +40,8 @@ def value_and_grad(
     Parameters
     ----------
     f : callable
-        Returns one real floating number, or ``(number, aux)``; may be a `jt.function`.
+        Returns one real floating number, or ``(number, aux)``; may be a `jt.function`. It may write to what is varied,
+        as in ``x[0] = 2 * x[1]``: the gradient is with respect to the value that came in.
     argnums : int or sequence of int
         Which positional arguments are varied. Each may be an array, a number, a tensor, a Variable or a nested
         structure of them; the dtype must be floating or complex.

@@ -41,6 +41,8 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     A program that is compiled as a whole keeps what lives from the forward to the backward pass in memory: of a chain
     of blocks all that each block computes. With every block wrapped it keeps what goes from one to the next.
 
+    If `f` writes to an argument, as in ``x[0] = 1.0``, the argument changes within `f` only.
+
     Examples
     --------
     >>> import jittape as jt
