@@ -145,19 +145,18 @@ def taken_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     given: Any = (args, kwargs)
     leaves: list[Any]
     leaves, structure = optree.tree_flatten(given, none_is_leaf=True, namespace="jittape")
-    leaves = [convert_to_tensor(leaf) if is_array_like(leaf) else leaf for leaf in leaves]
     if not kwargs and len(leaves) == len(args) and all(map(_same, leaves, args)):
-        return Call(tuple(leaves), len(args))
+        return Call(args, len(args))
     return Call(tuple(leaves), structure)
 
 
 def _same(a: Any, b: Any) -> bool:
-    return a is b or is_array_like(b)
+    return a is b
 
 
 def is_array_like(value: Any) -> bool:
     """Whether `value` is no array but has an array's values, which may change: a pandas object, an `array.array`."""
-    if isinstance(value, (np.ndarray, np.generic, Operators, HostNumber)):
+    if isinstance(value, (Operators, np.ndarray, np.generic, HostNumber)):
         return False
     return hasattr(type(value), "__array__") or isinstance(value, (array, memoryview))
 
@@ -191,12 +190,16 @@ def aval_of_leaf(leaf: Any) -> Aval | None:
 def keys_of(function: Callable[..., Any], call: Call, skip: int) -> tuple[Any, ...]:
     """The keys of all leaves of a call of `function`, which is bound to its first `skip` parameters.
 
+    Leaves that are array-like become tensors: what they hold now is a value of this call.
+
     Raises
     ------
     DTypeError
         If an array is of a dtype that tensors do not have.
     """
     try:
+        if not _PLAIN.issuperset(map(type, call.leaves)):
+            call.leaves = tuple([convert_to_tensor(x) if is_array_like(x) else x for x in call.leaves])
         return tuple([key_of(leaf) for leaf in call.leaves])
     except DTypeError as error:
         names = leaf_names(function, call, skip)

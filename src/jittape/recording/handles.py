@@ -24,17 +24,16 @@ def own_handles(leaves: Sequence[Any]) -> list[Any]:
     trace = active_recorder()
     made: dict[int, Any] = {}
     for leaf in leaves:
-        if id(leaf) in made:
-            continue
-        if isinstance(leaf, np.ndarray):
-            made[id(leaf)] = leaf.copy()
-        elif leaf.__class__ is Tensor and isinstance(trace, Trace):
-            made[id(leaf)] = _another(trace, leaf)
+        if leaf.__class__ is Tensor and isinstance(trace, Trace):
+            if id(leaf) not in made:
+                made[id(leaf)] = _another(trace, leaf)
+        elif isinstance(leaf, np.ndarray):
+            made.setdefault(id(leaf), leaf.copy())
     return [made.get(id(leaf), leaf) for leaf in leaves]
 
 
 def _another(trace: Trace, tensor: Tensor) -> Tensor:
-    slot = trace.enter(tensor)
+    slot = tensor._slot if tensor._trace is trace and tensor._slot >= 0 else trace.enter(tensor)
     buffer = tensor._buffer
     handle = Tensor(trace, slot, tensor._aval, buffer)
     if buffer is None:

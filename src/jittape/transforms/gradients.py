@@ -11,6 +11,7 @@ from jittape.primitives.custom import stop_gradient
 from jittape.recording.accumulator import ForwardAccumulator
 from jittape.recording.arguments import UnconnectedGradients, fitting
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten, flatten_like
 from jittape.recording.rewind import rewound
 from jittape.recording.trace import begin_step, current_trace
@@ -104,7 +105,7 @@ def _value_and_grad(
     with tape_of(f) as tape:
         primals = Primals(name, args, argnums, recorded)
         tape.watch(primals.leaves)
-        value, aux = value_and_aux(name, primals.call(f, **kwargs), has_aux)
+        value, aux = value_and_aux(name, f(*primals.args, **kwargs), has_aux)
         value = scalar(name, value)
     gradients = tape.gradient(value, primals.leaves, unconnected_gradients=unconnected)
     return primals.given_back(((value, aux) if has_aux else value, primals.structured(gradients)))
@@ -191,7 +192,8 @@ def vjp(
     with tape:
         varied = Primals("vjp", primals, range(len(primals)), recorded)
         tape.watch(varied.leaves)
-        value, aux = value_and_aux("vjp", varied.call(f), has_aux)
+        as_given = own_handles(varied.leaves)  # `f` may write to its arguments
+        value, aux = value_and_aux("vjp", f(*varied.args), has_aux)
         outputs, rebuild = flatten(value)
         outputs = [convert_to_tensor(y) for y in outputs]
         value = rebuild([copy.copy(y) for y in outputs])  # the caller may write to it
@@ -204,7 +206,7 @@ def vjp(
         assert trace is not None
         if is_recorded() and current_trace() is not trace:
             # What was recorded is out of sight of who records now; but the product depends on the cotangents.
-            constants = varied.structured([stop_gradient(leaf) for leaf in varied.leaves])
+            constants = varied.structured([stop_gradient(leaf) for leaf in as_given])
             return vjp(f, *constants, has_aux=has_aux, unconnected_gradients=unconnected_gradients)[1](
                 cotangents
             )
@@ -282,7 +284,7 @@ def jvp(
         varied = Primals("jvp", tuple(primals), range(len(primals)), recorded)
         given = varied.beside("tangents", tangents)
         with ForwardAccumulator(varied.leaves, given) as accumulator:
-            value, aux = value_and_aux("jvp", varied.call(f), has_aux)
+            value, aux = value_and_aux("jvp", f(*varied.args), has_aux)
             outputs, rebuild = flatten(value)
             outputs = [convert_to_tensor(y) for y in outputs]
         found = accumulator.jvp(outputs, unconnected_gradients)

@@ -94,7 +94,7 @@ def _jacobian(
     with tape:
         primals = Primals("jacobian", args, argnums, recorded)
         tape.watch(primals.leaves)
-        value, aux = value_and_aux("jacobian", primals.call(f, **kwargs), has_aux)
+        value, aux = value_and_aux("jacobian", f(*primals.args, **kwargs), has_aux)
         outputs, rebuild = flatten(value)
         outputs = [convert_to_tensor(y) for y in outputs]
     found = [primals.structured(tape._jacobians(y, primals.leaves, unconnected, forward)) for y in outputs]
@@ -158,7 +158,7 @@ def _inner_gradient(
     """What comes with the value of `f`, and the gradient, recorded by whoever records now."""
     with tape_of(f) as inner:
         inner.watch(primals.leaves)
-        value, aux = value_and_aux(name, primals.call(f, **kwargs), has_aux)
+        value, aux = value_and_aux(name, f(*primals.args, **kwargs), has_aux)
         value = scalar(name, value)
     return aux, inner.gradient(value, primals.leaves)
 
@@ -267,5 +267,5 @@ def _batch_jacobian(
         if len(primals.leaves) != 1:
             raise TypeError("[batch_jacobian] the argument must be one array")
         tape.watch(primals.leaves)
-        value = convert_to_tensor(primals.call(f, **kwargs))
+        value = convert_to_tensor(f(*primals.args, **kwargs))
     return primals.given_back(tape.batch_jacobian(value, primals.leaves[0]))

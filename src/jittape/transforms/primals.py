@@ -20,7 +20,6 @@ from jittape.functions.function import Function
 from jittape.hostnumber import HostNumber
 from jittape.primitives.custom import identity
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten, flatten_like
 from jittape.recording.operators import Operators
 from jittape.recording.tape import GradientTape
@@ -118,8 +117,7 @@ class Primals:
     """The arguments that are varied, as tensors.
 
     Made where the tape or accumulator of the transform has been entered already. A tensor gets a slot of its own, so
-    that what a function holds of it besides, in a closure or as another argument, is constant. The function is called
-    with handles of its own, so that `leaves` keep the values that came in if it writes to its arguments.
+    that what a function holds of it besides, in a closure or as another argument, is constant.
 
     Parameters
     ----------
@@ -133,6 +131,8 @@ class Primals:
 
     Attributes
     ----------
+    args : tuple
+        Of the call, with tensors in the places of what is varied.
     leaves : list of Tensor
         What is varied.
     host : bool
@@ -140,13 +140,14 @@ class Primals:
     """
 
     def __init__(self, name: str, args: tuple[Any, ...], argnums: Argnums, recorded: bool = False) -> None:
+        self.args = args
         self.leaves: list[Any] = []
         self._single = not _are_several(argnums)
         self._parts: list[tuple[Any, int, Any, list[int]]] = []
         given: list[Any] = []
-        self._args = args
-        self._numbers: list[int] = []
-        for number in numbers_of(argnums):
+        numbers = numbers_of(argnums)
+        changed = list(args)
+        for number in numbers:
             if not -len(args) <= number < len(args):
                 raise ValueError(
                     f"[{name}] argnums={argnums} needs argument {number}, "
@@ -158,8 +159,9 @@ class Primals:
             tensors = [None if leaf is None else self._tensor(name, number, leaf) for leaf in leaves]
             present = [i for i, t in enumerate(tensors) if t is not None]
             self.leaves += [tensors[i] for i in present]
-            self._numbers.append(number)
-            self._parts.append((rebuild(tensors), len(leaves), rebuild, present))
+            changed[number] = rebuild(tensors)
+            self._parts.append((changed[number], len(leaves), rebuild, present))
+        self.args = tuple(changed)
         self.host = not recorded and _is_host(given)
 
     @staticmethod
@@ -177,17 +179,6 @@ class Primals:
                 f"give floats, or name other arguments by argnums"
             )
         return tensor
-
-    def call(self, f: Callable[..., Any], /, **kwargs: Any) -> Any:
-        """Call `f` with the arguments, where what is varied are tensors that it may write to."""
-        args = list(self._args)
-        for number, part in zip(self._numbers, self._copies(), strict=True):
-            args[number] = part
-        return f(*args, **kwargs)
-
-    def _copies(self) -> list[Any]:
-        copied = self.structured(own_handles(self.leaves))
-        return [copied] if self._single else list(copied)
 
     def structured(self, results: Sequence[Any]) -> Any:
         """One result for every leaf, in the structure of the arguments: of the one, or a tuple."""
