@@ -102,7 +102,7 @@ def check_watched(leaves: list[Any]) -> None:
 
 def entries_like(target: Any, output_gradients: Any) -> Any:
     """`output_gradients` as a list with an entry for each leaf of `target`, a nested structure; as they are for one."""
-    if isinstance(target, Operators):
+    if output_gradients is None or isinstance(target, Operators):
         return output_gradients
     try:
         return flatten_like("output_gradients", target, output_gradients)

@@ -189,8 +189,7 @@ class GradientTape:
         zero = unconnected_gradients is not _NONE and wants_zeros(unconnected_gradients)
         targets, _ = flatten(target, check_target)
         leaves, rebuild = flatten(sources, check_source)
-        if output_gradients is not None:
-            output_gradients = entries_like(target, output_gradients)
+        output_gradients = entries_like(target, output_gradients)
         self._warn_if_recording()
         with recording_with(trace):
             results = self._asked(trace, targets, leaves, output_gradients, zero)

@@ -375,10 +375,7 @@ class Trace(Slots):
         self.node = UNPLACED
         self.inputs = []
         self.materialized = []
-        self.entered = {}
-        self.written = {}
-        self.variables = {}
-        self.callbacks = {}
+        self.entered, self.written, self.variables, self.callbacks = {}, {}, {}, {}
         self.exits = None
 
 
