@@ -255,5 +255,16 @@ def test_handles_to_one_value_are_one_operand_of_a_body() -> None:
             y = jt.reduce_sum(x * copy.copy(x))
         return tape.gradient(y, x)
 
-    x = jt.constant(X) * 1.0
-    np.testing.assert_array_equal(jt.cond(x[0] > 0, lambda: slope(x), lambda: x), 2 * X)
+    def slope_of_branch(x: Any) -> Any:
+        c = copy.copy(x)
+        with jt.GradientTape() as tape:
+            tape.watch(x)
+            y = jt.cond(c[0] > 0, lambda: jt.reduce_sum(x * c * copy.copy(c)), lambda: x[0])
+        return tape.gradient(y, x)
+
+    def chosen(f: Any, x: Any) -> Any:
+        return jt.cond(x[0] > 0, lambda: f(x), lambda: x)
+
+    for x in (jt.constant(X), jt.constant(X) * 1.0):
+        np.testing.assert_array_equal(chosen(slope, x), 2 * X)
+        np.testing.assert_array_equal(chosen(slope_of_branch, x), 3 * X * X)

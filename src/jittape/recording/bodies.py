@@ -92,7 +92,7 @@ class BodyTrace(SymbolicTrace):
         self.outer = outer
         self.over = False
         self._trips = trips
-        self._first_handles: dict[tuple[Any, int], Tensor] = {}
+        self._first_handles: dict[int, Tensor] = {}
         self._code: Any = getattr(function, "__code__", type(function))
 
     def record(
@@ -177,9 +177,13 @@ class BodyTrace(SymbolicTrace):
 
     def _first_handle(self, tensor: Tensor) -> Tensor:
         """The first of several handles to a value from outside that came in: they are one operand."""
-        if tensor._trace is None or tensor._trace is self or tensor._slot < 0 or id(tensor) in self.entered:
+        if tensor._trace is self or id(tensor) in self.entered:
             return tensor
-        return self._first_handles.setdefault((tensor._trace, tensor._slot), tensor)
+        slot = self.outer.slot_of(tensor)
+        known = self.outer.entered.get(id(tensor))
+        if slot is None or slot < 0 or (known is not None and known[2] is not tensor._buffer):
+            return tensor
+        return self._first_handles.setdefault(slot, tensor)
 
     def slot_of(self, tensor: Tensor) -> int | None:
         """As `Slots.slot_of`, for any handle to a value that has come in."""

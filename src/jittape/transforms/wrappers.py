@@ -75,7 +75,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
                     tape.watch([s for s in sources if is_differentiable(s.dtype)])
                     positional, named = rebuild(own_handles(copies))
                     outputs = flatten(_own(f(*positional, **named)))[0]
-                # None where nothing is connected, and no warning: an argument that `f` ignores, or does not read outside.
+                # None where nothing is connected, and no warning: `f` may ignore an argument, or not read it outside.
                 return tape._asked(trace, outputs, sources, list(upstream), zero=True)
 
         # All that `f` depends on is an argument of this, so that the gradient reaches it.
