@@ -189,10 +189,9 @@ class GradientTape:
         zero = unconnected_gradients is not _NONE and wants_zeros(unconnected_gradients)
         targets, _ = flatten(target, check_target)
         leaves, rebuild = flatten(sources, check_source)
-        output_gradients = entries_like(target, output_gradients)
         self._warn_if_recording()
         with recording_with(trace):
-            results = self._asked(trace, targets, leaves, output_gradients, zero)
+            results = self._asked(trace, targets, leaves, entries_like(target, output_gradients), zero)
         self._finish(trace)
         if zero:
             results = [

@@ -92,8 +92,7 @@ class Trace(Slots):
         self.inputs: list[Any] = []
         self.pending: list[Tensor] = []
         self.materialized: list[ref[Tensor]] = []
-        self.entered = {}
-        self.variables = {}
+        self.entered, self.written, self.variables = {}, {}, {}
         self.assigned: dict[int, Assignment] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
@@ -101,7 +100,6 @@ class Trace(Slots):
         self.exits = None
         self.large = self.superseded = False
         self.former = _SAME
-        self.written = {}
         self.holders = self._ops_when_left = 0
         self._flushing = threading.RLock() if lock is None else lock
 
@@ -373,8 +371,7 @@ class Trace(Slots):
     def _clear(self) -> None:
         """Let go of everything; tensors may go on pointing here, at an empty shell."""
         self.node = UNPLACED
-        self.inputs = []
-        self.materialized = []
+        self.inputs, self.materialized = [], []
         self.entered, self.written, self.variables, self.callbacks = {}, {}, {}, {}
         self.exits = None
 
