@@ -457,6 +457,33 @@ def test_wrong_types_do_not_compile(arguments, message):
         native(*arguments)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "fits", "others"),
+    [
+        (jt.uint8, [0, 255, np.uint8(7), True], [-1, 256, 300, np.int64(2**40)]),
+        (jt.int32, [-(2**31), 2**31 - 1, np.int8(-3)], [2**31 + 5, -(2**31) - 1]),
+        (jt.int64, [-(2**63), 5], []),
+        (jt.uint64, [0, 2**63 - 1], [-1]),
+    ],
+)
+def test_ints_that_do_not_fit_are_refused(dtype, fits, others):
+    native = jt.njit_function(
+        lambda x, pair: (x * 1, pair[0] * 1), Spec([], dtype), (Spec([], jt.int8), Spec([2]))
+    )
+
+    @njit
+    def call(x, small):
+        return native(x, (small, np.ones(2, np.float32)))
+
+    for number in fits:
+        assert call(number, -128) == (number, -128)
+    for number in others:
+        with pytest.raises(OverflowError, match="argument 'x' is an int that does not fit"):
+            call(number, 1)
+    with pytest.raises(OverflowError, match=r"argument 'pair\[0\]' is an int that does not fit int8"):
+        call(1, 128)
+
+
 def test_out_must_not_overlap():
     native = jt.njit_function(lambda x: (x + 1.0, x + 2.0), Spec([3], jt.float64))
     memory = np.zeros(10)

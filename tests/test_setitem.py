@@ -71,13 +71,13 @@ def test_a_handle_written_to_again_and_again_is_computed_once(mode):
         assert len(counters.last.program.outputs) == 1
 
 
-def test_the_handle_is_a_source_by_its_new_value():
+def test_the_handle_is_a_source_by_the_value_that_was_watched():
     t = jt.constant([1.0, 2.0])
     with jt.GradientTape() as tape:
         tape.watch(t)
         t[0] = 9.0
         y = jt.reduce_sum(t * t)
-    assert tape.gradient(y, t).tolist() == [18.0, 4.0]
+    assert tape.gradient(y, t).tolist() == [0.0, 4.0]
 
 
 def test_writing_after_a_look_inside_a_tape(mode):

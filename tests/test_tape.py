@@ -375,6 +375,26 @@ def test_g24_output_gradients():
 
 
 @pytest.mark.parametrize(
+    ("target", "given"),
+    [
+        (lambda y, z: [y, ()], lambda dy: [dy, ()]),
+        (lambda y, z: [(), y], lambda dy: [dy]),
+        (lambda y, z: {"a": y, "b": (z, {})}, lambda dy: {"a": dy, "b": (0.0, {})}),
+        (lambda y, z: [y, [z, z]], lambda dy: [dy, [0.0, 0.0]]),
+        (lambda y, z: [y, [z, z]], lambda dy: (dy, 0.0, 0.0)),
+    ],
+)
+def test_g24_output_gradients_of_nested_targets(target: Any, given: Any):
+    tape, x = watched([1.0, 2.0], persistent=True)
+    y, z = x * x, jt.reduce_sum(x)
+    tape.__exit__(None, None, None)
+    for dy in (jt.constant([10.0, 1.0]), [10.0, 1.0]):
+        np.testing.assert_array_equal(tape.gradient(target(y, z), x, given(dy)), [20.0, 4.0])
+    with pytest.raises(ValueError, match="structure"):
+        tape.gradient({"a": y, "b": z}, x, {"a": 1.0, "c": 1.0})
+
+
+@pytest.mark.parametrize(
     ("given", "error", "message"),
     [
         ([jt.constant([1.0, 2.0])], ValueError, "1 entries for 2 targets"),

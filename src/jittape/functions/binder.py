@@ -158,6 +158,7 @@ class _Emitter(Arithmetic):
             Kind.FLOAT32: self.float32,
             Kind.TYPE: self.of_type,
             Kind.SAME: self.same,
+            Kind.SHARED: self.shared,
             Kind.INT: self.int_argument,
             Kind.FLOAT: self.float_argument,
             **self.ways(),
@@ -266,6 +267,12 @@ class _Emitter(Arithmetic):
 
     def same(self) -> None:
         self.require((self.item(), self.load(self.row, 32)))
+
+    def shared(self) -> None:
+        builder = self.builder
+        place = builder.add(self.arguments, self.times(self.load(self.row, 24), 8))
+        one = builder.icmp_signed("==", self.item(), self.load(place, self.layout.items))
+        self.require((builder.zext(one, self.i64), self.load(self.row, VALUE)))
 
     # ---- the run ---------------------------------------------------------------------------------------------------
 

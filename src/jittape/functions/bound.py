@@ -26,7 +26,7 @@ class BoundFunction:
         self._function = function
         self.__self__ = instance
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         function = self._function
         recent = function._recent
         if recent is not None and not kwargs:
@@ -44,7 +44,7 @@ class BoundFunction:
         """How often the Python function has been run to trace it."""
         return self._function.trace_count
 
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+    def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """As `Function.get_concrete_function`."""
         return self._function._concrete((self.__self__,), args, kwargs)
 
@@ -92,7 +92,7 @@ class ConcreteFunction:
             self._concrete, _ = self._function._signature_of(self._owner, self._call)
         return self._concrete
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         function, found = self._function, self._found
         call = function._taken_apart(self._owner, args, kwargs)
         keys = keys_of(function._python, call, len(self._owner))

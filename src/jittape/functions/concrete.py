@@ -7,14 +7,15 @@ with NumPy steps. *Recorded*: where a tape is at work around the call, the progr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jittape.builder import WeakScalar
 from jittape.config import config
-from jittape.functions.signature import MISS, Call
+from jittape.functions.signature import MISS, Call, is_one
 from jittape.hostnumber import HostNumber, static
 from jittape.hostprogram import Changed, HostProgram
 from jittape.primitive import active_recorder
@@ -43,6 +44,8 @@ class Concrete:
         Of the leaves that it was traced with.
     call : Call
         What it was traced with.
+    same : mapping of int to int
+        The leaves that were traced as an earlier one.
 
     Attributes
     ----------
@@ -50,6 +53,8 @@ class Concrete:
         As recorded. Its outputs are the tensors returned and the new values of Variables.
     sources : list
         Where each of its inputs comes from: `Leaf`, `Drawn`, `HostNumber`, Variable, Buffer or a Python number.
+    pairs : list of (int, int, bool)
+        Arrays among the leaves of which the trace holds only if they are, or are not, one tensor.
     avals, assigned : lists
         Of the tensors returned; the Variables that get new values.
     rebuild_tensors : callable or None
@@ -62,9 +67,15 @@ class Concrete:
         Whether a tape around a call may see the program in the place of the function.
     """
 
-    def __init__(self, tracing: Tracing, result: Any, keys: tuple[Any, ...], call: Call) -> None:
+    def __init__(
+        self, tracing: Tracing, result: Any, keys: tuple[Any, ...], call: Call, same: Mapping[int, int]
+    ) -> None:
         self.keys = keys
         self.structure = call.structure
+        alike = {
+            (min(i, j), max(i, j)) for i in tracing.distinct for j, key in enumerate(keys) if keys[i] == key
+        }
+        self.pairs = [(i, j, same.get(i, i) == same.get(j, j)) for i, j in sorted(alike) if i != j]
         self._take_result(tracing, result)
         outputs = [slot for slot, _ in self._tensors.values()]
         self.assigned = [variable for variable, *_ in tracing.assigned.values()]
@@ -127,7 +138,11 @@ class Concrete:
             self.host.check(leaves)
         except Changed:
             return False
-        return True
+        return self.shares(leaves)
+
+    def shares(self, leaves: tuple[Any, ...]) -> bool:
+        """Whether those of `leaves` are one tensor that were when the function was traced, as far as that matters."""
+        return all([is_one(leaves[i], leaves[j]) == same for i, j, same in self.pairs])
 
     def failure(self, leaves: tuple[Any, ...]) -> BaseException | None:
         """The error of a number that cannot be computed of `leaves`."""
@@ -151,7 +166,7 @@ class Concrete:
             if result is not MISS:
                 return result
         try:
-            numbers = self.host.run(leaves)
+            numbers = self._numbers_at(leaves)
         except Changed:
             return MISS
         inputs = self.inputs(leaves, numbers)
@@ -172,6 +187,12 @@ class Concrete:
         _print(self.prints, buffers[last:])
         return self.put_together(buffers, numbers)
 
+    def _numbers_at(self, leaves: tuple[Any, ...]) -> Sequence[Any]:
+        """The numbers that the trace has made of its arguments, for a call that it holds for."""
+        if not self.shares(leaves):
+            raise Changed
+        return self.host.run(leaves)
+
     def put_together(self, values: Sequence[Any], numbers: Sequence[Any]) -> Any:
         """The result: of buffers or pending tensors for its tensors, and of the last of the call's numbers."""
         tensors = [
@@ -180,7 +201,7 @@ class Concrete:
         ]
         if self.rebuild_tensors is not None:
             return self.rebuild_tensors(tensors)
-        leaves = list(self._leaves)
+        leaves = [copy.copy(x) if isinstance(x, (np.ndarray, Tensor)) else x for x in self._leaves]
         for i, tensor in zip(self._tensors, tensors, strict=True):
             leaves[i] = tensor
         for i, number in zip(self._numbers, numbers[len(numbers) - len(self._numbers) :], strict=True):
@@ -266,7 +287,7 @@ class Concrete:
     def record(self, trace: Trace, leaves: tuple[Any, ...]) -> Any:
         """The result as pending tensors of `trace`, or `MISS`."""
         try:
-            numbers = self.host.run(leaves)
+            numbers = self._numbers_at(leaves)
         except Changed:
             return MISS
         self._recordings += 1

@@ -106,6 +106,8 @@ class Kind(IntEnum):
     WRITE_INT32 = 31
     WRITE_FLOAT32 = 32
     """A float value, for a cell of this dtype."""
+    SHARED = 33
+    """Two arguments, which are one object or are not, as the value says; the cell is the position of the second."""
 
 
 @dataclass(frozen=True)

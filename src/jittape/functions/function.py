@@ -25,6 +25,7 @@ from jittape.errors import FunctionWarning
 from jittape.functions.bound import BoundFunction, ConcreteFunction
 from jittape.functions.concrete import Concrete
 from jittape.functions.pickling import holder_of, loaded, packed, unpacked
+from jittape.functions.plain import call_python, run_python
 from jittape.functions.report import (
     Reason,
     Recorded,
@@ -44,14 +45,18 @@ from jittape.functions.signature import (
     asks_for_identity,
     aval_of_leaf,
     fitted,
+    is_array_like,
     keys_of,
     leaf_names,
+    shared,
     shown,
     taken_apart,
 )
 from jittape.functions.traces import Traces
 from jittape.primitive import active_recorder, recording_with
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.nested import flatten
+from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Look, Tracing
 
@@ -78,7 +83,6 @@ class Function:
         self._traces = Traces()
         self._recent: Concrete | None = None
         self._recent_nested: Concrete | None = None
-        self._parameters: inspect.Signature | None = None
         self._lock = threading.RLock()
         self._warned: set[Callable[..., str]] = set()
         self._bound: dict[int, tuple[Any, Function]] = {}
@@ -87,7 +91,7 @@ class Function:
 
     # ---- calling ---------------------------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         recent = self._recent
         if recent is not None and not kwargs:
             recorder: Any = active_recorder()
@@ -107,7 +111,7 @@ class Function:
             or recorder.traced_in is not None
             or not isinstance(recorder, Trace)
         ):
-            return self._inline(owner, args, kwargs)
+            return run_python(self._python, self._name, owner, self._taken_apart(owner, args, kwargs))
         call = self._taken_apart(owner, args, kwargs)
         recent = self._recent_nested
         if (
@@ -149,19 +153,12 @@ class Function:
 
     def _recorded(self, owner: tuple[Any, ...], call: Call) -> Any:
         """Run the Python function on tensors, as tracing would."""
-        args, kwargs = call.rebuilt(
-            [convert_to_tensor(x) if isinstance(x, np.ndarray) else x for x in call.leaves]
-        )
-        return self._python(*owner, *args, **kwargs)
-
-    def _inline(self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the Python function, for whoever records it."""
-        if self._input_signature is not None:
-            args = fitted(self._name, args, self._input_signature)
-        return self._python(*owner, *args, **kwargs)
+        tensors = {id(x): convert_to_tensor(x) for x in call.leaves if isinstance(x, np.ndarray)}
+        leaves = tuple([tensors.get(id(x), x) for x in call.leaves])
+        return run_python(self._python, self._name, owner, Call(leaves, call.structure))
 
     def _taken_apart(self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        if kwargs:
+        if kwargs or self._array_defaults:
             args, kwargs = self._positional(owner, args, kwargs)
         if self._input_signature is not None:
             args = fitted(self._name, args, self._input_signature)
@@ -170,14 +167,27 @@ class Function:
     def _positional(
         self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The same call with as few keywords as can be, so that ``f(x, y=1)`` is ``f(x, 1)``."""
-        if self._parameters is None:
-            self._parameters = inspect.signature(self._python)
+        """The same call with as few keywords as can be, so that ``f(x, y=1)`` is ``f(x, 1)``, and default arrays."""
         try:
             bound = self._parameters.bind(*owner, *args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{self._name}() {error}") from None
+        bound.arguments = {**self._array_defaults, **bound.arguments}
         return bound.args[len(owner) :], bound.kwargs
+
+    @functools.cached_property
+    def _parameters(self) -> inspect.Signature:
+        return inspect.signature(self._python)
+
+    @functools.cached_property
+    def _array_defaults(self) -> dict[str, Any]:
+        """Default values with arrays in them, which may change, so that they are given at each call."""
+        try:
+            parameters = self._parameters.parameters.values()
+        except (TypeError, ValueError):
+            return {}
+        defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+        return {name: value for name, value in defaults.items() if any(map(_is_array, flatten(value)[0]))}
 
     @property
     def _name(self) -> str:
@@ -207,12 +217,16 @@ class Function:
     def _trace(
         self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...], names: list[str]
     ) -> tuple[Concrete | Recorded, Look | None]:
-        """Run the Python function with placeholders; a second time if it has made Variables.
+        """Run the Python function with placeholders; once more if it has made Variables.
+
+        Arguments that are one tensor have placeholders of their own, so that other calls can use the trace, unless the
+        function differentiates with respect to one of them, or writes to it.
 
         If it fails it is run again with the ints and bools themselves, and then with all numbers: C code may take no
         traced number (``json.dumps(n)``), and the dtype of a large int differs. An error that is left is the user's.
         """
         may_create = self._traces.added == 0
+        same: dict[int, int] = {}
         numbers = {i: issubclass(key, STEADY) for i, key in enumerate(keys) if isinstance(key, type)}
         more = [[i for i in numbers if numbers[i]], list(numbers)]
         bools = [i for i in numbers if keys[i] is bool]
@@ -228,7 +242,7 @@ class Function:
                     if (aval := aval_of_leaf(leaf)) is not None
                 ]
                 stand_ins: list[Any] = list(call.leaves)
-                for i, tensor in tracing.placeholders(arrays).items():
+                for i, tensor in tracing.placeholders(arrays, same).items():
                     stand_ins[i] = tensor
                 for i, steady in numbers.items():
                     number = tracing.number(i, call.leaves[i], names[i])
@@ -236,11 +250,10 @@ class Function:
                         stand_ins[i] = number
                     elif steady:
                         stand_ins[i] = number.demand()
-                args, kwargs = call.rebuilt(stand_ins)
                 self.trace_count += 1
                 try:
                     with recording_with(tracing):
-                        result = self._python(*owner, *args, **kwargs)
+                        result = call_python(self._python, self._name, owner, call, stand_ins)
                 except Look as look:
                     return Recorded(keys, call), look
                 except Exception as error:
@@ -254,9 +267,10 @@ class Function:
                     return Recorded(keys, call), tracing.look
                 if any([not numbers[i] for i in plain]):
                     return Recorded(keys, call), failed
-                if not tracing.made:
-                    return Concrete(tracing, result, keys, call), None
-            may_create = False
+                before, same = same, shared(call.leaves, tracing.distinct)
+                if not tracing.made and same == before:
+                    return Concrete(tracing, result, keys, call, same), None
+            may_create = may_create and not tracing.made
 
     def _warn(self, look: Look | None, why: Reason) -> None:
         if look is not None:
@@ -293,7 +307,7 @@ class Function:
 
     # ---- where to look ---------------------------------------------------------------------------------------------
 
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+    def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """Trace for these arguments, without running anything.
 
         Parameters
@@ -376,6 +390,10 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<jt.function {self._name}>"
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, (np.ndarray, Tensor)) or is_array_like(leaf)
 
 
 def _key(call: Call, keys: tuple[Any, ...]) -> Any:

@@ -15,6 +15,7 @@ from jittape.primitive import Primitive, active_recorder, apply, recording_with
 from jittape.program import Aval
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
 from jittape.recording.custom import custom_gradient
+from jittape.recording.handles import own_handles
 from jittape.recording.tape import GradientTape
 from jittape.recording.tensor import tensor_of
 from jittape.recording.trace import Trace
@@ -65,7 +66,7 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     if isinstance(active_recorder(), Tracing) and wanted and all(isinstance(t, TensorSpec) for t in wanted):
         results = _called_on_values(func, wanted)(*tensors)
         return list(results) if isinstance(Tout, (list, tuple)) else results[0]
-    result = func(*tensors)
+    result = func(*own_handles(tensors))
     if not isinstance(Tout, (list, tuple)):
         if isinstance(result, tuple):
             raise ValueError(

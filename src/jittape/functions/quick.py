@@ -119,6 +119,9 @@ class _Quick:
             else:
                 self.entries.append(Entry(Kind.SAME, False, i, 0, static_value(key)))
 
+        for first, second, same in concrete.pairs:
+            self.entries.append(Entry(Kind.SHARED, False, first, second, value=int(same)))
+
     def _host_program(self) -> HostProgram:
         """What is left to Python of the numbers that the trace has made; nothing if the binder can do it."""
         returned, computed = self.concrete.numbers_returned, self.concrete.computed

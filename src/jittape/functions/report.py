@@ -86,6 +86,11 @@ def why_traced(
     changes = difference(names, nearest.keys, keys)
     if changes:
         return Reason(", ".join(changes), _remedy(nearest.keys, keys))
+    if isinstance(nearest, Concrete) and not nearest.shares(call.leaves):
+        return Reason(
+            "one tensor is given as several arguments, or is no longer, and the function watches or writes to it",
+            "give copies (`copy.copy(x)`) if they are meant to be different",
+        )
     other = _settled_otherwise(nearest, call)
     if other is None:
         return Reason("a setting or the type of a computed number is another one", "")

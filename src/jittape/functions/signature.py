@@ -11,7 +11,8 @@ import inspect
 import itertools
 import math
 import re
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Collection, Sequence
 from types import CodeType
 from typing import Any
 
@@ -21,6 +22,7 @@ from jittape.calls import function_name
 from jittape.config import config
 from jittape.dtypes import as_dtype
 from jittape.errors import DTypeError
+from jittape.hostnumber import HostNumber
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
@@ -38,9 +40,13 @@ __all__ = [
     "difference",
     "distance",
     "fitted",
+    "is_array_like",
+    "is_one",
     "key_of",
     "keys_of",
     "leaf_names",
+    "parameters_of",
+    "shared",
     "shown",
     "static_value",
     "taken_apart",
@@ -155,6 +161,13 @@ def _same(a: Any, b: Any) -> bool:
     return a is b
 
 
+def is_array_like(value: Any) -> bool:
+    """Whether `value` is no array but has an array's values, which may change: a pandas object, an `array.array`."""
+    if isinstance(value, (Operators, np.ndarray, np.generic, HostNumber)):
+        return False
+    return hasattr(type(value), "__array__") or isinstance(value, (array, memoryview))
+
+
 class _Identity:
     """An object that counts as equal to nothing but itself."""
 
@@ -184,12 +197,16 @@ def aval_of_leaf(leaf: Any) -> Aval | None:
 def keys_of(function: Callable[..., Any], call: Call, skip: int) -> tuple[Any, ...]:
     """The keys of all leaves of a call of `function`, which is bound to its first `skip` parameters.
 
+    Leaves that are array-like become tensors: what they hold now is a value of this call.
+
     Raises
     ------
     DTypeError
         If an array is of a dtype that tensors do not have.
     """
     try:
+        if not _PLAIN.issuperset(map(type, call.leaves)):
+            call.leaves = tuple([convert_to_tensor(x) if is_array_like(x) else x for x in call.leaves])
         return tuple([key_of(leaf) for leaf in call.leaves])
     except DTypeError as error:
         names = leaf_names(function, call, skip)
@@ -240,6 +257,18 @@ def asks_for_identity(function: Callable[..., Any]) -> bool:
 def static_value(key: Any) -> Any:
     """The object that a static leaf's key stands for."""
     return key.value if isinstance(key, _Identity) else key[1]
+
+
+def is_one(a: Any, b: Any) -> bool:
+    """Whether two leaves are one tensor or array."""
+    return a is b and isinstance(a, (Tensor, np.ndarray))
+
+
+def shared(leaves: Sequence[Any], distinct: Collection[int]) -> dict[int, int]:
+    """The leaves that are an earlier one, with its number, if one of both is among `distinct`."""
+    pairs = {(min(i, j), max(i, j)) for i in distinct for j in range(len(leaves)) if i != j}
+    found = {j: i for i, j in sorted(pairs, reverse=True) if is_one(leaves[i], leaves[j])}
+    return {j: found.get(i, i) for j, i in found.items()}
 
 
 # ---- input signatures ------------------------------------------------------------------------------------------------
@@ -295,8 +324,8 @@ def _fit(name: str, leaf: Any, spec: TensorSpec) -> Any:
     if isinstance(leaf, TensorSpec):
         return leaf
     value = leaf if isinstance(leaf, (np.ndarray, Tensor)) else convert_to_tensor(leaf, dtype_hint=spec.dtype)
-    if value.dtype != spec.dtype or not spec.takes(value.shape):
-        found = Aval(tuple(value.shape), value.dtype)
+    found = Aval(tuple(value.shape), value.dtype.newbyteorder("="))  # a call converts the byte order
+    if found.dtype != spec.dtype or not spec.takes(found.shape):
         raise TypeError(
             f"{name}: an argument is {found}, but the input_signature says {spec}; cast or reshape it"
         )
@@ -308,7 +337,7 @@ def _fit(name: str, leaf: Any, spec: TensorSpec) -> Any:
 
 def leaf_names(function: Callable[..., Any], call: Call, skip: int) -> list[str]:
     """What to call each leaf: the parameter, with the way to the part of it."""
-    parameters = _parameters(function)[skip:]
+    parameters = parameters_of(function)[skip:]
 
     def parameter(number: int) -> str:
         return parameters[number] if number < len(parameters) else f"argument {number}"
@@ -322,7 +351,8 @@ def leaf_names(function: Callable[..., Any], call: Call, skip: int) -> list[str]
     return names
 
 
-def _parameters(function: Callable[..., Any]) -> list[str]:
+def parameters_of(function: Callable[..., Any]) -> list[str]:
+    """The names of the positional parameters."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -123,7 +123,7 @@ class _Typing:
         )
 
     def _leaf(self, name: str, aval: Aval, ty: Any) -> Any:
-        """The type to which an argument is converted before the call."""
+        """The type to which Numba converts an argument before the call; ints are converted by the call itself."""
         dtype = from_dtype(aval.dtype)
         if isinstance(ty, types.Array):
             if ty.ndim != aval.ndim or ty.dtype != dtype:
@@ -133,7 +133,7 @@ class _Typing:
             return ty
         if aval.shape != () or not _converts(ty, dtype):
             raise self._refused(name, f"must be {aval}", ty)
-        return dtype
+        return ty if isinstance(dtype, types.Integer) and isinstance(ty, types.Integer) else dtype
 
     def _given_arrays(self, out: Any) -> list[Any]:
         """The types of the arrays in ``out=``."""
@@ -257,7 +257,9 @@ class _Call:
     def _leaf(self, name: str, aval: Aval, ty: Any, value: Any) -> ir.Value:
         builder, context = self.builder, self.context
         if not isinstance(ty, types.Array):
-            data = context.get_value_as_data(builder, ty, value)
+            dtype = from_dtype(aval.dtype)
+            value = self._converted_int(name, ty, value, dtype) if ty != dtype else value
+            data = context.get_value_as_data(builder, dtype, value)
             return builder.bitcast(cgutils.alloca_once_value(builder, data), BYTES)
         self._check_shape(name, aval, ty, value)
         if ty.layout != "C":
@@ -268,6 +270,17 @@ class _Call:
         pointer = self._data(ty, value)
         self.given.append((pointer, aval.nbytes))
         return pointer
+
+    def _converted_int(self, name: str, ty: Any, value: Any, wanted: Any) -> ir.Value:
+        """An int in the dtype that is wanted, which must hold it."""
+        builder = self.builder
+        compare = builder.icmp_signed if ty.signed else builder.icmp_unsigned
+        for relation, limit in (("<", wanted.minval), (">", wanted.maxval)):
+            if ty.minval < limit < ty.maxval:
+                outside = compare(relation, value, ir.Constant(value.type, limit))
+                with cgutils.if_unlikely(builder, outside):
+                    self._raise(OverflowError, f"argument {name!r} is an int that does not fit {wanted}")
+        return self.context.cast(builder, value, ty, wanted)
 
     def _check_shape(self, name: str, aval: Aval, ty: Any, value: Any) -> None:
         builder = self.builder

@@ -40,10 +40,11 @@ def njit_function(f: Callable[..., Any], *specs: Any) -> NativeFunction:
     Notes
     -----
     In Numba's code, an argument of shape ``()`` is a number (an int where a float is wanted is taken), any other an
-    array of the very dtype and shape; a wrong dtype is a typing error, a wrong shape raises ValueError (but Numba
-    carries no error out of a ``prange`` loop). Arrays that are not C-contiguous are copied. Results of shape ``()`` are
-    numbers, the others are new arrays, or with ``out=`` the arrays given: one, or a tuple with one for each result that
-    is an array, in order. They must not overlap.
+    array of the very dtype and shape. A wrong dtype is a typing error. A wrong shape raises ValueError, and an int that
+    does not fit a narrower dtype raises OverflowError (but Numba carries no error out of a ``prange`` loop). Arrays
+    that are not C-contiguous are copied. Results of shape ``()`` are numbers, the others are new arrays, or with
+    ``out=`` the arrays given: one, or a tuple with one for each result that is an array, in order. They must not
+    overlap.
 
     What `f` reads besides its arguments, Variables too, is constant from here on: its value is that of now.
 

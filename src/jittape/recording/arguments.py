@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.dtypes import is_differentiable
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.nested import flatten
+from jittape.recording.nested import flatten_like
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 
@@ -19,6 +19,7 @@ __all__ = [
     "check_source",
     "check_target",
     "check_watched",
+    "entries_like",
     "fitting",
     "seeds_for",
     "wants_zeros",
@@ -99,16 +100,24 @@ def check_watched(leaves: list[Any]) -> None:
             _log_non_float(leaf.dtype)
 
 
+def entries_like(target: Any, output_gradients: Any) -> Any:
+    """`output_gradients` as a list with an entry for each leaf of `target`, a nested structure; as they are for one."""
+    if output_gradients is None or isinstance(target, Operators):
+        return output_gradients
+    try:
+        return flatten_like("output_gradients", target, output_gradients)
+    except ValueError:
+        if isinstance(output_gradients, dict):
+            raise
+        return output_gradients  # a flat list, as for TensorFlow, or the one entry
+
+
 def seeds_for(targets: list[Any], output_gradients: Any) -> list[Tensor | None]:
     """The cotangents to begin with, one for each target; None stands for ones."""
-    if len(targets) == 1 and not isinstance(output_gradients, (list, tuple, dict)):
-        leaves = [output_gradients]
+    if isinstance(output_gradients, (list, tuple)) and not (len(targets) == 1 < len(output_gradients)):
+        leaves = list(output_gradients)
     else:
-        leaves = (
-            flatten(output_gradients)[0] if isinstance(output_gradients, dict) else list(output_gradients)
-        )
-        if len(targets) == 1 and len(leaves) != 1:
-            leaves = [output_gradients]
+        leaves = [output_gradients]
     if len(leaves) != len(targets):
         raise ValueError(f"output_gradients has {len(leaves)} entries for {len(targets)} targets")
     return [_seed(i, target, leaf) for i, (target, leaf) in enumerate(zip(targets, leaves, strict=True))]

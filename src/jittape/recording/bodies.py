@@ -7,10 +7,8 @@ error that says what to write instead.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
-from weakref import ref
 
 import numpy as np
 
@@ -22,6 +20,7 @@ from jittape.program import Aval, Program
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.growth import grow, marker_for
 from jittape.recording.source import call_of_user, user_line
+from jittape.recording.symbolic import SymbolicTrace
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import cut_program, path_to
@@ -73,7 +72,7 @@ class _Known(NamedTuple):
     bodies: dict[Any, Any]
 
 
-class BodyTrace(Trace):
+class BodyTrace(SymbolicTrace):
     """The trace of one run of a body.
 
     Parameters
@@ -89,17 +88,13 @@ class BodyTrace(Trace):
     """
 
     def __init__(self, op: str, outer: Trace, function: Callable[..., Any], trips: int | None) -> None:
-        super().__init__()
+        super().__init__(f"the body of {op}")
         self.op = op
         self.outer = outer
-        self.traced_in = f"the body of {op}"
-        self.limit = sys.maxsize
-        self.holders = 1
         self.over = False
         self._trips = trips
+        self._first_handles: dict[int, Tensor] = {}
         self._code: Any = getattr(function, "__code__", type(function))
-        self._itself = self  # to a tape inside, an outer tape is recording
-        self.spans.append(ref(self))
 
     def record(
         self,
@@ -157,7 +152,7 @@ class BodyTrace(Trace):
         """Nothing more is recorded here."""
         self.over = True
         self.spans.clear()
-        self._itself = None  # type: ignore[assignment]
+        self._itself = None
 
     @property
     def outermost(self) -> Trace:
@@ -178,11 +173,38 @@ class BodyTrace(Trace):
                 a._buffer.reraise()
             if isinstance(a._trace, BodyTrace) and a._trace.over and a._buffer is None:
                 a._trace.flush(a)
-            return a
+            return self._first_handle(a)
         return super()._recordable(a)
 
+    def _first_handle(self, tensor: Tensor) -> Tensor:
+        """The first of several handles to a value from outside that came in: they are one operand."""
+        if tensor._trace is self or id(tensor) in self.entered:
+            return tensor
+        slot = self.outer.slot_of(tensor)
+        known = self.outer.entered.get(id(tensor))
+        if slot is None or slot < 0 or (known is not None and known[2] is not tensor._buffer):
+            return tensor
+        return self._first_handles.setdefault(slot, tensor)
+
+    def slot_of(self, tensor: Tensor) -> int | None:
+        """As `Slots.slot_of`, for any handle to a value that has come in."""
+        return super().slot_of(self._first_handle(tensor))
+
+    def note_constant(self, tensor: Tensor) -> None:
+        """As `SymbolicTrace.note_constant`, for what is around the body as well."""
+        super().note_constant(tensor)
+        if isinstance(self.outer, SymbolicTrace):
+            self.outer.note_constant(tensor)
+
+    def note_source(self, tensor: Tensor) -> None:
+        """As `SymbolicTrace.note_source`: the tensor may be an argument of the function around the body."""
+        if isinstance(self.outer, SymbolicTrace):
+            self.outer.note_source(tensor)
+
     def _enter(self, a: Tensor | Variable, slot: int) -> None:
-        self.inputs.append(a)
+        # The body may write to a constant of its own, but what it takes in is the value before.
+        written = id(a) in self._own_constants and isinstance(a, Tensor)
+        self.inputs.append(Tensor(None, -1, a._aval, a._buffer) if written else a)
         self.entered[id(a)] = (slot, a, a._buffer)  # type: ignore[assignment]
         if isinstance(a, Variable):
             self._add_version(a, slot)
@@ -226,6 +248,12 @@ class BodyTrace(Trace):
         raise ControlFlowError(
             f"[{self.op}] the body assigns variable '{variable.name}' at {user_line()}: a compiled loop or branch "
             "changes nothing outside; return the new value and assign what comes out"
+        )
+
+    def _refuse_write(self, tensor: Tensor) -> NoReturn:
+        raise ControlFlowError(
+            f"[{self.op}] the body writes to a tensor from outside, {tensor.aval}, at {user_line()}: a compiled loop "
+            "or branch changes nothing outside; write to a copy (`t = copy.copy(t)`) and return it"
         )
 
     def created(self, initial: Tensor) -> NoReturn:

@@ -17,6 +17,7 @@ from jittape.primitives.custom import custom_gradient_op
 from jittape.recording.bodies import BodyTrace
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
 from jittape.recording.exits import first_order_excused
+from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
@@ -52,7 +53,8 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
     Notes
     -----
-    Tapes see what `f` and `grad_fn` do: an outer tape differentiates the gradient as it is computed in `grad_fn`.
+    Tapes see what `f` and `grad_fn` do: an outer tape differentiates the gradient as it is computed in `grad_fn`. What
+    `f` writes to its arguments, as in ``x[0] = 1.0``, changes them within `f` and `grad_fn` only.
 
     Examples
     --------
@@ -81,7 +83,7 @@ class _WithGradient:
     def __get__(self, instance: Any, owner: type | None = None) -> _WithGradient:
         return self if instance is None else _WithGradient(functools.partial(self._f, instance))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return _call(self._f, args, kwargs)
 
     def __reduce__(self) -> str:
@@ -90,12 +92,14 @@ class _WithGradient:
 
 
 def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    named = [leaf for leaf in flatten(kwargs)[0] if isinstance(leaf, Operators)] if kwargs else []
-    leaves = [*flatten(args)[0], *named]
-    tensors = [leaf if isinstance(leaf, Variable) else convert_to_tensor(leaf) for leaf in leaves]
+    positional, rebuild_args = flatten(args)
+    named, rebuild_kwargs = flatten(kwargs)
+    leaves = [*positional, *[leaf for leaf in named if isinstance(leaf, Operators)]]
+    tensors = own_handles([x if isinstance(x, Variable) else convert_to_tensor(x) for x in leaves])
+    given, given_by_name = own_handles(positional), own_handles(named)
     before = current_trace().node
     with first_order_excused():
-        returned = f(*args, **kwargs)
+        returned = f(*rebuild_args(given), **rebuild_kwargs(given_by_name))
     if not (isinstance(returned, tuple) and len(returned) == 2 and callable(returned[1])):
         raise TypeError(
             f"custom_gradient needs a function that returns (y, grad_fn), but {function_name(f)} returned "
@@ -175,8 +179,12 @@ def tensors_read(before: Node) -> list[Any]:
     trace = current_trace()
     used, made = _used_since(trace, before)
     slots = used - made - {slot for _, own in trace.variables.values() for slot in own}
-    tensors: list[Any] = [*trace.pending, *trace._at_hand(), *[t for _, t, _ in trace.entered.values()]]
-    at = {t._slot if t._trace is trace else trace.slot_of(t): t for t in tensors if isinstance(t, Tensor)}
+    held = [t for weak in trace.materialized if (t := weak()) is not None]
+    tensors: list[Any] = [*[t for _, t, _ in trace.entered.values()], *held, *trace.pending]
+    at: dict[int | None, Any] = {}
+    for t in tensors:  # of several handles to a value the first, which is the user's
+        if isinstance(t, Tensor):
+            at.setdefault(t._slot if t._trace is trace else trace.slot_of(t), t)
     found: list[Any] = [t for slot, t in at.items() if slot in slots]
     found += _variables_read(trace, before, ())
     return [one for one in found if is_differentiable(one.dtype)]

@@ -147,7 +147,10 @@ def _move_tensors(old: Trace, onto: Trace, path: Path, slots: dict[int, int]) ->
     inputs = set(path.inputs)
     for old_slot, tensor, buffer in old.entered.values():
         slot = slots.get(old_slot)
-        if slot is None or tensor._buffer is not buffer:
+        if slot is None:
+            continue
+        if tensor._buffer is not buffer:
+            onto.note_write(tensor, slot)
             continue
         known = onto.slot_of(tensor)
         if known is not None and known != slot:
@@ -157,3 +160,8 @@ def _move_tensors(old: Trace, onto: Trace, path: Path, slots: dict[int, int]) ->
             tensor._trace, tensor._slot = onto, slot
             if old_slot not in inputs:
                 onto.materialized.append(ref(tensor))
+    for weak, before in old.written.values():
+        written = weak()
+        for old_slot in reversed(before):
+            if written is not None and old_slot in slots:
+                onto.note_write(written, slots[old_slot])

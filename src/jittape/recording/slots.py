@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from weakref import ref
 
 from jittape.recording.exits import Exits
 from jittape.recording.flushing import Flushing
@@ -24,12 +25,13 @@ NOTHING_READ: Variables = MappingProxyType({})
 class Slots(Flushing):
     """Knows what has which slot. The attributes are those of `Trace`."""
 
-    __slots__ = ("entered", "exits", "former", "variables")
+    __slots__ = ("entered", "exits", "former", "variables", "written")
 
     entered: dict[int, tuple[int, Tensor, Buffer]]
     variables: dict[int, tuple[Variable, tuple[int, ...]]]
     former: Mapping[int, int]
     exits: Exits | None
+    written: dict[int, tuple[ref[Tensor], tuple[int, ...]]]
 
     def _enter(self, a: Tensor | Variable, slot: int) -> None:
         """Make the computed value of `a` the input at `slot`."""
@@ -61,6 +63,15 @@ class Slots(Flushing):
                 if slots[0] < count:
                     self.variables[number] = (variable, tuple([slot for slot in slots if slot < count]))
                 _leave(variable, self, count)
+
+    def note_write(self, tensor: Tensor, slot: int) -> None:
+        """Remember `slot`, which `tensor` had before it was written to: a tape may watch that value."""
+        self.written[id(tensor)] = (ref(tensor), (slot, *self.slots_before(tensor)))
+
+    def slots_before(self, tensor: Tensor) -> tuple[int, ...]:
+        """Slots that `tensor` had before it was written to, the latest first."""
+        known = self.written.get(id(tensor))
+        return known[1] if known is not None and known[0]() is tensor else ()
 
     def _add_version(self, variable: Variable, slot: int) -> None:
         known = self.variables.get(id(variable))

@@ -218,6 +218,8 @@ class Span:
         else:
             slot = self.trace.enter(leaf)
             self._watches.append((self.trace.node.n_slots, slot))
+            if self.trace.traced_in is not None:
+                self.trace.note_source(leaf)  # type: ignore[attr-defined]
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """The Variables watched so far, in the order in which they were made."""
@@ -339,11 +341,11 @@ class Span:
         ):
             return None
         slots: list[tuple[int, ...]] = []
-        variables = trace.variables
+        variables, written = trace.variables, trace.written
         for source in sources:
             if source.__class__ is Variable and id(source) in variables:
                 slots.append(variables[id(source)][1])
-            elif source.__class__ is Tensor and source._trace is trace:
+            elif source.__class__ is Tensor and source._trace is trace and id(source) not in written:
                 slots.append((source._slot,))
             else:
                 return None
@@ -364,18 +366,22 @@ class Span:
             if target.__class__ is Variable and (target._trace is not trace or target._slot < 0):
                 trace.enter_variable(target)
             target_slots += slots_of(target)[-1:]
+        view = self.view(trace)
         source_slots = tuple([slots_of(source) for source in sources])
-        return _new(
-            Asked,
-            (
-                tuple(target_slots),
-                source_slots,
-                self.view(trace),
-                tuple(sources),
-                len(targets),
-                None if trace.exits is None else dict(trace.exits),
-            ),
-        )
+        if trace.written:
+            pairs = zip(sources, source_slots, strict=True)
+            source_slots = tuple([self._as_watched(trace, view, *pair) for pair in pairs])
+        exits = None if trace.exits is None else dict(trace.exits)
+        return _new(Asked, (tuple(target_slots), source_slots, view, tuple(sources), len(targets), exits))
+
+    @staticmethod
+    def _as_watched(trace: Trace, view: TapeView, source: Any, slots: tuple[int, ...]) -> tuple[int, ...]:
+        """The slots of a source that may have been written to: of the value that it had when it was watched last."""
+        watched = {slot for _, slot in view.watches}
+        if watched.isdisjoint(slots):
+            before = next((slot for slot in trace.slots_before(source) if slot in watched), None)
+            slots = slots if before is None else (before,)
+        return slots
 
     def past_question(self, target: Any, source: Any) -> tuple[Node, Asked] | None:
         """Return a question about the gradient of a tape that is used up, and where in the trie it was.
@@ -393,7 +399,8 @@ class Span:
             else:
                 return None
         view = self._view_of(variables, segments, watches, watched_variables)
-        return node, Asked(slots[0][-1:], (slots[1],), view, (source,), 1, exits)
+        watched = self._as_watched(trace, view, source, slots[1])
+        return node, Asked(slots[0][-1:], (watched,), view, (source,), 1, exits)
 
     def _slots_of(self, value: Any) -> tuple[int, ...]:
         """As `Trace.slots_of`, with versions of a Variable that came with a graft."""

@@ -19,6 +19,7 @@ from jittape.recording.arguments import (
     check_source,
     check_target,
     check_watched,
+    entries_like,
     seeds_for,
     wants_zeros,
 )
@@ -190,7 +191,7 @@ class GradientTape:
         leaves, rebuild = flatten(sources, check_source)
         self._warn_if_recording()
         with recording_with(trace):
-            results = self._asked(trace, targets, leaves, output_gradients, zero)
+            results = self._asked(trace, targets, leaves, entries_like(target, output_gradients), zero)
         self._finish(trace)
         if zero:
             results = [

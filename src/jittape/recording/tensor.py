@@ -91,11 +91,16 @@ class Tensor(Operators):
         return TensorRef(self)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if active.recorder.traced_in is not None:
+            active.recorder.check_write(self)  # type: ignore[attr-defined]
         updated = index.setitem(self, key, stacked(value) if holds_tensors(value) else value)
-        known = self._buffer is None and self._trace is updated._trace  # it is among the trace's pending ones
-        self._trace, self._slot, self._buffer = updated._trace, updated._slot, updated._buffer
+        trace = updated._trace
+        known = self._buffer is None and self._trace is trace  # it is among the trace's pending ones
+        if trace.holders:
+            trace.note_write(self, trace.slot_of(self))
+        self._trace, self._slot, self._buffer = trace, updated._slot, updated._buffer
         if self._buffer is None and not known:
-            self._trace.adopt(self)
+            trace.adopt(self)
 
     def assign(self, value: Any) -> Any:
         """Assign to the part of a Variable that this tensor is: ``v[0].assign(5.0)``.
@@ -142,6 +147,8 @@ class Tensor(Operators):
         copied = Tensor(self._trace, self._slot, self._aval, self._buffer)
         if self._buffer is None:
             self._trace.adopt(copied)
+        else:
+            _note_constant(copied)
         return copied
 
     def __deepcopy__(self, memo: Any) -> Tensor:
@@ -175,7 +182,16 @@ class TensorRef:
 
 def tensor_of(array: np.ndarray[Any, Any]) -> Tensor:
     """A computed tensor over `array`, which nobody else may write to."""
-    return Tensor(None, -1, Aval(array.shape, array.dtype), Buffer(array))
+    tensor = Tensor(None, -1, Aval(array.shape, array.dtype), Buffer(array))
+    _note_constant(tensor)
+    return tensor
+
+
+def _note_constant(tensor: Tensor) -> None:
+    """Tell a trace of placeholders that the computed `tensor` is not from outside."""
+    recorder: Any = active.recorder
+    if recorder.traced_in is not None:
+        recorder.note_constant(tensor)
 
 
 def _unpickled(array: np.ndarray[Any, Any]) -> Tensor:

@@ -66,6 +66,8 @@ class Trace(Slots):
         Tapes that may still ask this trace for a gradient; while there are any, a flush does not end the trace.
     spans : list of weak references to Span
         Those of the tapes that have been entered and not left, outermost first; some may be paused.
+    written : dict
+        The slots that tensors had before they were written to, by identity.
     former : mapping of int to int
         Where a tensor has got another slot meanwhile, from that to the one that it had: see `jittape.recording.graft`.
     exits : dict or None
@@ -90,8 +92,7 @@ class Trace(Slots):
         self.inputs: list[Any] = []
         self.pending: list[Tensor] = []
         self.materialized: list[ref[Tensor]] = []
-        self.entered = {}
-        self.variables = {}
+        self.entered, self.written, self.variables = {}, {}, {}
         self.assigned: dict[int, Assignment] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
@@ -226,6 +227,8 @@ class Trace(Slots):
             elif id(a) in fresh:
                 parts.append(fresh[id(a)][1])
             else:
+                if known is not None:
+                    self.note_write(a, known[0])
                 parts.append(a._marker or _marked(a))
                 fresh[id(a)] = (a, self.node.n_slots + len(fresh))
         key = tuple(parts)
@@ -365,11 +368,8 @@ class Trace(Slots):
     def _clear(self) -> None:
         """Let go of everything; tensors may go on pointing here, at an empty shell."""
         self.node = UNPLACED
-        self.inputs = []
-        self.materialized = []
-        self.entered = {}
-        self.variables = {}
-        self.callbacks = {}
+        self.inputs, self.materialized = [], []
+        self.entered, self.written, self.variables, self.callbacks = {}, {}, {}, {}
         self.exits = None
 
 

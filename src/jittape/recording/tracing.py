@@ -7,12 +7,11 @@ Variables and tensors are again as they were before.
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-from weakref import ref
+from types import MappingProxyType
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -24,8 +23,9 @@ from jittape.program import Aval, Program, SourceLine
 from jittape.recording.growth import grow, marker_for
 from jittape.recording.numpy_protocol import array_ufunc
 from jittape.recording.source import call_of_user, user_line
+from jittape.recording.symbolic import SymbolicTrace
 from jittape.recording.tensor import Tensor
-from jittape.recording.trace import Trace, current_trace
+from jittape.recording.trace import current_trace
 from jittape.recording.trie import Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer, owned
@@ -77,7 +77,7 @@ class Look(BaseException):
         self.line = line
 
 
-class Tracing(Trace):
+class Tracing(SymbolicTrace):
     """The trace of one run of a function with placeholders.
 
     Parameters
@@ -103,29 +103,26 @@ class Tracing(Trace):
         The first value that was needed; a function may have caught it.
     prints : list of tuples
         What is to be printed at each call, see `jt.print`.
+    distinct : set of int
+        The arrays among the arguments of which it matters whether another argument is the same tensor.
     """
 
     def __init__(self, name: str, leaves: Sequence[Any], may_create: bool) -> None:
-        super().__init__()
+        super().__init__(name)
         self._root = self.node = trie.apart()  # shared nodes would name the lines of others
-        self.traced_in = name
-        self.limit = sys.maxsize
-        self.holders = 1
         self.made = 0
         self.computed: list[HostNumber] = []
         self.settled: list[tuple[HostNumber, Any]] = []
         self.look: Look | None = None
         self.prints: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+        self.distinct: set[int] = set()
+        self._placeholders: dict[int, list[int]] = {}
         self._leaves = leaves
         self._may_create = may_create
         self._drawn: dict[int, Any] = {}
         self._before: dict[int, tuple[Any, Any, int]] = {}
         self._thread = threading.get_ident()
         self.over = False
-        self._itself = (
-            self  # a strong reference for the weak one: to a tape inside, an outer tape is recording
-        )
-        self.spans.append(ref(self))
 
     # ---- life --------------------------------------------------------------------------------------------------
 
@@ -146,12 +143,15 @@ class Tracing(Trace):
         trie.forget(self._root)
         self.pending, self.assigned, self._before, self._leaves = [], {}, {}, ()
         self.spans.clear()
-        del self._itself
+        self._itself = None
         self.over = True
         _one_at_a_time.release()
 
-    def placeholders(self, avals: Sequence[tuple[int, Aval]]) -> dict[int, Tensor]:
-        """A tensor for every array among the arguments, by its number."""
+    def placeholders(
+        self, avals: Sequence[tuple[int, Aval]], same: Mapping[int, int] = MappingProxyType({})
+    ) -> dict[int, Tensor]:
+        """A tensor for every array among the arguments, by its number; `same` says which are an earlier one."""
+        avals = [(number, aval) for number, aval in avals if number not in same]
         if not avals:
             return {}
         markers = [marker_for(aval, None) for _, aval in avals]
@@ -159,7 +159,16 @@ class Tracing(Trace):
         node = self.node.children.get(key)
         self.node = grow(self.node, key) if node is None else node
         self.inputs.extend([Leaf(number) for number, _ in avals])
-        return dict(zip([number for number, _ in avals], self.tensors_at(self.node), strict=True))
+        made = dict(zip([number for number, _ in avals], self.tensors_at(self.node), strict=True))
+        made |= {number: made[first] for number, first in same.items()}
+        for number, tensor in made.items():
+            self._placeholders.setdefault(tensor._slot, []).append(number)
+        return made
+
+    def note_source(self, tensor: Tensor) -> None:
+        """As `SymbolicTrace.note_source`, of an argument."""
+        slot = self.slot_of(tensor)
+        self.distinct.update(() if slot is None else self._placeholders.get(slot, ()))
 
     def number(self, leaf: int, now: Any, text: str) -> HostNumber:
         """A number among the arguments."""
@@ -263,6 +272,13 @@ class Tracing(Trace):
         return LeakedTensorError(
             f"a tensor of the function {self.traced_in!r}{where} is used outside of the function, where it has "
             "no value: return it from the function instead of keeping it elsewhere"
+        )
+
+    def _refuse_write(self, tensor: Tensor) -> NoReturn:
+        raise ValueError(
+            f"[function] {self.traced_in!r} writes to a tensor from outside, {tensor.aval}, at {user_line()}: a traced "
+            "function changes nothing outside except Variables; write to a copy (`t = copy.copy(t)`), return the new "
+            "value, or make the tensor a jt.Variable"
         )
 
     def created(self, initial: Tensor) -> Buffer:

@@ -126,7 +126,7 @@ def check_gradient(
 
     def flat(*values: Any) -> Any:
         """`f` of what is varied; all elements of its results in a row."""
-        given: list[Any] = list(arrays)
+        given: list[Any] = [array.copy() for array in arrays]  # `f` may write to them
         for i, value in zip(varied, values, strict=True):
             given[i] = value
         results = [convert_to_tensor(y) for y in flatten(f(*rebuild(given)))[0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from jittape.primitives.custom import stop_gradient
 from jittape.recording.accumulator import ForwardAccumulator
 from jittape.recording.arguments import UnconnectedGradients, fitting
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten, flatten_like
 from jittape.recording.rewind import rewound
 from jittape.recording.trace import begin_step, current_trace
@@ -39,7 +41,8 @@ def value_and_grad(
     Parameters
     ----------
     f : callable
-        Returns one real floating number, or ``(number, aux)``; may be a `jt.function`.
+        Returns one real floating number, or ``(number, aux)``; may be a `jt.function`. It may write to what is varied,
+        as in ``x[0] = 2 * x[1]``: the gradient is with respect to the value that came in.
     argnums : int or sequence of int
         Which positional arguments are varied. Each may be an array, a number, a tensor, a Variable or a nested
         structure of them; the dtype must be floating or complex.
@@ -189,10 +192,11 @@ def vjp(
     with tape:
         varied = Primals("vjp", primals, range(len(primals)), recorded)
         tape.watch(varied.leaves)
+        as_given = own_handles(varied.leaves)  # `f` may write to its arguments
         value, aux = value_and_aux("vjp", f(*varied.args), has_aux)
         outputs, rebuild = flatten(value)
         outputs = [convert_to_tensor(y) for y in outputs]
-        value = rebuild(outputs)
+        value = rebuild([copy.copy(y) for y in outputs])  # the caller may write to it
     if not recorded:
         begin_step()  # what the caller records from here on does not lengthen the pullback's trace
 
@@ -202,7 +206,7 @@ def vjp(
         assert trace is not None
         if is_recorded() and current_trace() is not trace:
             # What was recorded is out of sight of who records now; but the product depends on the cotangents.
-            constants = varied.structured([stop_gradient(leaf) for leaf in varied.leaves])
+            constants = varied.structured([stop_gradient(leaf) for leaf in as_given])
             return vjp(f, *constants, has_aux=has_aux, unconnected_gradients=unconnected_gradients)[1](
                 cotangents
             )

@@ -79,7 +79,7 @@ class Transformed:
         if whole and isinstance(f, Function):
             self._compiled = Function(Transformed(apply, f, varied, False, **options))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._compiled is None or is_recorded():
             return self._apply(self._f, args, kwargs, **self._options)
         result = self._compiled(*args, **kwargs)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from jittape.dtypes import is_differentiable
@@ -11,6 +12,7 @@ from jittape.primitive import apply
 from jittape.primitives.custom import identity
 from jittape.primitives.views import again
 from jittape.recording.custom import custom_gradient, tensors_read
+from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 from jittape.recording.tape import GradientTape
@@ -39,6 +41,8 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     A program that is compiled as a whole keeps what lives from the forward to the backward pass in memory: of a chain
     of blocks all that each block computes. With every block wrapped it keeps what goes from one to the next.
 
+    If `f` writes to an argument, as in ``x[0] = 1.0``, the argument changes within `f` only.
+
     Examples
     --------
     >>> import jittape as jt
@@ -52,27 +56,30 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        positional, rebuild = flatten(args)
-        named, rename = flatten(kwargs)
-        leaves = [*positional, *named]
+        leaves, rebuild = flatten((args, kwargs))
+        leaves = own_handles(leaves)  # `f` and the caller may write to theirs
+        positional, named = rebuild(own_handles(leaves))
         before = current_trace().node
-        y = _own(f(*args, **kwargs))
+        y = _own(f(*positional, **named))
         given = [leaf for leaf in leaves if isinstance(leaf, Operators)]
         # An argument may be among these: `f` may also reach the same tensor as a value from outside.
         read = tensors_read(before)
+        as_read = own_handles(read)
 
         def gradient(*upstream: Tensor) -> list[Any]:
             copies = [_again(leaf, upstream[0]) for leaf in leaves]
             sources = [*[c for c in copies if isinstance(c, Operators)], *read]
-            with GradientTape(watch_accessed_variables=False) as tape:
-                tape.watch([s for s in sources if is_differentiable(s.dtype)])
-                again = _own(f(*rebuild(copies[: len(positional)]), **rename(copies[len(positional) :])))
             trace = current_trace()
-            # None where nothing is connected, and no warning: an argument that `f` ignores, or does not read outside.
-            return tape._asked(trace, flatten(again)[0], sources, list(upstream), zero=True)
+            with _with_values(read, as_read):
+                with GradientTape(watch_accessed_variables=False) as tape:
+                    tape.watch([s for s in sources if is_differentiable(s.dtype)])
+                    positional, named = rebuild(own_handles(copies))
+                    outputs = flatten(_own(f(*positional, **named)))[0]
+                # None where nothing is connected, and no warning: `f` may ignore an argument, or not read it outside.
+                return tape._asked(trace, outputs, sources, list(upstream), zero=True)
 
         # All that `f` depends on is an argument of this, so that the gradient reaches it.
-        return custom_gradient(lambda *operands: (y, gradient))(*given, *read) if given or read else y
+        return custom_gradient(lambda *operands: (y, gradient))(*given, *as_read) if given or read else y
 
     return checkpointed
 
@@ -81,6 +88,20 @@ def _own(returned: Any) -> Any:
     """Return what a function returned as values of its own: what it passes through counts as read."""
     leaves, rebuild = flatten(returned)
     return rebuild([identity(leaf) for leaf in leaves])
+
+
+@contextmanager
+def _with_values(handles: list[Any], others: list[Any]) -> Iterator[None]:
+    """Let tensors have the values of `others` inside: what a function has read may have been written to since."""
+    pairs = [(a, b) for a, b in zip(handles, others, strict=True) if isinstance(a, Tensor)]
+    now = [(a._trace, a._slot, a._buffer) for a, _ in pairs]
+    for a, b in pairs:
+        a._trace, a._slot, a._buffer = b._trace, b._slot, b._buffer
+    try:
+        yield
+    finally:
+        for (a, _), state in zip(pairs, now, strict=True):
+            a._trace, a._slot, a._buffer = state
 
 
 def _again(leaf: Any, upstream: Tensor) -> Any:
