@@ -203,13 +203,16 @@ class Flushing:
     def _salvage(
         self, pending: list[Tensor], alive: list[Tensor], at_hand: list[Tensor], error: Exception
     ) -> None:
-        """After a failed run: see `flush`."""
+        """Settle what was pending after a failed run: see `flush`. Only an interrupt leaves it pending."""
+        buffers: list[Buffer | None]
         versions = [list(_versions(last)) for last in self.assigned.values()]
         slots = [t._slot for t in alive] + [slot for own in versions for _, slot, *_ in own]
         failed = FailedBuffer(error)
         try:
             executable = self._made((tuple(slots), tuple([t._slot for t in at_hand]), ()))
             buffers, first = executable.salvage(self.inputs, [t._buffer for t in at_hand])
+        except Exception:  # not even the interpreter can run it, and never will: nothing of it stays pending
+            buffers, first = [None] * len(slots), -1
         except BaseException:
             self.pending[:0] = pending
             raise

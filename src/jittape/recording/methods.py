@@ -57,7 +57,18 @@ _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     (
         "Trace.",
         Trace,
-        ("assigned", "entered", "holders", "inputs", "large", "limit", "node", "pending", "variables"),
+        (
+            "assigned",
+            "entered",
+            "holders",
+            "inputs",
+            "large",
+            "limit",
+            "node",
+            "pending",
+            "superseded",
+            "variables",
+        ),
     ),
 )
 _OPS = {"add": add_op, "sub": subtract_op, "mul": multiply_op, "truediv": divide_op}
@@ -118,6 +129,7 @@ _KNOWN: dict[str, Any] = {
     "Trace.begin": Trace.begin,
     "Trace._relieve": Trace._relieve,
     "UNPLACED": UNPLACED,
+    "Variable._assign_result": Variable._assign_result,
     "None": None,
     "True": True,
     "LARGE": LARGE,

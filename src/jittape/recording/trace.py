@@ -304,6 +304,9 @@ class Trace(Slots):
         if variable._assigned_in is not None and variable._assigned_in is not self:
             variable._assigned_in.flush()
         slot = value._slot if value._trace is self and value._slot >= 0 else self.enter(value)
+        if self.superseded:  # too large an input to wait: entering `value` has run the whole trace
+            variable._set(value._computed())
+            return
         before = self.assigned.get(id(variable)) if variable._assigned_in is self else None
         self.assigned[id(variable)] = (variable, slot, self.node, before)
         if variable._buffer.nbytes >= LARGE:
