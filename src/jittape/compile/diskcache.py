@@ -23,7 +23,6 @@ import os
 import re
 import stat
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Mapping
@@ -36,6 +35,7 @@ from jittape.compile.machine import environment
 from jittape.compile.sources import source_digest
 from jittape.config import config
 from jittape.errors import CacheWarning
+from jittape.locks import lock
 from jittape.version import __version__
 
 __all__ = ["Batch", "DiskCache", "Summary", "cache_directory", "clear", "current", "summarize"]
@@ -98,7 +98,7 @@ class DiskCache:
         self.root = root
         self.parts = dict(parts)
         self.folder = root / f"v1-{_digest(json.dumps(self.parts, sort_keys=True).encode(), 8).hex()}"
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._usable = True
         self._unchecked = sys.maxsize // 2
         self._numbers = iter(range(sys.maxsize))

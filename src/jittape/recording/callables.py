@@ -119,7 +119,9 @@ def _define_update(new: New, function: ir.Function) -> None:
     code.drop(trace)
     code.builder.ret(code.own(variable))
     code.begin(has_run)  # too much was pending: the trace in charge is another one now
-    made = code.call_object(code.known("Variable._assign_result"), _in_memory(code, variable, tensor), integer(2))
+    made = code.call_object(
+        code.known("Variable._assign_result"), _in_memory(code, variable, tensor), integer(2)
+    )
     code.drop(tensor)
     code.drop(trace)
     code.builder.ret(made)

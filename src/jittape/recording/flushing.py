@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 from weakref import ref
@@ -32,7 +33,17 @@ process has used it before, which a short program need not pay."""
 class Flushing:
     """Runs what is pending. The attributes are those of `Trace`."""
 
-    __slots__ = ("_flushing", "assigned", "holders", "inputs", "large", "materialized", "node", "pending")
+    __slots__ = (
+        "_flushing",
+        "assigned",
+        "holders",
+        "inputs",
+        "large",
+        "lost",
+        "materialized",
+        "node",
+        "pending",
+    )
 
     node: Node
     inputs: list[Any]
@@ -41,12 +52,16 @@ class Flushing:
     assigned: dict[int, Assignment]
     large: bool
     holders: int
+    lost: deque[Any]
     _flushing: Any
 
     loop_found: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
     """Called when a program turns out to run the same paths again and again: see `jittape.recording.native`."""
 
     def _end(self) -> None:
+        raise NotImplementedError
+
+    def release_lost(self) -> None:
         raise NotImplementedError
 
     def flush(self, wanted: Tensor | None = None) -> None:
@@ -58,6 +73,8 @@ class Flushing:
         others are computed. After an interrupt (``KeyboardInterrupt``) all is pending as before, except what comes from
         a loop, which may have no end: see `_put_off`.
         """
+        if self.lost:
+            self.release_lost()
         with self._flushing:
             pending, alive, needed = self._taken()
             if wanted is not None and wanted._buffer is None and not any(t is wanted for t in alive):

@@ -10,10 +10,10 @@ the order in which the path asks for them.
 from __future__ import annotations
 
 import sys
-import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 from weakref import ref
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from jittape.config import config
 from jittape.dtypes import as_dtype
 from jittape.hostnumber import HostNumber
+from jittape.locks import rlock
 from jittape.primitive import Primitive, active, active_recorder, set_default_recorder
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
@@ -32,6 +33,7 @@ from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import UNPLACED, Node, trie
 from jittape.recording.variable import Variable, read_variable_op
 from jittape.runtime.buffers import LARGE, Buffer
+from jittape.tickets import Ticket
 
 __all__ = ["Trace", "begin_step", "current_trace"]
 
@@ -62,6 +64,8 @@ class Trace(Slots):
         Whether a Variable of `LARGE` bytes has been assigned.
     limit : int
         Results that may be pending before they are run unasked; 0 once the inputs are too large to be kept waiting.
+    lost : deque of Ticket
+        Tapes of this thread that are gone and still hold a trace: see `release_lost`.
     holders : int
         Tapes that may still ask this trace for a gradient; while there are any, a flush does not end the trace.
     spans : list of weak references to Span
@@ -85,7 +89,10 @@ class Trace(Slots):
 
     traced_in: str | None = None
 
-    def __init__(self, lock: Any = None) -> None:
+    held: ClassVar[dict[int, Ticket]] = {}
+    """The tickets of the tapes that hold a trace, by identity."""
+
+    def __init__(self, before: Trace | None = None) -> None:
         self.node: Node = UNPLACED
         self.inputs: list[Any] = []
         self.pending: list[Tensor] = []
@@ -100,7 +107,8 @@ class Trace(Slots):
         self.large = self.superseded = False
         self.former = _SAME
         self.holders = self._ops_when_left = 0
-        self._flushing = threading.RLock() if lock is None else lock
+        self._flushing = rlock() if before is None else before._flushing
+        self.lost: deque[Ticket] = deque() if before is None else before.lost
 
     @property
     def outermost(self) -> Trace:
@@ -340,6 +348,16 @@ class Trace(Slots):
         if self.superseded and self.holders == 0:
             self._clear()
 
+    def release_lost(self) -> None:
+        """Release what tapes of this thread held that are gone, though they have not let go."""
+        while self.lost:
+            ticket = self.lost.popleft()
+            if self.held.pop(id(ticket), None) is ticket:
+                trace, ticket.content = ticket.content, None
+                if ticket in trace.spans:
+                    trace.leave(ticket)
+                trace.release()
+
     def step(self) -> Trace:
         """A step boundary: run what is pending; the trace that is recorded on from here."""
         self.flush()
@@ -348,7 +366,7 @@ class Trace(Slots):
 
     def supersede(self) -> Trace:
         """Put a new trace in charge of the thread. This one stays as it is for the tapes that hold it."""
-        successor = Trace(self._flushing)
+        successor = Trace(self)
         active.recorder = successor
         self.superseded = True
         if self.holders == 0:
@@ -404,6 +422,8 @@ def current_trace() -> Trace:
     trace = active.recorder
     if not isinstance(trace, Trace):
         raise RuntimeError("tensors cannot be used inside a gradient rule or body: use its handles")
+    if trace.lost:
+        trace.release_lost()
     return trace
 
 
