@@ -39,6 +39,10 @@ class Config:
         Inputs of pending ops that are kept alive at most, in bytes, before the ops are run.
     max_pool_bytes : int
         Large memory that nobody holds is kept for the next buffer of its size up to so many bytes in all.
+    max_code_bytes : int
+        Limit of loaded machine code, in bytes of object files. Above it the code of paths that have not run for the
+        longest time is unloaded; a path that comes again takes its code from disk, or is compiled again. Code of a
+        `jt.function`, or that runs, stays loaded.
     threads : int
         Loops over large arrays, large matrix products and the compiler use so many threads at most; 1 turns them off.
         By default the number of cores that the process may run on. Results of loops do not depend on it; for products
@@ -85,6 +89,7 @@ class Config:
         "_interpret",
         "_interpret_asked",
         "_listeners",
+        "_max_code_bytes",
         "_max_pending_bytes",
         "_max_pending_ops",
         "_max_pool_bytes",
@@ -106,6 +111,7 @@ class Config:
         self._max_pending_ops = 1024
         self._max_pending_bytes = 256 * 2**20
         self._max_pool_bytes = 2**30
+        self._max_code_bytes = 2**28
         self._max_trie_nodes = 100_000
         self._max_signatures = 256
         self._compile_after = 1
@@ -184,6 +190,14 @@ class Config:
     @max_pool_bytes.setter
     def max_pool_bytes(self, value: int) -> None:
         self._max_pool_bytes = _positive("max_pool_bytes", value)
+
+    @property
+    def max_code_bytes(self) -> int:
+        return self._max_code_bytes
+
+    @max_code_bytes.setter
+    def max_code_bytes(self, value: int) -> None:
+        self._max_code_bytes = _positive("max_code_bytes", value)
 
     @property
     def max_trie_nodes(self) -> int:

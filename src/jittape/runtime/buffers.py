@@ -150,7 +150,7 @@ class Pool:
         """Take in what nobody refers to any more."""
         returned, known = self._returned, self._known
         while returned:
-            block = returned.popleft().content
+            block: _Block = returned.popleft().content
             if known.pop(id(block), None) is block:  # it has not been forgotten meanwhile
                 block.ticket = None
                 known[id(block)] = block
