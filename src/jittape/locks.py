@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-__all__ = ["at_rest", "lock", "rlock"]
+__all__ = ["at_rest", "cached_property", "lock", "rlock"]
 
 PATIENCE = 60.0
 """Seconds that a fork waits for work to end; then it goes on, as the thread that works may be waiting for this one."""
@@ -44,6 +45,27 @@ def at_rest(made: Any) -> Any:
         take = partial(made.acquire, True, PATIENCE)
         os.register_at_fork(before=take, after_in_parent=made.release, after_in_child=made.release)
     return made
+
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from functools import cached_property
+else:
+
+    class cached_property:
+        """As `functools.cached_property`, which before Python 3.12 has a lock that a forked process cannot renew."""
+
+        def __init__(self, function: Callable[[Any], Any]) -> None:
+            self._function = function
+            self.__doc__ = function.__doc__
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            self._name = name
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            if instance is None:
+                return self
+            value = instance.__dict__[self._name] = self._function(instance)
+            return value
 
 
 def _known(made: Any) -> Any:

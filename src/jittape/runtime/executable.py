@@ -10,7 +10,6 @@ and go back.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from jittape.compile.kernel import Kernel
 from jittape.compile.machine import Use
@@ -20,6 +19,7 @@ from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
 from jittape.config import config
 from jittape.interpret import interpret
+from jittape.locks import cached_property
 from jittape.program import Program
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.tables import Calls, announce, segments
