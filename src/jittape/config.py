@@ -11,7 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["Config", "config"]
+__all__ = ["TESTED", "Config", "config", "is_traced"]
+
+TESTED = ((3, 11), (3, 12), (3, 13))
+"""The minor versions of CPython that the tests have run on: with others no machine code works on Python objects."""
 
 
 class Config:
@@ -24,6 +27,11 @@ class Config:
         ``"float64"``.
     interpret : bool
         Run every program op by op in NumPy, compile nothing. Slow; for looking for errors.
+    native : bool
+        Let machine code read and write Python objects: it records the loops that come again and takes the arguments of
+        a `jt.function`. Python does the same without it, more slowly. Off if the environment variable
+        ``JITTAPE_NATIVE`` is 0, and never used with a Python that jittape was not tested on, nor while a debugger or
+        profiler traces (which is noticed within some hundred steps). ``jittape doctor`` says which of the two runs.
     check_numerics : bool
         Check the result of every op for nan and infinities; set by `debugging.enable_check_numerics`. While it is set
         every program is interpreted.
@@ -95,6 +103,9 @@ class Config:
         "_max_pool_bytes",
         "_max_signatures",
         "_max_trie_nodes",
+        "_native",
+        "_native_asked",
+        "_native_listeners",
         "_on_tape_exit",
         "_poison_memory",
         "_threads",
@@ -122,6 +133,9 @@ class Config:
         self._threads = _cores()
         self.full_tracebacks = False
         self._listeners: list[Callable[[], None]] = []
+        self._native_asked = os.environ.get("JITTAPE_NATIVE", "1") != "0"
+        self._native_listeners: list[Callable[[], None]] = []
+        self._native = self._native_asked and self.native_supported and not is_traced()
 
     @property
     def default_float(self) -> str:
@@ -146,6 +160,29 @@ class Config:
     def interpret(self, value: bool) -> None:
         self._interpret_asked = _flag("interpret", value)
         self._interpret = self._interpret_asked or self._check_numerics
+
+    @property
+    def native(self) -> bool:
+        return self._native_asked
+
+    @native.setter
+    def native(self, value: bool) -> None:
+        self._native_asked = _flag("native", value)
+        self.follow_tracing()
+
+    @property
+    def native_supported(self) -> bool:
+        """Whether the tests have run on this version of Python; settled."""
+        return sys.implementation.name == "cpython" and sys.version_info[:2] in TESTED
+
+    def follow_tracing(self) -> bool:
+        """See whether a debugger or profiler traces now; returns whether machine code may work on Python objects."""
+        native = self._native_asked and self.native_supported and not is_traced()
+        if native is not self._native:
+            self._native = native
+            for listener in self._native_listeners:
+                listener()
+        return native
 
     @property
     def check_numerics(self) -> bool:
@@ -283,9 +320,20 @@ class Config:
         """Have `listener` called when a setting changes that is read at the beginning of a step."""
         self._listeners.append(listener)
 
+    def on_native_change(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called when machine code may work on Python objects from now on, or no longer."""
+        self._native_listeners.append(listener)
+
     def _changed(self) -> None:
         for listener in self._listeners:
             listener()
+
+
+def is_traced() -> bool:
+    """Whether a debugger or profiler follows this thread, or tools follow the whole process (`sys.monitoring`)."""
+    monitoring = getattr(sys, "monitoring", None)
+    tools = () if monitoring is None else [monitoring.get_tool(number) for number in range(6)]
+    return sys.gettrace() is not None or sys.getprofile() is not None or any(tools)
 
 
 def _cores() -> int:

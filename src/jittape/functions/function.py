@@ -369,3 +369,4 @@ def _settings_changed() -> None:
 
 
 config.on_change(_settings_changed)
+config.on_native_change(_settings_changed)

@@ -56,7 +56,7 @@ class Flushing:
     _flushing: Any
 
     loop_found: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
-    """Called when a program turns out to run the same paths again and again: see `jittape.recording.native`."""
+    """Called every `LOOP` flushes of known paths: see `jittape.recording.native`."""
 
     def _end(self) -> None:
         raise NotImplementedError
@@ -129,7 +129,7 @@ class Flushing:
             executable = self._new_executable(key)
         else:
             counters.paths_found += 1
-            if counters.paths_found == LOOP:
+            if counters.paths_found % LOOP == 0:
                 Flushing.loop_found()
         trie.clock = node.stamp = trie.clock + 1
         counters.last = executable

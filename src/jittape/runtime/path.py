@@ -86,7 +86,7 @@ class PathExecutable:
         """One buffer for every output of the program."""
         self.visits += 1
         warm, compiled = self._warm, self._compiled  # another thread may let go of them: see `release_cold`
-        if warm is not None and not config._interpret:
+        if warm is not None and config._native and not config._interpret:
             self.ran_compiled = True
             counters.compiled_runs += 1
             return warm(inputs)

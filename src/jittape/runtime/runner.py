@@ -23,6 +23,7 @@ from jittape.compile.driver import (
 from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import for_range, load_at
 from jittape.compile.registry import registry
+from jittape.config import config
 from jittape.runtime.objects import ObjectLayout, reader
 
 __all__ = ["Feed", "plan", "runner"]
@@ -82,5 +83,5 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
 
 
 _RUNNER = reader("runner", _define)
-if _RUNNER is not None:
+if _RUNNER is not None and config._native:
     registry.announce(_RUNNER)
