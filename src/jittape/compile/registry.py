@@ -101,6 +101,8 @@ class Registry:
         """
         kernels = list(kernels)
         wanted = {kernel.name: kernel for kernel in kernels}
+        with _turn:
+            pass
         with self._lock:
             start = time.perf_counter()
             origins = self._require(wanted)
@@ -117,6 +119,8 @@ class Registry:
 
     def driver(self) -> Callable[[int, int, int], Any]:
         """Return ``run(table address, slots address, address of the list of stacks)``: see `driver.py`."""
+        with _turn:
+            pass
         with self._lock:
             if self._driver is None:
                 self._require({})
@@ -125,11 +129,15 @@ class Registry:
 
     def announce(self, definition: Definition) -> None:
         """Have a function that is no kernel compiled or loaded together with the next kernels."""
+        with _turn:
+            pass
         with self._lock:
             self._own[definition.name] = definition
 
     def own(self, definition: Definition) -> int:
         """The address of a function that is no kernel."""
+        with _turn:
+            pass
         with self._lock:
             self._own[definition.name] = definition
             self._require({})
@@ -138,6 +146,8 @@ class Registry:
     def apart(self, definitions: Iterable[Definition]) -> list[int]:
         """The addresses of functions that are no kernels, in a module of their own: nothing waits for them or fails."""
         wanted = {definition.name: definition for definition in definitions}
+        with _turn:
+            pass
         with self._lock:
             cache = diskcache.current()
             self._apart.update(wanted)
@@ -316,5 +326,8 @@ def is_our_own(primitive: Primitive) -> bool:
     )
 
 
+_turn = rlock()
+"""A fork takes it first, so that a thread that compiles one program after another lets it in between two."""
 registry = Registry()
 at_rest(registry._lock)
+at_rest(_turn)

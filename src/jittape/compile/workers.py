@@ -12,13 +12,18 @@ import ctypes
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent import futures
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, TypeVar
 
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
+
+# It takes a lock before a fork, which must come after those of the registry; it cannot be imported as the process ends.
+with suppress(RuntimeError):
+    futures.ThreadPoolExecutor  # noqa: B018
 
 __all__ = ["emit_object", "mapped", "run_passes", "uninterrupted"]
 
@@ -73,8 +78,8 @@ class _AtOnce(Executor):
 
 
 def _executor(threads: int) -> Executor:
-    executor = ThreadPoolExecutor(threads, "jittape compiles")
     try:
+        executor = futures.ThreadPoolExecutor(threads, "jittape compiles")
         executor.submit(int)  # starts a thread
     except RuntimeError:
         return _AtOnce()
