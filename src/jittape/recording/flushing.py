@@ -19,6 +19,7 @@ from jittape.recording.variable import Variable
 from jittape.runtime.buffers import LARGE, Buffer
 from jittape.runtime.counters import counters
 from jittape.runtime.path import PathExecutable
+from jittape.tickets import Ticket
 
 __all__ = ["LOOP", "Assignment", "Flushing"]
 
@@ -52,8 +53,12 @@ class Flushing:
     assigned: dict[int, Assignment]
     large: bool
     holders: int
-    lost: deque[Any]
+    lost: deque[Ticket]
+    """Of tapes of this thread that are gone and still hold a trace: see `release_lost`."""
     _flushing: Any
+
+    held: ClassVar[dict[int, Ticket]] = {}
+    """The tickets of the tapes that hold a trace, by identity."""
 
     loop_found: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
     """Called every `LOOP` flushes of known paths: see `jittape.recording.native`."""
@@ -62,7 +67,14 @@ class Flushing:
         raise NotImplementedError
 
     def release_lost(self) -> None:
-        raise NotImplementedError
+        """Release what tapes of this thread held that are gone, though they have not let go."""
+        while self.lost:
+            ticket = self.lost.popleft()
+            if self.held.pop(id(ticket), None) is ticket:
+                trace, ticket.content = ticket.content, None
+                if ticket in trace.spans:
+                    trace.leave(ticket)
+                trace.release()
 
     def flush(self, wanted: Tensor | None = None) -> None:
         """Compute every pending tensor that is still alive, `wanted` too, and the new values of assigned Variables.

@@ -13,7 +13,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -33,7 +33,6 @@ from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import UNPLACED, Node, trie
 from jittape.recording.variable import Variable, read_variable_op
 from jittape.runtime.buffers import LARGE, Buffer
-from jittape.tickets import Ticket
 
 __all__ = ["Trace", "begin_step", "current_trace"]
 
@@ -64,8 +63,6 @@ class Trace(Slots):
         Whether a Variable of `LARGE` bytes has been assigned.
     limit : int
         Results that may be pending before they are run unasked; 0 once the inputs are too large to be kept waiting.
-    lost : deque of Ticket
-        Tapes of this thread that are gone and still hold a trace: see `release_lost`.
     holders : int
         Tapes that may still ask this trace for a gradient; while there are any, a flush does not end the trace.
     spans : list of weak references to Span
@@ -89,16 +86,11 @@ class Trace(Slots):
 
     traced_in: str | None = None
 
-    held: ClassVar[dict[int, Ticket]] = {}
-    """The tickets of the tapes that hold a trace, by identity."""
-
     def __init__(self, before: Trace | None = None) -> None:
         self.node: Node = UNPLACED
         self.inputs: list[Any] = []
-        self.pending: list[Tensor] = []
-        self.materialized: list[ref[Tensor]] = []
-        self.entered = {}
-        self.variables = {}
+        self.pending, self.materialized = [], []
+        self.entered, self.variables = {}, {}
         self.assigned: dict[int, Assignment] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
@@ -107,8 +99,8 @@ class Trace(Slots):
         self.large = self.superseded = False
         self.former = _SAME
         self.holders = self._ops_when_left = 0
-        self._flushing = rlock() if before is None else before._flushing
-        self.lost: deque[Ticket] = deque() if before is None else before.lost
+        shared = (rlock(), deque()) if before is None else (before._flushing, before.lost)
+        self._flushing, self.lost = shared
 
     @property
     def outermost(self) -> Trace:
@@ -347,16 +339,6 @@ class Trace(Slots):
         self.holders -= 1
         if self.superseded and self.holders == 0:
             self._clear()
-
-    def release_lost(self) -> None:
-        """Release what tapes of this thread held that are gone, though they have not let go."""
-        while self.lost:
-            ticket = self.lost.popleft()
-            if self.held.pop(id(ticket), None) is ticket:
-                trace, ticket.content = ticket.content, None
-                if ticket in trace.spans:
-                    trace.leave(ticket)
-                trace.release()
 
     def step(self) -> Trace:
         """A step boundary: run what is pending; the trace that is recorded on from here."""

@@ -275,7 +275,7 @@ def _own_references() -> int:
     """
     aval, seen = Aval((LARGE,), np.dtype(np.uint8)), []
     program = Program((0,), (), (0,), {0: aval})
-    schedule = Schedule(program, (), (1,), (aval,), (), 0, ((0, 0, False),), ())
+    schedule = Schedule(program, (), (1,), (aval,), (), (), 0, ((0, 0, False),), ())
     for way in (list, dict):
         workspace, counting = Workspace(schedule, Layout(program, frozenset(), schedule)), _Counting()
         inputs: list[Input] = [Buffer(np.empty(LARGE, np.uint8))]
