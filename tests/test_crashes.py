@@ -71,7 +71,7 @@ def run(text: str, seed: int = 0, timeout: float = 120, **variables: str | None)
 
 
 @posix
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("threads", [1, 2])
 def test_interrupts_while_llvm_works(threads: int) -> None:
     """No crash, no hang, and afterwards the values are right."""
     run(
@@ -79,10 +79,10 @@ def test_interrupts_while_llvm_works(threads: int) -> None:
 jt.config.cache = False
 jt.config.threads = {threads}
 signal.signal(signal.SIGALRM, handler)
-for k in range(12):
+for k in range(40):
     attempt(lambda: float(program(k)), 0.0005, 0.08)
 assert raised == caught > 0, (raised, caught)
-for k in (0, 5, 11):
+for k in (0, 5, 39):
     np.testing.assert_allclose(float(program(k)), expected(k), rtol=1e-12)
 """,
         seed=threads,
@@ -90,10 +90,12 @@ for k in (0, 5, 11):
 
 
 ASSIGNING = """
-v = jt.Variable(np.zeros(20_000))
+v, x = jt.Variable(np.zeros(20_000)), np.ones(20_000)
 @jt.function
+def assign(x):
+    v.assign(x * 2.0)
 def work():
-    v.assign_add(jt.ones(20_000, jt.float64))
+    assign(x)
 """
 LARGE_VALUES = """
 v = jt.constant(np.ones(20_000))

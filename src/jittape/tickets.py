@@ -13,6 +13,8 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 from weakref import ref
 
+from jittape.locks import rlock
+
 __all__ = ["Companions", "Ticket", "WeakValues"]
 
 Key = TypeVar("Key")
@@ -43,6 +45,7 @@ class WeakValues(Generic[Key, Value]):
     def __init__(self) -> None:
         self._tickets: dict[Key, Ticket] = {}
         self._gone: deque[Ticket] = deque()
+        self._lock = rlock()
 
     def get(self, key: Key) -> Value | None:
         """The value, or None if there is none."""
@@ -51,13 +54,14 @@ class WeakValues(Generic[Key, Value]):
 
     def set(self, key: Key, value: Value) -> None:
         """Refer to `value` weakly."""
-        while self._gone:
-            gone = self._gone.popleft()
-            if self._tickets.get(gone.content) is gone:
-                del self._tickets[gone.content]
         ticket = Ticket(value, self._gone.append)
         ticket.content = key
-        self._tickets[key] = ticket
+        with self._lock:
+            while self._gone:
+                gone = self._gone.popleft()
+                if self._tickets.get(gone.content) is gone:
+                    del self._tickets[gone.content]
+            self._tickets[key] = ticket
 
     def values(self) -> list[Value]:
         """All values that are alive."""

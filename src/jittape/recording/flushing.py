@@ -69,7 +69,10 @@ class Flushing:
     def release_lost(self) -> None:
         """Release what tapes of this thread held that are gone, though they have not let go."""
         while self.lost:
-            ticket = self.lost.popleft()
+            try:
+                ticket = self.lost.popleft()
+            except IndexError:  # another thread, which looks at a tensor of this one, was faster
+                return
             if self.held.pop(id(ticket), None) is ticket:
                 trace, ticket.content = ticket.content, None
                 if ticket in trace.spans:
