@@ -89,18 +89,15 @@ class Trace(Slots):
     def __init__(self, before: Trace | None = None) -> None:
         self.node: Node = UNPLACED
         self.inputs: list[Any] = []
-        self.pending, self.materialized = [], []
-        self.entered, self.variables = {}, {}
+        self.pending, self.materialized, self.entered, self.variables = [], [], {}, {}
         self.assigned: dict[int, Assignment] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
         self.spans: list[ref[Any]] = []
-        self.exits = None
+        self.exits, self.former = None, _SAME
         self.large = self.superseded = False
-        self.former = _SAME
         self.holders = self._ops_when_left = 0
-        shared = (rlock(), deque()) if before is None else (before._flushing, before.lost)
-        self._flushing, self.lost = shared
+        self._flushing, self.lost = (rlock(), deque()) if before is None else (before._flushing, before.lost)
 
     @property
     def outermost(self) -> Trace:
@@ -309,10 +306,8 @@ class Trace(Slots):
             return
         before = self.assigned.get(id(variable)) if variable._assigned_in is self else None
         self.assigned[id(variable)] = (variable, slot, self.node, before)
-        if variable._buffer.nbytes >= LARGE:
-            self.large = True
-        variable._assigned_in = self
-        variable._trace = self
+        self.large = self.large or variable._buffer.nbytes >= LARGE
+        variable._assigned_in = variable._trace = self
         variable._slot = -1
 
     def forget_assignment(self, variable: Variable) -> None:

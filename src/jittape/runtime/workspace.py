@@ -153,7 +153,7 @@ class Workspace:
         if self._arena is None:
             self._place_temporaries()
 
-    def results(self, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> tuple[Buffer, ...]:
+    def results(self, inputs: Sequence[Any] | Mapping[int, Any], held: int | _Counting) -> tuple[Buffer, ...]:
         """The buffers for the results, as `begin` gives them; it is left to the caller to write their addresses."""
         small, _ = self._results.take()
         return self._with_large(small, inputs, held) if self._results.large else small
