@@ -15,12 +15,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SPHINX := $(BIN)/sphinx-build -W --keep-going -d docs/_build/doctrees
 PYTEST ?= -n auto --maxprocesses=8
+# What records, and takes the arguments of functions, with and without machine code that works on Python objects.
+BOTH_WAYS := $(addprefix tests/test_,recording.py tape.py function.py failed_flush.py all_or_nothing.py warm.py)
 FUZZ ?= --programs 2000 --seed $(shell date +%s)
 DEMO ?=
 ASV ?=
 PEERS ?=
 
-.PHONY: demo test fuzz lint docs bench peers clean
+.PHONY: demo test test-without-native fuzz lint docs bench peers clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.has-demo
@@ -28,6 +30,9 @@ demo: $(VENV)/.has-demo
 
 test: $(VENV)/.has-test
 	$(BIN)/python -m pytest $(PYTEST)
+
+test-without-native: $(VENV)/.has-test
+	JITTAPE_NATIVE=0 $(BIN)/python -m pytest $(PYTEST) $(BOTH_WAYS)
 
 fuzz: $(VENV)/.has-test
 	$(BIN)/python -m pytest -n auto --maxprocesses=8 tests/fuzz $(FUZZ)

@@ -20,8 +20,11 @@ settings.load_profile("fixed")
 
 @pytest.fixture(scope="session", autouse=True)
 def recorded_by_machine_code(cache_folder: Path) -> None:
-    """From the beginning, and not from some test on in which a loop comes by for the hundredth time."""
-    native.use()
+    """From the beginning, and not from some test on in which a loop comes by for the hundredth time.
+
+    With ``JITTAPE_NATIVE=0`` Python records.
+    """
+    native.follow()
     # A step begins: what the tests' modules have recorded when they were imported is not a part of the first test.
     with jt.GradientTape():
         pass

@@ -10,10 +10,13 @@ import jittape
 SOURCE = str(Path(jittape.__file__).parent.parent)
 
 
-def run_python(*arguments: str, **variables: str | None) -> subprocess.CompletedProcess[str]:
+def run_python(
+    *arguments: str, timeout: float = 600, **variables: str | None
+) -> subprocess.CompletedProcess[str]:
     """Run the interpreter of the tests on the same copy of jittape; a failure is the caller's to look at.
 
-    An environment variable that is given as None is taken away. A process that does not end within minutes is an error.
+    An environment variable that is given as None is taken away. A process that does not end within
+    `timeout` seconds is an error.
     """
     path = os.pathsep.join([SOURCE, *filter(None, [os.environ.get("PYTHONPATH")])])
     wanted = {**os.environ, "PYTHONPATH": path, **variables}
@@ -24,5 +27,5 @@ def run_python(*arguments: str, **variables: str | None) -> subprocess.Completed
         text=True,
         check=False,
         env=environment,
-        timeout=600,
+        timeout=timeout,
     )

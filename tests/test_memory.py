@@ -6,6 +6,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import jittape as jt
 from jittape.primitives.arithmetic import add, multiply
@@ -80,8 +82,8 @@ def test_large_memory_begins_at_a_quarter_of_its_page_the_next_at_the_next(monke
     empty, odd = np.empty, iter(range(16, 4096, 400))
     monkeypatch.setattr(np, "empty", lambda n, dtype: empty(n + 4096, dtype)[next(odd) :][:n])
     held = [Pool().take(Aval((LARGE + i,), FLOAT)) for i in range(9)]
-    quarters = [memory.address % 4096 // 1024 for memory in held]
-    assert all(memory.address % 1024 == 0 for memory in held)
+    quarters = [memory.block.address % 4096 // 1024 for memory in held]
+    assert all(memory.block.address % 1024 == 0 for memory in held)
     assert quarters == [(quarters[0] + i) % 4 for i in range(9)]
 
 
@@ -98,12 +100,40 @@ def test_the_pool_is_bounded_and_forgets_what_waited_longest():
     assert pool.stats().fresh == before + 1
 
 
-def test_giving_back_in_the_middle_of_the_pools_own_work_waits_for_nothing():
+def test_memory_that_comes_back_in_the_middle_of_the_pools_own_work_waits_for_nothing():
     own = Pool()
     memory = own.take(Aval((LARGE,), FLOAT))
+    done = threading.Event()
+
+    def drop():
+        nonlocal memory
+        del memory
+        done.set()
+
     with own._lock:
-        own.give_back(memory)
-    assert own.stats().waiting == 0
+        threading.Thread(target=drop).start()
+        assert done.wait(20)
+    assert own.stats().waiting == LARGE * 8
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(-20, 20), st.integers(1, 3)), max_size=60), st.integers(1, 8))
+def test_the_pool_keeps_its_limit_whatever_comes_and_goes(steps, limit):
+    """Positive numbers take memory of so many units, others give back; what waits never exceeds the limit."""
+    jt.config.max_pool_bytes = limit * LARGE
+    own, held = Pool(), []
+    for number, part in steps:
+        if number > 0:
+            memory = own.take(Aval((number * LARGE // part,), np.dtype(np.uint8)))
+            assert all(memory.block is not other.block for other in held)
+            held.append(memory)
+        elif held:
+            del held[number % len(held)]
+        memory = None
+        assert own.stats().waiting <= limit * LARGE
+        assert own._bytes == sum(block.kind for block in own._known.values()) <= limit * LARGE
+    held.clear()
+    assert own.stats().waiting == own._bytes
 
 
 def test_threads_never_get_the_same_memory():

@@ -11,7 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["Config", "config"]
+__all__ = ["TESTED", "Config", "config", "is_traced"]
+
+TESTED = ((3, 11), (3, 12), (3, 13))
+"""The minor versions of CPython that the tests have run on: with others no machine code works on Python objects."""
 
 
 class Config:
@@ -24,6 +27,11 @@ class Config:
         ``"float64"``.
     interpret : bool
         Run every program op by op in NumPy, compile nothing. Slow; for looking for errors.
+    native : bool
+        Let machine code read and write Python objects: it records the loops that come again and takes the arguments of
+        a `jt.function`. Python does the same without it, more slowly. Off if the environment variable
+        ``JITTAPE_NATIVE`` is 0, and never used with a Python that jittape was not tested on, nor while a debugger or
+        profiler traces (which is noticed within some hundred steps). ``jittape doctor`` says which of the two runs.
     check_numerics : bool
         Check the result of every op for nan and infinities; set by `debugging.enable_check_numerics`. While it is set
         every program is interpreted.
@@ -39,6 +47,10 @@ class Config:
         Inputs of pending ops that are kept alive at most, in bytes, before the ops are run.
     max_pool_bytes : int
         Large memory that nobody holds is kept for the next buffer of its size up to so many bytes in all.
+    max_code_bytes : int
+        Limit of loaded machine code, in bytes of object files. Above it the code of paths that have not run for the
+        longest time is unloaded; a path that comes again takes its code from disk, or is compiled again. Code of a
+        `jt.function`, or that runs, stays loaded.
     threads : int
         Loops over large arrays, large matrix products and the compiler use so many threads at most; 1 turns them off.
         By default the number of cores that the process may run on. Results of loops do not depend on it; for products
@@ -86,11 +98,15 @@ class Config:
         "_interpret",
         "_interpret_asked",
         "_listeners",
+        "_max_code_bytes",
         "_max_pending_bytes",
         "_max_pending_ops",
         "_max_pool_bytes",
         "_max_signatures",
         "_max_trie_nodes",
+        "_native",
+        "_native_asked",
+        "_native_listeners",
         "_on_tape_exit",
         "_poison_memory",
         "_threads",
@@ -107,6 +123,7 @@ class Config:
         self._max_pending_ops = 1024
         self._max_pending_bytes = 256 * 2**20
         self._max_pool_bytes = 2**30
+        self._max_code_bytes = 2**28
         self._max_trie_nodes = 100_000
         self._max_signatures = 256
         self._compile_after = 1
@@ -117,6 +134,9 @@ class Config:
         self._threads = _cores()
         self.full_tracebacks = False
         self._listeners: list[Callable[[], None]] = []
+        self._native_asked = os.environ.get("JITTAPE_NATIVE", "1") != "0"
+        self._native_listeners: list[Callable[[], None]] = []
+        self._native = self._native_asked and self.native_supported and not is_traced()
 
     @property
     def default_float(self) -> str:
@@ -141,6 +161,29 @@ class Config:
     def interpret(self, value: bool) -> None:
         self._interpret_asked = _flag("interpret", value)
         self._interpret = self._interpret_asked or self._check_numerics
+
+    @property
+    def native(self) -> bool:
+        return self._native_asked
+
+    @native.setter
+    def native(self, value: bool) -> None:
+        self._native_asked = _flag("native", value)
+        self.follow_tracing()
+
+    @property
+    def native_supported(self) -> bool:
+        """Whether the tests have run on this version of Python; settled."""
+        return sys.implementation.name == "cpython" and sys.version_info[:2] in TESTED
+
+    def follow_tracing(self) -> bool:
+        """See whether a debugger or profiler traces now; returns whether machine code may work on Python objects."""
+        native = self._native_asked and self.native_supported and not is_traced()
+        if native is not self._native:
+            self._native = native
+            for listener in self._native_listeners:
+                listener()
+        return native
 
     @property
     def check_numerics(self) -> bool:
@@ -185,6 +228,14 @@ class Config:
     @max_pool_bytes.setter
     def max_pool_bytes(self, value: int) -> None:
         self._max_pool_bytes = _positive("max_pool_bytes", value)
+
+    @property
+    def max_code_bytes(self) -> int:
+        return self._max_code_bytes
+
+    @max_code_bytes.setter
+    def max_code_bytes(self, value: int) -> None:
+        self._max_code_bytes = _positive("max_code_bytes", value)
 
     @property
     def max_trie_nodes(self) -> int:
@@ -270,9 +321,20 @@ class Config:
         """Have `listener` called when a setting changes that is read at the beginning of a step."""
         self._listeners.append(listener)
 
+    def on_native_change(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called when machine code may work on Python objects from now on, or no longer."""
+        self._native_listeners.append(listener)
+
     def _changed(self) -> None:
         for listener in self._listeners:
             listener()
+
+
+def is_traced() -> bool:
+    """Whether a debugger or profiler follows this thread, or tools follow the whole process (`sys.monitoring`)."""
+    monitoring = getattr(sys, "monitoring", None)
+    tools = () if monitoring is None else [monitoring.get_tool(number) for number in range(6)]
+    return sys.gettrace() is not None or sys.getprofile() is not None or any(tools)
 
 
 def _cores() -> int:

@@ -66,9 +66,9 @@ def threading_layers() -> str:
 
 
 def recording() -> str:
-    """Whether loops record by machine code."""
-    found = import_module("jittape.recording.methods").methods()
-    return f"{len(found)} methods in machine code" if found else "Python alone: slower, no less right"
+    """Whether machine code or Python records loops and takes the arguments of functions."""
+    found: str = import_module("jittape.recording.native").status()
+    return found
 
 
 def kernel_cache() -> str:

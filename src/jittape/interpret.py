@@ -24,7 +24,8 @@ def interpret(program: Program, inputs: Sequence[Any], failures: list[int] | Non
     inputs : sequence of ndarray or scalar
         One for every input slot, in order; cast to the slot's dtype.
     failures : list, optional
-        If given, an op that fails does not end the run: its slot is appended here, and what depends on it is None.
+        If given, an op that fails, or an input that does not fit its slot, does not end the run: its slot is appended
+        here, and the results that depend on it are None.
 
     Returns
     -------
@@ -32,10 +33,15 @@ def interpret(program: Program, inputs: Sequence[Any], failures: list[int] | Non
         One for every output slot, of the shape and dtype that the program says. They may share memory with the inputs.
     """
     with np.errstate(all="ignore"):
-        values: dict[int, Any] = {
-            slot: np.asarray(value, program.avals[slot].dtype)
-            for slot, value in zip(program.inputs, inputs, strict=True)
-        }
+        values: dict[int, Any] = {}
+        for slot, value in zip(program.inputs, inputs, strict=True):
+            try:
+                values[slot] = np.asarray(value, program.avals[slot].dtype)
+            except Exception:
+                if failures is None:
+                    raise
+                values[slot] = None
+                failures.append(slot)
     last_use = _last_uses(program)
     runs = runs_of(program.ops)
     for position, op in enumerate(program.ops):

@@ -16,7 +16,6 @@ import ctypes
 import importlib.util
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from jittape.config import config
+from jittape.locks import lock
 
 __all__ = ["ROUTINES", "Blas", "blas", "has_avx512", "symbol"]
 
@@ -66,7 +66,7 @@ class Blas:
         return self.core in _UNPACKED
 
 
-_lock = threading.Lock()
+_lock = lock()
 _loaded: Blas | None = None
 _users_threads = 0
 """How many threads SciPy's copy had before it was pinned to one; 0 while it is not."""

@@ -23,7 +23,6 @@ import os
 import re
 import stat
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Mapping
@@ -36,6 +35,7 @@ from jittape.compile.machine import environment
 from jittape.compile.sources import source_digest
 from jittape.config import config
 from jittape.errors import CacheWarning
+from jittape.locks import lock
 from jittape.version import __version__
 
 __all__ = ["Batch", "DiskCache", "Summary", "cache_directory", "clear", "current", "summarize"]
@@ -98,7 +98,7 @@ class DiskCache:
         self.root = root
         self.parts = dict(parts)
         self.folder = root / f"v1-{_digest(json.dumps(self.parts, sort_keys=True).encode(), 8).hex()}"
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._usable = True
         self._unchecked = sys.maxsize // 2
         self._numbers = iter(range(sys.maxsize))
@@ -134,7 +134,7 @@ class DiskCache:
 
     def discard(self, name: str) -> None:
         """Forget the function `name` and what was compiled with it: it could not be loaded."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, _Damaged):
             pointer = self.folder / name
             target = _read(pointer).decode("ascii", "replace")
             pointer.unlink(missing_ok=True)
@@ -222,11 +222,11 @@ class DiskCache:
             if total <= config.cache_size * 3 // 4:
                 break
             total -= _size_on_disk(found)
-            with contextlib.suppress(OSError, ValueError, KeyError):
-                names = _header(path.read_bytes())["kernels"]
+            with contextlib.suppress(OSError, ValueError, KeyError, _Damaged):
+                names = _header(_read(path))["kernels"]
                 for name in names:
                     pointer = path.parent / name
-                    if pointer.read_bytes() == path.name.encode():
+                    if _read(pointer) == path.name.encode():
                         pointer.unlink()
                         total -= _BLOCK
             path.unlink(missing_ok=True)
@@ -369,9 +369,13 @@ def _header(content: bytes) -> dict[str, Any]:
 
 
 def _read(path: Path) -> bytes:
-    """The content of a file, if it is the user's own and nobody else's to write."""
-    with open(path, "rb") as file:
-        if not _private(os.fstat(file.fileno())):
+    """The content of a file, if it is the user's own and nobody else's to write. Opening a pipe waits for nobody."""
+    handle = os.open(path, os.O_RDONLY | _BINARY | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise _Damaged
+        if not _private(found):
             raise PermissionError(f"{path} belongs to another user, or others may write to it")
         return file.read()
 

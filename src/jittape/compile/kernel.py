@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,6 +37,7 @@ from jittape.compile.instructions import (
     Store,
     Whole,
 )
+from jittape.locks import cached_property
 from jittape.primitive import Primitive
 
 __all__ = [

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from jittape.compile.kernel import Kernel
 from jittape.compile.spots import Spot
 from jittape.forms import Control
+from jittape.locks import cached_property
 from jittape.primitive import Primitive
 from jittape.program import Aval, Op
 

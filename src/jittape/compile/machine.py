@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import platform
 import sys
-import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from enum import Enum
 from functools import cache
 from typing import NamedTuple
+from weakref import ref
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -23,10 +24,21 @@ from llvmlite import ir
 from jittape.compile.linked import Linked, used_by
 from jittape.compile.objectfile import undefined_symbols
 from jittape.compile.symbols import provide
-from jittape.compile.workers import emit_object, run_passes
+from jittape.compile.workers import emit_object, run_passes, uninterrupted
 from jittape.errors import CompileError
+from jittape.locks import at_rest, rlock
 
-__all__ = ["Effort", "Written", "environment", "load", "object_code", "optimize", "translated", "written"]
+__all__ = [
+    "Effort",
+    "Shelf",
+    "Use",
+    "Written",
+    "environment",
+    "object_code",
+    "optimize",
+    "translated",
+    "written",
+]
 
 _RELOCATION = "static" if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else "default"
 
@@ -48,20 +60,18 @@ class Effort(Enum):
     """For loops that LLVM is to vectorize."""
 
 
-# LLVM's engine and its global context are not made for two threads at once.
-_lock = threading.RLock()
-
-
-class _OfThread(threading.local):
-    def __init__(self) -> None:
-        self.targets: dict[int, llvm.TargetMachine] = {}
-
-
-_of_thread = _OfThread()
+# LLVM's engines and its global context are not made for two threads at once.
+_lock = at_rest(rlock())
+_targets: dict[int, list[llvm.TargetMachine]] = {}
+"""Those that no thread uses at the moment, by the level of the code generator."""
 
 
 def environment() -> dict[str, str]:
     """What besides the text of a kernel decides its machine code, by name."""
+    return uninterrupted(_environment)
+
+
+def _environment() -> dict[str, str]:
     return {
         "python": sys.implementation.cache_tag or platform.python_version(),
         "llvmlite": llvmlite.__version__,
@@ -83,8 +93,7 @@ class Written(NamedTuple):
 
 def written(module: ir.Module, effort: Effort = Effort.LOOPS) -> Written:
     """What `translated` takes. llvmlite's own modules are not made for several threads, their texts are."""
-    module.triple = llvm.get_process_triple()
-    module.data_layout = str(_own_target(effort).target_data)
+    module.triple, module.data_layout = _triple_and_layout()
     return Written(str(module), tuple(used_by(module)), effort)
 
 
@@ -96,19 +105,23 @@ def translated(module: Written) -> bytes:
     CompileError
         If LLVM does not accept it.
     """
-    context = llvm.create_context()
-    try:
-        parsed = llvm.parse_assembly(module.text, context)
-        for function in module.linked:
-            parsed.link_in(llvm.parse_assembly(function.text, context))
-        for symbol in [symbol for function in module.linked for symbol in (function.symbol, *function.math)]:
-            parsed.get_function(symbol).linkage = "internal"
-        parsed.verify()
-    except RuntimeError as error:
-        raise CompileError(f"LLVM does not accept this module: {error}\n{module.text}") from error
-    target = _own_target(module.effort)
-    _optimize(parsed, target, module.effort)
-    return emit_object(target, parsed)
+    with ExitStack() as owned:  # a module goes before its context, whatever an error still refers to
+        context = llvm.create_context()
+        owned.callback(context.close)
+        try:
+            parsed = owned.enter_context(llvm.parse_assembly(module.text, context))
+            for function in module.linked:
+                parsed.link_in(llvm.parse_assembly(function.text, context))
+            for symbol in [
+                symbol for function in module.linked for symbol in (function.symbol, *function.math)
+            ]:
+                parsed.get_function(symbol).linkage = "internal"
+            parsed.verify()
+        except RuntimeError as error:
+            raise CompileError(f"LLVM does not accept this module: {error}\n{module.text}") from None
+        with _target(module.effort) as target:
+            _optimize(parsed, target, module.effort)
+            return emit_object(target, parsed)
 
 
 def object_code(module: ir.Module) -> bytes:
@@ -119,13 +132,13 @@ def object_code(module: ir.Module) -> bytes:
     CompileError
         If LLVM does not accept it.
     """
-    return translated(written(module))
+    return uninterrupted(translated, written(module))
 
 
 def optimize(parsed: llvm.ModuleRef) -> None:
     """Run the passes on a parsed module of LLVM's global context."""
-    with _lock:
-        _optimize(parsed, _own_target(Effort.LOOPS), Effort.LOOPS)
+    with _lock, _target(Effort.LOOPS) as target:
+        _optimize(parsed, target, Effort.LOOPS)
 
 
 def _optimize(parsed: llvm.ModuleRef, target: llvm.TargetMachine, effort: Effort) -> None:
@@ -134,51 +147,103 @@ def _optimize(parsed: llvm.ModuleRef, target: llvm.TargetMachine, effort: Effort
     options.loop_vectorization = True
     options.loop_unrolling = False
     options.slp_vectorization = False
-    builder = llvm.create_pass_builder(target, options)
-    if level is not None:
-        passes = builder.getModulePassManager()
-    else:
-        passes = llvm.create_new_module_pass_manager()
-        passes.add_sroa_pass()
-        if generator:
-            passes.add_always_inliner_pass()
-            passes.add_instruction_combine_pass()
-            passes.add_simplify_cfg_pass()
-    run_passes(passes, parsed, builder)
+    with llvm.create_pass_builder(target, options) as builder:
+        if level is not None:
+            passes = builder.getModulePassManager()
+        else:
+            passes = llvm.create_new_module_pass_manager()
+            passes.add_sroa_pass()
+            if generator:
+                passes.add_always_inliner_pass()
+                passes.add_instruction_combine_pass()
+                passes.add_simplify_cfg_pass()
+        with passes:
+            run_passes(passes, parsed, builder)
 
 
-def load(code: bytes, names: Iterable[str]) -> list[int]:
-    """The addresses of the functions `names` of an object file, which stays loaded for the life of the process.
+class Use:
+    """As long as somebody refers to it, the machine code that it came with stays loaded."""
 
-    Raises
-    ------
-    CompileError
-        If a symbol is missing that the code needs.
+    __slots__ = ("__weakref__",)
+
+
+class Shelf:
+    """Object files that are loaded one after another and unloaded together.
+
+    Attributes
+    ----------
+    nbytes : int
+        The size of the files.
+    names : list of str
+        Whatever its owner notes here.
+    stamp : int
+        When it was used last, for its owner.
     """
-    with _lock:
-        engine = _engine()
-        try:
-            missing = provide(undefined_symbols(code))
-        except ValueError as error:
-            raise CompileError(str(error)) from error
-        if missing:
-            raise CompileError(f"compiled code needs {', '.join(missing)}, which nobody provides")
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        addresses = [engine.get_function_address(name) for name in names]
-    if not all(addresses):
-        raise CompileError("a function is missing in an object file")
-    return addresses
+
+    def __init__(self) -> None:
+        self.nbytes = 0
+        self.names: list[str] = []
+        self.stamp = 0
+        self._engine: llvm.ExecutionEngine | None = None
+        self._use: Callable[[], Use | None] = lambda: None
+
+    def use(self) -> Use:
+        """What keeps the code loaded."""
+        use = self._use()
+        if use is None:
+            use = Use()
+            self._use = ref(use)
+        return use
+
+    @property
+    def in_use(self) -> bool:
+        """Whether somebody keeps the code loaded."""
+        return self._use() is not None
+
+    def load(self, code: bytes, names: Iterable[str]) -> list[int]:
+        """The addresses of the functions `names` of an object file.
+
+        Raises
+        ------
+        CompileError
+            If a symbol is missing that the code needs.
+        """
+        with _lock:
+            if self._engine is None:
+                # It owns a target of its own, and makes the symbols of the process known.
+                self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_linker())
+            try:
+                missing = provide(undefined_symbols(code))
+            except ValueError as error:
+                raise CompileError(str(error)) from error
+            if missing:
+                raise CompileError(f"undefined symbols in compiled code: {', '.join(missing)}")
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            self._engine.finalize_object()
+            addresses = [self._engine.get_function_address(name) for name in names]
+        if not all(addresses):
+            raise CompileError("a function is missing in an object file")
+        self.nbytes += len(code)
+        return addresses
+
+    def unload(self) -> None:
+        """Free the code; nobody may refer to it any more."""
+        with _lock:
+            if self._engine is not None:
+                self._engine.close()
 
 
 def _features() -> str:
     return llvm.get_host_cpu_features().flatten()
 
 
+@cache
+def _triple_and_layout() -> tuple[str, str]:
+    return uninterrupted(lambda: (llvm.get_process_triple(), str(_new_target(0).target_data)))
+
+
 def _new_target(level: int) -> llvm.TargetMachine:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+    return _target_kind().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=_features(),
         opt=level,
@@ -188,15 +253,24 @@ def _new_target(level: int) -> llvm.TargetMachine:
     )
 
 
-def _own_target(effort: Effort) -> llvm.TargetMachine:
-    """One for each thread and level of the code generator."""
-    level = effort.value[1]
-    if level not in _of_thread.targets:
-        _of_thread.targets[level] = _new_target(level)
-    return _of_thread.targets[level]
+def _new_linker() -> llvm.TargetMachine:
+    """A target that generates no code, so that it need not know the processor's features."""
+    return _target_kind().create_target_machine(opt=0, reloc=_RELOCATION, codemodel="jitdefault", jit=True)
 
 
-@cache
-def _engine() -> llvm.ExecutionEngine:
-    """The linker; it owns a target of its own, and makes the symbols of the process known."""
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_target(Effort.LEAST.value[1]))
+def _target_kind() -> llvm.Target:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_triple(llvm.get_process_triple())
+
+
+@contextmanager
+def _target(effort: Effort) -> Iterator[llvm.TargetMachine]:
+    """A target of the level of the code generator, for this thread alone."""
+    free = _targets.setdefault(effort.value[1], [])
+    try:
+        target = free.pop()
+    except IndexError:
+        target = _new_target(effort.value[1])
+    yield target
+    free.append(target)

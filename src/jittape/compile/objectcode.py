@@ -81,13 +81,22 @@ class ObjectCode:
         where = [ir.Constant(ir.IntType(32), number) for number in (0, self._numbers[name])]
         return self.builder.load(self.builder.gep(table, where))
 
-    def get(self, owner: ir.Value, slot: str) -> ir.Value:
-        """What a slot holds; 0 if nothing."""
+    def get(self, owner: ir.Value, slot: str, empty: ir.Block) -> ir.Value:
+        """The object in a slot; on to `empty` if there is none.
+
+        A slot of any object may be empty: ``object.__new__`` fills none, and `del` empties one.
+        """
+        found = self.get_unchecked(owner, slot)
+        self.require(self.differ(found, integer(0)), empty)
+        return found
+
+    def get_unchecked(self, owner: ir.Value, slot: str) -> ir.Value:
+        """The word at a place; 0 if a slot is there that is empty."""
         return load_at(self.builder, owner, self.places[slot])
 
     def put(self, owner: ir.Value, slot: str, value: ir.Value) -> None:
         """Let a slot hold `value` from now on."""
-        before = self.get(owner, slot)
+        before = self.get_unchecked(owner, slot)
         self._store(value, self.builder.add(owner, integer(self.places[slot])))
         self.call("Py_DecRef", before)
 
@@ -96,7 +105,11 @@ class ObjectCode:
         self._store(value, self.builder.add(owner, integer(self.places[slot])))
 
     def type_of(self, value: ir.Value) -> ir.Value:
-        return self.get(value, "type")
+        return self.get_unchecked(value, "type")
+
+    def length_of(self, values: ir.Value) -> ir.Value:
+        """The number of items of a tuple."""
+        return self.get_unchecked(values, "length")
 
     def is_a(self, value: ir.Value, kind: str) -> ir.Value:
         """Whether `value` is of a known type, and of no other that is derived from it."""

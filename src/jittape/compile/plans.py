@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from jittape.compile.laid import Laying, table_of
 from jittape.compile.scalars import instructions_of
 from jittape.control.parts import COUNT, WHILE, Parts
 from jittape.forms import Control
+from jittape.locks import cached_property
 from jittape.program import ALIGNMENT, Aval, Body, Op, Program, dead_code_removed
 from jittape.simplify import simplify
 

@@ -7,7 +7,6 @@ compiled in one go, and written to disk in one batch.
 from __future__ import annotations
 
 import inspect
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
@@ -18,13 +17,14 @@ from jittape.compile.driver import DRIVER_TYPE, as_function, define_driver
 from jittape.compile.emit import Definition, definition_of, symbol_of, write_module
 from jittape.compile.instructions import Compute
 from jittape.compile.kernel import Kernel, LoopKernel, NamedKernel, label_of
-from jittape.compile.machine import Effort
+from jittape.compile.machine import Effort, Shelf, Use
 from jittape.compile.scalars import Machine
 from jittape.compile.sources import covers
-from jittape.compile.workers import mapped
+from jittape.compile.workers import mapped, uninterrupted
 from jittape.config import config
 from jittape.errors import CompileError
 from jittape.forms import Map, Reduce
+from jittape.locks import at_rest, lock, rlock
 from jittape.primitive import Primitive
 
 __all__ = ["KernelMissing", "Origin", "Registry", "RegistryStats", "is_lasting", "is_our_own", "registry"]
@@ -32,6 +32,8 @@ __all__ = ["KernelMissing", "Origin", "Registry", "RegistryStats", "is_lasting",
 BATCH = 64
 """Functions in one module at most: who needs one of them from disk loads all, 0.07 ms each."""
 MOST_THREADS = 8
+SHELF = 1 << 19
+"""Bytes of object files that are loaded together at least, before others begin. An engine of LLVM's costs 0.5 ms."""
 SHARES = 4
 """Modules for each thread: with fewer one of them is done long before the others, with more there is more to do."""
 OWN_WEIGHT = 1500
@@ -67,15 +69,30 @@ class Registry:
     """Machine code by name, shared by the whole process."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = rlock()
         self._addresses: dict[str, int] = {}
+        self._shelves: dict[str, Shelf] = {}
+        """Where each function is."""
+        self._lasting = Shelf()
+        """What is never unloaded."""
+        self._kept: list[Shelf] = []
+        """What may be; kernels are added to the last."""
+        self._linking = lock()
+        self._clock = 0
+        self.relieve: Callable[[], None] = lambda: None
+        """Called when there is more code than `config.max_code_bytes`, to let go of what has not run for long."""
         self._own = {_DRIVER.name: _DRIVER}
         self._driver: Callable[[int, int, int], Any] | None = None
+        self._apart: set[str] = set()
         self._counts = dict.fromkeys(Origin, 0)
         self._seconds = 0.0
 
-    def addresses(self, kernels: Iterable[Kernel]) -> tuple[list[int], dict[str, Origin]]:
+    def addresses(
+        self, kernels: Iterable[Kernel], uses: set[Use] | None = None
+    ) -> tuple[list[int], dict[str, Origin]]:
         """The address of every kernel, and where each came from.
+
+        The code stays loaded as long as somebody refers to what is added to `uses`.
 
         Raises
         ------
@@ -84,16 +101,26 @@ class Registry:
         """
         kernels = list(kernels)
         wanted = {kernel.name: kernel for kernel in kernels}
+        with _turn:
+            pass
         with self._lock:
             start = time.perf_counter()
             origins = self._require(wanted)
             for origin in origins.values():
                 self._counts[origin] += 1
             self._seconds += time.perf_counter() - start
+            self._clock += 1
+            for shelf in {self._shelves[name] for name in wanted}:
+                shelf.stamp = self._clock
+                if uses is not None:
+                    uses.add(shelf.use())
+            self._unload()
             return [self._addresses[kernel.name] for kernel in kernels], origins
 
     def driver(self) -> Callable[[int, int, int], Any]:
         """Return ``run(table address, slots address, address of the list of stacks)``: see `driver.py`."""
+        with _turn:
+            pass
         with self._lock:
             if self._driver is None:
                 self._require({})
@@ -102,11 +129,15 @@ class Registry:
 
     def announce(self, definition: Definition) -> None:
         """Have a function that is no kernel compiled or loaded together with the next kernels."""
+        with _turn:
+            pass
         with self._lock:
             self._own[definition.name] = definition
 
     def own(self, definition: Definition) -> int:
         """The address of a function that is no kernel."""
+        with _turn:
+            pass
         with self._lock:
             self._own[definition.name] = definition
             self._require({})
@@ -115,16 +146,16 @@ class Registry:
     def apart(self, definitions: Iterable[Definition]) -> list[int]:
         """The addresses of functions that are no kernels, in a module of their own: nothing waits for them or fails."""
         wanted = {definition.name: definition for definition in definitions}
+        with _turn:
+            pass
         with self._lock:
             cache = diskcache.current()
+            self._apart.update(wanted)
             if cache is not None:
-                for name in wanted:
-                    if name not in self._addresses:
-                        self._load(cache, name)
+                self._load(cache, wanted)
             missing = [definition for name, definition in wanted.items() if name not in self._addresses]
             if missing:
-                for module in map(_module, _by_effort(missing)):
-                    self._keep(diskcache.Batch(module.names, _translated(module)), cache)
+                self._translate(map(_module, _by_effort(missing)), 1, cache)
             return [self._addresses[name] for name in wanted]
 
     def stats(self) -> RegistryStats:
@@ -143,9 +174,7 @@ class Registry:
         cache = diskcache.current()
         lasting = [name for name in missing if name in self._own or is_lasting(wanted[name])]
         if cache is not None:
-            for name in lasting:
-                if name not in self._addresses:
-                    self._load(cache, name)
+            self._load(cache, lasting)
         for name in missing:
             if name not in self._addresses and isinstance(wanted.get(name), NamedKernel):
                 raise KernelMissing(name)
@@ -153,18 +182,32 @@ class Registry:
         fleeting = [name for name in missing if name not in lasting]
         for names, keep in ((lasting, cache), (fleeting, None)):
             names = [name for name in names if name not in self._addresses]
-            self._compile(wanted, names, keep)
-            origins.update((name, Origin.COMPILED) for name in names if name in wanted)
+            if names:
+                self._compile(wanted, names, keep)
+                origins.update((name, Origin.COMPILED) for name in names if name in wanted)
         return origins
 
-    def _load(self, cache: diskcache.DiskCache, name: str) -> None:
-        batch = cache.find(name)
-        if batch is None:
-            return
-        try:
-            self._link(batch)
-        except CompileError:
-            cache.discard(name)
+    def _load(self, cache: diskcache.DiskCache, names: Iterable[str]) -> None:
+        """Load what the disk has of these functions."""
+        batches: dict[str, diskcache.Batch] = {}
+        for name in names:
+            if name not in self._addresses and not any(name in batch.names for batch in batches.values()):
+                batch = cache.find(name)
+                if batch is not None:
+                    batches[name] = batch
+        if batches:
+            for name in uninterrupted(self._link_all, batches):
+                cache.discard(name)
+
+    def _link_all(self, batches: dict[str, diskcache.Batch]) -> list[str]:
+        """The names of the batches that cannot be loaded."""
+        failed = []
+        for name, batch in batches.items():
+            try:
+                self._link(batch)
+            except CompileError:
+                failed.append(name)
+        return failed
 
     def _compile(
         self, wanted: dict[str, Kernel], names: list[str], cache: diskcache.DiskCache | None
@@ -178,19 +221,46 @@ class Registry:
         }
         shares = _shares(weights, threads)
         modules = (_module(same) for share in shares for same in _by_effort(share))
-        for module, code in mapped(_translated, modules, min(threads, len(shares))):
-            self._keep(diskcache.Batch(module.names, code), cache)
+        self._translate(modules, min(threads, len(shares)), cache)
 
-    def _keep(self, batch: diskcache.Batch, cache: diskcache.DiskCache | None) -> None:
-        self._link(batch)
-        if cache is not None:
-            cache.publish(batch)
+    def _translate(self, modules: Iterable[_Module], threads: int, cache: diskcache.DiskCache | None) -> None:
+        """Translate and load modules, and keep them on disk."""
+
+        def loaded(module: _Module) -> diskcache.Batch:
+            batch = diskcache.Batch(module.names, _translated(module))
+            self._link(batch)
+            return batch
+
+        for _, batch in mapped(loaded, modules, threads):
+            if cache is not None:
+                cache.publish(batch)
 
     def _link(self, batch: diskcache.Batch) -> None:
-        # What is known already stays: executables hold its address.
-        new = [name for name in batch.names if name not in self._addresses]
-        addresses = machine.load(batch.code, [symbol_of(name) for name in new])
-        self._addresses.update(zip(new, addresses, strict=True))
+        """Load a batch. What is known already stays: executables hold its address."""
+        with self._linking:
+            new = [name for name in batch.names if name not in self._addresses]
+            lasting = any(name in self._own or name in self._apart for name in new)
+            if not (lasting or (self._kept and self._kept[-1].nbytes < SHELF)):
+                self._kept.append(Shelf())
+            shelf = self._lasting if lasting else self._kept[-1]
+            addresses = shelf.load(batch.code, [symbol_of(name) for name in new])
+            shelf.names += new
+            self._shelves.update(dict.fromkeys(new, shelf))
+            self._addresses.update(zip(new, addresses, strict=True))
+
+    def _unload(self) -> None:
+        """Unload what nothing refers to, that used longest ago first, until the code is within its limit."""
+        excess = sum([shelf.nbytes for shelf in self._kept]) - config.max_code_bytes
+        if excess <= 0:
+            return
+        self.relieve()
+        for shelf in sorted(self._kept, key=lambda shelf: shelf.stamp):
+            if excess > 0 and not shelf.in_use:
+                excess -= shelf.nbytes
+                for name in shelf.names:
+                    del self._addresses[name], self._shelves[name]
+                self._kept.remove(shelf)
+                uninterrupted(shelf.unload)
 
 
 class _Module(NamedTuple):
@@ -256,4 +326,8 @@ def is_our_own(primitive: Primitive) -> bool:
     )
 
 
+_turn = rlock()
+"""A fork takes it first, so that a thread that compiles one program after another lets it in between two."""
 registry = Registry()
+at_rest(registry._lock)
+at_rest(_turn)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Container, Mapping
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from jittape.builder import Builder, Symbol, literal_op
@@ -23,6 +22,7 @@ from jittape.compile.partition import Partition
 from jittape.compile.uses import Group
 from jittape.errors import ShapeError
 from jittape.forms import Alias, Call, Checked, Composed, Coordinate, Overlay, Place, View
+from jittape.locks import cached_property
 from jittape.primitive import Primitive, recording_with
 from jittape.primitives.arithmetic import add_op, negative_op
 from jittape.primitives.broadcast import reshape_op, sum_op

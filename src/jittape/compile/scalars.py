@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from jittape.compile.kinds import NATIVE
 from jittape.control.body import body_of
 from jittape.forms import Control, Map
 from jittape.interpret import interpret
+from jittape.locks import cached_property
 from jittape.primitive import Primitive
 from jittape.program import Aval, Body, Op, Program, dead_code_removed
 

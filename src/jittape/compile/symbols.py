@@ -35,6 +35,7 @@ def _clock(name: str) -> None:
 
 
 PROVIDERS: dict[str, Callable[[str], None]] = {
+    "PyErr_BadArgument": _from_python,
     "PyErr_CheckSignals": _from_python,
     "PyErr_NoMemory": _from_python,
     "PyEval_RestoreThread": _from_python,

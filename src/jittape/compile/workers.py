@@ -12,15 +12,20 @@ import ctypes
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from concurrent import futures
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager, suppress
 from functools import cache
-from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
-__all__ = ["emit_object", "mapped", "run_passes"]
+# It takes a lock before a fork, which must come after those of the registry; it cannot be imported as the process ends.
+with suppress(RuntimeError):
+    futures.ThreadPoolExecutor  # noqa: B018
+
+__all__ = ["emit_object", "mapped", "run_passes", "uninterrupted"]
 
 TURN = 0.0005
 """Seconds."""
@@ -35,47 +40,50 @@ _EMISSION = (ffi.LLVMTargetMachineRef, ffi.LLVMModuleRef, ctypes.c_int, ctypes.P
 def mapped(
     function: Callable[[_Item], _Result], items: Iterable[_Item], threads: int
 ) -> list[tuple[_Item, _Result]]:
-    """Every item with what `function` makes of it, by so many threads, of which this is one.
+    """Every item with the result of `function`, which up to `threads` other threads compute at once.
 
-    It makes all items first, while the others work already.
+    A signal handler may raise in the main thread at any moment. In the middle of a call of llvmlite that would leave
+    its lock held, and objects of LLVM would go in the wrong order: so what calls LLVM runs in other threads, which
+    signals do not reach. The items are made by this thread, while the others work already if there are several.
 
     An error is raised when all threads have come to an end, that of the first item if there are several.
     """
-    if threads < 2:
-        return [(item, function(item)) for item in items]
-    waiting: SimpleQueue[tuple[int, _Item] | None] = SimpleQueue()
-    found: list[tuple[_Item, _Result]] = []
-    errors: dict[int, BaseException] = {}
-    made = 0
+    with _executor(threads) as executor:
+        try:
+            if threads < 2:
+                return [(item, executor.submit(function, item).result()) for item in items]
+            with _taking_turns_often():
+                found = [(item, executor.submit(function, item)) for item in items]
+            return [(item, future.result()) for item, future in found]
+        except BaseException:
+            executor.shutdown(cancel_futures=True)
+            raise
 
-    def work() -> None:
-        while (numbered := waiting.get()) is not None:
-            number, item = numbered
-            if any(failed < number for failed in list(errors)):
-                continue
-            try:
-                found.append((item, function(item)))
-            except BaseException as error:
-                errors[number] = error
 
-    workers = [threading.Thread(target=work, name="jittape compiles") for _ in range(threads - 1)]
-    for worker in workers:
-        worker.start()
+def uninterrupted(function: Callable[..., _Result], *arguments: Any) -> _Result:
+    """The result of a call that no signal handler can end halfway: another thread makes it."""
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments)
+    with _executor(1) as executor:
+        return executor.submit(function, *arguments).result()
+
+
+class _AtOnce(Executor):
+    """Runs everything in this thread: the process is ending, and there are no new threads."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(function(*arguments, **options))
+        return future
+
+
+def _executor(threads: int) -> Executor:
     try:
-        with _taking_turns_often():
-            for item in items:
-                waiting.put((made, item))
-                made += 1
-    except BaseException as error:
-        errors[made] = error
-    for _ in range(threads):
-        waiting.put(None)
-    work()
-    for worker in workers:
-        worker.join()
-    if errors:
-        raise errors[min(errors)]
-    return found
+        executor = futures.ThreadPoolExecutor(threads, "jittape compiles")
+        executor.submit(int)  # starts a thread
+    except RuntimeError:
+        return _AtOnce()
+    return executor
 
 
 @contextmanager

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import copyreg
 import functools
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
-from weakref import WeakValueDictionary
 
 from jittape.builder import Builder, Symbol, literal
 from jittape.differentiate import Path, Reverse, TapeView, seen
 from jittape.errors import NoGradientError
 from jittape.forms import Alias, Control, Coordinate, Map, Place, View
+from jittape.locks import lock
 from jittape.primitive import recording_with
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import broadcast
 from jittape.program import Aval, Body, Op, Program, check, dead_code_removed, is_grown
+from jittape.tickets import WeakValues
 
 __all__ = [
     "Pullback",
@@ -35,8 +35,8 @@ __all__ = [
 ]
 
 
-_bodies: WeakValueDictionary[Any, Body] = WeakValueDictionary()
-_lock = threading.Lock()
+_bodies: WeakValues[Any, Body] = WeakValues()
+_lock = lock()
 
 
 def _unpickled(program: Program) -> Body:
@@ -65,7 +65,8 @@ def numbered(program: Program) -> tuple[Body, dict[int, int]]:
     with _lock:
         body = _bodies.get(key)
         if body is None:
-            body = _bodies[key] = Body(check(Program(inputs, tuple(ops), outputs, avals)))
+            body = Body(check(Program(inputs, tuple(ops), outputs, avals)))
+            _bodies.set(key, body)
     return body, number
 
 

@@ -180,6 +180,12 @@ class _Emitter(Arithmetic):
         source = builder.select(in_second, self.held, self.arguments)
         return self.load(builder.add(source, self.times(self.load(self.row, 16), 8)), self.layout.items)
 
+    def slot(self, item: ir.Value, place: int) -> ir.Value:
+        """The object in a slot. Any may be empty, of an object that was never made; then it does not fit."""
+        found = self.load(item, place)
+        self.hold(self.builder.icmp_signed("!=", found, self.const(0)))
+        return found
+
     def type_of(self, item: ir.Value) -> ir.Value:
         return self.load(item, self.layout.type)
 
@@ -191,7 +197,8 @@ class _Emitter(Arithmetic):
         is_wrapper = builder.icmp_signed("==", self.type_of(item), self.types[wrapper])
         builder.cbranch(is_wrapper, inside, after)
         builder.position_at_end(inside)
-        content = self.load(item, place)
+        content = self.slot(item, place)
+        inside = builder.block
         builder.branch(after)
         builder.position_at_end(after)
         result = builder.phi(self.i64)
@@ -207,9 +214,9 @@ class _Emitter(Arithmetic):
         settled = builder.append_basic_block("settled")
         builder.cbranch(none, settled, self.pending)
         builder.position_at_end(settled)
-        buffer = self.load(variable, self.variable_buffer)
+        buffer = self.slot(variable, self.variable_buffer)
         self.store(buffer, self.row, VALUE)
-        self.write(self.load(self.load(buffer, self.layout.buffer_array), self.layout.data))
+        self.write(self.load(self.slot(buffer, self.layout.buffer_array), self.layout.data))
 
     def array(self) -> None:
         """An array, whose address is written."""

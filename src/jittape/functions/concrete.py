@@ -125,7 +125,7 @@ class Concrete:
     @property
     def is_quick(self) -> bool:
         """Whether there is a quick way."""
-        return self.quick is not _missed
+        return config._native and self.quick is not _missed
 
     @property
     def uses(self) -> int:
@@ -161,7 +161,7 @@ class Concrete:
 
     def __call__(self, leaves: tuple[Any, ...]) -> Any:
         """The result, or `MISS`."""
-        if not config._interpret:
+        if config._native and not config._interpret:
             result = self.quick(leaves)
             if result is not MISS:
                 return result
@@ -179,7 +179,7 @@ class Concrete:
             # The Variable refers to a donated buffer, and `inputs`.
             buffers = self.compiled.run(inputs, 1)
             counters.compiled_runs += 1
-            if self.visits > 1 and not self._prepared:
+            if self.visits > 1 and not self._prepared and config.follow_tracing():
                 self._prepare()
         last = len(buffers) - self._n_printed
         for variable, buffer in zip(self.assigned, buffers[len(self.avals) : last], strict=True):

@@ -10,9 +10,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import threading
 import warnings
-import weakref
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
@@ -53,12 +51,14 @@ from jittape.functions.signature import (
     taken_apart,
 )
 from jittape.functions.traces import Traces
+from jittape.locks import rlock
 from jittape.primitive import active_recorder, recording_with
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Look, Tracing
+from jittape.tickets import Companions, WeakValues
 
 __all__ = ["Function"]
 
@@ -83,11 +83,11 @@ class Function:
         self._traces = Traces()
         self._recent: Concrete | None = None
         self._recent_nested: Concrete | None = None
-        self._lock = threading.RLock()
+        self._lock = rlock()
         self._warned: set[Callable[..., str]] = set()
-        self._bound: dict[int, tuple[Any, Function]] = {}
+        self._bound: Companions[Function] = Companions()
         self._unbound: Function = self
-        _all_functions.add(self)
+        _all_functions.set(id(self), self)
 
     # ---- calling ---------------------------------------------------------------------------------------------------
 
@@ -292,18 +292,13 @@ class Function:
 
     def _of(self, instance: Any) -> Function:
         """The function with the traces of this instance, which it does not keep alive."""
-        known = self._bound.get(id(instance))
+        known = self._bound.get(instance)
         if known is not None:
-            return known[1]
+            return known
         with self._lock:
             own = Function(self._python, self._input_signature)
             own._unbound = self
-            number = id(instance)
-            try:
-                keeper: Any = weakref.ref(instance, lambda _: self._bound.pop(number, None))
-            except TypeError:
-                keeper = instance  # its class has no __weakref__
-            return self._bound.setdefault(number, (keeper, own))[1]
+            return self._bound.setdefault(instance, own)
 
     # ---- where to look ---------------------------------------------------------------------------------------------
 
@@ -406,13 +401,14 @@ def _blank() -> Function:
     return Function.__new__(Function)
 
 
-_all_functions: weakref.WeakSet[Function] = weakref.WeakSet()
+_all_functions: WeakValues[int, Function] = WeakValues()
 
 
 def _settings_changed() -> None:
     """A trace depends on the settings."""
-    for one in list(_all_functions):
+    for one in _all_functions.values():
         one._recent = one._recent_nested = None
 
 
 config.on_change(_settings_changed)
+config.on_native_change(_settings_changed)

@@ -9,18 +9,18 @@ Only large constants and the BLAS go by symbol, and whoever loads the code from 
 from __future__ import annotations
 
 import hashlib
-import threading
 import uuid
-import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jittape.locks import lock
 from jittape.numba_bridge.operation import array_call
 from jittape.numba_bridge.substitutes import SUBSTITUTES
 from jittape.numba_bridge.traced import Argument, Traced
 from jittape.program import Aval, Op
+from jittape.tickets import WeakValues
 from jittape.version import __version__
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ def _shown(argument: Argument) -> str:
     return str(argument) if isinstance(argument, Aval) else f"({', '.join(map(_shown, argument))})"
 
 
-_living: weakref.WeakValueDictionary[str, NativeFunction] = weakref.WeakValueDictionary()
-_lock = threading.Lock()
+_living: WeakValues[str, NativeFunction] = WeakValues()
+_lock = lock()
 
 
 def found(name: str, fingerprint: str) -> NativeFunction:
@@ -149,7 +149,11 @@ def found(name: str, fingerprint: str) -> NativeFunction:
 def unique(function: NativeFunction) -> NativeFunction:
     """`function`, or an equal one that there is already: code may hold the addresses of its constants."""
     with _lock:
-        function = _living.setdefault(function.fingerprint, function)
+        known = _living.get(function.fingerprint)
+        if known is None:
+            _living.set(function.fingerprint, function)
+        else:
+            function = known
         function.provide()
         return function
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -190,7 +189,6 @@ class OnArrays(_Body):
 
         self.dispatcher = as_dispatcher(op._forward)
         super().__init__(op, item)
-        _array_calls[self.primitive] = self
 
     def __call__(self, *handles: Any) -> Any:
         return self.primitive.bind(*[settle(handle) for handle in handles])
@@ -220,12 +218,10 @@ class OnArrays(_Body):
         return value
 
 
-_array_calls: weakref.WeakKeyDictionary[Primitive, OnArrays] = weakref.WeakKeyDictionary()
-
-
 def array_call(primitive: Primitive) -> OnArrays | None:
     """What `primitive` calls, if that is a function of the user's on whole arrays."""
-    return _array_calls.get(primitive)
+    body = getattr(primitive.evaluate, "__self__", None)
+    return body if isinstance(body, OnArrays) else None
 
 
 def _shown_to(dispatcher: Any, array: np.ndarray[Any, Any]) -> Any:

@@ -26,6 +26,7 @@ from jittape.compile.irtools import for_range
 from jittape.compile.kinds import NATIVE
 from jittape.compile.linked import PLACEHOLDER, Linked, call_linked, register
 from jittape.compile.value import IRValue, llvm_type
+from jittape.compile.workers import uninterrupted
 from jittape.runtime.buffers import address_of
 
 __all__ = ["as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked", "python_function"]
@@ -118,9 +119,13 @@ def _module_text(
         value = builder.extract_value(value, item)
     nothing = np.nan if returned.kind == "f" else 0
     builder.ret(builder.select(status.is_error, ir.Constant(value.type, nothing), value))
-    parsed = llvm.parse_assembly(str(module))
-    parsed.link_in(llvm.parse_assembly(result.library.get_llvm_str()))
-    return _tidied(parsed)
+    return uninterrupted(_joined, str(module), result.library.get_llvm_str())
+
+
+def _joined(text: str, callee: str) -> str:
+    with llvm.parse_assembly(text) as parsed:
+        parsed.link_in(llvm.parse_assembly(callee))
+        return _tidied(parsed)
 
 
 def _tidied(module: Any) -> str:
@@ -150,6 +155,9 @@ def evaluate_linked(function: Linked, arrays: Sequence[np.ndarray[Any, Any]]) ->
     return result
 
 
+_shelf = machine.Shelf()
+
+
 @cache
 def _loop(code: str, dtypes: tuple[np.dtype[Any], ...], function: Linked) -> Callable[..., None]:
     """``loop(count, result, *operands)``, all but the first addresses."""
@@ -174,5 +182,5 @@ def _loop(code: str, dtypes: tuple[np.dtype[Any], ...], function: Linked) -> Cal
             stored = builder.zext(stored, ir.IntType(8))
         builder.store(stored, place(written.args[1], function.result, index))
     builder.ret_void()
-    (address,) = machine.load(machine.object_code(module), [name])
+    (address,) = uninterrupted(_shelf.load, machine.object_code(module), [name])
     return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (2 + len(dtypes)))(address)

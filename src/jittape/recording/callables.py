@@ -43,7 +43,7 @@ def define_apply(new: New, function: ir.Function) -> None:
     with code.builder.if_then(three):
         code.builder.store(code.read(arguments, 2), static)
     operands = code.builder.add(arrays, integer(code.places["items"]))
-    length = code.get(arrays, "length")
+    length = code.length_of(arrays)
     tensor = record(new, code, trace, body, operands, length, code.builder.load(static), integer(0))
     code.require(code.differ(tensor, integer(0)), python)
     code.builder.ret(tensor)
@@ -103,19 +103,27 @@ def _define_update(new: New, function: ir.Function) -> None:
     code.require_same(python, (count, integer(1)), (names, integer(0)))
     code.require(code.is_a(variable, "Variable"), python)
     trace = _recorder(code, python)
-    before = code.get(variable, "_assigned_in")
+    before = code.get(variable, "_assigned_in", drop)
     code.require(code.builder.or_(code.same(before, trace), code.same(before, code.known("None"))), drop)
-    buffer = code.get(variable, "_buffer")
-    code.require(code.differ(buffer, integer(0)), drop)
+    buffer = code.get(variable, "_buffer", drop)
     code.require(code.is_a(buffer, "Buffer"), drop)
     operands = _in_memory(code, variable, code.read(arguments))
-    aval = code.get(variable, "_aval")
+    aval = code.get(variable, "_aval", drop)
     tensor = record(new, code, trace, op, operands, integer(2), code.known("empty"), aval)
     code.require(code.differ(tensor, integer(0)), drop)
+    has_run = code.block("has_run")
+    code.require(code.differ(code.get_unchecked(trace, "Trace.superseded"), code.known("True")), has_run)
     assign(code, trace, variable, tensor)
     code.drop(tensor)
     code.drop(trace)
     code.builder.ret(code.own(variable))
+    code.begin(has_run)  # too much was pending: the trace in charge is another one now
+    made = code.call_object(
+        code.known("Variable._assign_result"), _in_memory(code, variable, tensor), integer(2)
+    )
+    code.drop(tensor)
+    code.drop(trace)
+    code.builder.ret(made)
     code.begin(drop)
     code.drop(trace)
     code.builder.branch(python)
@@ -155,11 +163,11 @@ def define_tensors_at(new: New, function: ir.Function) -> None:
     python, failed = code.block("python"), code.block("failed")
     code.require(code.is_a(trace, "Trace"), python)
     code.require(code.is_a(node, "Node"), python)
-    results = code.get(node, "Node.results")
+    results = code.get(node, "Node.results", python)
     code.require(code.is_a(results, "tuple"), python)
     made = code.attempt(python, "PyList_New", integer(0))
     none = code.known("None")
-    with code.each(code.get(results, "length")) as i:
+    with code.each(code.length_of(results)) as i:
         result = code.item(results, i)
         with code.builder.if_else(code.same(result, none)) as (missing, present):
             with missing:
@@ -181,32 +189,39 @@ def define_taken(new: New, function: ir.Function) -> None:
     """``Flushing._taken(self)``."""
     code = new(function)
     trace, _ = function.args
-    python, failed = code.block("python"), code.block("failed")
+    python, failed, lost = (code.block(name) for name in ("python", "failed", "lost"))
     code.require(code.is_a(trace, "Trace"), python)
+    pending, assigned = (code.get(trace, place, python) for place in ("Trace.pending", "Trace.assigned"))
     fresh, alive = (code.attempt(python, "PyList_New", integer(0)) for _ in range(2))
-    pending = code.own(code.get(trace, "Trace.pending"))
-    code.put(trace, "Trace.pending", fresh)
+    held = ir.Constant(ir.IntType(32), code.places["held"])
     with code.each_item(pending) as (_, tensor):
         references = load_at(code.builder, tensor, code.places["references"], ir.IntType(32))
         wanted = code.builder.and_(
-            code.differ(references, ir.Constant(references.type, 1)),  # others than the list's
-            code.same(code.get(tensor, "_buffer"), code.known("None")),
+            code.differ(references, held),  # others than the list's
+            code.same(code.get_unchecked(tensor, "_buffer"), code.known("None")),
         )
         with code.builder.if_then(wanted):
+            code.get(tensor, "_slot", failed)
             code.attempt(failed, "PyList_Append", alive, tensor)
-    count, assigned = code.call("PyList_Size", alive), code.get(trace, "Trace.assigned")
+    code.own(pending)
+    code.put(trace, "Trace.pending", fresh)
+    count = code.call("PyList_Size", alive)
     total = code.builder.add(count, code.call("PyDict_Size", assigned))
-    needed = code.attempt(failed, "PyTuple_New", total)
+    needed = code.attempt(lost, "PyTuple_New", total)
     with code.each_item(alive) as (i, tensor):
-        code.fill(needed, i, code.own(code.get(tensor, "_slot")))
+        code.fill(needed, i, code.own(code.get_unchecked(tensor, "_slot")))
     at = code.words(1)
     code.write(at, count)
     with code.each_value(assigned) as entry:
         code.fill(needed, code.read(at), code.own(code.item(entry, 1)))
         code.write(at, code.builder.add(code.read(at), integer(1)))
-    code.builder.ret(code.new_tuple(failed, pending, alive, needed))
-    code.begin(failed)
+    code.builder.ret(code.new_tuple(lost, pending, alive, needed))
+    code.begin(lost)
     code.builder.ret(integer(0))
+    code.begin(failed)
+    code.drop(fresh)
+    code.drop(alive)
+    code.builder.branch(python)
     code.begin(python)
     memory = _in_memory(code, trace)
     _return_unless_raised(code, lambda: code.call_object(code.known("Flushing._taken"), memory, integer(1)))
@@ -223,12 +238,13 @@ def define_hand_out(new: New, function: ir.Function) -> None:
     for values in (alive, buffers):
         code.require(code.is_a(values, "list"), python)
     first = code.call("PyList_Size", alive)
-    expected = code.builder.add(first, code.call("PyDict_Size", code.get(trace, "Trace.assigned")))
+    assigned = code.get(trace, "Trace.assigned", python)
+    expected = code.builder.add(first, code.call("PyDict_Size", assigned))
     code.require(code.same(code.call("PyList_Size", buffers), expected), python)
     fresh = code.attempt(python, "PyDict_New")
     with code.each_item(alive) as (i, tensor):
         code.put(tensor, "_buffer", code.own(code.call("PyList_GetItem", buffers, i)))
-    assigned = code.own(code.get(trace, "Trace.assigned"))
+    code.own(assigned)
     code.put(trace, "Trace.assigned", fresh)
     at = code.words(1)
     code.write(at, first)
@@ -278,7 +294,7 @@ def _define_in_python(code: ObjectCode) -> None:
     total = builder.alloca(ir.IntType(64))
     builder.store(count, total)
     with builder.if_then(code.differ(names, integer(0))):
-        builder.store(builder.add(count, code.get(names, "length")), total)
+        builder.store(builder.add(count, code.length_of(names)), total)
     given = builder.load(total)
     memory = builder.ptrtoint(
         builder.alloca(ir.IntType(64), size=builder.add(given, integer(1))), ir.IntType(64)

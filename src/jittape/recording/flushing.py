@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 from weakref import ref
@@ -18,6 +19,7 @@ from jittape.recording.variable import Variable
 from jittape.runtime.buffers import LARGE, Buffer
 from jittape.runtime.counters import counters
 from jittape.runtime.path import PathExecutable
+from jittape.tickets import Ticket
 
 __all__ = ["LOOP", "Assignment", "Flushing"]
 
@@ -32,7 +34,17 @@ process has used it before, which a short program need not pay."""
 class Flushing:
     """Runs what is pending. The attributes are those of `Trace`."""
 
-    __slots__ = ("_flushing", "assigned", "holders", "inputs", "large", "materialized", "node", "pending")
+    __slots__ = (
+        "_flushing",
+        "assigned",
+        "holders",
+        "inputs",
+        "large",
+        "lost",
+        "materialized",
+        "node",
+        "pending",
+    )
 
     node: Node
     inputs: list[Any]
@@ -41,13 +53,31 @@ class Flushing:
     assigned: dict[int, Assignment]
     large: bool
     holders: int
+    lost: deque[Ticket]
+    """Of tapes of this thread that are gone and still hold a trace: see `release_lost`."""
     _flushing: Any
 
+    held: ClassVar[dict[int, Ticket]] = {}
+    """The tickets of the tapes that hold a trace, by identity."""
+
     loop_found: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
-    """Called when a program turns out to run the same paths again and again: see `jittape.recording.native`."""
+    """Called every `LOOP` flushes of known paths: see `jittape.recording.native`."""
 
     def _end(self) -> None:
         raise NotImplementedError
+
+    def release_lost(self) -> None:
+        """Release what tapes of this thread held that are gone, though they have not let go."""
+        while self.lost:
+            try:
+                ticket = self.lost.popleft()
+            except IndexError:  # another thread, which looks at a tensor of this one, was faster
+                return
+            if self.held.pop(id(ticket), None) is ticket:
+                trace, ticket.content = ticket.content, None
+                if ticket in trace.spans:
+                    trace.leave(ticket)
+                trace.release()
 
     def flush(self, wanted: Tensor | None = None) -> None:
         """Compute every pending tensor that is still alive, `wanted` too, and the new values of assigned Variables.
@@ -58,6 +88,8 @@ class Flushing:
         others are computed. After an interrupt (``KeyboardInterrupt``) all is pending as before, except what comes from
         a loop, which may have no end: see `_put_off`.
         """
+        if self.lost:
+            self.release_lost()
         with self._flushing:
             pending, alive, needed = self._taken()
             if wanted is not None and wanted._buffer is None and not any(t is wanted for t in alive):
@@ -112,7 +144,7 @@ class Flushing:
             executable = self._new_executable(key)
         else:
             counters.paths_found += 1
-            if counters.paths_found == LOOP:
+            if counters.paths_found % LOOP == 0:
                 Flushing.loop_found()
         trie.clock = node.stamp = trie.clock + 1
         counters.last = executable
@@ -203,13 +235,16 @@ class Flushing:
     def _salvage(
         self, pending: list[Tensor], alive: list[Tensor], at_hand: list[Tensor], error: Exception
     ) -> None:
-        """After a failed run: see `flush`."""
+        """Settle what was pending after a failed run: see `flush`. Only an interrupt leaves it pending."""
+        buffers: list[Buffer | None]
         versions = [list(_versions(last)) for last in self.assigned.values()]
         slots = [t._slot for t in alive] + [slot for own in versions for _, slot, *_ in own]
         failed = FailedBuffer(error)
         try:
             executable = self._made((tuple(slots), tuple([t._slot for t in at_hand]), ()))
             buffers, first = executable.salvage(self.inputs, [t._buffer for t in at_hand])
+        except Exception:  # not even the interpreter can run it, and never will: nothing of it stays pending
+            buffers, first = [None] * len(slots), -1
         except BaseException:
             self.pending[:0] = pending
             raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from jittape.config import Config, config
 from jittape.primitive import active
 from jittape.primitives.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.division import divide_op
+from jittape.program import Aval
 from jittape.recording import callables
 from jittape.recording.flushing import Flushing
 from jittape.recording.operators import Operators
@@ -57,7 +58,18 @@ _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     (
         "Trace.",
         Trace,
-        ("assigned", "entered", "holders", "inputs", "large", "limit", "node", "pending", "variables"),
+        (
+            "assigned",
+            "entered",
+            "holders",
+            "inputs",
+            "large",
+            "limit",
+            "node",
+            "pending",
+            "superseded",
+            "variables",
+        ),
     ),
 )
 _OPS = {"add": add_op, "sub": subtract_op, "mul": multiply_op, "truediv": divide_op}
@@ -118,6 +130,7 @@ _KNOWN: dict[str, Any] = {
     "Trace.begin": Trace.begin,
     "Trace._relieve": Trace._relieve,
     "UNPLACED": UNPLACED,
+    "Variable._assign_result": Variable._assign_result,
     "None": None,
     "True": True,
     "LARGE": LARGE,
@@ -148,7 +161,7 @@ def methods() -> tuple[Found, ...]:
     except ValueError:
         return ()
     places = {"type": layout.type, "length": layout.tuple_length, "items": layout.items}
-    places["references"] = layout.references
+    places |= {"references": layout.references, "held": layout.held}
     for prefix, found in slots:
         places |= {prefix + name: at for name, at in found.items()}
     define(TABLE, address_of(_table))
@@ -165,7 +178,7 @@ def methods() -> tuple[Found, ...]:
         )
         for number, method in enumerate(_METHODS)
     ]
-    return tuple(
+    made = tuple(
         [
             Found(m.owner, m.name, python, as_method(m.owner, m.name, address, m.flags, _described(python)))
             for m, python, address in zip(
@@ -174,6 +187,19 @@ def methods() -> tuple[Found, ...]:
             if python.__module__ == m.owner.__module__  # no function that somebody else has put there
         ]
     )
+    return made if _counts_references(made) else ()
+
+
+def _counts_references(found: Sequence[Found]) -> bool:
+    """Whether the code of a flush tells a tensor that only the list of pending ones refers to."""
+    taken = next((method.machine for method in found if method.name == "_taken"), None)
+    if taken is None:
+        return False
+    trace, aval = Trace(), Aval((), np.dtype(float))
+    kept = Tensor(trace, 0, aval)
+    trace.pending = [kept, Tensor(trace, 1, aval)]
+    _, alive, needed = taken(trace)
+    return len(alive) == 1 and alive[0] is kept and needed == (0,)
 
 
 def _described(function: Any) -> str:

@@ -40,7 +40,7 @@ def new_tensor(
     code.start(tensor, "_aval", code.own(aval))
     for place in ("_buffer", "_marker", "Tensor._origin"):
         code.start(tensor, place, code.own(code.known("None")))
-    code.attempt(failed, "PyList_Append", code.get(trace, "Trace.pending"), tensor)
+    code.attempt(failed, "PyList_Append", code.get(trace, "Trace.pending", failed), tensor)
     return tensor
 
 
@@ -48,17 +48,18 @@ def assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Val
     """As `Trace.assign`, of a pending tensor of this very trace."""
     failed = code.block("failed")
     number = code.attempt(failed, "PyLong_FromSsize_t", variable)
-    assigned, before = code.get(trace, "Trace.assigned"), code.words(1)
+    assigned, before = code.get(trace, "Trace.assigned", failed), code.words(1)
     code.write(before, code.known("None"))
-    with code.builder.if_then(code.same(code.get(variable, "_assigned_in"), trace)):
+    with code.builder.if_then(code.same(code.get(variable, "_assigned_in", failed), trace)):
         found = code.call("PyDict_GetItemWithError", assigned, number)
         code.write(before, code.builder.select(code.same(found, integer(0)), code.known("None"), found))
-    parts = (variable, code.get(tensor, "_slot"), code.get(trace, "Trace.node"), code.read(before))
+    slot, node = code.get(tensor, "_slot", failed), code.get(trace, "Trace.node", failed)
+    parts = (variable, slot, node, code.read(before))
     entry = code.new_tuple(failed, *[code.own(part) for part in parts])
     code.attempt(failed, "PyDict_SetItem", assigned, number, entry)
     code.drop(number)
     code.drop(entry)
-    nbytes = code.number(code.get(code.get(variable, "_buffer"), "Buffer.nbytes"))
+    nbytes = code.number(code.get(code.get(variable, "_buffer", failed), "Buffer.nbytes", failed))
     large = code.number(code.known("LARGE"))
     with code.builder.if_then(code.builder.icmp_signed(">=", nbytes, large), likely=False):
         code.put(trace, "Trace.large", code.own(code.known("True")))
@@ -94,7 +95,7 @@ class _Record:
         code, builder = self.code, self.code.builder
         too_many = code.block("too_many")
         code.require(builder.icmp_signed("<=", self.count, integer(OPERANDS)), too_many)
-        node = self._node()
+        node = self._node(too_many)
         self.key = code.call("PyTuple_New", builder.add(self.count, integer(2)))
         code.require(code.differ(self.key, integer(0)), too_many)
         code.fill(self.key, 0, code.own(self.body))
@@ -121,17 +122,17 @@ class _Record:
         code.begin(self.failed)
         builder.ret(integer(0))
 
-    def _node(self) -> ir.Value:
+    def _node(self, empty: ir.Block) -> ir.Value:
         """The node where the trace stands; the first op of a step chooses the root."""
         code, builder = self.code, self.code.builder
-        unplaced = code.same(code.get(self.trace, "Trace.node"), code.known("UNPLACED"))
+        unplaced = code.same(code.get(self.trace, "Trace.node", empty), code.known("UNPLACED"))
         with builder.if_then(unplaced, likely=False):
             memory = code.words(1)
             code.write(memory, self.trace)
             answer = code.call_object(code.known("Trace.begin"), memory, integer(1))
             code.require(code.differ(answer, integer(0)), self.failed)
             code.drop(answer)
-        return code.get(self.trace, "Trace.node")
+        return code.get(self.trace, "Trace.node", self.failed)
 
     def _part(self, operand: ir.Value) -> ir.Value:
         """What the key says of an operand."""
@@ -153,10 +154,8 @@ class _Record:
         builder.branch(after)
 
         code.begin(value)
-        slot = code.get(operand, "_slot")
-        is_here = builder.and_(
-            code.same(code.get(operand, "_trace"), self.trace), code.differ(slot, code.known("minus one"))
-        )
+        slot, trace = (code.get(operand, place, self.refused) for place in ("_slot", "_trace"))
+        is_here = builder.and_(code.same(trace, self.trace), code.differ(slot, code.known("minus one")))
         builder.cbranch(is_here, here, outside)
         code.begin(here)
         builder.branch(after)
@@ -176,20 +175,17 @@ class _Record:
         """The marker of a computed value that comes in here, for the first time."""
         code, builder = self.code, self.code.builder
         none = code.known("None")
-        marker, buffer = code.get(operand, "_marker"), code.get(operand, "_buffer")
-        # An object whose `__init__` was interrupted has no marker; it is what is set last.
-        for missing in (integer(0), none):
-            code.require(code.differ(marker, missing), self.refused)
+        marker, buffer = (code.get(operand, place, self.refused) for place in ("_marker", "_buffer"))
+        code.require(code.differ(marker, none), self.refused)
         code.require(code.is_a(buffer, "Buffer"), self.refused)
-        self._require_no_holder(code.get(operand, "_trace"))
+        self._require_no_holder(code.get(operand, "_trace", self.refused))
         is_variable = code.is_a(operand, "Variable")
         with builder.if_then(is_variable):
-            code.require(code.same(code.get(operand, "_assigned_in"), none), self.refused)
+            code.require_same(self.refused, (code.get(operand, "_assigned_in", self.refused), none))
         with code.each(code.read(self.n_fresh)) as position:
             code.require(code.differ(code.read(self.fresh, position), operand), self.refused)
-        known = builder.select(
-            is_variable, code.get(self.trace, "Trace.variables"), code.get(self.trace, "Trace.entered")
-        )
+        tables = [code.get(self.trace, place, self.refused) for place in ("Trace.variables", "Trace.entered")]
+        known = builder.select(is_variable, *tables)
         number = code.attempt(self.refused, "PyLong_FromSsize_t", operand)
         self._append(self.numbers, self.n_fresh, number, count=False)
         self._append(self.fresh, self.n_fresh, operand)
@@ -202,7 +198,8 @@ class _Record:
         code, builder = self.code, self.code.builder
         with builder.if_then(code.differ(former, code.known("None"))):
             code.require(code.is_a(former, "Trace"), self.refused)
-            code.require(code.same(code.get(former, "Trace.holders"), code.known("zero")), self.refused)
+            holders = code.get(former, "Trace.holders", self.refused)
+            code.require_same(self.refused, (holders, code.known("zero")))
 
     def _append(self, values: ir.Value, counter: ir.Value, value: ir.Value, count: bool = True) -> None:
         code = self.code
@@ -214,21 +211,21 @@ class _Record:
     def _child(self, node: ir.Value) -> ir.Value:
         """The node that the key leads to, as a reference of one's own."""
         code, builder = self.code, self.code.builder
-        child = code.call("PyDict_GetItemWithError", code.get(node, "Node.children"), self.key)
+        child = code.call("PyDict_GetItemWithError", code.get(node, "Node.children", self.refused), self.key)
         code.require(code.differ(child, integer(0)), self.refused)
         # Comparing keys may have run code of the user's, which may have recorded.
         code.require_same(
             self.refused,
-            (code.get(self.trace, "Trace.node"), node),
-            (code.get(child, "Node.results"), code.known("None")),
+            (code.get(self.trace, "Trace.node", self.refused), node),
+            (code.get(child, "Node.results", self.refused), code.known("None")),
         )
         any_aval = code.same(self.aval, integer(0))
-        same_aval = code.same(self.aval, code.get(child, "Node.aval"))
+        same_aval = code.same(self.aval, code.get(child, "Node.aval", self.refused))
         code.require(builder.or_(any_aval, same_aval), self.refused)
         no_scalars = code.same(code.read(self.n_scalars), integer(0))
-        as_given = code.same(code.get(child, "Node.takes_scalars_as_given"), code.known("True"))
+        as_given = code.same(code.get(child, "Node.takes_scalars_as_given", self.refused), code.known("True"))
         with builder.if_then(builder.not_(builder.or_(no_scalars, as_given))):
-            one_float = code.same(code.get(child, "Node.takes_one_float"), code.known("True"))
+            one_float = code.same(code.get(child, "Node.takes_one_float", self.refused), code.known("True"))
             code.require(one_float, self.refused)
             # A new reference. An int too large for a float is refused, and Python says what is wrong.
             code.write(self.as_float, code.attempt(self.refused, "PyNumber_Float", code.read(self.scalars)))
@@ -237,11 +234,11 @@ class _Record:
     def _enter(self, child: ir.Value) -> None:
         """Take the inputs in, as `Trace._enter` does; from here on nothing is refused."""
         code, builder = self.code, self.code.builder
-        arriving = code.get(child, "Node.inputs")
+        arriving = code.get(child, "Node.inputs", self.failed)
         with code.each(code.read(self.n_fresh)) as position:
             operand, number = (code.read(memory, position) for memory in (self.fresh, self.numbers))
             slot = code.item(code.item(arriving, position), 0)
-            buffer = code.own(code.get(operand, "_buffer"))
+            buffer = code.own(code.get(operand, "_buffer", self.failed))
             self._take_in(buffer)
             with builder.if_else(code.is_a(operand, "Variable")) as (variable, tensor):
                 with variable:
@@ -255,8 +252,8 @@ class _Record:
             code.put(operand, "_trace", code.own(self.trace))
             code.put(operand, "_slot", code.own(slot))
         with builder.if_then(code.differ(code.read(self.n_fresh), integer(0))):
-            most = code.number(code.get(code.known("config"), "Config._max_pending_bytes"))
-            nbytes = code.number(code.get(child, "Node.nbytes"))
+            most = code.number(code.get(code.known("config"), "Config._max_pending_bytes", self.failed))
+            nbytes = code.number(code.get(child, "Node.nbytes", self.failed))
             with builder.if_then(builder.icmp_signed(">", nbytes, most), likely=False):
                 code.put(self.trace, "Trace.limit", code.own(code.known("zero")))
         made = code.read(self.as_float)
@@ -268,21 +265,23 @@ class _Record:
                 code.drop(made)
 
     def _take_in(self, value: ir.Value) -> None:
-        self.code.attempt(self.failed, "PyList_Append", self.code.get(self.trace, "Trace.inputs"), value)
+        inputs = self.code.get(self.trace, "Trace.inputs", self.failed)
+        self.code.attempt(self.failed, "PyList_Append", inputs, value)
 
     def _note(self, table: str, number: ir.Value, entry: ir.Value) -> None:
         code = self.code
-        code.attempt(self.failed, "PyDict_SetItem", code.get(self.trace, table), number, entry)
+        known = code.get(self.trace, table, self.failed)
+        code.attempt(self.failed, "PyDict_SetItem", known, number, entry)
         code.drop(entry)
         code.drop(number)
 
     def _pending(self, child: ir.Value) -> ir.Value:
         """The Tensor that `child` results in."""
         code, builder = self.code, self.code.builder
-        slot, aval = code.get(child, "Node.slot"), code.get(child, "Node.aval")
+        slot, aval = (code.get(child, place, self.failed) for place in ("Node.slot", "Node.aval"))
         tensor = new_tensor(code, self.trace, slot, aval, self.failed)
-        count = code.call("PyList_Size", code.get(self.trace, "Trace.pending"))
-        limit = code.number(code.get(self.trace, "Trace.limit"))
+        count = code.call("PyList_Size", code.get(self.trace, "Trace.pending", self.failed))
+        limit = code.number(code.get(self.trace, "Trace.limit", self.failed))
         with builder.if_then(builder.icmp_signed(">", count, limit), likely=False):
             memory = code.words(1)
             code.write(memory, self.trace)

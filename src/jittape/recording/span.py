@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from weakref import ref
 
 from jittape.differentiate import TapeView, carries
 from jittape.dtypes import is_differentiable
@@ -24,6 +23,7 @@ from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import UNPLACED, Node, aval_of, path_to, trie
 from jittape.recording.variable import Variable
+from jittape.tickets import Ticket
 
 __all__ = ["Span"]
 
@@ -50,13 +50,15 @@ class Span:
         The user's function whose derivative is taken, where jittape itself enters the tape.
     """
 
-    # Here, so that a span is whole for `__del__` even if an interrupt comes while it is made.
+    # Here, so that a span is whole even if an interrupt comes while it is made.
     trace: Trace | None = None
     entered = False
     recording = False
     function: Any = None
     _past: _Past | None = None
     _thread = 0
+    _ticket: Ticket
+    """Holds the trace; the trace gets it if the span goes without having let go: see `Trace.release_lost`."""
     _earlier: Variables = NOTHING_READ
     """Versions of Variables that came with a graft: other tapes on the trace have not seen them read."""
 
@@ -65,14 +67,13 @@ class Span:
         self._segments: list[int] = []
         self._watches: list[tuple[int, int]] = []
         self._watched_variables: list[tuple[int, Variable]] = []
-        self._self = ref(self)
 
     # ---- entering and leaving -----------------------------------------------------------------------
 
     def enter(self) -> None:
         """Record from here on."""
         trace = self._begin() if self.trace is None else self._resume(self.trace)
-        trace.spans.append(self._self)
+        trace.spans.append(self._ticket)
         self._segments.append(trace.node.n_slots)
         self.entered = self.recording = True
 
@@ -83,7 +84,7 @@ class Span:
             if trace is not None:
                 if self.recording:
                     self._segments.append(trace.node.n_slots)
-                trace.leave(self._self)
+                trace.leave(self._ticket)
         finally:
             self.entered = self.recording = False
 
@@ -114,6 +115,7 @@ class Span:
         trace = self.trace
         if trace is not None:
             self.trace = None
+            del trace.held[id(self._ticket)]
             variables = self._versions(trace) if self._earlier else trace.variables
             self._past = (
                 trace,
@@ -128,14 +130,6 @@ class Span:
         self._segments, self._watches, self._watched_variables = [], [], []
         self._earlier = NOTHING_READ
 
-    def __del__(self) -> None:
-        try:
-            if self.entered:
-                self.leave()
-        finally:
-            if self.trace is not None:
-                self.trace.release()
-
     def _begin(self) -> Trace:
         """Take hold of the trace of an outer tape, or of a new one."""
         trace = current_trace()
@@ -144,6 +138,9 @@ class Span:
             trace = trace.step()
             if self.function is not None:
                 trace.node = trie.root_of(self.function)
+        self._ticket = ticket = Ticket(self, trace.lost.append)
+        ticket.content = trace
+        trace.held[id(ticket)] = ticket
         trace.holders += 1
         self.trace = trace
         self._thread = threading.get_ident()
@@ -192,7 +189,7 @@ class Span:
         self._watched_variables = [(grafted.position(at), v) for at, v in self._watched_variables]
         self._earlier = grafted.versions(variables)
         current.holders += 1
-        self.trace = current
+        self.trace = self._ticket.content = current
         trace.release()
         return current
 

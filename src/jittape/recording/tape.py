@@ -25,7 +25,7 @@ from jittape.recording.arguments import (
 )
 from jittape.recording.flushing import Flushing
 from jittape.recording.jacobians import batch_jacobian_of, jacobians_of
-from jittape.recording.native import use
+from jittape.recording.native import follow
 from jittape.recording.nested import flatten
 from jittape.recording.reasons import Asked, all_reasons, reason
 from jittape.recording.reverse import ORDINARY, record_gradient
@@ -417,4 +417,4 @@ def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
     return tensor_of(np.zeros(shape, dtype))
 
 
-Flushing.loop_found = staticmethod(use)
+Flushing.loop_found = staticmethod(follow)

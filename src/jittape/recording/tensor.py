@@ -29,11 +29,11 @@ class FailedBuffer:
     __slots__ = ("_error",)
 
     def __init__(self, error: Exception) -> None:
-        self._error = error
+        self._error = _without_frames(error)
 
     def reraise(self) -> NoReturn:
         """Raise the error that the computation met."""
-        raise self._error
+        raise _without_frames(self._error)
 
     @property
     def array(self) -> NoReturn:
@@ -42,6 +42,17 @@ class FailedBuffer:
     def view(self) -> NoReturn:
         """As `reraise`: there is no value to see."""
         self.reraise()
+
+
+def _without_frames(error: Exception) -> Exception:
+    """A copy of `error` whose traceback holds no memory of the run that failed; the error itself if none is like it."""
+    kind = type(error)
+    try:
+        copied: Exception = kind.__new__(kind, *error.args)
+        copied.__dict__.update(error.__dict__)
+        return copied if str(copied) == str(error) else error
+    except Exception:
+        return error
 
 
 class Tensor(Operators):

@@ -10,7 +10,7 @@ the order in which the path asks for them.
 from __future__ import annotations
 
 import sys
-import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +21,7 @@ import numpy as np
 from jittape.config import config
 from jittape.dtypes import as_dtype
 from jittape.hostnumber import HostNumber
+from jittape.locks import rlock
 from jittape.primitive import Primitive, active, active_recorder, set_default_recorder
 from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
@@ -87,21 +88,19 @@ class Trace(Slots):
 
     traced_in: str | None = None
 
-    def __init__(self, lock: Any = None) -> None:
+    def __init__(self, before: Trace | None = None) -> None:
         self.node: Node = UNPLACED
         self.inputs: list[Any] = []
-        self.pending: list[Tensor] = []
-        self.materialized: list[ref[Tensor]] = []
+        self.pending, self.materialized = [], []
         self.entered, self.written, self.variables = {}, {}, {}
         self.assigned: dict[int, Assignment] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
         self.spans: list[ref[Any]] = []
-        self.exits = None
+        self.exits, self.former = None, _SAME
         self.large = self.superseded = False
-        self.former = _SAME
         self.holders = self._ops_when_left = 0
-        self._flushing = threading.RLock() if lock is None else lock
+        self._flushing, self.lost = (rlock(), deque()) if before is None else (before._flushing, before.lost)
 
     @property
     def outermost(self) -> Trace:
@@ -304,12 +303,13 @@ class Trace(Slots):
         if variable._assigned_in is not None and variable._assigned_in is not self:
             variable._assigned_in.flush()
         slot = value._slot if value._trace is self and value._slot >= 0 else self.enter(value)
+        if self.superseded:  # too large an input to wait: entering `value` has run the whole trace
+            variable._set(value._computed())
+            return
         before = self.assigned.get(id(variable)) if variable._assigned_in is self else None
         self.assigned[id(variable)] = (variable, slot, self.node, before)
-        if variable._buffer.nbytes >= LARGE:
-            self.large = True
-        variable._assigned_in = self
-        variable._trace = self
+        self.large = self.large or variable._buffer.nbytes >= LARGE
+        variable._assigned_in = variable._trace = self
         variable._slot = -1
 
     def forget_assignment(self, variable: Variable) -> None:
@@ -345,7 +345,7 @@ class Trace(Slots):
 
     def supersede(self) -> Trace:
         """Put a new trace in charge of the thread. This one stays as it is for the tapes that hold it."""
-        successor = Trace(self._flushing)
+        successor = Trace(self)
         active.recorder = successor
         self.superseded = True
         if self.holders == 0:
@@ -398,6 +398,8 @@ def current_trace() -> Trace:
     trace = active.recorder
     if not isinstance(trace, Trace):
         raise RuntimeError("tensors cannot be used inside a gradient rule or body: use its handles")
+    if trace.lost:
+        trace.release_lost()
     return trace
 
 

@@ -19,6 +19,7 @@ from jittape.errors import LeakedTensorError
 from jittape.hostnumber import HostNumber
 from jittape.hostnumber import static as as_static
 from jittape.interpret import interpret
+from jittape.locks import rlock
 from jittape.program import Aval, Program, SourceLine
 from jittape.recording.growth import grow, marker_for
 from jittape.recording.numpy_protocol import array_ufunc
@@ -32,7 +33,7 @@ from jittape.runtime.buffers import Buffer, owned
 
 __all__ = ["Drawn", "Leaf", "Look", "Tracing", "drawn", "read_each_call"]
 
-_one_at_a_time = threading.RLock()
+_one_at_a_time = rlock()
 """Variables belong to the tracing while it runs; another thread that needs one waits for its end."""
 
 _REMEDY = "use jt.where, jt.cond, jt.while_loop or jt.scan there, or return the tensor"

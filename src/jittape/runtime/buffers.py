@@ -5,25 +5,26 @@ is asked once, when the memory is made; and it is read from the ndarray's own me
 change under a reader: a buffer is written once, by the executable that made it, and written again only when nobody but
 that executable holds it any more and the user never saw it.
 
-Memory of `LARGE` bytes or more belongs to nobody in particular, though an executable may keep some (`results`). When
-the last reference to it goes, views of the user included, it goes to the pool, and the next buffer of about that size
-gets it: 80 MB fresh from the system cost more in page faults than the arithmetic on them.
+Memory of `LARGE` bytes or more belongs to no executable, though one may keep some (`results`). When the last reference
+to it is gone, views of the user included, the pool gives it to the next buffer of about that size: 80 MB fresh from the
+system cost more in page faults than the arithmetic on them.
 """
 
 from __future__ import annotations
 
-import atexit
 import itertools
-import threading
+from collections import deque
 from collections.abc import Callable
 from ctypes import c_size_t
 from sys import getrefcount
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jittape.config import config
+from jittape.locks import rlock
 from jittape.program import Aval
+from jittape.tickets import Ticket
 
 __all__ = [
     "LARGE",
@@ -59,41 +60,35 @@ address_of: Callable[[np.ndarray[Any, Any]], int] = (
 """The address of an ndarray's memory."""
 
 LARGE = 1 << 16
-"""From so many bytes on memory is pooled. A take and a give back cost 2 µs, fresh pages 0.1 µs a KiB."""
+"""Least size, in bytes, of pooled memory. To take a block costs 1.5 µs, fresh pages 0.1 µs per KiB."""
+
+
+class _Block:
+    """A piece of memory that the pool knows: the bytes, where in them arrays begin, and its size class.
+
+    `ticket` is None while the block waits; else it brings the block back when nobody refers to the memory any more.
+    """
+
+    __slots__ = ("address", "kind", "memory", "start", "ticket")
+
+    def __init__(self, kind: int) -> None:
+        owner = np.empty(kind + _PAGE, np.uint8)
+        begins = address_of(owner)
+        self.kind = kind
+        self.memory = owner.data
+        self.start = (next(_shifts) - begins) % _PAGE
+        self.address = begins + self.start
+        self.ticket: Ticket | None = None
 
 
 class Memory(NamedTuple):
-    """A piece of memory, seen as bytes, the array that an aligned part of them was last used as, and its address."""
+    """A block in use: an array over all of it, to which all views refer in the end, and one of the right shape."""
 
     block: _Block
     raw: np.ndarray[Any, Any]
     array: np.ndarray[Any, Any]
-    address: int
 
 
-class _Block:
-    """What all views of a piece of memory refer to in the end; when the last has gone, the memory goes to the pool."""
-
-    __slots__ = ("__array_interface__", "owner", "shift")
-
-    returns: ClassVar[bool] = True
-    """Whether the pool wants it. Not as the process ends: then the names that the way back takes are gone."""
-
-    def __init__(self, owner: np.ndarray[Any, Any], shift: int) -> None:
-        self.owner: np.ndarray[Any, Any] | None = owner
-        self.shift = shift
-        self.__array_interface__ = owner.__array_interface__
-
-    def __del__(self) -> None:
-        if self.owner is not None and self.returns:
-            pool.give_back(_placed(_Block(self.owner, self.shift), _BYTE))
-
-    def retire(self) -> None:
-        """Let the memory go to the system when the last view has gone."""
-        self.owner = None
-
-
-_BYTE = Aval((1,), np.dtype(np.uint8))
 _PAGE = 4096
 _shifts = itertools.cycle(range(0, _PAGE, _PAGE // 4))
 """Where in its page memory begins: the processor takes a load for one of what was just stored at the same place in
@@ -110,15 +105,20 @@ class PoolStats(NamedTuple):
 
 
 class Pool:
-    """Large memory that nobody holds, by size class; at most `config.max_pool_bytes` of it.
+    """Large memory by size class. The pool remembers at most `config.max_pool_bytes` of it, in use or waiting.
 
-    Memory comes back from finalizers, which run at any moment, in the middle of the pool's own work too: so giving back
-    never waits for the lock. If it is taken, the memory goes to the system instead.
+    A block comes back by its ticket, at any moment and without any Python code; `_collect` takes it in when the pool
+    has work to do. What has been in one state for the longest time is forgotten first: if it waits it goes to the
+    system at once, if it is in use, when nobody refers to it any more. So free memory never exceeds the limit, though
+    the pool runs no code when memory is freed.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._waiting: dict[int, list[Memory]] = {}
+        self._lock = rlock()  # a collection of garbage in the middle may run code that takes memory
+        self._waiting: dict[int, list[_Block]] = {}
+        self._known: dict[int, _Block] = {}
+        """By identity, in the order in which they were made or came back last."""
+        self._returned: deque[Ticket] = deque()
         self._bytes = 0
         self._taken = 0
         self._fresh = 0
@@ -128,69 +128,65 @@ class Pool:
         kind = _size_class(aval.nbytes)
         with self._lock:
             self._taken += 1
-            memory = self._found(kind, aval)
-            if memory is None:
+            if self._returned:
+                self._collect()
+            waiting = self._waiting.get(kind)
+            if waiting:
+                block = waiting.pop()
+            else:
                 self._fresh += 1
-        if memory is None:
-            return _placed(_Block(np.empty(kind + _PAGE, np.uint8), next(_shifts)), aval)
-        if memory.array.shape != aval.shape or memory.array.dtype != aval.dtype:
-            return _placed(memory.block, aval)
-        return memory
+                block = _Block(kind)
+                if kind <= config._max_pool_bytes:
+                    self._bytes += kind
+                    self._known[id(block)] = block
+                    self._forget()
+            raw = np.frombuffer(block.memory, aval.dtype, aval.size, block.start)
+            if id(block) in self._known:
+                block.ticket = ticket = Ticket(raw, self._returned.append)
+                ticket.content = block
+        return Memory(block, raw, raw.reshape(aval.shape))
 
-    def _found(self, kind: int, aval: Aval) -> Memory | None:
-        """What came back last; rather something that had the same shape."""
-        waiting = self._waiting.get(kind)
-        if not waiting:
-            return None
-        self._bytes -= kind
-        for i in range(len(waiting) - 1, -1, -1):
-            if waiting[i].array.shape == aval.shape and waiting[i].array.dtype == aval.dtype:
-                return waiting.pop(i)
-        return waiting.pop()
+    def _collect(self) -> None:
+        """Take in what nobody refers to any more."""
+        returned, known = self._returned, self._known
+        while returned:
+            block: _Block = returned.popleft().content
+            if known.pop(id(block), None) is block:  # it has not been forgotten meanwhile
+                block.ticket = None
+                known[id(block)] = block
+                if block.kind in self._waiting:
+                    self._waiting[block.kind].append(block)
+                else:
+                    self._waiting[block.kind] = [block]
 
-    def give_back(self, memory: Memory) -> None:
-        """Keep `memory`, which nobody else refers to; what has waited longest makes room."""
-        kind = len(memory.raw) - _PAGE
-        limit = config._max_pool_bytes
-        if kind > limit or not self._lock.acquire(blocking=False):
-            memory.block.retire()
-            return
-        try:
-            waiting = self._waiting.pop(kind, [])
-            waiting.append(memory)
-            self._waiting[kind] = waiting  # the last class is the one used last
-            self._bytes += kind
-            while self._bytes > limit:
-                oldest = next(iter(self._waiting))
-                self._waiting[oldest].pop(0).block.retire()
-                self._bytes -= oldest
-                if not self._waiting[oldest]:
-                    del self._waiting[oldest]
-        finally:
-            self._lock.release()
+    def _forget(self) -> None:
+        """Keep within the limit."""
+        while self._bytes > config._max_pool_bytes and self._known:
+            block = self._known.pop(next(iter(self._known)))
+            self._bytes -= block.kind
+            waiting = self._waiting.get(block.kind, [])
+            if block.ticket is None and block in waiting:
+                waiting.remove(block)
+            block.ticket = None
 
     def clear(self) -> None:
-        """Let all memory that waits go to the system."""
+        """Forget all memory: what waits goes to the system."""
         with self._lock:
-            waiting, self._waiting = self._waiting, {}
+            self._collect()
+            for block in self._known.values():
+                block.ticket = None
+            self._known, self._waiting = {}, {}
             self._bytes = 0
-        for memories in waiting.values():
-            for memory in memories:
-                memory.block.retire()
 
     def stats(self) -> PoolStats:
         """Counts since the process began."""
-        return PoolStats(self._taken, self._fresh, self._bytes)
+        with self._lock:
+            self._collect()
+            waiting = sum([block.kind for block in self._known.values() if block.ticket is None])
+        return PoolStats(self._taken, self._fresh, waiting)
 
 
 pool = Pool()
-
-
-def _close() -> None:
-    _Block.returns = False
-
-
-atexit.register(_close)
 
 
 class Buffer:
@@ -201,7 +197,7 @@ class Buffer:
     array : ndarray
         The memory.
     pooled : Memory, optional
-        Where it came from; goes back there when nobody refers to it any more.
+        Where it came from.
     """
 
     __slots__ = ("address", "array", "exposed", "nbytes", "pooled")
@@ -209,19 +205,9 @@ class Buffer:
     def __init__(self, array: np.ndarray[Any, Any], pooled: Memory | None = None) -> None:
         self.pooled = pooled
         self.array = array
-        self.address: int = address_of(array) if pooled is None else pooled.address
+        self.address: int = address_of(array) if pooled is None else pooled.block.address
         self.nbytes = array.nbytes
         self.exposed = False
-
-    def __del__(self) -> None:
-        try:
-            if self.pooled is None:
-                return
-        except AttributeError:
-            return  # an interrupt came before `__init__`
-        # A view refers to the bytes, whatever it was made from; who uses the array itself refers to that.
-        if self.pooled.block.returns and _references(self.pooled) == _OURS:
-            pool.give_back(self.pooled)
 
     def is_private(self) -> bool:
         """Whether nobody sees the memory but through this object, and it may be written."""
@@ -267,14 +253,6 @@ def owned(array: np.ndarray[Any, Any]) -> Buffer:
     return Buffer(array)
 
 
-def _placed(block: _Block, aval: Aval) -> Memory:
-    """An array in `block`, whose last `_PAGE` bytes are room for its beginning."""
-    raw = np.asarray(block)
-    start = (block.shift - address_of(raw)) % _PAGE
-    array = raw[start : start + aval.nbytes].view(aval.dtype).reshape(aval.shape)
-    return Memory(block, raw, array, address_of(raw) + start)
-
-
 def _size_class(nbytes: int) -> int:
     """The least of four sizes an octave that is enough."""
     step = 1 << max(0, (nbytes - 1).bit_length() - 3)
@@ -289,7 +267,7 @@ class _Model:
     """As a `Buffer` refers to memory, and nobody else."""
 
     def __init__(self) -> None:
-        self.pooled = _placed(_Block(np.empty(2 * _PAGE, np.uint8), 0), _BYTE)
+        self.pooled = Pool().take(Aval((1,), np.dtype(np.uint8)))
         self.array = self.pooled.array
 
 

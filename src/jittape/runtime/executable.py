@@ -10,15 +10,16 @@ and go back.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from jittape.compile.kernel import Kernel
+from jittape.compile.machine import Use
 from jittape.compile.registry import KernelMissing, Origin, registry
 from jittape.compile.remembered import keep, key_of, recall
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
 from jittape.config import config
 from jittape.interpret import interpret
+from jittape.locks import cached_property
 from jittape.program import Program
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.tables import Calls, announce, segments
@@ -90,7 +91,8 @@ class CompiledExecutable:
         kernels = {step.kernel.name: step.kernel for step in steps}
         spare = [kernel for one in schedules for kernel in one.spare]
         announce(schedules)
-        addresses, origins = registry.addresses([*kernels.values(), *spare])
+        self._uses: set[Use] = set()
+        addresses, origins = registry.addresses([*kernels.values(), *spare], self._uses)
         self.origins = {name: origins[name] for name in kernels}
         self._layout = Layout(program, scalar_inputs, self.schedule)
         known = dict(zip(kernels, addresses, strict=False))

@@ -17,6 +17,7 @@ from llvmlite import ir
 
 from jittape.compile.driver import DRIVER_TYPE
 from jittape.compile.emit import Definition
+from jittape.config import config
 from jittape.program import Aval
 from jittape.runtime.buffers import LARGE, Buffer, pool
 
@@ -29,7 +30,8 @@ FIT = 0x101
 class ObjectLayout(NamedTuple):
     """Bytes from the beginning of an object; of `shape` to where its extents' address stands.
 
-    The last two are counts: of the references to a pool's memory that only a buffer has, as bytes and as an array.
+    The last three are counts of references, as machine code reads them: to an object that only a list, tuple or slot
+    refers to, and to a pool's memory that only a buffer has, as bytes and as an array.
     """
 
     references: int
@@ -45,6 +47,7 @@ class ObjectLayout(NamedTuple):
     buffer_array: int
     buffer_exposed: int
     buffer_pooled: int
+    held: int
     raw_references: int
     array_references: int
 
@@ -52,14 +55,14 @@ class ObjectLayout(NamedTuple):
 @cache
 def object_layout() -> ObjectLayout | None:
     """The layout in this Python; None if things are not where they should be, or may change under the reader."""
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if not config.native_supported or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
     array = np.zeros((3, 5, 7))
     buffer = Buffer(array)
     memory = pool.take(Aval((LARGE,), np.dtype(np.uint8)))
     pooled = Buffer(memory.array, memory)
     try:
-        references = _place_of_references()
+        references, held = _place_of_references()
         layout = ObjectLayout(
             references=references,
             type=place(id(np.ndarray), array, 4),
@@ -74,6 +77,7 @@ def object_layout() -> ObjectLayout | None:
             buffer_array=place(id(array), buffer, 8),
             buffer_exposed=place(id(False), buffer, 8),
             buffer_pooled=place(id(memory), pooled, 8),
+            held=held,
             raw_references=ctypes.c_int32.from_address(id(memory.raw) + references).value,
             array_references=ctypes.c_int32.from_address(id(memory.array) + references).value,
         )
@@ -115,17 +119,19 @@ def _fits(layout: ObjectLayout, array: np.ndarray[Any, Any]) -> bool:
     )
 
 
-def _place_of_references() -> int:
-    """The byte at which the count of references stands, of which the lower 32 bits are read."""
+def _place_of_references() -> tuple[int, int]:
+    """The byte at which the count of references stands, 32 bits, and the count of an object that only a list holds.
+
+    It grows by one with every further list.
+    """
     owner = [object()]
-    places = set(range(0, 16, 4))
+    seen = []
     for extra in range(3):
         holders = owner * extra
-        words = (ctypes.c_int32 * 4).from_address(id(owner[0]))
-        places &= {4 * i for i in range(4) if words[i] == 1 + extra}
+        seen.append(list((ctypes.c_int32 * 4).from_address(id(owner[0]))))
         del holders
-    (found,) = places
-    return found
+    (found,) = [i for i in range(4) if [words[i] - seen[0][i] for words in seen] == [0, 1, 2]]
+    return 4 * found, seen[0][found]
 
 
 def place(wanted: int, value: object, count: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from jittape.config import config
 from jittape.interpret import interpret
@@ -17,7 +18,7 @@ from jittape.runtime.buffers import Buffer, owned
 from jittape.runtime.collector import collector_paused
 from jittape.runtime.counters import counters
 
-__all__ = ["PathExecutable", "compiled_from", "interpreted"]
+__all__ = ["PathExecutable", "compiled_from", "interpreted", "release_cold"]
 
 if TYPE_CHECKING:
     from jittape.runtime.executable import CompiledExecutable
@@ -47,7 +48,18 @@ class PathExecutable:
         Whether the last of them was compiled.
     """
 
-    __slots__ = ("_compiled", "_donated", "_picks", "_warm", "program", "ran_compiled", "scalars", "visits")
+    __slots__ = (
+        "__weakref__",
+        "_compiled",
+        "_donated",
+        "_picks",
+        "_visits_before",
+        "_warm",
+        "program",
+        "ran_compiled",
+        "scalars",
+        "visits",
+    )
 
     def __init__(
         self,
@@ -73,20 +85,21 @@ class PathExecutable:
     def run(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
         """One buffer for every output of the program."""
         self.visits += 1
-        if self._warm is not None and not config._interpret:
+        warm, compiled = self._warm, self._compiled  # another thread may let go of them: see `release_cold`
+        if warm is not None and config._native and not config._interpret:
             self.ran_compiled = True
             counters.compiled_runs += 1
-            return self._warm(inputs)
-        if config._interpret or self._compiled is None:
+            return warm(inputs)
+        if config._interpret or compiled is None:
             if config._interpret or self.visits <= config.compile_after:
                 self.ran_compiled = False
                 return self.interpret(inputs, at_hand)
-            self._compile(inputs)
+            compiled = self._compile(inputs)
         self.ran_compiled = True
         counters.compiled_runs += 1
         values = self._picked(inputs, at_hand)
         # The trace and the Variable refer to a donated buffer, and `values`.
-        results: list[Buffer] = self._compiled.run(values, 2)
+        results: list[Buffer] = compiled.run(values, 2)
         return results
 
     def interpret(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
@@ -106,12 +119,40 @@ class PathExecutable:
     def _picked(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Any]:
         return [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks]
 
-    def _compile(self, inputs: list[Any]) -> None:
+    def _compile(self, inputs: list[Any]) -> Any:
         # Not at the top, as LLVM comes with it; and first, so that its machine code is made with the first kernels.
+        from jittape.compile.registry import registry
         from jittape.runtime.warm import warm_run
 
-        self._compiled = compiled_from(self.program, self.scalars, self._donated)
-        self._warm = warm_run(self._compiled, self._picks, inputs)
+        registry.relieve = release_cold
+        self._compiled = compiled = compiled_from(self.program, self.scalars, self._donated)
+        self._warm = warm_run(compiled, self._picks, inputs)
+        self._visits_before = 0
+        _compiled_paths.append(ref(self))
+        return compiled
+
+    def _release(self) -> None:
+        self._compiled = self._warm = None
+
+
+_compiled_paths: list[ref[PathExecutable]] = []
+
+
+def release_cold() -> None:
+    """Let half of the compiled paths go, first those that have not run since the last time, then the oldest.
+
+    They are compiled again when they come again.
+    """
+    paths = [path for known in _compiled_paths if (path := known()) is not None and path.compiled is not None]
+    paths.sort(
+        key=lambda path: path.visits != path._visits_before
+    )  # stable: else in the order of compilation
+    count = -(-len(paths) // 2)
+    for path in paths[:count]:
+        path._release()
+    for path in paths[count:]:
+        path._visits_before = path.visits
+    _compiled_paths[:] = [ref(path) for path in paths[count:]]
 
 
 def interpreted(program: Program, values: Sequence[Any]) -> list[Buffer]:

@@ -21,6 +21,7 @@ from jittape.compile.driver import as_function, object_argument, return_integer
 from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import for_range, load_at
 from jittape.compile.registry import registry
+from jittape.config import config
 from jittape.program import Aval
 from jittape.runtime.buffers import LARGE, Buffer, allocate
 from jittape.runtime.objects import ObjectLayout, reader
@@ -49,6 +50,13 @@ class ResultMemory:
         Positions of the results for which `take` gives nothing.
     """
 
+    _busy: Callable[[tuple[Buffer, ...], bool, None], int]
+
+    @classmethod
+    def follow(cls) -> None:
+        """Count references by machine code or by Python, as the settings say now."""
+        cls._busy = staticmethod(busy() if config._native else count_busy)
+
     def __init__(self, avals: Sequence[Aval], elsewhere: Collection[int] = ()) -> None:
         pooled = [aval.nbytes for aval in avals if LARGE <= aval.nbytes < KEPT]
         limit = KEPT if sum(pooled) <= MOST_KEPT else LARGE
@@ -56,7 +64,7 @@ class ResultMemory:
         self._avals = [aval for i, aval in enumerate(avals) if i not in self.large]
         self._pack = struct.Struct("=" + "Q" * len(self._avals)).pack
         self._sets: list[tuple[tuple[Buffer, ...], bytes]] = []
-        self._busy = busy()
+        type(self).follow()
 
     def take(self) -> tuple[tuple[Buffer, ...], bytes]:
         """Buffers that nobody holds, and their addresses as they stand in a slot table."""
@@ -97,7 +105,14 @@ def busy() -> Callable[[tuple[Buffer, ...], bool, None], int]:
     What is derived from a buffer's array, for example a broadcast operand of a NumPy evaluation, holds the array but
     not the buffer: so the array's references count as well.
     """
-    return count_busy if _BUSY is None else as_function(registry.own(_BUSY))
+    if _BUSY is None:
+        return count_busy
+    found = as_function(registry.own(_BUSY))
+    free = (Buffer(np.empty(1)),)
+    other = (free[0],)
+    counts = found(free, False, None)
+    del other
+    return found if (counts, found(free, False, None)) == (1, 0) else count_busy
 
 
 def count_busy(buffers: tuple[Buffer, ...], false: bool, none: None) -> int:
@@ -128,7 +143,7 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
 
     load = partial(load_at, builder)
 
-    def shared(item: ir.Value, own: int = 1) -> ir.Value:
+    def shared(item: ir.Value, own: int = layout.held) -> ir.Value:
         return builder.icmp_signed("!=", load(item, layout.references, _I32), ir.Constant(_I32, own))
 
     total = builder.alloca(_I64)
@@ -155,5 +170,6 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
 
 
 _BUSY = reader("busy", _define)
-if _BUSY is not None:
+if _BUSY is not None and config._native:
     registry.announce(_BUSY)
+config.on_native_change(ResultMemory.follow)

@@ -21,8 +21,9 @@ from jittape.compile.driver import (
     run_table,
 )
 from jittape.compile.irbuilder import Builder
-from jittape.compile.irtools import for_range, load_at
+from jittape.compile.irtools import BYTES, external, for_range, load_at
 from jittape.compile.registry import registry
+from jittape.config import config
 from jittape.runtime.objects import ObjectLayout, reader
 
 __all__ = ["Feed", "plan", "runner"]
@@ -58,8 +59,14 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
 
     load = partial(load_at, builder)
 
+    empty = builder.append_basic_block("empty")
+
     def buffer(item: ir.Value) -> ir.Value:
-        return load(load(item, layout.buffer_array), layout.data)
+        array = load(item, layout.buffer_array)
+        on = builder.append_basic_block("on")
+        builder.cbranch(builder.icmp_signed("!=", array, ir.Constant(_I64, 0)), on, empty)
+        builder.position_at_end(on)
+        return load(array, layout.data)
 
     def double(item: ir.Value) -> ir.Value:
         return load(item, layout.float_value, ir.DoubleType())
@@ -79,8 +86,11 @@ def _define(function: ir.Function, layout: ObjectLayout) -> None:
             builder.store(value, builder.inttoptr(cell, value.type.as_pointer()))
         feed = builder.add(feed, builder.mul(count, ir.Constant(_I64, 16)))
     return_unless(builder, run_table(builder, load(plan, 0), cells), ir.Constant(_I64, 0))
+    builder.position_at_end(empty)  # a buffer that was never made
+    builder.call(external(function.module, ir.FunctionType(ir.IntType(32), []), "PyErr_BadArgument"), [])
+    builder.ret(ir.Constant(BYTES, None))
 
 
 _RUNNER = reader("runner", _define)
-if _RUNNER is not None:
+if _RUNNER is not None and config._native:
     registry.announce(_RUNNER)

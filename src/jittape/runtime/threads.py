@@ -20,6 +20,7 @@ from jittape.compile.emit import Definition
 from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.machine import Effort
 from jittape.compile.registry import registry
+from jittape.compile.workers import uninterrupted
 from jittape.config import config
 from jittape.runtime.buffers import address_of
 
@@ -58,7 +59,7 @@ def _update() -> None:
             return
         _cells[Cell.AT_ONCE] = config.deterministic
         if _worth > 1:
-            _start_helpers(min(config.threads, MOST) - 1)
+            uninterrupted(_start_helpers, min(config.threads, MOST) - 1)
         _cells[Cell.LIMIT] = min(config.threads, _cells[Cell.HELPERS] + 1)
 
 

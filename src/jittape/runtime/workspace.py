@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from ctypes import memset
+from functools import cache
 from sys import getrefcount
 from typing import Any
 
@@ -18,7 +19,7 @@ from jittape.compile.steps import NumpyStep, Schedule
 from jittape.forms import Control
 from jittape.interpret import run_control, run_op
 from jittape.program import ALIGNMENT, Aval, Program, is_grown
-from jittape.runtime.buffers import Buffer, address_of, allocate
+from jittape.runtime.buffers import LARGE, Buffer, address_of, allocate
 from jittape.runtime.results import ResultMemory
 
 __all__ = ["CELL", "KEPT", "SCALAR_FORMATS", "Input", "Layout", "PoisonedWorkspace", "Workspace", "array_of"]
@@ -109,7 +110,7 @@ class Workspace:
         self._in_place = {result: (i, read) for i, result, read in schedule.in_place}
         self._results = ResultMemory(layout.results, self._in_place)
 
-    def fill(self, inputs: list[Input], held: int) -> list[Buffer]:
+    def fill(self, inputs: list[Input], held: int | _Counting) -> list[Buffer]:
         """Write addresses and scalars into the slot table; returns the buffers for the results."""
         layout = self._layout
         if layout.boxed:
@@ -132,7 +133,7 @@ class Workspace:
             layout.pack_into(self.cells, 0, *values)
         return results
 
-    def begin(self, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> tuple[Buffer, ...]:
+    def begin(self, inputs: Sequence[Any] | Mapping[int, Any], held: int | _Counting) -> tuple[Buffer, ...]:
         """Take what memory a run needs; the buffers for the results, whose addresses stand in the slot table then.
 
         The next run may get the same buffers, unless somebody refers to each of them by then.
@@ -152,20 +153,20 @@ class Workspace:
         if self._arena is None:
             self._place_temporaries()
 
-    def results(self, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> tuple[Buffer, ...]:
+    def results(self, inputs: Sequence[Any] | Mapping[int, Any], held: int | _Counting) -> tuple[Buffer, ...]:
         """The buffers for the results, as `begin` gives them; it is left to the caller to write their addresses."""
         small, _ = self._results.take()
         return self._with_large(small, inputs, held) if self._results.large else small
 
     def _with_large(
-        self, small: tuple[Buffer, ...], inputs: Sequence[Any] | Mapping[int, Any], held: int
+        self, small: tuple[Buffer, ...], inputs: Sequence[Any] | Mapping[int, Any], held: int | _Counting
     ) -> tuple[Buffer, ...]:
         found = list(small)
         for i in self._results.large:
             found.insert(i, self._large(i, inputs, held))
         return tuple(found)
 
-    def _large(self, result: int, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> Buffer:
+    def _large(self, result: int, inputs: Sequence[Any] | Mapping[int, Any], held: int | _Counting) -> Buffer:
         if result in self._in_place:
             return _donated(inputs, *self._in_place[result], held)
         return allocate(self._layout.results[result])
@@ -222,11 +223,11 @@ class Workspace:
 class PoisonedWorkspace(Workspace):
     """A workspace that fills memory before each run, as `config.poison_memory` says."""
 
-    def begin(self, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> tuple[Buffer, ...]:
+    def begin(self, inputs: Sequence[Any] | Mapping[int, Any], held: int | _Counting) -> tuple[Buffer, ...]:
         """Take what memory a run needs, and poison it."""
         return self._poisoned(super().begin(inputs, held), inputs)
 
-    def results(self, inputs: Sequence[Any] | Mapping[int, Any], held: int) -> tuple[Buffer, ...]:
+    def results(self, inputs: Sequence[Any] | Mapping[int, Any], held: int | _Counting) -> tuple[Buffer, ...]:
         """Return the buffers for the results, poisoned."""
         return self._poisoned(super().results(inputs, held), inputs)
 
@@ -243,11 +244,16 @@ class PoisonedWorkspace(Workspace):
         return results
 
 
-def _donated(inputs: Sequence[Any] | Mapping[int, Any], position: int, read: bool, held: int) -> Buffer:
+def _donated(
+    inputs: Sequence[Any] | Mapping[int, Any], position: int, read: bool, held: int | _Counting
+) -> Buffer:
     """The buffer of an input if nobody needs its value any more, else a new one, with that value if it is `read`."""
     buffer = inputs[position]
     assert isinstance(buffer, Buffer)
-    if getrefcount(buffer) == _REFERENCES + held and buffer.is_private():
+    references = getrefcount(buffer)
+    if isinstance(held, _Counting):
+        held.found = references
+    elif references == _own_references() + held and buffer.is_private():
         return buffer
     fresh = allocate(Aval(buffer.array.shape, buffer.array.dtype))
     if read:
@@ -255,8 +261,30 @@ def _donated(inputs: Sequence[Any] | Mapping[int, Any], position: int, read: boo
     return fresh
 
 
-(_REFERENCES,) = [getrefcount(entry) for entry in [object()]]
-"""What `getrefcount` says of something in a list and a local variable."""
+class _Counting:
+    """In the place of a number of references: to find out how many there are."""
+
+    found = 0
+
+
+@cache
+def _own_references() -> int:
+    """The references that `getrefcount` says of an input that only the inputs hold, found out on the way of a run.
+
+    How often an interpreter counts a local variable is its own business: some Pythons do not count all.
+    """
+    aval, seen = Aval((LARGE,), np.dtype(np.uint8)), []
+    program = Program((0,), (), (0,), {0: aval})
+    schedule = Schedule(program, (), (1,), (aval,), (), (), 0, ((0, 0, False),), ())
+    for way in (list, dict):
+        workspace, counting = Workspace(schedule, Layout(program, frozenset(), schedule)), _Counting()
+        inputs: list[Input] = [Buffer(np.empty(LARGE, np.uint8))]
+        if way is list:
+            workspace.fill(inputs, counting)
+        else:
+            workspace.begin({0: inputs.pop()}, counting)
+        seen.append(counting.found)
+    return seen[0] if seen[0] == seen[1] else -1
 
 
 def _aligned(nbytes: int) -> np.ndarray[Any, Any]:
