@@ -1,6 +1,6 @@
 """Break the package on purpose and see whether the tests notice it: ``python tests/mutants.py [--only NAME]``.
 
-Each mutation of `mutations` is applied to a copy of the project, in which the tests named for it then run until the
+Each mutation of `mutations_of_rules` and `mutations_of_passes` is applied to a copy of the project, in which the tests named for it then run until the
 first failure. A run that fails, crashes or does not end kills the mutation. The same tests must pass on an unchanged
 copy. `--rst` prints the tables of ``docs/reliability.rst``.
 """
@@ -21,7 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from mutations import PASSES, RULES, Mutation
+from mutations import Mutation
+from mutations_of_passes import PASSES
+from mutations_of_rules import RULES
 
 PROJECT = Path(__file__).parent.parent
 COPIED = ("src", "tests", "docs", "conftest.py", "pyproject.toml")

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from mutants import PROJECT, mutated
-from mutations import PASSES, RULES, Mutation
+from mutations import Mutation
+from mutations_of_passes import PASSES
+from mutations_of_rules import RULES
 
 ALL = (*RULES, *PASSES)
 PAGE = PROJECT / "docs" / "reliability.rst"
