@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,12 @@ def test_old_code_that_is_not_there_is_refused(tmp_path: Path):
     for old in ("x = 1", "x = 2"):
         with pytest.raises(ValueError, match="bring the mutation up to date"):
             mutated(Mutation("a", "a.py", old, "", "", ""), tmp_path)
+
+
+def test_the_page_names_tests_that_are_there():
+    named = set(re.findall(r"``((?:fuzz/)?test_\w+\.py)", PAGE.read_text(encoding="utf-8")))
+    assert named
+    assert [name for name in sorted(named) if not (PROJECT / "tests" / name).is_file()] == []
 
 
 def test_names_are_unique_and_on_the_page():
