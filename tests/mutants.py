@@ -1,8 +1,8 @@
 """Break the package on purpose and see whether the tests notice it: ``python tests/mutants.py [--only NAME]``.
 
 Each mutation of `mutations_of_rules` and `mutations_of_passes` is applied to a copy of the project. The tests named for
-it run there until the first failure. A run that fails, crashes or does not end kills the mutation. With `--unchanged` the
-same tests must first pass on an unchanged copy. `--rst` prints the tables of ``docs/reliability.rst``.
+it run there until the first failure. A run that fails, crashes or does not end kills the mutation. With `--unchanged`
+the same tests must first pass on an unchanged copy. `--rst` prints the tables of ``docs/reliability.rst``.
 """
 
 from __future__ import annotations
