@@ -128,6 +128,7 @@ def main() -> int:
                 if outcome.failure is not None:
                     print(f"{text}: {outcome.failure} fails without a mutation")
                     return 1
+                print(f"without a mutation, {text}: passed ({outcome.seconds:.0f} s)", flush=True)
         outcomes = dict(zip(chosen, threads.map(_checked, chosen), strict=True))
     if asked.rst:
         print("\n\n".join([_table(table, [outcomes[m] for m in table]) for table in tables]))
