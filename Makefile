@@ -3,10 +3,11 @@
 #   make demo   train a classifier on handwritten digits        make docs    build the documentation
 #   make test   run the tests                                   make bench   run the benchmarks
 #   make lint   ruff and mypy                                   make peers   compare with other libraries
-#   make fuzz   random programs, other ones each time           make clean   remove what these made
+#   make fuzz   random programs, other ones each time           make mutants  break the code; tests must notice
+#   make clean  remove what these made
 #
-# PYTHON=... picks the interpreter, VENV=... the environment, DEMO=..., PYTEST=..., FUZZ=..., ASV=..., PEERS=... add
-# options.
+# PYTHON=... picks the interpreter, VENV=... the environment, DEMO=..., PYTEST=..., FUZZ=..., MUTANTS=..., ASV=...,
+# PEERS=... add options.
 
 # The first of these that is Python 3.11 or later.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
@@ -18,11 +19,12 @@ PYTEST ?= -n auto --maxprocesses=8
 # What records, and takes the arguments of functions, with and without machine code that works on Python objects.
 BOTH_WAYS := $(addprefix tests/test_,recording.py tape.py function.py failed_flush.py all_or_nothing.py warm.py)
 FUZZ ?= --programs 2000 --seed $(shell date +%s)
+MUTANTS ?= --jobs 2
 DEMO ?=
 ASV ?=
 PEERS ?=
 
-.PHONY: demo test test-without-native fuzz lint docs bench peers clean
+.PHONY: demo test test-without-native fuzz mutants lint docs bench peers clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.has-demo
@@ -36,6 +38,9 @@ test-without-native: $(VENV)/.has-test
 
 fuzz: $(VENV)/.has-test
 	$(BIN)/python -m pytest -n auto --maxprocesses=8 tests/fuzz $(FUZZ)
+
+mutants: $(VENV)/.has-test
+	$(BIN)/python tests/mutants.py --unchanged $(MUTANTS)
 
 lint: $(VENV)/.has-lint
 	$(BIN)/ruff check

@@ -67,6 +67,12 @@ SHAPES = (
         "again", again, normal((3, 4), (3,)), lambda x, after: x, wrt=(0,), edges=((np.ones(3), np.zeros(0)),)
     ),
     moved("concat", lambda x: jo.concat([x, x, x], 1), lambda x: np.concatenate([x, x, x], 1), EMPTY),
+    Row(
+        "concat of several",
+        lambda *operands: jo.concat(operands, 1),
+        normal((3, 2), (3, 4), (3, 1)),
+        lambda *operands: np.concatenate(operands, 1),
+    ),
     moved("stack", lambda x: jo.stack([x, x], -1), lambda x: np.stack([x, x], -1), EMPTY, np.array(1.0)),
     moved("split", lambda x: jo.split(x, 2, -1)[1], lambda x: np.split(x, 2, -1)[1], EMPTY),
     moved("split sizes", lambda x: jo.split(x, [1, -1], 1)[1], lambda x: x[:, 1:], EMPTY),

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.recording.liveness import wanted_among
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import trie
 from jittape.runtime.counters import counters
@@ -94,6 +95,15 @@ def test_what_nobody_holds_is_not_computed():
     z = 2.0 * x
     np.testing.assert_array_equal(z, [2.0, 4.0])
     assert "exp" not in [op.primitive.name for op in counters.last.program.ops]
+
+
+def test_python_finds_what_is_held_without_machine_code():
+    class Pending:
+        _buffer: object = None
+
+    held, computed = Pending(), Pending()
+    computed._buffer = 1
+    assert wanted_among([Pending(), held, computed]) == [held]
 
 
 def test_an_assigned_variable_runs_with_the_step():

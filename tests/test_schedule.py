@@ -179,6 +179,12 @@ def test_sums_over_many_steps_are_joined_before_numbers_are_taken_together():
     assert len(steps) < 60
 
 
+def test_sums_over_different_axes_are_not_joined():
+    x = np.random.default_rng(3).normal(size=(5, 5))
+    program = program_of(lambda x: add(sum_op.bind(exp(x), axes=(0,)), sum_op.bind(sin(x), axes=(1,))), x)
+    np.testing.assert_allclose(compiled(program, [x])[0], np.exp(x).sum(0) + np.sin(x).sum(1), rtol=1e-14)
+
+
 def test_what_repeats_a_small_array_is_not_stored():
     """Two nests need the same row at each of 300 rows: the row is in memory, not 300 of it."""
 

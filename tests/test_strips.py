@@ -22,7 +22,7 @@ from jittape.primitives.division import divide
 from jittape.primitives.elementwise import exp
 from jittape.primitives.reduce import max_op
 from jittape.primitives.trigonometric import sin
-from jittape.primitives.views import Region, concat_op, slice_op, transpose_op
+from jittape.primitives.views import Region, concat_op, placed, slice_op, sliced, transpose_op
 from jittape.program import Program
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
@@ -222,7 +222,33 @@ def test_rows_that_another_block_computes_are_not_read_in_the_strip() -> None:
         turned = slice_op.bind(y, region=Region((0,), (x.shape[0] - 1,), (x.shape[0],), (-1,)))
         return multiply(add(y, turned), spread(sum_op.bind(y, axes=(1,)), x.shape, (1,)))
 
+    def next_row(x: Any) -> Any:
+        y = exp(x)
+        shifted = placed(sliced(y, 0, 1, x.shape[0] - 1), (0, 0), x.shape)
+        return multiply(add(y, shifted), spread(sum_op.bind(y, axes=(1,)), x.shape, (1,)))
+
+    def row_before(x: Any) -> Any:
+        y = exp(x)
+        shifted = placed(sliced(y, 0, 0, x.shape[0] - 1), (1, 0), x.shape)
+        return multiply(add(y, shifted), spread(sum_op.bind(y, axes=(1,)), x.shape, (1,)))
+
     x = normal(200, 13)
-    program = program_of(mirrored, x)
+    for function in (mirrored, next_row, row_before):
+        program = program_of(function, x)
+        got = run_on(1, CompiledExecutable(program, frozenset()), [x])
+        np.testing.assert_allclose(got[0], interpret(program, [x])[0], rtol=1e-12)
+
+
+@pytest.mark.usefixtures("small_strips")
+def test_a_sum_over_all_rows_is_not_read_in_the_strip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row reads the sum of the column of its number, so the address is that of a value of the row itself."""
+    monkeypatch.setattr(strips, "BLOCK", 30_000)
+
+    def scaled(x: Any) -> Any:
+        y = exp(x)
+        return multiply(y, spread(sum_op.bind(y, axes=(0,)), x.shape, (1,)))
+
+    x = normal(100, 100)
+    program = program_of(scaled, x)
     got = run_on(1, CompiledExecutable(program, frozenset()), [x])
     np.testing.assert_allclose(got[0], interpret(program, [x])[0], rtol=1e-12)

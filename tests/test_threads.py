@@ -14,6 +14,7 @@ from jittape.interpret import interpret
 from jittape.primitives.arithmetic import add, multiply, square
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.contract import matmul
+from jittape.primitives.cumulative import cumsum_op
 from jittape.primitives.elementwise import exp
 from jittape.primitives.reduce import all_op, any_op, max_op, min_op, prod_op
 from jittape.primitives.trigonometric import sin
@@ -119,6 +120,14 @@ def test_large_loops_are_divided_and_small_ones_are_not():
         or large.steps[0].kernel.name == small.steps[0].kernel.name
     )
     assert "for i0 in n0 by t0:" in large.steps[0].kernel.listing
+
+
+def test_running_sums_are_divided_only_across():
+    """Along a sum each element needs the one before it, which may be another task's."""
+    x = np.ones((300_000, 4))
+    along, across = (executable_of(lambda x, axis=axis: cumsum_op.bind(x, axis=axis), x) for axis in (0, 1))
+    assert [step.tasks for step in along.steps] == [1]
+    assert across.steps[0].tasks > 1
 
 
 def test_the_page_of_explain_says_which_loops_are_divided():

@@ -1,0 +1,215 @@
+"""The compiler broken on purpose: its passes, the keys of its caches, and runs."""
+
+from __future__ import annotations
+
+from mutations import Mutation
+
+__all__ = ["PASSES"]
+
+PASSES = (
+    # ---- program to program ----
+    Mutation(
+        "common subexpressions", "simplify.py",
+        "first = seen.setdefault(op.key, op.out)",
+        "first = seen.setdefault((op.primitive, op.args), op.out)",
+        "ops with other parameters count as equal", "tests/test_simplify.py",
+    ),
+    Mutation(
+        "identities", "primitives/arithmetic.py",
+        "simplified=neutral(0, 1),",
+        "simplified=neutral(0, 0, 1),",
+        "0 - x is simplified to x", "tests/test_simplify.py tests/test_random_programs.py",
+    ),
+    Mutation(
+        "sums of products", "compile/rewriting.py",
+        "for _ in path[:-1]:",
+        "for _ in path[1:-1]:",
+        "negation dropped where a sum moves before a product", "tests/test_schedule.py tests/test_random_programs.py",
+    ),
+    Mutation(
+        "joined sums", "compile/rewriting.py",
+        "if len(pair) < 2 or pair[0][1:] != pair[1][1:]:",
+        "if len(pair) < 2 or pair[0].group != pair[1].group:",
+        "sums over different axes are joined", "tests/test_schedule.py",
+    ),
+    Mutation(
+        "layout transposition", "compile/turning.py",
+        "params[\"axes\"] = tuple(sorted([perm[axis] for axis in params[\"axes\"]]))",
+        "params[\"axes\"] = tuple(sorted(params[\"axes\"]))",
+        "a transposed array is reduced along its old axes", "tests/test_turning.py",
+    ),
+    # ---- nests ----
+    Mutation(
+        "cut nests: memory", "compile/split.py",
+        "stride *= extents[-1]",
+        "stride *= extents[0]",
+        "wrong strides of a value between two pieces", "tests/fuzz/test_schedules_fuzz.py",
+    ),
+    Mutation(
+        "cut nests: loops", "compile/split.py",
+        "_loops(r.address.linear) | self.whole.axes[r.value] | sum([1 << axis for axis in r.axes])",
+        "_loops(r.address.linear) | self.whole.axes[r.value]",
+        "a piece drops a loop that its sum runs along", "tests/fuzz/test_schedules_fuzz.py",
+    ),
+    Mutation(
+        "scalar bytecode: operands", "compile/scalars.py",
+        "words.append(_packed(op.out, *op.args[:2]))",
+        "words.append(_packed(op.out, *op.args[1::-1]))",
+        "operands of a scalar instruction swapped", "tests/test_scalars.py",
+    ),
+    Mutation(
+        "scalar bytecode: order", "compile/scalars.py",
+        "missing[op.out] = len(needed)",
+        "missing[op.out] = min(1, len(needed))",
+        "an instruction runs when one of its operands is ready", "tests/test_scalars.py",
+    ),
+    Mutation(
+        "vector remainder", "compile/vectors.py",
+        "return builder.icmp_signed(\"<\", numbered(lanes), spread(builder, count, lanes))",
+        "return builder.icmp_signed(\"<=\", numbered(lanes), spread(builder, count, lanes))",
+        "mask of the last vector has one lane too many", "tests/test_lanes.py",
+    ),
+    Mutation(
+        "pairwise sums", "compile/carries.py",
+        "used = builder.trunc(builder.lshr(count, index), ir.IntType(1))",
+        "used = ir.Constant(ir.IntType(1), 1)",
+        "partial sums that are not in use are added", "tests/test_reduce.py",
+    ),
+    Mutation(
+        "division among threads", "compile/tasks.py",
+        "return store.running.axis == 0",
+        "return False",
+        "a running sum is divided among threads", "tests/test_threads.py tests/test_compiled_forms.py",
+    ),
+    # ---- steps ----
+    Mutation(
+        "order of pieces", "compile/drafts.py",
+        "before = _predecessors(drafts, holder)",
+        "before = _predecessors(drafts, holder)\n"
+        "    before = [{o for o in b if drafts[o].depth < d.depth} for d, b in zip(drafts, before, strict=True)]",
+        "a piece of a cut nest runs before the piece that it reads", "tests/test_validation.py",
+    ),
+    Mutation(
+        "row tiling: reach", "compile/strips.py",
+        "return step == length and first >= 0 and last < length",
+        "return step == length and first >= 0",
+        "a block reads rows of the next one", "tests/test_strips.py",
+    ),
+    Mutation(
+        "row tiling: sums", "compile/strips.py",
+        "                or not cut.reads.isdisjoint(partial)\n",
+        "",
+        "a block reads a sum over all blocks", "tests/test_strips.py",
+    ),
+    Mutation(
+        "row tiling: last block", "compile/strips.py",
+        "return math.ceil(self.rows / self.block)",
+        "return self.rows // self.block",
+        "rows after the last whole block are left out", "tests/test_strips.py",
+    ),
+    Mutation(
+        "GEMM accumulate fusion: sign", "compile/folding.py",
+        "sign = -1.0 if written.primitive is subtract_op else 1.0",
+        "sign = 1.0",
+        "a product that is subtracted is added", "tests/test_folding.py",
+    ),
+    Mutation(
+        "GEMM accumulate fusion: readers", "compile/folding.py",
+        "late = any(w in slots for i, slots in enumerate(owners) if i >= product and i != at[0])",
+        "late = False",
+        "a Variable is updated before its last reader", "tests/test_folding.py",
+    ),
+    Mutation(
+        "in place: readers", "compile/drafts.py",
+        "any(x in slots for slots in owners[writer + 1 :])",
+        "False",
+        "a result overwrites an input that a later step reads", "tests/test_validation.py tests/test_memory.py",
+    ),
+    Mutation(
+        "in place: addresses", "compile/kernel.py",
+        "same = instruction.address._replace(operand=written) == store.address and level == store.level",
+        "same = level == store.level",
+        "a loop overwrites elements that it reads later", "tests/test_memory.py",
+    ),
+    Mutation(
+        "memory planning: lifetimes", "compile/placement.py",
+        "self.storage[slot] >= self.first and last_use[slot] < end:",
+        "self.storage[slot] >= self.first and last_use[slot] <= end:",
+        "memory is reused one step before its last reader", "tests/test_schedule.py",
+    ),
+    Mutation(
+        "memory planning: free ranges", "compile/placement.py",
+        "[(start + wanted, size - wanted)]",
+        "[(start, size - wanted)]",
+        "a range that was handed out stays free", "tests/test_schedule.py tests/test_validation.py",
+    ),
+    Mutation(
+        "loop buffers", "compile/plans.py",
+        "return (read, written, self.positions.carries[number], result, other, aval.nbytes)",
+        "return (read, written, self.positions.carries[number], other, result, aval.nbytes)",
+        "last value of a carry in the wrong buffer", "tests/test_control.py",
+    ),
+    # ---- keys ----
+    Mutation(
+        "kernel key: product", "compile/kernel.py",
+        "{self.form} product {flags}\"",
+        "{self.form} product\"",
+        "kernels of x @ y and x.T @ y share a name", "tests/test_products.py tests/test_kernel.py",
+    ),
+    Mutation(
+        "kernel key: mask", "compile/kernel.py",
+        "+ (\"\" if mask is None else f\" where %{mask} else 0\")",
+        "+ \"\"",
+        "loads with and without a mask share a name", "tests/test_kernel.py",
+    ),
+    Mutation(
+        "kernel key: primitive", "compile/kernel.py",
+        "return f\"{primitive.name}.{number}\" if number else primitive.name",
+        "return primitive.name",
+        "primitives of one name share kernels", "tests/test_kernel.py tests/test_sharing.py",
+    ),
+    Mutation(
+        "cache key: sources", "compile/sources.py",
+        "    \"simplify.py\",\n",
+        "",
+        "cache entries survive a change of the simplifier", "tests/test_diskcache.py",
+    ),
+    Mutation(
+        "path key: default dtype", "recording/trie.py",
+        "code, line, config._default_float)",
+        "code, line)",
+        "paths survive a change of the default dtype", "tests/test_recording.py tests/test_convert.py",
+    ),
+    Mutation(
+        "path key: kind of parameter", "recording/growth.py",
+        "parts: list[Any] = [key[0], static, kinds, config._default_float]",
+        "parts: list[Any] = [key[0], static, config._default_float]",
+        "1, 1.0 and True are one parameter", "tests/test_templates.py",
+    ),
+    Mutation(
+        "rule key: equal operands", "differentiate.py",
+        "along, config._default_float, same, cotangent.aval, *kinds)",
+        "along, config._default_float, cotangent.aval, *kinds)",
+        "the gradient of x * y is reused for x * x", "tests/test_templates.py tests/test_differentiate.py",
+    ),
+    # ---- runs ----
+    Mutation(
+        "flush: liveness", "recording/liveness.py",
+        "if getrefcount(t) > _UNREFERRED and",
+        "if getrefcount(t) > _UNREFERRED + 1 and",
+        "a flush drops tensors that are referred to once", "tests/test_recording.py",
+    ),
+    Mutation(
+        "flush: donated memory", "recording/flushing.py",
+        "        if self.holders or self is not recorder:\n            return ()\n        inputs",
+        "        inputs",
+        "an assignment overwrites a value that an open tape needs", "tests/test_memory.py",
+    ),
+    Mutation(
+        "memory of results", "runtime/results.py",
+        "one = builder.or_(shared(item), seen)",
+        "one = seen",
+        "a result that is still held is overwritten", "tests/test_results.py",
+    ),
+)  # fmt: skip
+"""The faults, in the order of the table in the documentation."""

@@ -1,0 +1,283 @@
+"""Rules broken on purpose: values, gradients, shapes and batches of ops."""
+
+from __future__ import annotations
+
+from mutations import Mutation
+
+__all__ = ["RULES"]
+
+
+def _table(op: str) -> str:
+    """Return the tests of an op in the table of primitives."""
+    return f"tests/test_primitives.py -k {op}"
+
+
+RULES = (
+    # ---- element by element ----
+    Mutation(
+        "multiply", "primitives/arithmetic.py",
+        "lambda g, out, x, y: chain(g, y), lambda g, out, x, y: chain(g, x)",
+        "lambda g, out, x, y: chain(g, x), lambda g, out, x, y: chain(g, y)",
+        "operands swapped in the gradient of a product", _table("multiply"),
+    ),
+    Mutation(
+        "chain", "primitives/arithmetic.py",
+        "form=Map(lambda m, g, d: m.where(g == 0, 0, g * d)),",
+        "form=Map(lambda m, g, d: g * d),",
+        "zero times infinity is nan in compiled gradients", "tests/test_edges.py tests/test_elementwise.py",
+    ),
+    Mutation(
+        "annihilate", "primitives/arithmetic.py",
+        "lambda h, out, g, d: annihilate_op.bind(h, conj(g))",
+        "lambda h, out, g, d: chain(h, conj(g))",
+        "zero times infinity is nan in second derivatives", "tests/test_edges.py tests/test_elementwise.py",
+    ),
+    Mutation(
+        "divide", "primitives/division.py",
+        "chain(g, negative(multiply(out, reciprocal(y))))",
+        "chain(g, multiply(out, reciprocal(y)))",
+        "wrong sign in the gradient of a divisor", _table("divide"),
+    ),
+    Mutation(
+        "integer power", "primitives/powers.py",
+        "return chain(g, multiply(float(exponent), pow(x, exponent - 1)))",
+        "return chain(g, pow(x, exponent - 1))",
+        "exponent dropped as a factor", _table("pow"),
+    ),
+    Mutation(
+        "pow at zero", "primitives/powers.py",
+        "multiply(out, where(defined, log(x), 0))",
+        "multiply(out, log(x))",
+        "nan in the gradient of the exponent where the base is 0", "tests/test_edges.py",
+    ),
+    Mutation(
+        "log1p", "primitives/elementwise.py",
+        "chain(g, reciprocal(add(x, 1)))",
+        "chain(g, reciprocal(x))",
+        "term dropped from the derivative of log1p", _table("log1p"),
+    ),
+    Mutation(
+        "atan2", "primitives/trigonometric.py",
+        "chain(g, negative(divide(y, add(square(x), square(y)))))",
+        "chain(g, divide(y, add(square(x), square(y))))",
+        "wrong sign along the second operand of atan2", _table("atan2"),
+    ),
+    Mutation(
+        "tanh", "primitives/hyperbolic.py",
+        "chain(g, subtract(1, square(out)))",
+        "chain(g, subtract(1, out))",
+        "square dropped from the derivative of tanh", _table("tanh"),
+    ),
+    Mutation(
+        "maximum at a tie", "primitives/steps.py",
+        "lambda g, out, x, y: where(greater_equal(x, y), g, 0),",
+        "lambda g, out, x, y: where(greater(x, y), g, 0),",
+        "no operand gets the gradient of equal operands", "tests/test_edges.py tests/test_elementwise.py",
+    ),
+    Mutation(
+        "where", "primitives/compare.py",
+        "lambda g, out, c, x, y: where(c, g, 0), lambda g, out, c, x, y: where(c, 0, g)",
+        "lambda g, out, c, x, y: where(c, 0, g), lambda g, out, c, x, y: where(c, g, 0)",
+        "each branch gets the gradient of the other one", _table("where"),
+    ),
+    Mutation(
+        "complex absolute value", "primitives/steps.py",
+        "chain(cast_to(g, x.dtype), conj(sign(x)))",
+        "chain(cast_to(g, x.dtype), sign(x))",
+        "conjugate dropped", "tests/test_primitives.py tests/test_tape_values.py -k complex",
+    ),
+    Mutation(
+        "remainder", "compile/irmath.py",
+        "adjusted = self.where(wrong_sign, remainder + b, remainder)",
+        "adjusted = remainder",
+        "compiled remainder has the sign of the dividend", _table("mod"),
+    ),
+    Mutation(
+        "exp", "compile/vectormath/exponential.py",
+        "0.008333333333326084,",
+        "0.008333333333826084,",
+        "tenth digit of a coefficient of exp", "tests/test_vectormath.py",
+    ),
+    # ---- reductions ----
+    Mutation(
+        "max of equal elements", "primitives/reduce.py",
+        "return chain(spread(g, x.shape, axes), multiply(chosen, spread(share, x.shape, axes)))",
+        "return chain(spread(g, x.shape, axes), chosen)",
+        "equal elements each get the whole gradient", "tests/test_reduce.py",
+    ),
+    Mutation(
+        "product of others", "primitives/cumulative.py",
+        "return multiply(before, flipped(after, (axis,)))",
+        "return multiply(before, after)",
+        "order of the second factor swapped in the gradient of reduce_prod", _table("prod"),
+    ),
+    Mutation(
+        "cumsum", "primitives/cumulative.py",
+        "flipped(cumsum_op.bind(flipped(g, (axis,)), axis=axis), (axis,))",
+        "cumsum_op.bind(g, axis=axis)",
+        "gradient of a running sum runs forwards", _table("cumsum"),
+    ),
+    Mutation(
+        "linear recurrence", "primitives/cumulative.py",
+        "flipped(conj(_advanced(a, axis)), (axis,))",
+        "flipped(conj(a), (axis,))",
+        "factors of the recurrence off by one", _table("cumprod"),
+    ),
+    Mutation(
+        "standard deviation", "primitives/lengths.py",
+        "reciprocal(multiply(out, _count(x.shape, axes)))",
+        "reciprocal(out)",
+        "division by the count dropped", _table("std"),
+    ),
+    Mutation(
+        "broadcast", "primitives/broadcast.py",
+        "stretched = [lead + axis for axis, n in enumerate(x.shape) if n == 1 and shape[lead + axis] != 1]",
+        "stretched = [axis for axis, n in enumerate(x.shape) if n == 1 and shape[lead + axis] != 1]",
+        "gradient of a broadcast sums along axes counted from the wrong end", _table("broadcast"),
+    ),
+    # ---- shapes and indices ----
+    Mutation(
+        "transpose", "primitives/views.py",
+        "permuted(g, inverse(perm))",
+        "permuted(g, perm)",
+        "permutation not inverted", _table("transpose"),
+    ),
+    Mutation(
+        "concat", "primitives/views.py",
+        "offset = sum([x.shape[axis] for x in operands[:i]])",
+        "offset = sum([x.shape[axis] for x in operands[i + 1 :]])",
+        "operands take each other's part of the gradient", _table("concat"),
+    ),
+    Mutation(
+        "update", "primitives/views.py",
+        "return update_op.bind(g, broadcast(literal(0, g.dtype), v.shape), *starts, region=region)",
+        "return g",
+        "overwritten elements keep their gradient", "tests/test_setitem.py",
+    ),
+    Mutation(
+        "gather", "primitives/gathering.py",
+        "return scatter_add_op.bind(g, *indices, axis=axis, shape=x.shape)",
+        "zeros = broadcast(literal(0, g.dtype), x.shape)\n"
+        "    return scatter_update_op.bind(zeros, g, *indices, axis=axis)",
+        "repeated indices lose all but one part of the gradient", _table("gather"),
+    ),
+    Mutation(
+        "scatter_update", "primitives/gathering.py",
+        "return where(won, part, 0)",
+        "return part",
+        "overwritten values get a gradient", "tests/test_primitives.py tests/test_index.py -k scatter",
+    ),
+    Mutation(
+        "index range", "primitives/picking.py",
+        "form=Map(lambda m, index, size: (index < -size) | (index >= size)),",
+        "form=Map(lambda m, index, size: (index < -size) | (index > size)),",
+        "compiled code accepts the index after the last", "tests/test_bad_index.py",
+    ),
+    # ---- contraction, sorting ----
+    Mutation(
+        "matmul", "primitives/contract.py",
+        "return matmul_op.bind(g, conj(_swapped(y)))",
+        "return matmul_op.bind(g, _swapped(y))",
+        "conjugate dropped from the gradient of a complex product", "tests/test_contract.py",
+    ),
+    Mutation(
+        "adjoint", "primitives/contract.py",
+        "b = _swapped(conj(b) if adjoint_b else b)",
+        "b = _swapped(b)",
+        "adjoint_b only transposes", "tests/test_contract.py tests/test_primitives.py -k 'adjoint or matmul'",
+    ),
+    Mutation(
+        "descending order", "primitives/sorting.py",
+        "order = np.flip(np.argsort(np.flip(x, axis), axis, \"stable\"), axis)",
+        "order = np.argsort(np.flip(x, axis), axis, \"stable\")",
+        "descending order is ascending", "tests/test_order.py tests/test_primitives.py -k 'sort or top_k'",
+    ),
+    # ---- activations, losses ----
+    Mutation(
+        "softmax", "primitives/activation.py",
+        "return divide(weights, reduce_sum(weights, axes, keepdims=True))",
+        "return divide(weights, stop_gradient(reduce_sum(weights, axes, keepdims=True)))",
+        "gradient ignores the sum that softmax divides by", _table("softmax"),
+    ),
+    Mutation(
+        "selu", "primitives/activation.py",
+        "return where(less(x, 0), negative_part, multiply(SELU_SCALE, x))",
+        "return where(less(x, 0), negative_part, x)",
+        "factor dropped from the positive part of selu", _table("selu"),
+    ),
+    Mutation(
+        "cross-entropy", "primitives/losses.py",
+        "multiply_no_nan(subtract(log_total, x), labels)",
+        "multiply(subtract(log_total, x), labels)",
+        "a class of probability 0 and logit -inf gives nan", "tests/test_activation.py",
+    ),
+    Mutation(
+        "sparse cross-entropy", "primitives/losses.py",
+        "wrong = logical_or(less(numbers, 0), greater_equal(numbers, size))",
+        "wrong = less(numbers, 0)",
+        "compiled code accepts a label above the last class", "tests/test_activation.py tests/test_bad_index.py",
+    ),
+    # ---- paths, control flow, custom gradients, forward mode, batches ----
+    Mutation(
+        "several paths", "differentiate.py",
+        "self.cotangents[slot] = cotangent if before is None else self.sum(builder, before, cotangent)",
+        "self.cotangents[slot] = cotangent",
+        "the last of several paths replaces the others", "tests/test_differentiate.py",
+    ),
+    Mutation(
+        "direction of a loop", "control/loop.py",
+        "\"backwards\": not self.params[\"backwards\"],",
+        "\"backwards\": self.params[\"backwards\"],",
+        "gradient of a loop runs in the order of the loop", "tests/test_control.py",
+    ),
+    Mutation(
+        "sum over iterations", "control/loop.py",
+        "outputs += [_sum(pullback, before, gradients[slot]) for before, slot in zip(sums, fixed, strict=True)]",
+        "outputs += [gradients[slot] for slot in fixed]",
+        "a captured value gets the gradient of one iteration only", "tests/test_control.py",
+    ),
+    Mutation(
+        "gradient of a branch", "control/branch.py",
+        "reached = [i for i in inputs if any(i in pullback.gradients for pullback in pullbacks)]",
+        "reached = [i for i in inputs if all(i in pullback.gradients for pullback in pullbacks)]",
+        "no gradient for what only one branch reads", "tests/test_control.py tests/test_control_structure.py",
+    ),
+    Mutation(
+        "custom gradient", "differentiate.py",
+        "for i, cotangent in enumerate(cotangents, start=1):",
+        "for i, cotangent in enumerate(reversed(cotangents), start=1):",
+        "gradients of a Python function in reversed order",
+        "tests/test_differentiate_callbacks.py tests/test_custom_gradient.py",
+    ),
+    Mutation(
+        "custom gradient in a loop", "control/ruled.py",
+        "captured = operands[len(operands) - (len(rule.program.inputs) - count) :]",
+        "captured = operands[: len(rule.program.inputs) - count]",
+        "the rule reads other operands", "tests/test_control.py tests/test_custom_gradient.py",
+    ),
+    Mutation(
+        "forward mode", "recording/forward.py",
+        "tuple([t for _, t in pairs])",
+        "tuple([t for _, t in reversed(pairs)])",
+        "tangents of several operands in reversed order", "tests/test_forward_mode.py",
+    ),
+    Mutation(
+        "batch of broadcasts", "primitives/broadcast.py",
+        "ones = (1,) * (len(shape) + 1 - len(x.shape))",
+        "ones = (1,) * (len(shape) - len(x.shape))",
+        "a stack is broadcast along the wrong dimension", "tests/test_batching.py",
+    ),
+    Mutation(
+        "batch of reductions", "primitives/stacks.py",
+        "\"axes\": tuple([a + 1 for a in params[\"axes\"]])",
+        "\"axes\": params[\"axes\"]",
+        "a stack is reduced along the wrong axes", "tests/test_batching.py",
+    ),
+    Mutation(
+        "row by row", "batching.py",
+        "row = [_row(x, i) if s else x for x, s in zip(operands, stacked, strict=True)]",
+        "row = [_row(x, 0) if s else x for x, s in zip(operands, stacked, strict=True)]",
+        "every row of a stack is the first", "tests/test_batching.py",
+    ),
+)  # fmt: skip
+"""The faults, in the order of the table in the documentation."""
