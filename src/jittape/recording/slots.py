@@ -15,11 +15,16 @@ from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer
 
-__all__ = ["NOTHING_READ", "Slots", "Variables"]
+__all__ = ["NOTHING_READ", "NOTHING_WRITTEN", "Slots", "Variables"]
 
 Variables = Mapping[int, tuple[Variable, tuple[int, ...]]]
 """Variables by identity, each with its slots, one for each version read."""
 NOTHING_READ: Variables = MappingProxyType({})
+
+Written = dict[int, tuple[ref[Tensor], tuple[int, ...]]]
+"""Tensors by identity, each with the slots that it had before it was written to, the latest first."""
+NOTHING_WRITTEN: Written = {}
+"""Shared by all traces without a write; the first write replaces it."""
 
 
 class Slots(Flushing):
@@ -31,7 +36,7 @@ class Slots(Flushing):
     variables: dict[int, tuple[Variable, tuple[int, ...]]]
     former: Mapping[int, int]
     exits: Exits | None
-    written: dict[int, tuple[ref[Tensor], tuple[int, ...]]]
+    written: Written
 
     def _enter(self, a: Tensor | Variable, slot: int) -> None:
         """Make the computed value of `a` the input at `slot`."""
@@ -66,6 +71,8 @@ class Slots(Flushing):
 
     def note_write(self, tensor: Tensor, slot: int) -> None:
         """Remember `slot`, which `tensor` had before it was written to: a tape may watch that value."""
+        if not self.written:
+            self.written = {}
         self.written[id(tensor)] = (ref(tensor), (slot, *self.slots_before(tensor)))
 
     def slots_before(self, tensor: Tensor) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.flushing import Assignment
 from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
 from jittape.recording.scalars import scalar_inputs
-from jittape.recording.slots import Slots
+from jittape.recording.slots import NOTHING_WRITTEN, Slots
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import UNPLACED, Node, trie
 from jittape.recording.variable import Variable, read_variable_op
@@ -92,12 +92,12 @@ class Trace(Slots):
         self.node: Node = UNPLACED
         self.inputs: list[Any] = []
         self.pending, self.materialized = [], []
-        self.entered, self.written, self.variables = {}, {}, {}
+        self.entered, self.variables = {}, {}
         self.assigned: dict[int, Assignment] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
         self.spans: list[ref[Any]] = []
-        self.exits, self.former = None, _SAME
+        self.exits, self.former, self.written = None, _SAME, NOTHING_WRITTEN
         self.large = self.superseded = False
         self.holders = self._ops_when_left = 0
         self._flushing, self.lost = (rlock(), deque()) if before is None else (before._flushing, before.lost)
@@ -369,8 +369,10 @@ class Trace(Slots):
         """Let go of everything; tensors may go on pointing here, at an empty shell."""
         self.node = UNPLACED
         self.inputs, self.materialized = [], []
-        self.entered, self.written, self.variables, self.callbacks = {}, {}, {}, {}
-        self.exits = None
+        self.entered, self.variables = {}, {}
+        self.exits, self.written = None, NOTHING_WRITTEN
+        if self.callbacks:
+            self.callbacks = {}
 
 
 def _is_new(a: Any, fresh: list[Any]) -> bool:
