@@ -477,3 +477,11 @@ def test_long_sums_of_short_products_are_added_once_on_any_number_of_threads(row
             np.testing.assert_allclose(got, operands[0] @ operands[1] + operands[2] @ operands[3], rtol=1e-9)
     finally:
         jt.config.threads = before
+
+
+def test_batches_without_elements_have_one_loop():
+    """Strides of an array without elements do not join; the scheduler failed where three loops were left."""
+    x, y = np.ones((2, 0, 3, 0, 4, 5)), np.ones((2, 0, 3, 0, 5, 6))
+    for function in (jt.matmul, jt.function(lambda x, y: jt.matmul(x, y))):
+        for _ in range(3):
+            assert function(x, y).numpy().shape == (2, 0, 3, 0, 4, 6)

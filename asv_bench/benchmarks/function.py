@@ -154,7 +154,7 @@ class DigitsStep:
         drive = registry.driver()
 
         def kernels() -> None:
-            drive(table, workspace.address)
+            drive(table, workspace.address, workspace.stacks_address)
 
         step, alone = (
             statistics.median(timeit.repeat(f, number=50, repeat=41)) / 50 for f in (self.time_step, kernels)

@@ -76,18 +76,18 @@ def kernel_calls(x, y, out):
     sizes += (bits_of(1.0, x.dtype), bits_of(0.0, x.dtype))
     kernel = Gemm(tuple([Operand(name, x.dtype) for name in ("a0", "a1", "r0")]), x.dtype, flags, form)
     (machine_code,), _ = registry.addresses([kernel])
-    drive = registry.driver()
     memory = (
         np.array([address(a) for a in operands]),
         np.arange(3, dtype=np.int32),
         np.array(sizes, np.int64),
+        np.zeros(1, np.int64),  # the list of grown stacks, of which there are none
     )
     call = [machine_code, address(memory[1]), address(memory[2]), 1, 1]
     table = np.array([CALLS, cells_address(1), *call * CALLS])
     drive = registry.driver()
 
     def run():
-        drive(address(table), address(memory[0]))
+        drive(address(table), address(memory[0]), address(memory[3]))
 
     np.testing.assert_allclose((run(), out)[1], x @ y, rtol=1e-3, atol=1e-3)
     return run

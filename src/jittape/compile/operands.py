@@ -198,7 +198,9 @@ def _matrix(layout: Layout, shape: tuple[int, ...]) -> Matrix | None:
 
 
 def _batch(lead: tuple[int, ...], x: tuple[int, ...], y: tuple[int, ...]) -> list[BatchLoop]:
-    """The loops over the leading dimensions, joined where both operands allow."""
+    """Return the loops over the leading dimensions, joined where both operands allow; one of no trips without rows."""
+    if 0 in lead:
+        return [BatchLoop(0, 0, 0)]
     loops: list[BatchLoop] = []
     for extent, x_stride, y_stride in zip(lead, x, y, strict=False):
         if extent == 1:
