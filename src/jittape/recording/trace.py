@@ -369,10 +369,8 @@ class Trace(Slots):
         """Let go of everything; tensors may go on pointing here, at an empty shell."""
         self.node = UNPLACED
         self.inputs, self.materialized = [], []
-        self.entered, self.variables = {}, {}
+        self.entered, self.variables, self.callbacks = {}, {}, {}
         self.exits, self.written = None, NOTHING_WRITTEN
-        if self.callbacks:
-            self.callbacks = {}
 
 
 def _is_new(a: Any, fresh: list[Any]) -> bool:
