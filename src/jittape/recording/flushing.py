@@ -109,9 +109,8 @@ class Flushing:
                     raise
                 except BaseException:
                     self.pending[:0] = pending
-                    if (
-                        buffers is None
-                    ):  # else some values may have been handed out, and all are computed once more
+                    # With buffers some values may have been handed out, and all are computed once more.
+                    if buffers is None:
                         self._put_off(alive, needed, at_hand)
                     raise
             self._end()

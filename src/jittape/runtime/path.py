@@ -144,9 +144,8 @@ def release_cold() -> None:
     They are compiled again when they come again.
     """
     paths = [path for known in _compiled_paths if (path := known()) is not None and path.compiled is not None]
-    paths.sort(
-        key=lambda path: path.visits != path._visits_before
-    )  # stable: else in the order of compilation
+    # The sort is stable, so equals stay in the order of compilation.
+    paths.sort(key=lambda path: path.visits != path._visits_before)
     count = -(-len(paths) // 2)
     for path in paths[:count]:
         path._release()
