@@ -27,6 +27,9 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyDict_Size": 64,
     "PyErr_Clear": 0,
     "PyErr_Occurred": 64,
+    "PyEval_GetFrame": 64,
+    "PyFrame_GetCode": 64,
+    "PyFrame_GetLasti": 32,
     "PyList_Append": 32,
     "PyList_GetItem": 64,
     "PyList_New": 64,
@@ -41,7 +44,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "Py_DecRef": 0,
     "Py_IncRef": 0,
 }
-"""What is called of the C API, and the bits of what it answers. All of it is exported by every Python from 3.9 on."""
+"""What is called of the C API, and the bits of what it answers. All of it is exported by every Python from 3.11 on."""
 
 TABLE = "jittape_objects"
 

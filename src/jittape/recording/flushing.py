@@ -92,10 +92,13 @@ class Flushing:
             self.release_lost()
         with self._flushing:
             pending, alive, needed = self._taken()
-            if wanted is not None and wanted._buffer is None and not any(t is wanted for t in alive):
-                alive.append(wanted)  # recorded by its own thread at this very moment
-                at = len(alive) - 1
-                needed = (*needed[:at], wanted._slot, *needed[at:])
+            if wanted is not None and wanted._buffer is None:
+                for tensor in alive:
+                    if tensor is wanted:
+                        break
+                else:  # recorded by its own thread at this very moment
+                    needed = (*needed[: len(alive)], wanted._slot, *needed[len(alive) :])
+                    alive.append(wanted)
             if needed:
                 at_hand = self._at_hand() if self.materialized else []
                 counters.flushes += 1

@@ -27,7 +27,7 @@ from jittape.recording.operators import Operators
 from jittape.recording.recorder import New
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
-from jittape.recording.trie import UNPLACED, Node
+from jittape.recording.trie import UNPLACED, Node, trie
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import LARGE, Buffer, address_of
 from jittape.runtime.objects import object_layout, slot_places
@@ -128,6 +128,7 @@ _KNOWN: dict[str, Any] = {
     "neg": negative_op,
     **_python,
     "Trace.begin": Trace.begin,
+    "Trie.places": trie.places,
     "Trace._relieve": Trace._relieve,
     "UNPLACED": UNPLACED,
     "Variable._assign_result": Variable._assign_result,

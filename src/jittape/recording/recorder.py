@@ -127,12 +127,29 @@ class _Record:
         code, builder = self.code, self.code.builder
         unplaced = code.same(code.get(self.trace, "Trace.node", empty), code.known("UNPLACED"))
         with builder.if_then(unplaced, likely=False):
-            memory = code.words(1)
-            code.write(memory, self.trace)
-            answer = code.call_object(code.known("Trace.begin"), memory, integer(1))
-            code.require(code.differ(answer, integer(0)), self.failed)
-            code.drop(answer)
+            place = self._place(empty)
+            known = code.call("PyDict_GetItemWithError", code.known("Trie.places"), place)
+            code.drop(place)
+            with builder.if_else(code.same(known, integer(0)), likely=False) as (new, old):
+                with new:
+                    memory = code.words(1)
+                    code.write(memory, self.trace)
+                    answer = code.call_object(code.known("Trace.begin"), memory, integer(1))
+                    code.require(code.differ(answer, integer(0)), self.failed)
+                    code.drop(answer)
+                with old:
+                    code.put(self.trace, "Trace.node", code.own(known))
         return code.get(self.trace, "Trace.node", self.failed)
+
+    def _place(self, nowhere: ir.Block) -> ir.Value:
+        """The number of the running instruction of Python in `Trie.places`."""
+        code, builder = self.code, self.code.builder
+        frame = code.call("PyEval_GetFrame")
+        code.require(code.differ(frame, integer(0)), nowhere)
+        running = code.call("PyFrame_GetCode", frame)
+        code.drop(running)  # the frame keeps it alive
+        address = builder.add(running, builder.sext(code.call("PyFrame_GetLasti", frame), running.type))
+        return code.attempt(nowhere, "PyLong_FromSsize_t", address)
 
     def _part(self, operand: ir.Value) -> ir.Value:
         """What the key says of an operand."""

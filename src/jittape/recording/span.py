@@ -62,11 +62,12 @@ class Span:
     _earlier: Variables = NOTHING_READ
     """Versions of Variables that came with a graft: other tapes on the trace have not seen them read."""
 
+    _segments: list[int]
+    _watches: list[tuple[int, int]]
+    _watched_variables: list[tuple[int, Variable]]
+
     def __init__(self, accessed: bool) -> None:
         self._accessed = accessed
-        self._segments: list[int] = []
-        self._watches: list[tuple[int, int]] = []
-        self._watched_variables: list[tuple[int, Variable]] = []
 
     # ---- entering and leaving -----------------------------------------------------------------------
 
@@ -116,6 +117,7 @@ class Span:
         if trace is not None:
             self.trace = None
             del trace.held[id(self._ticket)]
+            del self._ticket  # now, so that it is not among the lost ones when the span goes
             variables = self._versions(trace) if self._earlier else trace.variables
             self._past = (
                 trace,
@@ -127,7 +129,6 @@ class Span:
                 trace.exits,
             )
             trace.release()
-        self._segments, self._watches, self._watched_variables = [], [], []
         self._earlier = NOTHING_READ
 
     def _begin(self) -> Trace:
@@ -142,6 +143,9 @@ class Span:
         ticket.content = trace
         trace.held[id(ticket)] = ticket
         trace.holders += 1
+        self._segments = []
+        self._watches = []
+        self._watched_variables = []
         self.trace = trace
         self._thread = threading.get_ident()
         return trace

@@ -37,8 +37,9 @@ from jittape.runtime.buffers import LARGE, Buffer
 __all__ = ["Trace", "begin_step", "current_trace"]
 
 _SAME: Mapping[int, int] = MappingProxyType({})
+_CLEARED: Any = MappingProxyType({})
+_CLEARED_LIST: Any = ()
 _SCALARS = frozenset((float, int, bool, complex))
-_places = trie.places
 
 
 class Trace(Slots):
@@ -91,16 +92,21 @@ class Trace(Slots):
     def __init__(self, before: Trace | None = None) -> None:
         self.node: Node = UNPLACED
         self.inputs: list[Any] = []
-        self.pending, self.materialized = [], []
-        self.entered, self.variables = {}, {}
+        self.pending = []
+        self.materialized = []
+        self.entered = {}
+        self.variables = {}
         self.assigned: dict[int, Assignment] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
         self.spans: list[ref[Any]] = []
-        self.exits, self.former, self.written = None, _SAME, NOTHING_WRITTEN
+        self.exits = None
+        self.former = _SAME
+        self.written = NOTHING_WRITTEN
         self.large = self.superseded = False
         self.holders = self._ops_when_left = 0
-        self._flushing, self.lost = (rlock(), deque()) if before is None else (before._flushing, before.lost)
+        self._flushing = rlock() if before is None else before._flushing
+        self.lost = deque() if before is None else before.lost
 
     @property
     def outermost(self) -> Trace:
@@ -119,13 +125,17 @@ class Trace(Slots):
             if kind is Tensor or kind is Variable:
                 if a._trace is self and a._slot >= 0:
                     parts.append(a._slot)
-                elif (
-                    a._buffer.__class__ is Buffer
-                    and (a._assigned_in is None if kind is Variable else id(a) not in self.entered)
-                    and (fresh is None or (a is not fresh[0] and (len(fresh) == 1 or _is_new(a, fresh))))
+                elif a._buffer.__class__ is Buffer and (
+                    a._assigned_in is None if kind is Variable else id(a) not in self.entered
                 ):
-                    parts.append(a._marker or _marked(a))
-                    fresh = [a] if fresh is None else [*fresh, a]
+                    if fresh is None:
+                        parts.append(a._marker or _marked(a))
+                        fresh = [a]
+                    else:
+                        at = _position(a, fresh)
+                        parts.append(a._marker or _marked(a) if at < 0 else self.node.n_slots + at)
+                        if at < 0:
+                            fresh.append(a)
                 else:
                     return self._apply_any(body, arrays, static)
             elif kind in _SCALARS:
@@ -172,9 +182,7 @@ class Trace(Slots):
 
     def begin(self) -> None:
         """Choose the root, before the first op of a step that no tape has begun."""
-        frame = sys._getframe(1)
-        known = _places.get((id(frame.f_code), frame.f_lasti))  # as `trie.root` does, 0.1 µs faster
-        self.node = trie.root(frame) if known is None else known[1]
+        self.node = trie.root(sys._getframe(1))
 
     def _advance(self, node: Node) -> Any:
         """Go on to `node` and make the tensors that it results in."""
@@ -366,15 +374,19 @@ class Trace(Slots):
             self.supersede()
 
     def _clear(self) -> None:
-        """Let go of everything; tensors may go on pointing here, at an empty shell."""
+        """Let go of everything; tensors may go on pointing here, at an empty shell that cannot be recorded on."""
         self.node = UNPLACED
-        self.inputs, self.materialized = [], []
-        self.entered, self.variables, self.callbacks = {}, {}, {}
+        self.inputs = self.materialized = _CLEARED_LIST
+        self.entered = self.variables = self.callbacks = _CLEARED
         self.exits, self.written = None, NOTHING_WRITTEN
 
 
-def _is_new(a: Any, fresh: list[Any]) -> bool:
-    return not any(a is f for f in fresh)
+def _position(a: Any, fresh: list[Any]) -> int:
+    """Return the position of `a` itself in `fresh`, -1 if it is not there."""
+    for i, known in enumerate(fresh):
+        if known is a:
+            return i
+    return -1
 
 
 def _marked(a: Tensor | Variable) -> Marker:
