@@ -110,7 +110,7 @@ def prepare(threads: int) -> None:
         torch.set_num_threads(threads)
     import jittape
 
-    jittape.config.threads = threads
+    jittape.core.config.threads = threads
     Workload.threads = threads
 
 

@@ -1,4 +1,4 @@
-"""Op lists by hand and the walk back over them, without a tape: for the tests of `jittape.differentiate`."""
+"""Op lists by hand and the walk back over them, without a tape: for the tests of `jittape.transform.differentiate`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import Builder, Symbol, literal
-from jittape.differentiate import Path, Reverse, Seen, TapeView, seen
-from jittape.interpret import interpret
-from jittape.primitive import recording_with
+from jittape.core.builder import Builder, Symbol, literal
+from jittape.core.interpret import interpret
+from jittape.core.primitive import recording_with
+from jittape.core.program import Aval, Program, check
 from jittape.primitives.broadcast import broadcast
-from jittape.program import Aval, Program, check
+from jittape.transform.differentiate import Path, Reverse, Seen, TapeView, seen
 
 FLOAT = np.dtype("float64")
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import Builder, Symbol, literal
-from jittape.primitive import recording_with
+from jittape.core.builder import Builder, Symbol, literal
+from jittape.core.primitive import recording_with
+from jittape.core.program import Aval, Program, check, dead_code_removed
 from jittape.primitives.arithmetic import add_op, multiply_op, negative_op, square_op, subtract_op
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, iota_op, reshape_op, sum_op
 from jittape.primitives.contract import matmul_op
@@ -19,7 +20,6 @@ from jittape.primitives.statistics import argmax_op, argmin_op
 from jittape.primitives.steps import absolute_op, maximum_op
 from jittape.primitives.trigonometric import sin_op
 from jittape.primitives.views import Region, concat_op, place_op, slice_op, transpose_op, update_op
-from jittape.program import Aval, Program, check, dead_code_removed
 
 SHAPES = [
     (),

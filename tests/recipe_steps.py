@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import jittape as jt
-from jittape.builder import Symbol
+from jittape.core.builder import Symbol
 from jittape.primitives.index import getitem
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from jittape.builder import Builder
-from jittape.interpret import run_op
-from jittape.primitive import recording_with
-from jittape.program import Aval, Op, Program
+from jittape.core.builder import Builder
+from jittape.core.interpret import run_op
+from jittape.core.primitive import recording_with
+from jittape.core.program import Aval, Op, Program
 from recipe_steps import KINKED, OTHER_DTYPES, SMOOTH, Draw, Maker
 
 Array = np.ndarray[Any, Any]

@@ -189,7 +189,7 @@ NO_ARRAYS = {
         "jittape.numba_bridge",
         "jittape.transforms",
         "jittape.recording",
-        "jittape.dtypes",
+        "jittape.core.dtypes",
     ),
     "random": ("jittape.nn.dropout",),
 }

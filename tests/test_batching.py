@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.batching import batched
-from jittape.builder import Builder
-from jittape.forms import Map
-from jittape.interpret import interpret
-from jittape.primitive import Batch
-from jittape.program import Aval, Program, check
-from jittape.simplify import simplify
+from jittape.core.builder import Builder
+from jittape.core.forms import Map
+from jittape.core.interpret import interpret
+from jittape.core.primitive import Batch
+from jittape.core.program import Aval, Program, check
+from jittape.core.simplify import simplify
+from jittape.transform.batching import batched
 from programs import compiled, gradient_program, program_of
 from test_primitives import DIFFERENTIABLE, ROWS, cast, rng, run, sources
 

@@ -17,8 +17,8 @@ from jittape.compile.gemm import define_product
 from jittape.compile.kernel import Gemm
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import NumpyStep
+from jittape.core.program import Aval, Op, Program
 from jittape.primitives.contract import matmul_op
-from jittape.program import Aval, Op, Program
 from processes import run_python
 from programs import compiled, program_of
 

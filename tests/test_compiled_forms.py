@@ -10,7 +10,7 @@ import pytest
 
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import NumpyStep
-from jittape.interpret import interpret
+from jittape.core.interpret import interpret
 from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.cumulative import cumprod_op, cumsum_op, recurrence_op
 from jittape.primitives.elementwise import exp

@@ -11,13 +11,13 @@ from jittape.compile.instructions import Compute
 from jittape.compile.kernel import LoopKernel
 from jittape.compile.laid import Laying, laid_op
 from jittape.compile.spots import Spot
-from jittape.interpret import interpret
+from jittape.core.interpret import interpret
+from jittape.core.program import Op, Program, check
 from jittape.primitives.arithmetic import add, chain, chain_op, multiply, negative
 from jittape.primitives.broadcast import broadcast, sum_over
 from jittape.primitives.creation import eye
 from jittape.primitives.shape import reshape, transpose
 from jittape.primitives.views import Region, concat_op, place_op, slice_op
-from jittape.program import Op, Program, check
 from programs import aval_of, compiled, program_of
 
 N = 24

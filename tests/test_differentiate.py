@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.builder import Builder, literal
-from jittape.differentiate import Reverse, Seen, TapeView, seen
+from jittape.core.builder import Builder, literal
+from jittape.core.primitive import Primitive, active_recorder, apply, recording_with
+from jittape.core.program import SourceLine
 from jittape.errors import NoGradientError, ProgramError
-from jittape.primitive import Primitive, active_recorder, apply, recording_with
-from jittape.program import SourceLine
 from jittape.recording.variable import read_variable_op
+from jittape.transform.differentiate import Reverse, Seen, TapeView, seen
 from op_lists import FLOAT, Recording, begun, gradient, result
 
 INT = np.dtype("int32")

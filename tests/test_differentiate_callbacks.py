@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import jittape as jt
-from jittape.builder import Builder, Symbol
-from jittape.differentiate import Callback, Reverse
+from jittape.core.builder import Builder, Symbol
 from jittape.primitives.custom import custom_gradient_op
+from jittape.transform.differentiate import Callback, Reverse
 from op_lists import Recording, begun, literal_in, result
 
 

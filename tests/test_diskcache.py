@@ -24,14 +24,14 @@ from jittape.compile.diskcache import Batch, DiskCache, cache_directory
 from jittape.compile.objectfile import undefined_symbols
 from jittape.compile.registry import Origin, Registry
 from jittape.compile.schedule import schedule
-from jittape.forms import Map
-from jittape.interpret import interpret
-from jittape.primitive import Primitive
+from jittape.core.forms import Map
+from jittape.core.interpret import interpret
+from jittape.core.primitive import Primitive
+from jittape.core.simplify import simplify
 from jittape.primitives.elementwise import exp, sqrt
 from jittape.primitives.signatures import same_float
 from jittape.runtime import executable as executable_module
 from jittape.runtime.buffers import owned
-from jittape.simplify import simplify
 from processes import SOURCE, run_python
 from programs import program_of
 

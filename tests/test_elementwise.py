@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.builder import literal
+from jittape.core.builder import literal
+from jittape.core.interpret import interpret
+from jittape.core.simplify import simplify
 from jittape.errors import DTypeError, NoGradientError, ShapeError
-from jittape.interpret import interpret
 from jittape.primitives.arithmetic import annihilate_op, chain, chain_op
 from jittape.primitives.broadcast import broadcast
-from jittape.simplify import simplify
 from programs import Array, derivative, gradient, gradient_program, gradients, program_of, value
 
 INF, NAN = np.inf, np.nan
@@ -139,7 +139,7 @@ def test_floor_divide_stops_the_gradient_of_its_path_alone() -> None:
 
 
 def test_an_op_without_a_rule_is_named() -> None:
-    from jittape.primitive import Primitive
+    from jittape.core.primitive import Primitive
 
     bare = Primitive("bare", result=lambda x: x, evaluate=np.copy)
     with pytest.raises(NoGradientError, match="bare"):

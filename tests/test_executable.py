@@ -9,10 +9,11 @@ import pytest
 from jittape.compile import split
 from jittape.compile.registry import registry
 from jittape.compile.split import PIECE
+from jittape.core.forms import Map
+from jittape.core.interpret import interpret
+from jittape.core.primitive import Primitive
+from jittape.core.program import Program
 from jittape.errors import CompileError
-from jittape.forms import Map
-from jittape.interpret import interpret
-from jittape.primitive import Primitive
 from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, sum_op
 from jittape.primitives.contract import matmul_op
@@ -21,7 +22,6 @@ from jittape.primitives.elementwise import exp
 from jittape.primitives.reduce import all_op, any_op, max_op, min_op, prod_op
 from jittape.primitives.trigonometric import sin
 from jittape.primitives.views import Region, place_op, slice_op, transpose_op
-from jittape.program import Program
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
 from programs import program_of

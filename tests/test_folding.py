@@ -11,16 +11,16 @@ import pytest
 import jittape as jt
 from jittape.compile.kernel import Gemm
 from jittape.compile.schedule import schedule
-from jittape.interpret import interpret
+from jittape.core.interpret import interpret
+from jittape.core.program import Program
+from jittape.core.simplify import simplify
 from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, sum_op
 from jittape.primitives.contract import matmul_op
 from jittape.primitives.elementwise import exp
 from jittape.primitives.views import transpose_op
-from jittape.program import Program
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
-from jittape.simplify import simplify
 from programs import program_of
 
 Array = np.ndarray[Any, Any]

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.builder import Builder
-from jittape.differentiate import Path, Reverse, TapeView, seen
-from jittape.interpret import interpret
-from jittape.program import Program, check
-from jittape.simplify import simplify
+from jittape.core.builder import Builder
+from jittape.core.interpret import interpret
+from jittape.core.program import Program, check
+from jittape.core.simplify import simplify
+from jittape.transform.differentiate import Path, Reverse, TapeView, seen
 from programs import compiled, gradient_program, or_zeros, program_of
 from test_primitives import DIFFERENTIABLE, cast, difference, rng, run, sources
 

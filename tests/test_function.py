@@ -16,7 +16,7 @@ import optree
 import pytest
 
 import jittape as jt
-from jittape.primitive import active_recorder
+from jittape.core.primitive import active_recorder
 from jittape.recording.trie import trie
 from jittape.runtime.objects import object_layout
 

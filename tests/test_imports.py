@@ -99,7 +99,7 @@ def test_imports_go_upward_only(name):
 @pytest.mark.parametrize(
     ("source", "found"),
     [
-        ("from jittape.program import Op", []),
+        ("from jittape.core.program import Op", []),
         ("import jittape.recording.tape", ["recording.tape"]),
         ("from jittape.recording.tape import GradientTape", ["recording.tape"]),
         ("from jittape.recording import tape", ["recording.tape"]),
@@ -109,8 +109,11 @@ def test_imports_go_upward_only(name):
             "def f():\n    try:\n        from jittape import interpret\n    finally:\n        pass",
             ["interpret"],
         ),
-        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from jittape.interpret import run", []),
-        ("if TYPE_CHECKING:\n    pass\nelse:\n    import jittape.interpret", ["interpret"]),
+        (
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from jittape.core.interpret import run",
+            [],
+        ),
+        ("if TYPE_CHECKING:\n    pass\nelse:\n    import jittape.core.interpret", ["interpret"]),
         ("import numpy, jittapes", []),
     ],
 )

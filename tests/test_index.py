@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import jittape as jt
-from jittape.primitive import recording_with
+from jittape.core.primitive import recording_with
 from jittape.primitives.gather import boolean_mask, gather, gather_nd
 from jittape.primitives.index import getitem, setitem
 from jittape.primitives.scatter import scatter_nd, tensor_scatter_nd_update

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.primitive import Primitive, apply
+from jittape.core.primitive import Primitive, apply
 from jittape.recording.trace import begin_step
 from processes import run_python
 

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.builder import literal
 from jittape.compile import body, machine
 from jittape.compile.body import MANY_PLACES, _places
 from jittape.compile.emit import definition_of, write_module
@@ -13,9 +12,10 @@ from jittape.compile.indexing import Access, Condition, Position, Quotient, iden
 from jittape.compile.kernel import LoopKernel, label_of
 from jittape.compile.registry import Registry
 from jittape.compile.schedule import schedule
-from jittape.forms import Index, Map
-from jittape.interpret import interpret
-from jittape.primitive import Primitive
+from jittape.core.builder import literal
+from jittape.core.forms import Index, Map
+from jittape.core.interpret import interpret
+from jittape.core.primitive import Primitive
 from jittape.primitives.arithmetic import add, multiply, negative, square
 from jittape.primitives.broadcast import broadcast_to_op, iota_op, sum_op
 from jittape.primitives.contract import matmul_op

@@ -23,7 +23,7 @@ from jittape.compile.registry import Registry
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep
 from jittape.compile.workers import emit_object
-from jittape.interpret import interpret
+from jittape.core.interpret import interpret
 from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import cast_op, iota_op, sum_op
 from jittape.primitives.compare import greater

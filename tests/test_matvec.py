@@ -14,14 +14,14 @@ from jittape.compile.operands import BatchLoop, Matrix, Product, form_of
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep
 from jittape.compile.tasks import ON_DEMAND
-from jittape.interpret import interpret
+from jittape.core.interpret import interpret
+from jittape.core.program import Program
+from jittape.core.simplify import simplify
 from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import spread, sum_op
 from jittape.primitives.contract import matmul
 from jittape.primitives.elementwise import exp
 from jittape.primitives.views import Region, slice_op
-from jittape.program import Program
-from jittape.simplify import simplify
 from programs import compiled, program_of
 
 Array = np.ndarray[Any, Any]

@@ -11,7 +11,7 @@ import pytest
 
 import jittape as jt
 from jittape import doctor
-from jittape.config import TESTED, Config
+from jittape.core.config import TESTED, Config
 from jittape.recording import native
 from jittape.recording.flushing import LOOP
 from jittape.runtime import objects

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.primitive import Primitive, apply
+from jittape.core.primitive import Primitive, apply
 
 mystery_op = Primitive(
     "mystery", result=lambda x: x, evaluate=lambda x: np.sin(x), gradient_stops="a test", opaque=True

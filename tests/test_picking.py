@@ -17,7 +17,8 @@ from jittape.compile.plans import Stop
 from jittape.compile.rewriting import expanded
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import NumpyStep
-from jittape.interpret import interpret
+from jittape.core.interpret import interpret
+from jittape.core.program import Program
 from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import iota
 from jittape.primitives.elementwise import exp
@@ -32,7 +33,6 @@ from jittape.primitives.gathering import (
 )
 from jittape.primitives.reduce import reduce_sum
 from jittape.primitives.trigonometric import sin
-from jittape.program import Program
 from jittape.runtime.counters import counters
 from programs import compiled, program_of
 

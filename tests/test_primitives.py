@@ -16,13 +16,13 @@ import primitive_table
 import primitive_table_order
 import primitive_table_reduce
 import primitive_table_shape
-from jittape.forms import Map
-from jittape.interpret import interpret
-from jittape.primitive import Primitive
+from jittape.core.forms import Map
+from jittape.core.interpret import interpret
+from jittape.core.primitive import Primitive
+from jittape.core.program import Program
+from jittape.core.simplify import simplify
 from jittape.primitives import trigonometric
 from jittape.primitives.arithmetic import chain, negative
-from jittape.program import Program
-from jittape.simplify import simplify
 from primitive_table import Row
 from programs import compiled, gradient_program, program_of
 

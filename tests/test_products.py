@@ -16,7 +16,9 @@ from jittape.compile.kernel import Gemm
 from jittape.compile.operands import PIECE, SKINNY, SMALL, BatchLoop, Matrix, Product, pieces
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import Schedule
-from jittape.interpret import interpret
+from jittape.core.interpret import interpret
+from jittape.core.program import Program
+from jittape.core.simplify import simplify
 from jittape.primitives.arithmetic import add
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op
 from jittape.primitives.contract import matmul, matmul_op, tensordot
@@ -24,8 +26,6 @@ from jittape.primitives.einsum import einsum
 from jittape.primitives.elementwise import exp
 from jittape.primitives.hyperbolic import tanh
 from jittape.primitives.views import Region, slice_op, transpose_op
-from jittape.program import Program
-from jittape.simplify import simplify
 from programs import compiled, gradient_program, program_of
 
 Array = np.ndarray[Any, Any]

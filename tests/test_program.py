@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.builder import literal_op
+from jittape.core.builder import literal_op
+from jittape.core.program import Aval, Op, Program, SourceLine, check, dead_code_removed, listing
 from jittape.errors import ProgramError
 from jittape.primitives.arithmetic import multiply_op, negative_op
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.elementwise import exp_op
-from jittape.program import Aval, Op, Program, SourceLine, check, dead_code_removed, listing
 
 FLOAT = np.dtype("float32")
 VECTOR = Aval((3,), FLOAT)

@@ -10,10 +10,10 @@ import numpy as np
 from hypothesis import assume, given, settings
 
 import jittape as jt
-from jittape.forms import Call, Map, Reduce, Running
-from jittape.interpret import interpret, run_op
-from jittape.program import Program
-from jittape.simplify import simplify
+from jittape.core.forms import Call, Map, Reduce, Running
+from jittape.core.interpret import interpret, run_op
+from jittape.core.program import Program
+from jittape.core.simplify import simplify
 from programs import gradient_program, program_of
 from recipe_steps import CASTS, KINKED, OTHER_DTYPES, SMOOTH
 from recipes import Recipe, recipes

@@ -19,9 +19,10 @@ from jittape.compile.kernel import NamedKernel
 from jittape.compile.registry import KernelMissing, Registry
 from jittape.compile.remembered import LARGE, key_of
 from jittape.compile.steps import KernelStep, Schedule
-from jittape.forms import Map
-from jittape.interpret import interpret
-from jittape.primitive import Primitive
+from jittape.core.forms import Map
+from jittape.core.interpret import interpret
+from jittape.core.primitive import Primitive
+from jittape.core.program import Op, Program
 from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import spread, sum_op
 from jittape.primitives.contract import matmul_op
@@ -29,7 +30,6 @@ from jittape.primitives.elementwise import exp
 from jittape.primitives.reduce import max_op
 from jittape.primitives.signatures import same_float
 from jittape.primitives.trigonometric import sin
-from jittape.program import Op, Program
 from jittape.runtime import executable as executable_module
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable, executable_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.program import Aval
+from jittape.core.program import Aval
 from jittape.runtime.buffers import LARGE
 from jittape.runtime.results import SETS, ResultMemory, busy, count_busy
 

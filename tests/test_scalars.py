@@ -9,11 +9,11 @@ import jittape as jt
 from jittape.compile.kernel import LoopKernel
 from jittape.compile.registry import Origin
 from jittape.compile.scalars import MANY, Machine, gathered, scalars_op
-from jittape.interpret import interpret
-from jittape.program import check
+from jittape.core.interpret import interpret
+from jittape.core.program import check
+from jittape.core.simplify import simplify
 from jittape.recording.tracing import Leaf
 from jittape.runtime.counters import counters
-from jittape.simplify import simplify
 from programs import compiled, program_of
 
 LEAVES = np.random.default_rng(1).normal(size=10)

@@ -14,9 +14,11 @@ from jittape.compile.placement import Arena
 from jittape.compile.schedule import schedule
 from jittape.compile.split import LIMIT, PIECE
 from jittape.compile.steps import KernelStep, NumpyStep
-from jittape.forms import Alias
-from jittape.interpret import interpret
-from jittape.primitive import Primitive
+from jittape.core.forms import Alias
+from jittape.core.interpret import interpret
+from jittape.core.primitive import Primitive
+from jittape.core.program import Program, dead_code_removed
+from jittape.core.simplify import simplify
 from jittape.primitives.arithmetic import add, multiply, negative, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, spread, sum_op
 from jittape.primitives.contract import matmul_op
@@ -28,8 +30,6 @@ from jittape.primitives.reduce import max_op
 from jittape.primitives.statistics import argmax_op
 from jittape.primitives.trigonometric import sin, sin_op
 from jittape.primitives.views import Region, concat_op, place_op, slice_op, transpose_op, update_op
-from jittape.program import Program, dead_code_removed
-from jittape.simplify import simplify
 from programs import compiled, gradient_program, program_of
 from random_programs import random_program
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.core.program import dead_code_removed
 from jittape.primitives import creation, joining, shape, tiling
-from jittape.program import dead_code_removed
 from programs import gradient_program, program_of
 
 X = np.arange(24.0).reshape(2, 3, 4)

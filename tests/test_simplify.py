@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape import simplify as passes
-from jittape.builder import literal
+from jittape.core import simplify as passes
+from jittape.core.builder import literal
+from jittape.core.interpret import interpret
+from jittape.core.program import Program, SourceLine
+from jittape.core.simplify import common_subexpressions_merged, identities_removed, simplify
 from jittape.errors import ProgramError
-from jittape.interpret import interpret
 from jittape.primitives.arithmetic import chain_op
 from jittape.primitives.broadcast import broadcast, cast_to
 from jittape.primitives.custom import custom_gradient_op
-from jittape.program import Program, SourceLine
 from jittape.recording.variable import read_variable_op
-from jittape.simplify import common_subexpressions_merged, identities_removed, simplify
 from programs import compiled, program_of
 
 Array = np.ndarray[Any, Any]

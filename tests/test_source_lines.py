@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.core.tracebacks import of_user
 from jittape.recording.trie import trie
 from jittape.runtime.counters import counters
-from jittape.tracebacks import of_user
 from processes import run_python
 
 

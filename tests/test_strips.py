@@ -13,7 +13,9 @@ from jittape.compile import strips
 from jittape.compile.kernel import Gemm
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep
-from jittape.interpret import interpret
+from jittape.core.interpret import interpret
+from jittape.core.program import Program
+from jittape.core.simplify import simplify
 from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, spread, sum_op
 from jittape.primitives.contract import matmul_op
@@ -23,10 +25,8 @@ from jittape.primitives.elementwise import exp
 from jittape.primitives.reduce import max_op
 from jittape.primitives.trigonometric import sin
 from jittape.primitives.views import Region, concat_op, placed, slice_op, sliced, transpose_op
-from jittape.program import Program
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
-from jittape.simplify import simplify
 from programs import program_of
 from random_programs import random_program
 

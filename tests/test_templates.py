@@ -18,21 +18,21 @@ from hypothesis import given, settings
 import jittape as jt
 import jittape.optimizers
 import jittape.primitives
-from jittape import templates
-from jittape.builder import literal_op
-from jittape.differentiate import Path, Reverse
-from jittape.dtypes import default_dtype
-from jittape.primitive import Primitive, apply
+from jittape.core.builder import literal_op
+from jittape.core.dtypes import default_dtype
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import SourceLine
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import settle
 from jittape.primitives.elementwise import exp_op
 from jittape.primitives.keys import Slicing
 from jittape.primitives.views import Region
-from jittape.program import SourceLine
 from jittape.recording import growth
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import path_to, trie
-from jittape.templates import Memory, Template, is_pure, kinds_of
+from jittape.transform import templates
+from jittape.transform.differentiate import Path, Reverse
+from jittape.transform.templates import Memory, Template, is_pure, kinds_of
 from primitive_table import Row
 from recipes import Recipe
 from test_primitives import ROWS
@@ -50,7 +50,7 @@ SAID = [
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No situation is known, and no path."""
     monkeypatch.setattr(growth, "_calls", Memory())
-    monkeypatch.setattr("jittape.differentiate._rules", Memory())
+    monkeypatch.setattr("jittape.transform.differentiate._rules", Memory())
     begin()
     before = jt.config.default_float
     yield

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.dtypes import SUPPORTED
+from jittape.core.dtypes import SUPPORTED
 
 # ---- what is known without running -----------------------------------------------------------------------------------
 

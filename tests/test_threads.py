@@ -10,7 +10,7 @@ import pytest
 import jittape as jt
 from jittape.compile import products, tasks
 from jittape.compile.crew import Cell
-from jittape.interpret import interpret
+from jittape.core.interpret import interpret
 from jittape.primitives.arithmetic import add, multiply, square
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.contract import matmul

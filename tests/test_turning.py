@@ -12,7 +12,9 @@ from jittape.compile import turning
 from jittape.compile.kernel import LoopKernel
 from jittape.compile.schedule import schedule
 from jittape.compile.turning import turned
-from jittape.interpret import interpret
+from jittape.core.interpret import interpret
+from jittape.core.program import Program
+from jittape.core.simplify import simplify
 from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op, spread, sum_op
 from jittape.primitives.compare import greater, where
@@ -20,8 +22,6 @@ from jittape.primitives.contract import matmul_op
 from jittape.primitives.elementwise import exp
 from jittape.primitives.reduce import max_op
 from jittape.primitives.views import transpose_op
-from jittape.program import Program
-from jittape.simplify import simplify
 from programs import compiled, gradient_program, program_of
 
 Array = np.ndarray[Any, Any]

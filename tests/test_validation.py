@@ -10,8 +10,8 @@ from jittape.compile import split, strips
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep
 from jittape.compile.validation import check_schedule
+from jittape.core.interpret import interpret
 from jittape.errors import ProgramError
-from jittape.interpret import interpret
 from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.contract import matmul_op

@@ -19,9 +19,9 @@ from jittape.compile.machine import Written, translated
 from jittape.compile.registry import Registry
 from jittape.compile.schedule import schedule
 from jittape.compile.workers import mapped
+from jittape.core.simplify import simplify
 from jittape.primitives.elementwise import exp, log, sqrt
 from jittape.primitives.trigonometric import cos, sin
-from jittape.simplify import simplify
 from programs import program_of
 
 

@@ -9,13 +9,13 @@ import tempfile
 import numpy as np
 
 import jittape as jt
-from jittape.builder import Builder
 from jittape.compile.kernel import Kernel
 from jittape.compile.registry import Registry
 from jittape.compile.schedule import schedule
-from jittape.primitive import recording_with
-from jittape.program import Aval, Program
-from jittape.simplify import simplify
+from jittape.core.builder import Builder
+from jittape.core.primitive import recording_with
+from jittape.core.program import Aval, Program
+from jittape.core.simplify import simplify
 
 # Three visits of one path: interpreted, compiled, found.
 FIRST_STEPS = """

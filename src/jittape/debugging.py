@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.config import config
+from jittape.core.config import config
+from jittape.core.interpret import not_finite
+from jittape.core.primitive import Primitive, active_recorder, apply
 from jittape.errors import NumericsError
-from jittape.interpret import not_finite
-from jittape.primitive import Primitive, active_recorder, apply
 from jittape.primitives.signatures import require_kinds
 from jittape.primitives.stacks import alike
 from jittape.recording.convert import convert_to_tensor

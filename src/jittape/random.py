@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import as_array, named
-from jittape.config import config
-from jittape.dtypes import as_dtype, int64, is_floating
+from jittape.core.config import config
+from jittape.core.dtypes import as_dtype, int64, is_floating
+from jittape.core.primitive import active_recorder
+from jittape.core.program import Aval
+from jittape.core.traced_scalar import HostNumber
+from jittape.core.user_calls import as_array, named
 from jittape.errors import DTypeError, ShapeError
-from jittape.hostnumber import HostNumber
-from jittape.primitive import active_recorder
 from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.complexes import cast
 from jittape.primitives.index import getitem
 from jittape.primitives.shape import as_shape
-from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, tensor_of

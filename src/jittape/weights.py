@@ -18,8 +18,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from jittape.core.program import Aval
 from jittape.errors import WeightsError
-from jittape.program import Aval
 from jittape.recording.tensor import tensor_of
 from jittape.recording.variable import Variable
 

@@ -25,9 +25,9 @@ from jittape.compile.steps import KernelStep, NumpyStep, Schedule
 from jittape.compile.strips import Strip
 from jittape.compile.tasks import ON_DEMAND, SHARES_SHIFT
 from jittape.compile.validation import touched_by
-from jittape.forms import Control
-from jittape.interpret import run_control, run_op
-from jittape.program import is_grown
+from jittape.core.forms import Control
+from jittape.core.interpret import run_control, run_op
+from jittape.core.program import is_grown
 
 MOST_SHARES = 3
 

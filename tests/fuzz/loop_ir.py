@@ -27,7 +27,7 @@ from jittape.compile.instructions import (
 from jittape.compile.kernel import Gemm, LoopKernel
 from jittape.compile.tasks import SHARES_SHIFT
 from jittape.compile.vectormath.arrays import NumPyMath
-from jittape.forms import Map, Reduce, Running
+from jittape.core.forms import Map, Reduce, Running
 
 MATH = NumPyMath()
 SHARE_STEP = 16

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.program import ALIGNMENT, Aval
+from jittape.core.program import ALIGNMENT, Aval
 from jittape.runtime.workspace import POISON
 
 Array = np.ndarray[Any, Any]

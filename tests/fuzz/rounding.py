@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.forms import Control, runs_of
-from jittape.interpret import run_control
-from jittape.program import Program
+from jittape.core.forms import Control, runs_of
+from jittape.core.interpret import run_control
+from jittape.core.program import Program
 
 SAMPLES = 8
 UNITS = 8

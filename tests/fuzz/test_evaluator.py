@@ -12,7 +12,9 @@ from wide_programs import wide_program
 from jittape.compile import products, split, strips
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import Schedule
-from jittape.interpret import interpret
+from jittape.core.interpret import interpret
+from jittape.core.program import Program
+from jittape.core.simplify import simplify
 from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import cast_op, sum_op
 from jittape.primitives.contract import matmul_op
@@ -22,8 +24,6 @@ from jittape.primitives.hyperbolic import tanh
 from jittape.primitives.steps import absolute_op
 from jittape.primitives.trigonometric import sin
 from jittape.primitives.views import Region, place_op, slice_op, transpose_op
-from jittape.program import Program
-from jittape.simplify import simplify
 from programs import compiled, program_of
 
 

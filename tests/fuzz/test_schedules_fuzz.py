@@ -16,9 +16,9 @@ from thresholds import lowered
 from wide_programs import donated_pairs, wide_program
 
 from jittape.compile.schedule import schedule
-from jittape.interpret import interpret
-from jittape.program import Program
-from jittape.simplify import simplify
+from jittape.core.interpret import interpret
+from jittape.core.program import Program
+from jittape.core.simplify import simplify
 from random_programs import random_program
 
 PROGRAMS = 300

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import Builder, Symbol, literal
 from jittape.control.body import body_of
 from jittape.control.branch import branch_op
 from jittape.control.loop import loop_op
 from jittape.control.parts import COUNT, COUNTED, WHILE, carry, stack
-from jittape.differentiate import Path, Reverse, TapeView, seen
-from jittape.primitive import recording_with
+from jittape.core.builder import Builder, Symbol, literal
+from jittape.core.primitive import recording_with
+from jittape.core.program import Aval, Body, Program, check, dead_code_removed
 from jittape.primitives.arithmetic import add_op, chain_op, multiply_op, subtract_op
 from jittape.primitives.broadcast import broadcast, cast_op, reshape_op, sum_op
 from jittape.primitives.compare import greater_op, less_op, where_op
@@ -31,7 +31,7 @@ from jittape.primitives.sorting import argsort_op
 from jittape.primitives.steps import absolute_op, minimum_op
 from jittape.primitives.trigonometric import cos_op, sin_op
 from jittape.primitives.views import Region, place_op, slice_op, transpose_op
-from jittape.program import Aval, Body, Program, check, dead_code_removed
+from jittape.transform.differentiate import Path, Reverse, TapeView, seen
 from random_programs import SHAPES, Generator
 
 INT64 = np.dtype(np.int64)

@@ -19,9 +19,9 @@ from jittape.compile.indexing import (
     unrolled,
     viewed,
 )
-from jittape.forms import Alias, Coordinate, Index, Map, Overlay, Place, Reduce, Scatter, View
-from jittape.primitive import Primitive
-from jittape.program import Aval, Op
+from jittape.core.forms import Alias, Coordinate, Index, Map, Overlay, Place, Reduce, Scatter, View
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval, Op
 
 __all__ = ["Key", "dynamic_keys", "index_of", "operand_accesses", "scattered_to"]
 

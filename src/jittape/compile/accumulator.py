@@ -15,7 +15,7 @@ from jittape.compile.kernel import label_of
 from jittape.compile.lanebody import LaneBody
 from jittape.compile.value import IRValue
 from jittape.compile.vectors import like
-from jittape.forms import Reduce
+from jittape.core.forms import Reduce
 
 __all__ = ["Accumulator"]
 

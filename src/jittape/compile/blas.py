@@ -25,8 +25,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from jittape.config import config
-from jittape.locks import lock
+from jittape.core.config import config
+from jittape.core.locks import lock
 
 __all__ = ["ROUTINES", "Blas", "blas", "has_avx512", "symbol"]
 

@@ -26,7 +26,7 @@ from jittape.compile.kernel import LoopKernel
 from jittape.compile.outlined import result_of
 from jittape.compile.value import IRValue, llvm_type
 from jittape.compile.vectors import like, spread
-from jittape.forms import Reduce
+from jittape.core.forms import Reduce
 
 __all__ = ["I64", "NO_WRAP", "Body", "LaneMath", "memory_type"]
 

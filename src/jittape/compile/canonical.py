@@ -40,7 +40,7 @@ from jittape.compile.rawnest import (
     RawWhole,
 )
 from jittape.compile.tasks import divided, rows_at_a_time, work_of
-from jittape.primitive import Primitive
+from jittape.core.primitive import Primitive
 
 __all__ = ["Kernels", "Placed"]
 

@@ -14,8 +14,8 @@ from jittape.compile.irmath import IRMath, NotInLanes
 from jittape.compile.linked import cost_of_call
 from jittape.compile.value import IRValue, llvm_type
 from jittape.compile.vectors import like
-from jittape.forms import Map, Reduce
-from jittape.primitive import Primitive
+from jittape.core.forms import Map, Reduce
+from jittape.core.primitive import Primitive
 
 __all__ = ["can_be_in_lanes", "computed", "cost_of_map"]
 

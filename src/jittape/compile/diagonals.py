@@ -22,18 +22,18 @@ import math
 
 import numpy as np
 
-from jittape.builder import literal_op
 from jittape.compile.laid import fits, laid_op
 from jittape.compile.rewriting import distinct, primitives_of
 from jittape.compile.spots import Spot, do_meet, is_diagonal, placed
 from jittape.compile.terms import Term, TermWriter
-from jittape.forms import Alias, Call, Control, Join, Map, Place, Reduce, View
+from jittape.core.builder import literal_op
+from jittape.core.forms import Alias, Call, Control, Join, Map, Place, Reduce, View
+from jittape.core.program import Aval, Op, Program
+from jittape.core.simplify import simplify
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import cast_op, iota_op
 from jittape.primitives.compare import equal_op
 from jittape.primitives.signatures import constant_of
-from jittape.program import Aval, Op, Program
-from jittape.simplify import simplify
 
 __all__ = ["diagonals_laid"]
 

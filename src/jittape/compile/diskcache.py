@@ -30,12 +30,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jittape.calls import stack_level
 from jittape.compile.machine import environment
 from jittape.compile.sources import source_digest
-from jittape.config import config
+from jittape.core.config import config
+from jittape.core.locks import lock
+from jittape.core.user_calls import stack_level
 from jittape.errors import CacheWarning
-from jittape.locks import lock
 from jittape.version import __version__
 
 __all__ = ["Batch", "DiskCache", "Summary", "cache_directory", "clear", "current", "summarize"]

@@ -11,7 +11,7 @@ from jittape.compile.canonical import Placed
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.rawnest import RawNest
 from jittape.compile.steps import Schedule
-from jittape.program import Aval, Op, Program
+from jittape.core.program import Aval, Op, Program
 
 __all__ = ["Draft", "SharedRows", "first_in_place", "in_order", "updated_in_place", "written"]
 

@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from jittape.forms import Index
+from jittape.core.forms import Index
 
 __all__ = [
     "UNROLLED",

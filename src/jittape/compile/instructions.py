@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.primitive import Primitive
+from jittape.core.primitive import Primitive
 
 __all__ = [
     "Address",

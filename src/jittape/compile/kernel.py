@@ -37,8 +37,8 @@ from jittape.compile.instructions import (
     Store,
     Whole,
 )
-from jittape.locks import cached_property
-from jittape.primitive import Primitive
+from jittape.core.locks import cached_property
+from jittape.core.primitive import Primitive
 
 __all__ = [
     "Gemm",

@@ -9,7 +9,7 @@ from enum import Enum
 import numpy as np
 
 from jittape.compile.indexing import is_unrolled, space_of
-from jittape.forms import (
+from jittape.core.forms import (
     Alias,
     Call,
     Check,
@@ -26,8 +26,8 @@ from jittape.forms import (
     Scatter,
     View,
 )
+from jittape.core.program import Aval, Op, Program
 from jittape.primitives.arithmetic import add_op
-from jittape.program import Aval, Op, Program
 
 __all__ = ["BLAS", "NATIVE", "Kind", "kind_of", "settled_kinds"]
 

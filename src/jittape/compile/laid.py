@@ -17,10 +17,10 @@ import numpy as np
 
 from jittape.compile.kernel import Kernel
 from jittape.compile.spots import Spot
-from jittape.forms import Control
-from jittape.locks import cached_property
-from jittape.primitive import Primitive
-from jittape.program import Aval, Op
+from jittape.core.forms import Control
+from jittape.core.locks import cached_property
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval, Op
 
 __all__ = ["LOOPS", "Laying", "fits", "laid_op", "table_of"]
 

@@ -27,7 +27,7 @@ from jittape.compile.kernel import LoopKernel
 from jittape.compile.lanebody import LaneBody
 from jittape.compile.lanes import LIGHT, Lanes, cost_of_innermost, lanes_in
 from jittape.compile.value import IRValue
-from jittape.forms import Running
+from jittape.core.forms import Running
 
 __all__ = ["define_loops"]
 

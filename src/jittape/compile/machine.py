@@ -25,8 +25,8 @@ from jittape.compile.linked import Linked, used_by
 from jittape.compile.objectfile import undefined_symbols
 from jittape.compile.symbols import provide
 from jittape.compile.workers import emit_object, run_passes, uninterrupted
+from jittape.core.locks import at_rest, rlock
 from jittape.errors import CompileError
-from jittape.locks import at_rest, rlock
 
 __all__ = [
     "Effort",

@@ -43,10 +43,10 @@ from jittape.compile.rawnest import (
     renumbered,
     renumbered_address,
 )
-from jittape.forms import Coordinate, Join, Overlay, Place, Reduce, Running, Scatter, View
+from jittape.core.forms import Coordinate, Join, Overlay, Place, Reduce, Running, Scatter, View
+from jittape.core.program import Aval, Op
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.compare import where_op
-from jittape.program import Aval, Op
 
 __all__ = ["NestBuilder"]
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.accesses import index_of
-from jittape.forms import Alias
-from jittape.program import Aval, Op
+from jittape.core.forms import Alias
+from jittape.core.program import Aval, Op
 
 __all__ = [
     "TINY",

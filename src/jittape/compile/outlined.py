@@ -18,7 +18,7 @@ from jittape.compile.irmath import IRMath
 from jittape.compile.kernel import label_of, params_text
 from jittape.compile.value import IRValue, llvm_type
 from jittape.compile.vectors import like
-from jittape.primitive import Primitive
+from jittape.core.primitive import Primitive
 
 __all__ = ["result_of"]
 

@@ -30,8 +30,8 @@ from jittape.compile.kinds import Kind, settled_kinds
 from jittape.compile.operands import Product, product_of, wants_rows
 from jittape.compile.traits import Traits, traits_of
 from jittape.compile.uses import NOBODY, Group, Use, add_uses
-from jittape.forms import Alias, Map, Place, View
-from jittape.program import Op, Program
+from jittape.core.forms import Alias, Map, Place, View
+from jittape.core.program import Op, Program
 
 __all__ = ["Partition"]
 

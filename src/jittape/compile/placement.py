@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from jittape.compile.strips import Strip, groups_of
-from jittape.program import ALIGNMENT, Aval
+from jittape.core.program import ALIGNMENT, Aval
 
 __all__ = ["Placer"]
 

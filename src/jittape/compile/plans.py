@@ -23,10 +23,10 @@ from jittape.compile.kernel import Kernel
 from jittape.compile.laid import Laying, table_of
 from jittape.compile.scalars import instructions_of
 from jittape.control.parts import COUNT, WHILE, Parts
-from jittape.forms import Control
-from jittape.locks import cached_property
-from jittape.program import ALIGNMENT, Aval, Body, Op, Program, dead_code_removed
-from jittape.simplify import simplify
+from jittape.core.forms import Control
+from jittape.core.locks import cached_property
+from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program, dead_code_removed
+from jittape.core.simplify import simplify
 
 __all__ = ["CELL", "RECORD", "LoopWord", "Plan", "Release", "Rounds", "Stop", "plan_of"]
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.instructions import Compute, Masked, Scattered
-from jittape.program import Op
+from jittape.core.program import Op
 
 __all__ = [
     "RawAddress",

@@ -21,11 +21,11 @@ from jittape.compile.machine import Effort, Shelf, Use
 from jittape.compile.scalars import Machine
 from jittape.compile.sources import covers
 from jittape.compile.workers import mapped, uninterrupted
-from jittape.config import config
+from jittape.core.config import config
+from jittape.core.forms import Map, Reduce
+from jittape.core.locks import at_rest, lock, rlock
+from jittape.core.primitive import Primitive
 from jittape.errors import CompileError
-from jittape.forms import Map, Reduce
-from jittape.locks import at_rest, lock, rlock
-from jittape.primitive import Primitive
 
 __all__ = ["KernelMissing", "Origin", "Registry", "RegistryStats", "is_lasting", "is_our_own", "registry"]
 

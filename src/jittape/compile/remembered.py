@@ -24,10 +24,10 @@ from jittape.compile.registry import is_lasting, is_our_own
 from jittape.compile.sources import covers
 from jittape.compile.steps import KernelStep, Schedule
 from jittape.compile.strips import Strip
-from jittape.forms import Call, Composed, Control
-from jittape.primitive import Primitive
+from jittape.core.forms import Call, Composed, Control
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval, Program
 from jittape.primitives.views import Region
-from jittape.program import Aval, Program
 
 __all__ = ["LARGE", "keep", "key_of", "recall"]
 

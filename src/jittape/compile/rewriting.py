@@ -16,20 +16,20 @@ from collections import Counter
 from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
-from jittape.builder import Builder, Symbol, literal_op
 from jittape.compile.kinds import BLAS, Kind
 from jittape.compile.partition import Partition
 from jittape.compile.uses import Group
+from jittape.core.builder import Builder, Symbol, literal_op
+from jittape.core.forms import Alias, Call, Checked, Composed, Coordinate, Overlay, Place, View
+from jittape.core.locks import cached_property
+from jittape.core.primitive import Primitive, recording_with
+from jittape.core.program import Aval, Op, Program, dead_code_removed
+from jittape.core.simplify import common_subexpressions_merged
 from jittape.errors import ShapeError
-from jittape.forms import Alias, Call, Checked, Composed, Coordinate, Overlay, Place, View
-from jittape.locks import cached_property
-from jittape.primitive import Primitive, recording_with
 from jittape.primitives.arithmetic import add_op, negative_op
 from jittape.primitives.broadcast import reshape_op, sum_op
 from jittape.primitives.contract import matmul_op
 from jittape.primitives.custom import identity_op
-from jittape.program import Aval, Op, Program, dead_code_removed
-from jittape.simplify import common_subexpressions_merged
 
 __all__ = ["Editor", "distinct", "expanded", "joined_sums", "primitives_of", "settled", "summed_first"]
 

@@ -14,7 +14,7 @@ from jittape.compile.irmath import IRMath
 from jittape.compile.irtools import for_range, integer
 from jittape.compile.scalars import BITS, CONSTANT, FIRST, LOAD, STORE, Code, Machine
 from jittape.compile.value import IRValue, llvm_type
-from jittape.forms import Map
+from jittape.core.forms import Map
 
 __all__ = ["define_machine"]
 

@@ -21,11 +21,11 @@ import numpy as np
 from jittape.compile.kernel import Kernel, label_of, params_text
 from jittape.compile.kinds import NATIVE
 from jittape.control.body import body_of
-from jittape.forms import Control, Map
-from jittape.interpret import interpret
-from jittape.locks import cached_property
-from jittape.primitive import Primitive
-from jittape.program import Aval, Body, Op, Program, dead_code_removed
+from jittape.core.forms import Control, Map
+from jittape.core.interpret import interpret
+from jittape.core.locks import cached_property
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval, Body, Op, Program, dead_code_removed
 
 __all__ = [
     "BITS",

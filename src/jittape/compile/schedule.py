@@ -31,10 +31,10 @@ from jittape.compile.strips import Step as _Step
 from jittape.compile.turning import turned
 from jittape.compile.uses import Group
 from jittape.compile.validation import check_schedule
+from jittape.core.forms import runs_of
+from jittape.core.program import Aval, Op, Program, is_grown
 from jittape.errors import ProgramError
-from jittape.forms import runs_of
 from jittape.primitives.broadcast import sum_op
-from jittape.program import Aval, Op, Program, is_grown
 
 __all__ = ["schedule"]
 

@@ -9,21 +9,16 @@ from pathlib import Path
 __all__ = ["SOURCES", "covers", "source_digest"]
 
 SOURCES = (
-    "builder.py",
     "compile",
-    "dtypes.py",
-    "forms.py",
+    "core",
     "functions/arithmetic.py",
     "functions/binder.py",
     "functions/entries.py",
-    "primitive.py",
     "primitives",
-    "program.py",
     "recording/callables.py",
     "recording/methods.py",
     "recording/recorder.py",
     "runtime",
-    "simplify.py",
 )
 """The files of the package that decide the machine code of a kernel of a given text, and the schedule of a program."""
 

@@ -27,7 +27,7 @@ from jittape.compile.rawnest import (
     RawStore,
     RawWhole,
 )
-from jittape.program import Aval
+from jittape.core.program import Aval
 
 __all__ = ["LIMIT", "PIECE", "split"]
 

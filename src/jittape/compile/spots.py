@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.forms import Index
+from jittape.core.forms import Index
 
 __all__ = [
     "Spot",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jittape.compile.kernel import Kernel
 from jittape.compile.strips import Strip
-from jittape.program import Aval, Op, Program
+from jittape.core.program import Aval, Op, Program
 
 __all__ = ["KernelStep", "NumpyStep", "Schedule", "Step"]
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from jittape.compile.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.rawnest import RawLinear, RawLoad, RawNest
-from jittape.program import Aval
+from jittape.core.program import Aval
 
 __all__ = ["Cut", "Found", "Step", "Strip", "StripFinder", "groups_of"]
 

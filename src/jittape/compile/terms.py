@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.builder import literal_op
 from jittape.compile.rewriting import Editor
 from jittape.compile.spots import (
     Spot,
@@ -27,14 +26,15 @@ from jittape.compile.spots import (
     times,
     with_axis_split,
 )
-from jittape.forms import Index, View
-from jittape.primitive import Primitive
+from jittape.core.builder import literal_op
+from jittape.core.forms import Index, View
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval, Op, Program
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import broadcast_to_op, iota_op, reshape_op
 from jittape.primitives.compare import equal_op, where_op
 from jittape.primitives.signatures import constant_of
 from jittape.primitives.views import Region, place_op, slice_op, transpose_op
-from jittape.program import Aval, Op, Program
 
 __all__ = ["Term", "TermWriter"]
 

@@ -14,8 +14,8 @@ from jittape.compile.accesses import index_of
 from jittape.compile.cost import cost_of_map
 from jittape.compile.indexing import UNROLLED, Access, identity, lanes, nest_over, space_of
 from jittape.compile.kinds import Kind, kind_of
-from jittape.forms import Coordinate, Map, Overlay, Place, Reduce, View
-from jittape.program import Aval, Op
+from jittape.core.forms import Coordinate, Map, Overlay, Place, Reduce, View
+from jittape.core.program import Aval, Op
 
 __all__ = ["Traits", "traits_of"]
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from jittape.compile.kinds import NATIVE
 from jittape.compile.rewriting import Editor, primitives_of
-from jittape.forms import Map, Reduce
+from jittape.core.forms import Map, Reduce
+from jittape.core.program import Aval, Op, Program
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op
 from jittape.primitives.contract import matmul_op
 from jittape.primitives.views import transpose_op
-from jittape.program import Aval, Op, Program
 
 __all__ = ["turned"]
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from jittape.compile.kernel import Gemm, LoopKernel
 from jittape.compile.plans import Release, Stop
 from jittape.compile.steps import KernelStep, Schedule, Step
+from jittape.core.program import ALIGNMENT
 from jittape.errors import ProgramError
-from jittape.program import ALIGNMENT
 
 __all__ = ["Touched", "check_schedule", "touched_by"]
 

@@ -11,16 +11,16 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jittape.builder import Builder, Symbol, literal
-from jittape.differentiate import Path, Reverse, TapeView, seen
+from jittape.core.builder import Builder, Symbol, literal
+from jittape.core.forms import Alias, Control, Coordinate, Map, Place, View
+from jittape.core.locks import lock
+from jittape.core.primitive import recording_with
+from jittape.core.program import Aval, Body, Op, Program, check, dead_code_removed, is_grown
+from jittape.core.tickets import WeakValues
 from jittape.errors import NoGradientError
-from jittape.forms import Alias, Control, Coordinate, Map, Place, View
-from jittape.locks import lock
-from jittape.primitive import recording_with
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import broadcast
-from jittape.program import Aval, Body, Op, Program, check, dead_code_removed, is_grown
-from jittape.tickets import WeakValues
+from jittape.transform.differentiate import Path, Reverse, TapeView, seen
 
 __all__ = [
     "Pullback",

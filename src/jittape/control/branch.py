@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jittape.builder import Symbol
 from jittape.control.body import active_slots, pulled_back, total
 from jittape.control.stacked import stacked_branch
+from jittape.core.builder import Symbol
+from jittape.core.forms import Control
+from jittape.core.interpret import interpret
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval, Body
 from jittape.errors import ProgramError
-from jittape.forms import Control
-from jittape.interpret import interpret
-from jittape.opaque import Flow, Follow, joined
-from jittape.primitive import Primitive
-from jittape.program import Aval, Body
+from jittape.transform.opaque import Flow, Follow, joined
 
 __all__ = ["branch_op"]
 

@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import Symbol
 from jittape.control.body import Pullback, active_slots, pulled_back, saved_slots, total, zeros
 from jittape.control.parts import COUNT, COUNTED, WHILE, Parts, Pick, carry, stack
 from jittape.control.stacked import stacked_loop
+from jittape.core.builder import Symbol
+from jittape.core.forms import Control
+from jittape.core.interpret import interpret
+from jittape.core.primitive import Primitive, recording_with
+from jittape.core.program import GROWN, Aval, Body
 from jittape.errors import ProgramError
-from jittape.forms import Control
-from jittape.interpret import interpret
-from jittape.opaque import Flow, Follow, joined
-from jittape.primitive import Primitive, recording_with
 from jittape.primitives.arithmetic import add_op
-from jittape.program import GROWN, Aval, Body
+from jittape.transform.opaque import Flow, Follow, joined
 
 __all__ = ["loop_op"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from jittape.program import Body
+from jittape.core.program import Body
 
 __all__ = ["COUNT", "COUNTED", "WHILE", "Parts", "Pick", "carry", "stack"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jittape.batching import Shared
-from jittape.builder import Symbol
 from jittape.control.body import inlined, total, zeros
-from jittape.forms import Control
-from jittape.opaque import Flow, Follow, joined
-from jittape.primitive import Primitive
-from jittape.program import Aval, Body
+from jittape.core.builder import Symbol
+from jittape.core.forms import Control
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval, Body
+from jittape.transform.batching import Shared
+from jittape.transform.opaque import Flow, Follow, joined
 
 __all__ = ["ruled_op"]
 

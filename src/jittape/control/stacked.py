@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jittape.batching import Shared, batched_values, spread
-from jittape.builder import Builder, Symbol, literal
 from jittape.control.body import body_of, inlined, numbered
 from jittape.control.parts import COUNT, WHILE, Parts, Pick
+from jittape.core.builder import Builder, Symbol, literal
+from jittape.core.primitive import Primitive, recording_with
+from jittape.core.program import Body, Program, is_grown
 from jittape.errors import NoGradientError
-from jittape.primitive import Primitive, recording_with
 from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.compare import equal_op, logical_and_op, where_op
 from jittape.primitives.reduce import any_op
 from jittape.primitives.views import permuted
-from jittape.program import Body, Program, is_grown
+from jittape.transform.batching import Shared, batched_values, spread
 
 __all__ = ["stacked_body", "stacked_branch", "stacked_loop"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from jittape.calls import as_int
+from jittape.core.user_calls import as_int
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
 from jittape.flow.recorded import INT64, branch, predicate
 from jittape.flow.structure import Structure, taken_apart

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import as_function, as_int
 from jittape.control.parts import WHILE
+from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ControlFlowError, DTypeError
 from jittape.flow.recorded import Loop, predicate, segment_length
 from jittape.flow.structure import names_of, numbers_of, taken_apart

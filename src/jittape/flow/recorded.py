@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import WeakScalar
 from jittape.control.body import body_of
 from jittape.control.branch import branch_op
 from jittape.control.loop import loop_op
 from jittape.control.parts import WHILE, carry, stack
+from jittape.core.builder import WeakScalar
+from jittape.core.program import Aval, Body, Program
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
 from jittape.primitives.compare import logical_and
 from jittape.primitives.complexes import cast
 from jittape.primitives.joining import concat
 from jittape.primitives.shape import reshape
-from jittape.program import Aval, Body, Program
 from jittape.recording.bodies import BodyTrace, Recorded
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor

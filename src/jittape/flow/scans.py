@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jittape.calls import as_flag, as_function
 from jittape.control.body import body_of, inlined
 from jittape.control.ruled import ruled_op
 from jittape.control.stacked import stacked_body
-from jittape.dtypes import as_dtype
+from jittape.core.dtypes import as_dtype
+from jittape.core.program import Aval
+from jittape.core.user_calls import as_flag, as_function
 from jittape.errors import ControlFlowError, DTypeError
 from jittape.flow.recorded import Loop, segment_length, settled_for
 from jittape.flow.structure import names_of, numbers_of, stacks_of, taken_apart
 from jittape.functions.signature import TensorSpec
 from jittape.primitives.joining import concat
 from jittape.primitives.shape import expand_dims
-from jittape.program import Aval
 from jittape.recording.bodies import BodyTrace
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.trace import current_trace

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jittape.config import config
+from jittape.core.config import config
+from jittape.core.primitive import active_recorder
 from jittape.functions.concrete import Concrete
 from jittape.functions.report import Recorded, Signature
 from jittape.functions.signature import MISS, Call, TensorSpec, aval_of_leaf, keys_of, leaf_names, shown
-from jittape.primitive import active_recorder
 from jittape.recording.trace import Trace
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.builder import WeakScalar
-from jittape.config import config
+from jittape.core.builder import WeakScalar
+from jittape.core.config import config
+from jittape.core.primitive import active_recorder
+from jittape.core.program import Aval, Program
+from jittape.core.scalar_program import Changed, HostProgram
+from jittape.core.traced_scalar import HostNumber, static
 from jittape.functions.signature import MISS, Call, is_one
-from jittape.hostnumber import HostNumber, static
-from jittape.hostprogram import Changed, HostProgram
-from jittape.primitive import active_recorder
-from jittape.program import Aval, Program
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Drawn, Leaf, Tracing

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-from jittape.calls import function_name
+from jittape.core.user_calls import function_name
 from jittape.functions.function import Function
 from jittape.functions.signature import checked_signature
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.program import Aval
+from jittape.core.program import Aval
 from jittape.recording.tensor import Tensor
 from jittape.runtime.buffers import Buffer, address_of
 

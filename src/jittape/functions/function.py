@@ -17,8 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import stack_level
-from jittape.config import config
+from jittape.core.config import config
+from jittape.core.locks import rlock
+from jittape.core.primitive import active_recorder, recording_with
+from jittape.core.tickets import Companions, WeakValues
+from jittape.core.user_calls import stack_level
 from jittape.errors import FunctionWarning
 from jittape.functions.bound import BoundFunction, ConcreteFunction
 from jittape.functions.concrete import Concrete
@@ -51,14 +54,11 @@ from jittape.functions.signature import (
     taken_apart,
 )
 from jittape.functions.traces import Traces
-from jittape.locks import rlock
-from jittape.primitive import active_recorder, recording_with
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Look, Tracing
-from jittape.tickets import Companions, WeakValues
 
 __all__ = ["Function"]
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import function_name
-from jittape.dtypes import as_dtype, is_differentiable, uint8
+from jittape.core.dtypes import as_dtype, is_differentiable, uint8
+from jittape.core.primitive import Primitive, active_recorder, apply, recording_with
+from jittape.core.program import Aval
+from jittape.core.user_calls import function_name
 from jittape.errors import NoGradientError
 from jittape.functions.signature import TensorSpec
-from jittape.primitive import Primitive, active_recorder, apply, recording_with
-from jittape.program import Aval
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
 from jittape.recording.custom import custom_gradient
 from jittape.recording.handles import own_handles

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.scalar_program import reachable
+from jittape.core.traced_scalar import HostNumber, from_front, slice_length, slice_start
 from jittape.functions.entries import Entry, Kind
-from jittape.hostnumber import HostNumber, from_front, slice_length, slice_start
-from jittape.hostprogram import reachable
 from jittape.recording.scalars import within
 
 __all__ = ["entries_for"]

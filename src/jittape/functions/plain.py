@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jittape.core.primitive import active_recorder
 from jittape.functions.signature import Call, parameters_of
-from jittape.primitive import active_recorder
 from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor

@@ -5,8 +5,8 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from jittape.hostnumber import HostNumber
-from jittape.primitive import active_recorder
+from jittape.core.primitive import active_recorder
+from jittape.core.traced_scalar import HostNumber
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tracing import Tracing

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jittape.core.program import Aval
+from jittape.core.scalar_program import Changed, HostProgram
+from jittape.core.traced_scalar import HostNumber
 from jittape.functions.binder import Outcome, binder
 from jittape.functions.entries import Entry, Form, Kind, Returned, plan
 from jittape.functions.numbers import entries_for
 from jittape.functions.signature import MISS, static_value
-from jittape.hostnumber import HostNumber
-from jittape.hostprogram import Changed, HostProgram
-from jittape.program import Aval
 from jittape.recording.tracing import Drawn, Leaf
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer, address_of

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from jittape.config import config
+from jittape.core.config import config
+from jittape.core.program import Aval
 from jittape.functions.concrete import Concrete
 from jittape.functions.signature import Call, difference, distance
-from jittape.program import Aval
 from jittape.recording.source import line_of_error
 from jittape.recording.tracing import Look
 

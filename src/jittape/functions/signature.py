@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import function_name
-from jittape.config import config
-from jittape.dtypes import as_dtype
+from jittape.core.config import config
+from jittape.core.dtypes import as_dtype
+from jittape.core.program import Aval
+from jittape.core.traced_scalar import HostNumber
+from jittape.core.user_calls import function_name
 from jittape.errors import DTypeError
-from jittape.hostnumber import HostNumber
-from jittape.program import Aval
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor

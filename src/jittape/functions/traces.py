@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from jittape.config import config
+from jittape.core.config import config
 from jittape.functions.concrete import Concrete
 from jittape.functions.report import Recorded, Signature
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jittape.forms import Call, Map, Reduce
-from jittape.program import Op, Program
+from jittape.core.forms import Call, Map, Reduce
+from jittape.core.program import Op, Program
 from jittape.runtime.counters import counters
 from jittape.runtime.path import PathExecutable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jittape import random
-from jittape.calls import as_float
+from jittape.core.user_calls import as_float
 from jittape.errors import DTypeError
 from jittape.primitives.arithmetic import multiply
 from jittape.primitives.compare import greater_equal, where

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jittape import random
-from jittape.calls import as_int
+from jittape.core.user_calls import as_int
 from jittape.module import Module
 from jittape.primitives.activation import elu, gelu, relu, selu, silu, softmax
 from jittape.primitives.arithmetic import add

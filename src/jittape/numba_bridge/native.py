@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.locks import lock
+from jittape.core.locks import lock
+from jittape.core.program import Aval, Op
+from jittape.core.tickets import WeakValues
 from jittape.numba_bridge.operation import array_call
 from jittape.numba_bridge.substitutes import SUBSTITUTES
 from jittape.numba_bridge.traced import Argument, Traced
-from jittape.program import Aval, Op
-from jittape.tickets import WeakValues
 from jittape.version import __version__
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from jittape.calls import as_function, as_int
+from jittape.core.user_calls import as_function, as_int
 from jittape.numba_bridge.native import NativeFunction, unique
 from jittape.numba_bridge.traced import Traced, trace, with_gradient
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import as_function
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, active_recorder, apply
+from jittape.core.program import Aval
+from jittape.core.user_calls import as_function
 from jittape.errors import NoGradientError
-from jittape.forms import Map
 from jittape.functions.signature import TensorSpec
-from jittape.primitive import Primitive, active_recorder, apply
 from jittape.primitives.broadcast import broadcast_operands, cast_to, promote, settle
-from jittape.program import Aval
 
 __all__ = ["NumbaOp", "OnArrays", "array_call", "numba_op"]
 

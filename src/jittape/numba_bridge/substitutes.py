@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jittape.primitive import Primitive
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval
 from jittape.primitives.gathering import gather_op, scatter_add_op
-from jittape.program import Aval
 
 __all__ = ["SUBSTITUTES", "Substitute"]
 

@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import Builder, literal
+from jittape.core.builder import Builder, literal
+from jittape.core.primitive import recording_with
+from jittape.core.program import Aval, Op, Program
+from jittape.core.simplify import simplify
+from jittape.core.traced_scalar import HostNumber
 from jittape.functions.report import recorded_because
 from jittape.functions.signature import TensorSpec
-from jittape.hostnumber import HostNumber
-from jittape.primitive import recording_with
 from jittape.primitives.custom import identity
-from jittape.program import Aval, Op, Program
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 from jittape.recording.tape import GradientTape
 from jittape.recording.tracing import Drawn, Leaf, Look, Tracing
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer
-from jittape.simplify import simplify
 
 __all__ = ["Argument", "Result", "Traced", "trace", "with_gradient"]
 

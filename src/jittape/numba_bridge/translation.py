@@ -20,11 +20,11 @@ from jittape.compile.emit import definition_of, symbol_of
 from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
 from jittape.compile.watch import is_over, new_watch, refused, release_stacks
+from jittape.core.program import ALIGNMENT, Aval
 from jittape.numba_bridge.native import BAKED, NativeFunction
 from jittape.numba_bridge.operation import array_call
 from jittape.numba_bridge.substitutes import SUBSTITUTES
 from jittape.numba_bridge.traced import Argument
-from jittape.program import ALIGNMENT, Aval
 
 __all__ = ["assign", "call_program"]
 

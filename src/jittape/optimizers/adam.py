@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from jittape.dtypes import float64
+from jittape.core.dtypes import float64
+from jittape.core.primitive import apply
 from jittape.optimizers.base import Optimizer
 from jittape.optimizers.checks import BELOW_ONE, NOT_NEGATIVE, flag, number
 from jittape.optimizers.options import CommonOptions, Options
-from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to
 from jittape.primitives.division import divide

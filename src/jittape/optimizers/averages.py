@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jittape.dtypes import float64
-from jittape.primitive import apply
+from jittape.core.dtypes import float64
+from jittape.core.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import cast_to
 from jittape.primitives.compare import equal, where

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from jittape.core.primitive import apply
 from jittape.optimizers.averages import average
 from jittape.optimizers.checks import (
     NOT_NEGATIVE,
@@ -26,7 +27,6 @@ from jittape.optimizers.gradients import Pair, checked_pairs, checked_variables,
 from jittape.optimizers.rates import LearningRateSchedule, in_dtype, rate_now
 from jittape.optimizers.schedules import deserialize, serialize
 from jittape.optimizers.state import Stateful, work_dtype
-from jittape.primitive import apply
 from jittape.primitives.arithmetic import multiply, subtract
 from jittape.primitives.broadcast import cast_to
 from jittape.recording.operators import Operators

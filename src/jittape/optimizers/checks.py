@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.calls import shown
+from jittape.core.user_calls import shown
 
 __all__ = [
     "BELOW_ONE",

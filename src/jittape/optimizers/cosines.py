@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jittape.core.primitive import apply
 from jittape.optimizers.checks import NOT_NEGATIVE, POSITIVE, number, optional_number
 from jittape.optimizers.decays import doubles
 from jittape.optimizers.rates import LearningRateSchedule
-from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.compare import greater_equal, less, where
 from jittape.primitives.division import divide

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+from jittape.core.primitive import apply
 from jittape.optimizers.base import Optimizer
 from jittape.optimizers.checks import FINITE, NOT_NEGATIVE, Interval, number
 from jittape.optimizers.options import Options
-from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to
 from jittape.primitives.division import divide

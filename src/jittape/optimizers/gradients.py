@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import stack_level
+from jittape.core.user_calls import stack_level
 from jittape.primitives.clipping import clip_by_global_norm, clip_by_norm
 from jittape.primitives.steps import clip_by_value
 from jittape.recording.convert import convert_to_tensor

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from jittape.dtypes import float64
-from jittape.hostnumber import HostNumber
+from jittape.core.dtypes import float64
+from jittape.core.primitive import apply
+from jittape.core.traced_scalar import HostNumber
 from jittape.optimizers.checks import NOT_NEGATIVE, number
-from jittape.primitive import apply
 from jittape.primitives.broadcast import cast_to
 from jittape.recording.operators import Operators
 from jittape.recording.tracing import read_each_call

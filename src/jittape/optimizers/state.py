@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.dtypes import float16, float32, float64
-from jittape.hostnumber import HostNumber
+from jittape.core.dtypes import float16, float32, float64
+from jittape.core.primitive import active_recorder
+from jittape.core.traced_scalar import HostNumber
 from jittape.optimizers.rates import Rate, checked_rate, rate_from, rate_now
 from jittape.optimizers.statefile import StateFile
-from jittape.primitive import active_recorder
 from jittape.recording.operators import Operators
 from jittape.recording.trace import begin_step
 from jittape.recording.variable import Variable

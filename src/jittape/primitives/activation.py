@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import as_flag, as_float
-from jittape.forms import Map
-from jittape.primitive import Primitive, apply
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.core.user_calls import as_flag, as_float
 from jittape.primitives.arithmetic import add, chain, multiply, square, subtract
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.compare import greater, less, where

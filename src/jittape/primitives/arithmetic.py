@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.forms import Map
-from jittape.primitive import Primitive, apply
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
 from jittape.primitives.broadcast import broadcast_operands, conj, promote, require_equal
 from jittape.primitives.signatures import (
     common,

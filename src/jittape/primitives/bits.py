@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jittape.forms import Map
-from jittape.primitive import Primitive, apply
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
 from jittape.primitives.compare import STEP
 from jittape.primitives.signatures import common, one, same_of_kinds, truth_of_kinds
 from jittape.typing import Tensor, TensorLike

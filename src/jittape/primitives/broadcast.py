@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import Symbol, WeakScalar
-from jittape.calls import named, shown
-from jittape.dtypes import default_dtype, int32, int64, is_differentiable, uint32, uint64
+from jittape.core.builder import Symbol, WeakScalar
+from jittape.core.dtypes import default_dtype, int32, int64, is_differentiable, uint32, uint64
+from jittape.core.forms import Alias, Coordinate, Index, Map, Reduce, View
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval
+from jittape.core.user_calls import named, shown
 from jittape.errors import DTypeError, ShapeError
-from jittape.forms import Alias, Coordinate, Index, Map, Reduce, View
-from jittape.primitive import Primitive
 from jittape.primitives.stacks import alike, along_axes, in_shape
-from jittape.program import Aval
 
 __all__ = [
     "axis_key",

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.dtypes import bool_
-from jittape.forms import Check, Reduce
-from jittape.primitive import Primitive
+from jittape.core.dtypes import bool_
+from jittape.core.forms import Check, Reduce
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval
 from jittape.primitives.broadcast import without_axes
-from jittape.program import Aval
 
 __all__ = ["MADE", "check_op", "end_run_where", "some_op"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jittape.primitive import apply
+from jittape.core.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import axis_key, cast_to, conj, promote, real_op, settle
 from jittape.primitives.custom import identity, stop_gradient

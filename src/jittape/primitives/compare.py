@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import as_array
-from jittape.dtypes import bool_
+from jittape.core.dtypes import bool_
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.core.user_calls import as_array
 from jittape.errors import DTypeError
-from jittape.forms import Map
-from jittape.primitive import Primitive, apply
 from jittape.primitives.broadcast import broadcast_operands, cast_to, promote, require_equal
 from jittape.primitives.custom import identity_op
 from jittape.primitives.signatures import common, logical, truth_of_kinds
-from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.dtypes import as_dtype, complex64, complex128, float64
+from jittape.core.dtypes import as_dtype, complex64, complex128, float64
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
 from jittape.errors import DTypeError
-from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import chain
 from jittape.primitives.broadcast import (
     cast_to,
@@ -22,7 +23,6 @@ from jittape.primitives.compare import less, where
 from jittape.primitives.division import reciprocal
 from jittape.primitives.signatures import common_float, filled, floating, real_dtype, require_kinds
 from jittape.primitives.stacks import alike
-from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
 
 if TYPE_CHECKING:

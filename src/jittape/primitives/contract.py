@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.forms import Call
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
 from jittape.errors import DTypeError, ShapeError
-from jittape.forms import Call
-from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import multiply
 from jittape.primitives.broadcast import (
     broadcast,
@@ -27,7 +28,6 @@ from jittape.primitives.broadcast import (
 )
 from jittape.primitives.shape import hashable
 from jittape.primitives.views import permuted
-from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["matmul", "matmul_op", "matvec", "outer", "tensordot"]

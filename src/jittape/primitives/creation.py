@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import literal
-from jittape.calls import argument_of_user, as_array, as_flag, as_int, named
-from jittape.dtypes import as_dtype, bool_, default_dtype, float64, int32, int64, is_differentiable
+from jittape.core.builder import literal
+from jittape.core.dtypes import as_dtype, bool_, default_dtype, float64, int32, int64, is_differentiable
+from jittape.core.primitive import apply
+from jittape.core.user_calls import argument_of_user, as_array, as_flag, as_int, named
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import (
     axis_key,

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import literal
-from jittape.dtypes import int64
-from jittape.forms import Running
-from jittape.primitive import Primitive, apply
+from jittape.core.builder import literal
+from jittape.core.dtypes import int64
+from jittape.core.forms import Running
+from jittape.core.primitive import Primitive, apply
 from jittape.primitives.arithmetic import multiply
 from jittape.primitives.broadcast import axis_key, broadcast, cast_to, conj, require_equal, settle
 from jittape.primitives.shape import one_axis

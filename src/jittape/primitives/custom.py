@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jittape.forms import Map
-from jittape.primitive import Primitive, apply
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
 from jittape.primitives.broadcast import settle
-from jittape.program import Aval
 
 if TYPE_CHECKING:
     from jittape.typing import Tensor, TensorLike

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.forms import Map
-from jittape.primitive import Primitive, apply
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
 from jittape.primitives.arithmetic import chain, multiply, negative, square
 from jittape.primitives.signatures import common, neutral, one_float, quotient, same_float, same_of_kinds
 from jittape.typing import Tensor, TensorLike

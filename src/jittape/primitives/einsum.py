@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import as_int
-from jittape.dtypes import int64
+from jittape.core.dtypes import int64
+from jittape.core.primitive import apply
+from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
-from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import axis_key, broadcast, iota, promote, settle, sum_over, to_shape
 from jittape.primitives.contract import matmul_op

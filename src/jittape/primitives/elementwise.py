@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from jittape.forms import Map
-from jittape.primitive import Primitive, apply
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, chain, multiply, square
 from jittape.primitives.division import reciprocal
 from jittape.primitives.signatures import by_formula, one_float, same_float

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import WeakScalar
-from jittape.calls import as_array, as_int
-from jittape.dtypes import int64
+from jittape.core.builder import WeakScalar
+from jittape.core.dtypes import int64
+from jittape.core.primitive import apply
+from jittape.core.user_calls import as_array, as_int
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import apply
 from jittape.primitives.broadcast import broadcast, cast_to, iota, one_axis_key, settle, to_shape
 from jittape.primitives.gathering import check_range, gather_op, integer_index
 from jittape.primitives.index import getitem

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import literal
-from jittape.dtypes import bool_, int64
+from jittape.core.builder import literal
+from jittape.core.dtypes import bool_, int64
+from jittape.core.forms import Composed
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval
 from jittape.errors import DTypeError, ShapeError
-from jittape.forms import Composed
-from jittape.primitive import Primitive
 from jittape.primitives.arithmetic import add, chain
 from jittape.primitives.broadcast import broadcast, cast_to, iota, to_shape
 from jittape.primitives.compare import equal, where
 from jittape.primitives.division import reciprocal
 from jittape.primitives.picking import counted, indexed_op, scattered_op
 from jittape.primitives.stacks import along_axis, in_shape
-from jittape.program import Aval
 
 __all__ = [
     "check_range",

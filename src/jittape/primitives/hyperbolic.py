@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.forms import Map
-from jittape.primitive import Primitive, apply
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, chain, multiply, negative, square, subtract
 from jittape.primitives.compare import equal, where
 from jittape.primitives.division import reciprocal

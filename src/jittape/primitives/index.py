@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import WeakScalar
-from jittape.dtypes import int64
+from jittape.core.builder import WeakScalar
+from jittape.core.dtypes import int64
+from jittape.core.primitive import apply
+from jittape.core.traced_scalar import HostNumber
 from jittape.errors import DTypeError, ShapeError
-from jittape.hostnumber import HostNumber
-from jittape.primitive import apply
 from jittape.primitives.broadcast import broadcast, broadcast_operands, cast_to, settle, to_shape
 from jittape.primitives.compare import where
 from jittape.primitives.gathering import gather_op, integer_index, scatter_update_op

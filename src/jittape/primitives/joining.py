@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jittape.calls import as_int, named
+from jittape.core.primitive import apply
+from jittape.core.user_calls import as_int, named
 from jittape.errors import ShapeError
-from jittape.primitive import apply
 from jittape.primitives.broadcast import broadcast, one_axis_key, promote, settle, to_shape
 from jittape.primitives.shape import as_shape, hashable, one_axis
 from jittape.primitives.views import concat_op, sliced

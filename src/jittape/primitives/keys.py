@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.hostnumber import HostNumber, traced_index, traced_slice
+from jittape.core.traced_scalar import HostNumber, traced_index, traced_slice
 from jittape.primitives.gathering import check_range
 from jittape.primitives.views import Region
 

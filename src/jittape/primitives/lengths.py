@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from jittape.forms import Composed
-from jittape.primitive import Batch, Primitive
+from jittape.core.forms import Composed
+from jittape.core.primitive import Batch, Primitive
+from jittape.core.program import Aval
 from jittape.primitives.arithmetic import add, chain, multiply, square, subtract
 from jittape.primitives.broadcast import spread, sum_over, without_axes
 from jittape.primitives.division import divide, reciprocal
 from jittape.primitives.elementwise import sqrt
 from jittape.primitives.stacks import along_axes
-from jittape.program import Aval
 
 __all__ = ["length_op", "std_op"]
 

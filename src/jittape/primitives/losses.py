@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import WeakScalar
-from jittape.dtypes import int64, is_differentiable
+from jittape.core.builder import WeakScalar
+from jittape.core.dtypes import int64, is_differentiable
+from jittape.core.forms import Checked
+from jittape.core.primitive import Primitive, apply
 from jittape.errors import DTypeError, ShapeError
-from jittape.forms import Checked
-from jittape.primitive import Primitive, apply
 from jittape.primitives.activation import shifted
 from jittape.primitives.arithmetic import add, multiply, multiply_no_nan, negative, square, subtract
 from jittape.primitives.broadcast import broadcast_operands, cast_to, iota, promote, settle, spread

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.calls import as_int
-from jittape.dtypes import int64
+from jittape.core.dtypes import int64
+from jittape.core.primitive import apply
+from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
-from jittape.primitive import apply
 from jittape.primitives.arithmetic import multiply, subtract
 from jittape.primitives.broadcast import (
     broadcast,

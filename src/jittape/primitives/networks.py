@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jittape.calls import as_flag
+from jittape.core.primitive import apply
+from jittape.core.user_calls import as_flag
 from jittape.errors import ShapeError
-from jittape.primitive import apply
 from jittape.primitives.activation import relu
 from jittape.primitives.arithmetic import add, multiply, negative, subtract
 from jittape.primitives.broadcast import axis_key, promote, settle, to_shape

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.dtypes import float64, is_differentiable
+from jittape.core.dtypes import float64, is_differentiable
+from jittape.core.primitive import apply
 from jittape.errors import ShapeError
-from jittape.primitive import apply
 from jittape.primitives.broadcast import axis_key, cast_to, normalized_axes, settle, to_shape, with_ones
 from jittape.primitives.compare import not_equal
 from jittape.primitives.division import divide

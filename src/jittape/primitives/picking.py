@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import literal
-from jittape.dtypes import bool_, int64
-from jittape.forms import Checked, Map, Scatter, View
-from jittape.forms import Index as At
-from jittape.primitive import Primitive
+from jittape.core.builder import literal
+from jittape.core.dtypes import bool_, int64
+from jittape.core.forms import Checked, Map, Scatter, View
+from jittape.core.forms import Index as At
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval
 from jittape.primitives.arithmetic import add_op, multiply_op
 from jittape.primitives.broadcast import broadcast
 from jittape.primitives.checks import MADE, end_run_where
 from jittape.primitives.division import divide_op
 from jittape.primitives.steps import maximum_op, minimum_op
-from jittape.program import Aval
 
 __all__ = ["COMBINING", "counted", "indexed_op", "scattered_op"]
 

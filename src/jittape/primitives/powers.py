@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from jittape.dtypes import int64
-from jittape.forms import Composed, Map
-from jittape.hostnumber import HostNumber
-from jittape.primitive import Primitive, apply
+from jittape.core.dtypes import int64
+from jittape.core.forms import Composed, Map
+from jittape.core.primitive import Primitive, apply
+from jittape.core.traced_scalar import HostNumber
 from jittape.primitives.arithmetic import chain, chain_op, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to, settle
 from jittape.primitives.checks import end_run_where

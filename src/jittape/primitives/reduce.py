@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import WeakScalar
-from jittape.dtypes import bool_, float16, float32, float64, int64
-from jittape.forms import Reduce
-from jittape.primitive import Primitive, apply
+from jittape.core.builder import WeakScalar
+from jittape.core.dtypes import bool_, float16, float32, float64, int64
+from jittape.core.forms import Reduce
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
 from jittape.primitives.arithmetic import chain, multiply
 from jittape.primitives.broadcast import (
     axis_key,
@@ -32,7 +33,6 @@ from jittape.primitives.cumulative import products_of_others
 from jittape.primitives.division import divide, reciprocal
 from jittape.primitives.signatures import floating, require_kinds
 from jittape.primitives.stacks import along_axes
-from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [

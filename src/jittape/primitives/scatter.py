@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import WeakScalar
-from jittape.dtypes import int64
+from jittape.core.builder import WeakScalar
+from jittape.core.dtypes import int64
+from jittape.core.primitive import apply
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import apply
 from jittape.primitives.arithmetic import add, negative
 from jittape.primitives.broadcast import broadcast, cast_to, iota, settle
 from jittape.primitives.gather import coordinates, index_operand

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import argument_of_user, as_flag, as_int, named
+from jittape.core.primitive import apply
+from jittape.core.user_calls import argument_of_user, as_flag, as_int, named
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import apply
 from jittape.primitives.broadcast import (
     axis_key,
     broadcast,

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.builder import WeakScalar, literal, literal_op
-from jittape.dtypes import bool_, default_dtype, float16, float64, float_result, is_differentiable
+from jittape.core.builder import WeakScalar, literal, literal_op
+from jittape.core.dtypes import bool_, default_dtype, float16, float64, float_result, is_differentiable
+from jittape.core.program import Aval, Op
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
     broadcast,
@@ -23,7 +24,6 @@ from jittape.primitives.broadcast import (
     require_equal,
     settle,
 )
-from jittape.program import Aval, Op
 
 Prepare = Callable[..., tuple[Any, ...]]
 Result = Callable[..., Aval]

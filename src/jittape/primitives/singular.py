@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval
 from jittape.errors import DTypeError
-from jittape.primitive import Primitive
 from jittape.primitives.arithmetic import add, chain, multiply, subtract
 from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.contract import matmul
@@ -20,7 +21,6 @@ from jittape.primitives.joining import split
 from jittape.primitives.matrices import set_diag
 from jittape.primitives.shape import matrix_transpose
 from jittape.primitives.stacks import alike
-from jittape.program import Aval
 
 __all__ = ["singular_values"]
 

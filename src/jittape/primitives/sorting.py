@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.calls import as_int
-from jittape.dtypes import as_dtype, int32
+from jittape.core.dtypes import as_dtype, int32
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitive import Primitive, apply
 from jittape.primitives.broadcast import axis_key, cast_to, promote, settle
 from jittape.primitives.gather import take_along_axis
 from jittape.primitives.shape import one_axis
 from jittape.primitives.signatures import require_kinds
 from jittape.primitives.stacks import along_axis
 from jittape.primitives.views import sliced
-from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["TopK", "argsort", "searchsorted", "sort", "top_k"]

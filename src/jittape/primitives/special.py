@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import as_float
-from jittape.forms import Map
-from jittape.primitive import Primitive, apply
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.core.user_calls import as_float
 from jittape.primitives.arithmetic import add, chain, multiply, negative, square
 from jittape.primitives.compare import equal, where
 from jittape.primitives.division import divide
 from jittape.primitives.elementwise import exp, log, log1p
 from jittape.primitives.signatures import by_formula, common_float, floating, one_float, same_real_float
 from jittape.primitives.stacks import alike
-from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["digamma", "erf", "erfc", "lgamma", "polygamma", "xlog1py", "xlogy"]

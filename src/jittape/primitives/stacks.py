@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.primitive import Batch
+from jittape.core.primitive import Batch
 
 __all__ = ["alike", "along_axes", "along_axis", "in_shape"]
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.dtypes import as_dtype, bool_, default_dtype, int64, uint8
+from jittape.core.dtypes import as_dtype, bool_, default_dtype, int64, uint8
+from jittape.core.forms import Composed
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
 from jittape.errors import ShapeError
-from jittape.forms import Composed
-from jittape.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, squared_difference, subtract
 from jittape.primitives.bits import is_finite
 from jittape.primitives.broadcast import (
@@ -40,7 +41,6 @@ from jittape.primitives.reduce import (
 from jittape.primitives.shape import one_axis
 from jittape.primitives.signatures import floating, require_kinds
 from jittape.primitives.stacks import along_axis
-from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
 
 if TYPE_CHECKING:

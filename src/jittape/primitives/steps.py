@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.forms import Map
-from jittape.primitive import Primitive, apply
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
 from jittape.primitives.arithmetic import chain
 from jittape.primitives.broadcast import cast_to, conj, settle
 from jittape.primitives.compare import greater_equal, less_equal, where
@@ -21,7 +22,6 @@ from jittape.primitives.signatures import (
     require_kinds,
     same_of_kinds,
 )
-from jittape.program import Aval
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["absolute", "ceil", "clip_by_value", "floor", "maximum", "minimum", "round", "sign"]

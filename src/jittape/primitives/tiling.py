@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.primitive import apply
 from jittape.errors import ShapeError
-from jittape.primitive import apply
 from jittape.primitives.broadcast import axis_key, broadcast, cast_to, settle, to_shape
 from jittape.primitives.gathering import gather_op
 from jittape.primitives.shape import as_shape, hashable, one_axis

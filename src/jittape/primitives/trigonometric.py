@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jittape.forms import Map
-from jittape.primitive import Primitive, apply
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
 from jittape.primitives.arithmetic import add, chain, negative, square, subtract
 from jittape.primitives.division import divide, reciprocal
 from jittape.primitives.elementwise import rsqrt

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.builder import literal
+from jittape.core.builder import literal
+from jittape.core.forms import Index, Join, Overlay, Place, View
+from jittape.core.primitive import Batch, Primitive
+from jittape.core.program import Aval
 from jittape.errors import DTypeError, ShapeError
-from jittape.forms import Index, Join, Overlay, Place, View
-from jittape.primitive import Batch, Primitive
 from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.stacks import along_axis, in_shape
-from jittape.program import Aval
 
 __all__ = [
     "Region",

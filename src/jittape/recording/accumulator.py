@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 from weakref import ref
 
-from jittape.calls import stack_level
+from jittape.core.primitive import active_recorder, recording_with
+from jittape.core.user_calls import stack_level
 from jittape.errors import UnconnectedGradientWarning
-from jittape.primitive import active_recorder, recording_with
 from jittape.primitives.creation import zeros_like
 from jittape.recording.arguments import (
     UnconnectedGradients,

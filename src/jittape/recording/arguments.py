@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.dtypes import is_differentiable
+from jittape.core.dtypes import is_differentiable
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten_like
 from jittape.recording.operators import Operators

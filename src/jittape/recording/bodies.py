@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from jittape.core.primitive import recording_with
+from jittape.core.program import Aval, Program
+from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import static as as_static
 from jittape.errors import ControlFlowError, LeakedTensorError
-from jittape.hostnumber import HostNumber
-from jittape.hostnumber import static as as_static
-from jittape.primitive import recording_with
-from jittape.program import Aval, Program
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.growth import grow, marker_for
 from jittape.recording.source import call_of_user, user_line

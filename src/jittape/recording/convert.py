@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import argument_of_user, named, refuse_deferred
-from jittape.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64
+from jittape.core.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64
+from jittape.core.program import Aval
+from jittape.core.traced_scalar import HostNumber
+from jittape.core.user_calls import argument_of_user, named, refuse_deferred
 from jittape.errors import DTypeError, ShapeError
-from jittape.hostnumber import HostNumber
 from jittape.primitives.broadcast import cast_op
 from jittape.primitives.complexes import cast
 from jittape.primitives.custom import identity
 from jittape.primitives.shape import as_shape, broadcast_to, reshape
-from jittape.program import Aval
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
 from jittape.runtime.buffers import copied

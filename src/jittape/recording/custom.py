@@ -7,12 +7,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jittape.builder import WeakScalar
-from jittape.calls import function_name
 from jittape.control.body import body_of
 from jittape.control.ruled import ruled_op
-from jittape.dtypes import is_differentiable
-from jittape.primitive import apply
+from jittape.core.builder import WeakScalar
+from jittape.core.dtypes import is_differentiable
+from jittape.core.primitive import apply
+from jittape.core.user_calls import function_name
 from jittape.primitives.custom import custom_gradient_op
 from jittape.recording.bodies import BodyTrace
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import is_of_user
-from jittape.callsite import UNKNOWN, Site, is_own, line_at, resolved, site_of, sites
-from jittape.config import config
-from jittape.dtypes import is_differentiable
+from jittape.core.call_site import UNKNOWN, Site, is_own, line_at, resolved, site_of, sites
+from jittape.core.config import config
+from jittape.core.dtypes import is_differentiable
+from jittape.core.primitive import active
+from jittape.core.user_calls import is_of_user
 from jittape.errors import TapeExitWarning
-from jittape.primitive import active
 from jittape.recording.remedies import remedy_for
 
 __all__ = ["Exits", "described", "first_order_excused", "leave", "look"]

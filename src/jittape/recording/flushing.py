@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 from weakref import ref
 
-from jittape.forms import Control
-from jittape.primitive import active
+from jittape.core.forms import Control
+from jittape.core.primitive import active
+from jittape.core.tickets import Ticket
 from jittape.recording.liveness import wanted_among
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import Key, Node, cut_program, path_to, trie
@@ -19,7 +20,6 @@ from jittape.recording.variable import Variable
 from jittape.runtime.buffers import LARGE, Buffer
 from jittape.runtime.counters import counters
 from jittape.runtime.path import PathExecutable
-from jittape.tickets import Ticket
 
 __all__ = ["LOOP", "Assignment", "Flushing"]
 

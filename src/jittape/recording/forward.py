@@ -13,13 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from jittape.batching import batched
-from jittape.builder import Builder, Symbol, literal
-from jittape.differentiate import TapeView
+from jittape.core.builder import Builder, Symbol, literal
+from jittape.core.program import Aval
 from jittape.errors import NoGradientError
-from jittape.opaque import Demand
 from jittape.primitives.broadcast import broadcast
-from jittape.program import Aval
 from jittape.recording.exits import described
 from jittape.recording.growth import attach
 from jittape.recording.reasons import dependent_slots
@@ -28,6 +25,9 @@ from jittape.recording.source import user_line
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
+from jittape.transform.batching import batched
+from jittape.transform.differentiate import TapeView
+from jittape.transform.opaque import Demand
 
 __all__ = ["placeholders", "record_batch", "record_tangents"]
 

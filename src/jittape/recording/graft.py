@@ -12,14 +12,14 @@ from __future__ import annotations
 from typing import NamedTuple
 from weakref import ref
 
-from jittape.config import config
-from jittape.differentiate import Path, TapeView
+from jittape.core.config import config
+from jittape.core.program import Op
 from jittape.primitives.custom import stop_gradient_op
-from jittape.program import Op
 from jittape.recording.growth import join
 from jittape.recording.slots import Variables
 from jittape.recording.trace import Trace
 from jittape.recording.trie import UNPLACED, Node, path_to
+from jittape.transform.differentiate import Path, TapeView
 
 __all__ = ["Grafted", "graft"]
 

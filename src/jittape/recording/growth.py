@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.builder import Builder, Symbol, WeakScalar
-from jittape.calls import argument_of_user, named
-from jittape.config import config
-from jittape.dtypes import float64
+from jittape.core.builder import Builder, Symbol, WeakScalar
+from jittape.core.config import config
+from jittape.core.dtypes import float64
+from jittape.core.primitive import recording_with
+from jittape.core.program import Aval
+from jittape.core.user_calls import argument_of_user, named
 from jittape.errors import DTypeError
-from jittape.primitive import recording_with
 from jittape.primitives.custom import identity_op
-from jittape.program import Aval
 from jittape.recording.source import user_line
 from jittape.recording.trie import UNPLACED, Node, ScalarInput, trie
-from jittape.templates import Memory, Template, is_pure, kinds_of
+from jittape.transform.templates import Memory, Template, is_pure, kinds_of
 
 __all__ = ["Marker", "attach", "entered", "grow", "join", "marker_for", "refuse_parameters"]
 
@@ -55,7 +55,7 @@ def grow(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Node
     """Make the child of `parent` for a call.
 
     The first call of a step also chooses the root, by the user's line, and may find its child there. A call like one
-    that was recorded at another place is only renumbered, see `jittape.templates`.
+    that was recorded at another place is only renumbered, see `jittape.transform.templates`.
 
     Parameters
     ----------

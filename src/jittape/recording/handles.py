@@ -8,7 +8,7 @@ from weakref import ref
 
 import numpy as np
 
-from jittape.primitive import active_recorder
+from jittape.core.primitive import active_recorder
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 

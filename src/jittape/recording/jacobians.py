@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from jittape.opaque import Demand
+from jittape.core.program import Aval
 from jittape.primitives.creation import eye
 from jittape.primitives.shape import broadcast_to, reshape, transpose
-from jittape.program import Aval
 from jittape.recording.forward import placeholders, record_batch, record_tangents
 from jittape.recording.reasons import Asked
 from jittape.recording.reverse import ORDINARY, record_gradient
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
+from jittape.transform.opaque import Demand
 
 __all__ = ["batch_jacobian_of", "jacobians_of", "takes_forward"]
 

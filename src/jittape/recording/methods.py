@@ -16,11 +16,11 @@ from jittape.compile.emit import Definition
 from jittape.compile.objectcode import TABLE, ObjectCode
 from jittape.compile.registry import registry
 from jittape.compile.symbols import define
-from jittape.config import Config, config
-from jittape.primitive import active
+from jittape.core.config import Config, config
+from jittape.core.primitive import active
+from jittape.core.program import Aval
 from jittape.primitives.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.division import divide_op
-from jittape.program import Aval
 from jittape.recording import callables
 from jittape.recording.flushing import Flushing
 from jittape.recording.operators import Operators

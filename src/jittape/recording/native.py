@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jittape.config import TESTED, config, is_traced
+from jittape.core.config import TESTED, config, is_traced
 
 __all__ = ["follow", "is_used", "status", "use", "use_python"]
 

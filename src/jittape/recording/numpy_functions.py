@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import as_int
-from jittape.dtypes import as_dtype
+from jittape.core.dtypes import as_dtype
+from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives import creation
 from jittape.primitives.arithmetic import multiply, positive

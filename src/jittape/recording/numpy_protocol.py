@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.dtypes import as_dtype
+from jittape.core.dtypes import as_dtype
+from jittape.core.primitive import apply
 from jittape.errors import DTypeError
-from jittape.primitive import apply
 from jittape.primitives import (
     arithmetic,
     bits,

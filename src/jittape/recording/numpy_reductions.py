@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import as_int
-from jittape.dtypes import as_dtype
+from jittape.core.dtypes import as_dtype
+from jittape.core.primitive import apply
+from jittape.core.traced_scalar import HostNumber
+from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError
-from jittape.hostnumber import HostNumber
-from jittape.primitive import apply
 from jittape.primitives.arithmetic import multiply, subtract
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.complexes import cast

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import as_int
+from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.primitives.arithmetic import subtract
 from jittape.primitives.broadcast import axis_key

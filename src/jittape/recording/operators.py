@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.primitive import active
+from jittape.core.primitive import active
+from jittape.core.program import Aval
 from jittape.primitives import arithmetic, bits, compare, contract, division, index, powers, shape, steps
 from jittape.primitives.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.division import divide_op
-from jittape.program import Aval
 from jittape.recording.exits import leave, look
 from jittape.recording.numpy_protocol import array_function, array_ufunc
 from jittape.runtime.buffers import Buffer

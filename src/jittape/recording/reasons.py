@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from jittape.differentiate import Path, Seen, TapeView, carries, seen
-from jittape.dtypes import is_differentiable
-from jittape.opaque import opaque_op_between
-from jittape.program import Op
+from jittape.core.dtypes import is_differentiable
+from jittape.core.program import Op
 from jittape.recording.exits import Exits, described
 from jittape.recording.rebinding import rebinding_of
 from jittape.recording.source import user_line
 from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
+from jittape.transform.differentiate import Path, Seen, TapeView, carries, seen
+from jittape.transform.opaque import opaque_op_between
 
 __all__ = ["Asked", "all_reasons", "dependent_slots", "reason"]
 

@@ -15,8 +15,8 @@ from functools import lru_cache
 from types import FrameType
 from typing import Any
 
-from jittape.calls import is_of_user
-from jittape.program import SourceLine
+from jittape.core.program import SourceLine
+from jittape.core.user_calls import is_of_user
 
 __all__ = ["rebinding_of"]
 

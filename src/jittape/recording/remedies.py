@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.callsite import Site
+from jittape.core.call_site import Site
 
 __all__ = ["MATH", "remedy_for"]
 

@@ -12,18 +12,18 @@ from weakref import ref
 
 import numpy as np
 
-from jittape.builder import Builder, Symbol, literal
-from jittape.differentiate import Callback, Path, Reverse, TapeView, seen
-from jittape.opaque import Demand, unknown_among
-from jittape.primitive import recording_with
+from jittape.core.builder import Builder, Symbol, literal
+from jittape.core.primitive import recording_with
+from jittape.core.program import Aval
 from jittape.primitives.broadcast import broadcast
-from jittape.program import Aval
 from jittape.recording.growth import attach
 from jittape.recording.source import user_line
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
 from jittape.runtime.collector import collector_paused
+from jittape.transform.differentiate import Callback, Path, Reverse, TapeView, seen
+from jittape.transform.opaque import Demand, unknown_among
 
 __all__ = ["ORDINARY", "Slots", "gradient_key", "record_gradient"]
 

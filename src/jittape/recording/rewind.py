@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from jittape.primitive import recording_with
+from jittape.core.primitive import recording_with
 from jittape.recording.trace import Trace
 
 __all__ = ["rewound"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import named
-from jittape.hostnumber import HostNumber, derived
+from jittape.core.traced_scalar import HostNumber, derived
+from jittape.core.user_calls import named
 from jittape.primitives.broadcast import cast_op
 from jittape.recording.trie import Node
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from types import FrameType, TracebackType
 
-from jittape.calls import frame_of_user, is_of_user
-from jittape.program import SourceLine
+from jittape.core.program import SourceLine
+from jittape.core.user_calls import frame_of_user, is_of_user
 
 __all__ = ["call_of_user", "line_of_error", "user_line"]
 

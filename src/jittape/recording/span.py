@@ -1,7 +1,7 @@
 """`Span`: the part of a trace that a tape has recorded, and the slots that it watches.
 
 A span holds no ops. It holds positions in the trace, between which its tape recorded; the ops are the trace's. See
-`jittape.differentiate` for how the two give a gradient.
+`jittape.transform.differentiate` for how the two give a gradient.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jittape.differentiate import TapeView, carries
-from jittape.dtypes import is_differentiable
-from jittape.primitive import active, replace_recorder
+from jittape.core.dtypes import is_differentiable
+from jittape.core.primitive import active, replace_recorder
+from jittape.core.tickets import Ticket
 from jittape.recording.exits import Exits
 from jittape.recording.graft import graft
 from jittape.recording.reasons import Asked
@@ -23,7 +23,7 @@ from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import UNPLACED, Node, aval_of, path_to, trie
 from jittape.recording.variable import Variable
-from jittape.tickets import Ticket
+from jittape.transform.differentiate import TapeView, carries
 
 __all__ = ["Span"]
 

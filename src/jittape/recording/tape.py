@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import stack_level
+from jittape.core.primitive import active, recording_with
+from jittape.core.user_calls import stack_level
 from jittape.errors import TapeUsageWarning, UnconnectedGradientWarning
-from jittape.opaque import Demand
-from jittape.primitive import active, recording_with
 from jittape.recording.arguments import (
     UnconnectedGradients,
     check_batch_shapes,
@@ -34,6 +33,7 @@ from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
+from jittape.transform.opaque import Demand
 
 __all__ = ["GradientTape"]
 

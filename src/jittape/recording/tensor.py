@@ -10,13 +10,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from jittape.dtypes import as_dtype
-from jittape.hostnumber import HostNumber
-from jittape.primitive import active
+from jittape.core.dtypes import as_dtype
+from jittape.core.primitive import active
+from jittape.core.program import Aval
+from jittape.core.traced_scalar import HostNumber
 from jittape.primitives import arithmetic, index
 from jittape.primitives.custom import identity
 from jittape.primitives.joining import stack
-from jittape.program import Aval
 from jittape.recording.operators import Operators
 from jittape.runtime.buffers import Buffer
 

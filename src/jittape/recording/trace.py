@@ -18,12 +18,12 @@ from weakref import ref
 
 import numpy as np
 
-from jittape.config import config
-from jittape.dtypes import as_dtype
-from jittape.hostnumber import HostNumber
-from jittape.locks import rlock
-from jittape.primitive import Primitive, active, active_recorder, set_default_recorder
-from jittape.program import Aval
+from jittape.core.config import config
+from jittape.core.dtypes import as_dtype
+from jittape.core.locks import rlock
+from jittape.core.primitive import Primitive, active, active_recorder, set_default_recorder
+from jittape.core.program import Aval
+from jittape.core.traced_scalar import HostNumber
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.flushing import Assignment
 from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters

@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from jittape.core.interpret import interpret
+from jittape.core.locks import rlock
+from jittape.core.program import Aval, Program, SourceLine
+from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import static as as_static
 from jittape.errors import LeakedTensorError
-from jittape.hostnumber import HostNumber
-from jittape.hostnumber import static as as_static
-from jittape.interpret import interpret
-from jittape.locks import rlock
-from jittape.program import Aval, Program, SourceLine
 from jittape.recording.growth import grow, marker_for
 from jittape.recording.numpy_protocol import array_ufunc
 from jittape.recording.source import call_of_user, user_line

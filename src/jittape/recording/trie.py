@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.calls import frame_of_user
-from jittape.config import config
-from jittape.differentiate import Callback, Path, Reverse
-from jittape.program import Aval, Op, Program, SourceLine, dead_code_removed
+from jittape.core.config import config
+from jittape.core.program import Aval, Op, Program, SourceLine, dead_code_removed
+from jittape.core.user_calls import frame_of_user
+from jittape.transform.differentiate import Callback, Path, Reverse
 
 if TYPE_CHECKING:
     from jittape.runtime.path import PathExecutable
@@ -58,7 +58,7 @@ class Node:
     is_whole_gradient : bool
         Whether it is one, which waits for nothing and has a result for each source.
     unknown : tuple of int
-        For a gradient: what has none because of an opaque op, see `jittape.opaque.unknown_among`.
+        For a gradient: what has none because of an opaque op, see `jittape.transform.opaque.unknown_among`.
     executables : dict
         What runs when the trace is flushed here, by `Key`.
     bodies : dict or None

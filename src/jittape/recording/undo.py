@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
-from jittape.primitive import active_recorder
+from jittape.core.primitive import active_recorder
 from jittape.recording.flushing import Assignment
 from jittape.recording.trace import current_trace
 from jittape.recording.variable import Variable

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.dtypes import as_dtype
-from jittape.primitive import Primitive, active, active_recorder, apply
+from jittape.core.dtypes import as_dtype
+from jittape.core.primitive import Primitive, active, active_recorder, apply
+from jittape.core.program import Aval
 from jittape.primitives import arithmetic, division, index
 from jittape.primitives.custom import identity
-from jittape.program import Aval
 from jittape.recording.convert import cast_to_dtype, constant, convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.scattering import Scattering

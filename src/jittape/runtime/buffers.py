@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.config import config
-from jittape.locks import rlock
-from jittape.program import Aval
-from jittape.tickets import Ticket
+from jittape.core.config import config
+from jittape.core.locks import rlock
+from jittape.core.program import Aval
+from jittape.core.tickets import Ticket
 
 __all__ = [
     "LARGE",

@@ -17,14 +17,14 @@ from jittape.compile.registry import KernelMissing, Origin, registry
 from jittape.compile.remembered import keep, key_of, recall
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
-from jittape.config import config
-from jittape.interpret import interpret
-from jittape.locks import cached_property
-from jittape.program import Program
+from jittape.core.config import config
+from jittape.core.interpret import interpret
+from jittape.core.locks import cached_property
+from jittape.core.program import Program
+from jittape.core.simplify import simplify
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.tables import Calls, announce, segments
 from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace, array_of
-from jittape.simplify import simplify
 
 __all__ = ["CompiledExecutable", "UsedKernel", "executable_of"]
 

@@ -17,8 +17,8 @@ from llvmlite import ir
 
 from jittape.compile.driver import DRIVER_TYPE
 from jittape.compile.emit import Definition
-from jittape.config import config
-from jittape.program import Aval
+from jittape.core.config import config
+from jittape.core.program import Aval
 from jittape.runtime.buffers import LARGE, Buffer, pool
 
 __all__ = ["FIT", "ObjectLayout", "object_layout", "place", "reader", "slot_places"]

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from jittape.config import config
-from jittape.interpret import interpret
-from jittape.program import Program
+from jittape.core.config import config
+from jittape.core.interpret import interpret
+from jittape.core.program import Program
 from jittape.runtime.buffers import Buffer, owned
 from jittape.runtime.collector import collector_paused
 from jittape.runtime.counters import counters

@@ -21,8 +21,8 @@ from jittape.compile.driver import as_function, object_argument, return_integer
 from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import for_range, load_at
 from jittape.compile.registry import registry
-from jittape.config import config
-from jittape.program import Aval
+from jittape.core.config import config
+from jittape.core.program import Aval
 from jittape.runtime.buffers import LARGE, Buffer, allocate
 from jittape.runtime.objects import ObjectLayout, reader
 

@@ -23,7 +23,7 @@ from jittape.compile.driver import (
 from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import BYTES, external, for_range, load_at
 from jittape.compile.registry import registry
-from jittape.config import config
+from jittape.core.config import config
 from jittape.runtime.objects import ObjectLayout, reader
 
 __all__ = ["Feed", "plan", "runner"]

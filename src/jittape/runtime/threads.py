@@ -21,7 +21,7 @@ from jittape.compile.irtools import KERNEL_TYPE
 from jittape.compile.machine import Effort
 from jittape.compile.registry import registry
 from jittape.compile.workers import uninterrupted
-from jittape.config import config
+from jittape.core.config import config
 from jittape.runtime.buffers import address_of
 
 __all__ = ["MOST", "announce_helper", "cells_address"]

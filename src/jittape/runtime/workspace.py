@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.steps import NumpyStep, Schedule
-from jittape.forms import Control
-from jittape.interpret import run_control, run_op
-from jittape.program import ALIGNMENT, Aval, Program, is_grown
+from jittape.core.forms import Control
+from jittape.core.interpret import run_control, run_op
+from jittape.core.program import ALIGNMENT, Aval, Program, is_grown
 from jittape.runtime.buffers import LARGE, Buffer, address_of, allocate
 from jittape.runtime.results import ResultMemory
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import as_function
-from jittape.dtypes import is_differentiable
+from jittape.core.dtypes import is_differentiable
+from jittape.core.user_calls import as_function
 from jittape.errors import UnconnectedGradientWarning
 from jittape.primitives.complexes import cast, real
 from jittape.primitives.joining import concat

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jittape.calls import as_function
+from jittape.core.user_calls import as_function
 from jittape.primitives.custom import stop_gradient
 from jittape.recording.accumulator import ForwardAccumulator
 from jittape.recording.arguments import UnconnectedGradients, fitting

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import as_function, as_int
-from jittape.dtypes import is_differentiable
+from jittape.core.dtypes import is_differentiable
+from jittape.core.traced_scalar import HostNumber
+from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ShapeError
 from jittape.functions.function import Function
-from jittape.hostnumber import HostNumber
 from jittape.primitives.custom import identity
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten, flatten_like

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jittape.dtypes import is_differentiable
-from jittape.primitive import apply
+from jittape.core.dtypes import is_differentiable
+from jittape.core.primitive import apply
 from jittape.primitives.custom import identity
 from jittape.primitives.views import again
 from jittape.recording.custom import custom_gradient, tensors_read

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from jittape.program import Op, Program, check, dead_code_removed
+from jittape.core.program import Op, Program, check, dead_code_removed
 
 __all__ = ["common_subexpressions_merged", "identities_removed", "simplify"]
 

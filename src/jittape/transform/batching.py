@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jittape.builder import Builder, Symbol
-from jittape.forms import Map
-from jittape.primitive import Batch, recording_with
+from jittape.core.builder import Builder, Symbol
+from jittape.core.forms import Map
+from jittape.core.primitive import Batch, recording_with
+from jittape.core.program import Aval, Op
 from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.stacks import alike
 from jittape.primitives.views import concat_op, sliced
-from jittape.program import Aval, Op
 
 __all__ = ["Shared", "batched", "batched_values", "spread"]
 

@@ -14,7 +14,7 @@ from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from jittape.calls import is_of_user
+from jittape.core.user_calls import is_of_user
 
 __all__ = ["UNKNOWN", "Site", "is_own", "line_at", "resolved", "site_of", "sites"]
 

@@ -6,8 +6,8 @@ import sys
 from types import TracebackType
 from typing import Any
 
-from jittape.calls import is_of_user
-from jittape.config import config
+from jittape.core.config import config
+from jittape.core.user_calls import is_of_user
 from jittape.errors import CompileError, ProgramError
 
 __all__ = ["install", "of_user"]

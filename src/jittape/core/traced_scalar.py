@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from jittape.dtypes import as_dtype, default_dtype
+from jittape.core.dtypes import as_dtype, default_dtype
 
 __all__ = [
     "HostNumber",

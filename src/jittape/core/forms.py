@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jittape.program import Op
+from jittape.core.program import Op
 
 if TYPE_CHECKING:
-    from jittape.primitive import Primitive
+    from jittape.core.primitive import Primitive
 
 __all__ = [
     "Alias",
@@ -213,7 +213,7 @@ class Control:
         lists of parts to be added up, by pick.
     flow : callable
         ``flow(follow, arriving, **params) -> Flow or None``: how the result depends on the sources of a gradient, given
-        how the operands do. ``follow(program, arriving)`` answers that for the slots of a body; see `jittape.opaque`.
+        how the operands do. ``follow(program, arriving)`` answers that for the slots of a body; see `jittape.transform.opaque`.
     """
 
     kind: str

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.calls import argument_of_user, named
-from jittape.config import config
+from jittape.core.config import config
+from jittape.core.user_calls import argument_of_user, named
 from jittape.errors import DTypeError
 
 float16 = half = np.dtype("float16")

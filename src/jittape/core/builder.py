@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from jittape.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype
+from jittape.core.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval, Op, SourceLine
 from jittape.errors import ShapeError
-from jittape.forms import Map
-from jittape.primitive import Primitive
-from jittape.program import Aval, Op, SourceLine
 
 __all__ = ["Builder", "Symbol", "WeakScalar", "literal", "literal_op"]
 

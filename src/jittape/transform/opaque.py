@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from jittape.differentiate import Path, Seen, TapeView, carries
-from jittape.dtypes import is_differentiable
+from jittape.core.dtypes import is_differentiable
+from jittape.core.forms import Control
+from jittape.core.program import Aval, Body, Op, Program
 from jittape.errors import NoGradientError
-from jittape.forms import Control
-from jittape.program import Aval, Body, Op, Program
+from jittape.transform.differentiate import Path, Seen, TapeView, carries
 
 __all__ = ["Demand", "Flow", "Follow", "joined", "opaque_op_between", "unknown_among"]
 

@@ -1,7 +1,7 @@
 """The `Primitive` record, and the way an op gets recorded.
 
 Everything the package knows of an op stands in one record; nothing elsewhere asks for an op's name. Read `Primitive`
-first, then `jittape.forms` (`Map`, `View`, ...), then `apply` and `Recorder`.
+first, then `jittape.core.forms` (`Map`, `View`, ...), then `apply` and `Recorder`.
 
 User-level functions (``multiply(x, y)``) are one line, ``apply(body, arrays, static)``. The *recorder* in charge
 decides what that does: the lazy trace looks ``(body, argument slots, static)`` up in its trie and runs `body` only the
@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from jittape.forms import Form
-from jittape.program import Aval, Op
+from jittape.core.forms import Form
+from jittape.core.program import Aval, Op
 
 __all__ = [
     "Batch",
@@ -92,7 +92,7 @@ class Primitive:
         ``simplified(op, producers) -> slot or None``: a slot that holds the very value of `op`, if there is one
         (multiplication by a literal 1, an identity, the transpose of a transpose). `producers` maps a slot to its op.
     batch : Batch, callable or None
-        How it runs on a stack of operands: see `jittape.batching`. A callable is called as ``batch(n, stacked,
+        How it runs on a stack of operands: see `jittape.transform.batching`. A callable is called as ``batch(n, stacked,
         *operands, **params)``, where ``stacked[i]`` says whether operand `i` has a first dimension of `n` more. None:
         an op of the form `Map` runs as it is, any other runs on one row after the other.
     linear : tuple of tuples of int
@@ -103,7 +103,7 @@ class Primitive:
     reads_variable : bool
         The result is a Variable as read after an assignment: a new slot, which a tape watches by itself.
     opaque : bool
-        Its derivative is unknown, not zero: an error where it is one of several paths (`jittape.opaque`).
+        Its derivative is unknown, not zero: an error where it is one of several paths (`jittape.transform.opaque`).
     calls_back : bool
         The gradient is a Python function of the user's, called each time a gradient is asked for.
     ends_run : bool

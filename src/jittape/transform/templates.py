@@ -15,10 +15,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from jittape.builder import Builder
-from jittape.primitive import Primitive
+from jittape.core.builder import Builder
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval, Op, SourceLine
 from jittape.primitives.keys import Picking, Slicing
-from jittape.program import Aval, Op, SourceLine
 
 __all__ = ["Memory", "Template", "has_pure_rules", "is_pure", "kinds_of"]
 

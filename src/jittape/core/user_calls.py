@@ -33,7 +33,7 @@ __all__ = [
     "stack_level",
 ]
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _DEMO = _PACKAGE + "demo" + os.sep
 _LABEL = re.compile(r"^\[[^\]]*\] ")
 _OPERATORS = {

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jittape.calls import file_shown
+from jittape.core.user_calls import file_shown
 from jittape.errors import ProgramError
 
 if TYPE_CHECKING:
-    from jittape.primitive import Primitive
+    from jittape.core.primitive import Primitive
 
 __all__ = [
     "ALIGNMENT",

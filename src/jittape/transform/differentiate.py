@@ -15,16 +15,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from jittape.builder import Builder, Symbol
-from jittape.config import config
-from jittape.dtypes import is_differentiable
+from jittape.core.builder import Builder, Symbol
+from jittape.core.config import config
+from jittape.core.dtypes import is_differentiable
+from jittape.core.forms import Control, runs_of
+from jittape.core.primitive import recording_with
+from jittape.core.program import Aval, Op, is_grown
 from jittape.errors import NoGradientError, ProgramError
-from jittape.forms import Control, runs_of
-from jittape.primitive import recording_with
 from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import real_op
-from jittape.program import Aval, Op, is_grown
-from jittape.templates import Memory, Template, has_pure_rules
+from jittape.transform.templates import Memory, Template, has_pure_rules
 
 __all__ = ["Callback", "Path", "Reverse", "Seen", "TapeView", "seen"]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 from weakref import ref
 
-from jittape.locks import rlock
+from jittape.core.locks import rlock
 
 __all__ = ["Companions", "Ticket", "WeakValues"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Sequence
 from operator import itemgetter
 from typing import Any
 
-from jittape.hostnumber import HostNumber
+from jittape.core.traced_scalar import HostNumber
 
 __all__ = ["Changed", "HostProgram", "reachable"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from jittape.config import config
+from jittape.core.config import config
+from jittape.core.forms import Control, runs_of
+from jittape.core.program import Op, Program, is_grown
 from jittape.errors import NumericsError, ProgramError
-from jittape.forms import Control, runs_of
-from jittape.program import Op, Program, is_grown
 
 __all__ = ["interpret", "not_finite", "run_control", "run_op"]
 

@@ -1,0 +1,1 @@
+"""Program transformations: reverse-mode differentiation and batching."""
