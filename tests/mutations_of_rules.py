@@ -93,7 +93,7 @@ RULES = (
         "compiled remainder has the sign of the dividend", _table("mod"),
     ),
     Mutation(
-        "exp", "compile/vectormath/exponential.py",
+        "exp", "vectormath/exp.py",
         "0.008333333333326084,",
         "0.008333333333826084,",
         "tenth digit of a coefficient of exp", "tests/test_vectormath.py",

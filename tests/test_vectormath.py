@@ -13,7 +13,7 @@ from mpmath import mp
 
 from jittape.compile.irmath import IRMath
 from jittape.compile.value import IRValue, constant
-from jittape.compile.vectormath import NumPyMath
+from jittape.vectormath import NumPyMath
 from ulp_table import (
     BINARY,
     COMPOSED,

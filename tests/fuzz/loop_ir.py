@@ -26,8 +26,8 @@ from jittape.compile.instructions import (
 )
 from jittape.compile.kernel import Gemm, LoopKernel
 from jittape.compile.tasks import SHARES_SHIFT
-from jittape.compile.vectormath.arrays import NumPyMath
 from jittape.core.forms import Map, Reduce, Running
+from jittape.vectormath.numpy_math import NumPyMath
 
 MATH = NumPyMath()
 SHARE_STEP = 16

@@ -19,10 +19,10 @@ from numpy.typing import DTypeLike
 
 from jittape.compile.irtools import external
 from jittape.compile.value import IRValue, constant, llvm_type
-from jittape.compile.vectormath.integer_power import call_integer_power
-from jittape.compile.vectormath.namespace import MathNamespace
-from jittape.compile.vectormath.rarely import call_rarely
 from jittape.compile.vectors import like, type_suffix
+from jittape.vectormath.integer_pow import call_integer_power
+from jittape.vectormath.libm_fallback import call_rarely
+from jittape.vectormath.math_namespace import MathNamespace
 
 
 class NotInLanes(TypeError):

@@ -19,6 +19,7 @@ SOURCES = (
     "recording/methods.py",
     "recording/recorder.py",
     "runtime",
+    "vectormath",
 )
 """The files of the package that decide the machine code of a kernel of a given text, and the schedule of a program."""
 

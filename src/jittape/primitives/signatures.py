@@ -169,7 +169,7 @@ def by_formula(name: str) -> Callable[..., Any]:
     def evaluate(x: Any) -> Any:
         if x.dtype.kind == "c":
             return getattr(np, name)(x)
-        from jittape.compile.vectormath import NumPyMath  # when the first of them runs, not with the package
+        from jittape.vectormath import NumPyMath  # when the first of them runs, not with the package
 
         wide = x.astype(np.float32) if x.dtype == float16 else x
         return np.asarray(getattr(NumPyMath(), name)(wide)).astype(x.dtype)

@@ -3,7 +3,7 @@
 Look at `namespace.py` for what a formula may use and for the list of functions, then at any formula file.
 """
 
-from jittape.compile.vectormath.arrays import NumPyMath
-from jittape.compile.vectormath.namespace import MathNamespace
+from jittape.vectormath.math_namespace import MathNamespace
+from jittape.vectormath.numpy_math import NumPyMath
 
 __all__ = ["MathNamespace", "NumPyMath"]

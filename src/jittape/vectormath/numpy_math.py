@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from jittape.compile.vectormath.namespace import MathNamespace
+from jittape.vectormath.math_namespace import MathNamespace
 
 Array = Any
 

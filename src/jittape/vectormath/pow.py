@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.compile.vectormath.double_word import (
+from jittape.vectormath.double_word import (
     clamp,
     divide,
     fast_two_sum,
@@ -14,8 +14,8 @@ from jittape.compile.vectormath.double_word import (
     two_product,
     two_sum,
 )
-from jittape.compile.vectormath.exponential import LN2_PARTS, reduce_exponential, times_power_of_two
-from jittape.compile.vectormath.logarithm import LOG_SERIES, split_any
+from jittape.vectormath.exp import LN2_PARTS, reduce_exponential, times_power_of_two
+from jittape.vectormath.log import LOG_SERIES, split_any
 
 #: 2/3 in two words.
 _TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)

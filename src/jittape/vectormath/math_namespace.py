@@ -15,15 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from jittape.compile.vectormath import (
-    error_function,
-    exponential,
-    gamma,
-    hyperbolic,
-    logarithm,
-    powers,
-    trigonometric,
-)
+from jittape.vectormath import erf, exp, lgamma, log, pow, sin, sinh
 
 #: An `IRValue` or an array: both have `dtype` and the Python operators.
 Value = Any
@@ -251,111 +243,111 @@ class MathNamespace(ABC):
 
     def power(self, a: Value, b: Value) -> Value:
         """``a ** b``: of floats as C99 `pow`, of integers with wrap-around."""
-        return powers.power(self, a, b) if _is_float(a) else self._integer_to_integer_power(a, b)
+        return pow.power(self, a, b) if _is_float(a) else self._integer_to_integer_power(a, b)
 
     def integer_power(self, x: Value, exponent: int) -> Value:
         """``x ** exponent`` for an exponent known when the kernel is written."""
-        return powers.integer_power(self, x, exponent)
+        return pow.integer_power(self, x, exponent)
 
     def rsqrt(self, x: Value) -> Value:
         """Return ``1 / sqrt(x)``."""
-        return powers.rsqrt(self, x)
+        return pow.rsqrt(self, x)
 
     # --- elementary functions ---------------------------------------------------------------------
 
     def exp(self, x: Value) -> Value:
         """Exponential."""
-        return exponential.exp(self, x)
+        return exp.exp(self, x)
 
     def exp2(self, x: Value) -> Value:
         """Power of two."""
-        return exponential.exp2(self, x)
+        return exp.exp2(self, x)
 
     def expm1(self, x: Value) -> Value:
         """``exp(x) - 1`` without cancellation."""
-        return exponential.expm1(self, x)
+        return exp.expm1(self, x)
 
     def log(self, x: Value) -> Value:
         """Natural logarithm."""
-        return logarithm.log(self, x)
+        return log.log(self, x)
 
     def log2(self, x: Value) -> Value:
         """Logarithm to base 2, exact for powers of two."""
-        return logarithm.log2(self, x)
+        return log.log2(self, x)
 
     def log10(self, x: Value) -> Value:
         """Logarithm to base 10."""
-        return logarithm.log10(self, x)
+        return log.log10(self, x)
 
     def log1p(self, x: Value) -> Value:
         """``log(1 + x)`` without cancellation."""
-        return logarithm.log1p(self, x)
+        return log.log1p(self, x)
 
     def sin(self, x: Value) -> Value:
         """Sine, for arguments of any size."""
-        return trigonometric.sin(self, x)
+        return sin.sin(self, x)
 
     def cos(self, x: Value) -> Value:
         """Cosine, for arguments of any size."""
-        return trigonometric.cos(self, x)
+        return sin.cos(self, x)
 
     def tan(self, x: Value) -> Value:
         """Tangent, for arguments of any size."""
-        return trigonometric.tan(self, x)
+        return sin.tan(self, x)
 
     def arcsin(self, x: Value) -> Value:
         """Inverse sine."""
-        return trigonometric.arcsin(self, x)
+        return sin.arcsin(self, x)
 
     def arccos(self, x: Value) -> Value:
         """Inverse cosine."""
-        return trigonometric.arccos(self, x)
+        return sin.arccos(self, x)
 
     def arctan(self, x: Value) -> Value:
         """Inverse tangent."""
-        return trigonometric.arctan(self, x)
+        return sin.arctan(self, x)
 
     def arctan2(self, y: Value, x: Value) -> Value:
         """Angle of the point (x, y)."""
-        return trigonometric.arctan2(self, y, x)
+        return sin.arctan2(self, y, x)
 
     def sinh(self, x: Value) -> Value:
         """Hyperbolic sine."""
-        return hyperbolic.sinh(self, x)
+        return sinh.sinh(self, x)
 
     def cosh(self, x: Value) -> Value:
         """Hyperbolic cosine."""
-        return hyperbolic.cosh(self, x)
+        return sinh.cosh(self, x)
 
     def tanh(self, x: Value) -> Value:
         """Hyperbolic tangent."""
-        return hyperbolic.tanh(self, x)
+        return sinh.tanh(self, x)
 
     def sigmoid(self, x: Value) -> Value:
         """``1 / (1 + exp(-x))``."""
-        return hyperbolic.sigmoid(self, x)
+        return sinh.sigmoid(self, x)
 
     def softplus(self, x: Value) -> Value:
         """``log(1 + exp(x))``."""
-        return hyperbolic.softplus(self, x)
+        return sinh.softplus(self, x)
 
     # --- special functions ------------------------------------------------------------------------
 
     def erf(self, x: Value) -> Value:
         """Error function."""
-        return error_function.erf(self, x)
+        return erf.erf(self, x)
 
     def erfc(self, x: Value) -> Value:
         """``1 - erf(x)`` without cancellation."""
-        return error_function.erfc(self, x)
+        return erf.erfc(self, x)
 
     def lgamma(self, x: Value) -> Value:
         """Logarithm of the absolute value of the gamma function."""
-        return gamma.lgamma(self, x)
+        return lgamma.lgamma(self, x)
 
     def digamma(self, x: Value) -> Value:
         """Logarithmic derivative of the gamma function."""
-        return gamma.digamma(self, x)
+        return lgamma.digamma(self, x)
 
 
 def _is_float(x: Value) -> bool:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.compile.vectormath.double_word import fast_two_sum, layout, polynomial, two_product, two_sum
-from jittape.compile.vectormath.exponential import LN2_PARTS
+from jittape.vectormath.double_word import fast_two_sum, layout, polynomial, two_product, two_sum
+from jittape.vectormath.exp import LN2_PARTS
 
 LOG_SERIES = {
     4: (0.6666666655404201, 0.4000012221181065, 0.28550778633191964, 0.23331614471843498),

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from jittape.compile.vectormath.double_word import (
+from jittape.vectormath.double_word import (
     divide,
     fast_two_sum,
     polynomial,
     two_product,
     two_sum,
 )
-from jittape.compile.vectormath.exponential import reduce_exponential, times_power_of_two
+from jittape.vectormath.exp import reduce_exponential, times_power_of_two
 
 #: ``erf(x) / x - 1`` in z = x**2 on [0, 1].
 _ERF = {

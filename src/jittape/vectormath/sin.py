@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.compile.vectormath.double_word import (
+from jittape.vectormath.double_word import (
     divide,
     fast_two_sum,
     layout,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.compile.vectormath.double_word import (
+from jittape.vectormath.double_word import (
     clamp,
     fast_two_sum,
     layout,

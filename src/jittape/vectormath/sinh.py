@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape.compile.vectormath.double_word import divide, fast_two_sum, polynomial, two_sum
-from jittape.compile.vectormath.exponential import (
+from jittape.vectormath.double_word import divide, fast_two_sum, polynomial, two_sum
+from jittape.vectormath.exp import (
     inverse_power_of_two,
     reduce_exponential,
     times_power_of_two,
 )
-from jittape.compile.vectormath.logarithm import log1p_of_fraction
+from jittape.vectormath.log import log1p_of_fraction
 
 #: ``(sinh(x) / x - 1) / z`` in z = x**2 on [0, 1], interpolated at Chebyshev nodes.
 _SINH = {

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from jittape.compile.vectormath.double_word import polynomial
-from jittape.compile.vectormath.trigonometric import moderate_tan
+from jittape.vectormath.double_word import polynomial
+from jittape.vectormath.sin import moderate_tan
 
 #: ``digamma(x) / (x - root)`` in x - 7/4 on [1, 5/2].
 _DIGAMMA = (
