@@ -15,7 +15,7 @@ PASSES = (
         "ops with other parameters count as equal", "tests/test_simplify.py",
     ),
     Mutation(
-        "identities", "primitives/arithmetic.py",
+        "identities", "primitives/elementwise/arithmetic.py",
         "simplified=neutral(0, 1),",
         "simplified=neutral(0, 0, 1),",
         "0 - x is simplified to x", "tests/test_simplify.py tests/test_random_programs.py",

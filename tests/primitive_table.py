@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from jittape.primitives import arithmetic as ar
-from jittape.primitives import bits as bi
-from jittape.primitives import compare as cm
-from jittape.primitives import division as dv
-from jittape.primitives import elementwise as el
-from jittape.primitives import hyperbolic as hy
-from jittape.primitives import powers as po
-from jittape.primitives import special as sp
-from jittape.primitives import steps as st
-from jittape.primitives import trigonometric as tr
+from jittape.primitives.elementwise import arithmetic as ar
+from jittape.primitives.elementwise import bits as bi
+from jittape.primitives.elementwise import comparison as cm
+from jittape.primitives.elementwise import division as dv
+from jittape.primitives.elementwise import exponential as el
+from jittape.primitives.elementwise import hyperbolic as hy
+from jittape.primitives.elementwise import piecewise as st
+from jittape.primitives.elementwise import powers as po
+from jittape.primitives.elementwise import special as sp
+from jittape.primitives.elementwise import trigonometric as tr
 
 Array = np.ndarray[Any, Any]
 Sampler = Callable[[np.random.Generator], tuple[Array, ...]]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from jittape.primitives import arithmetic as ar
-from jittape.primitives import division as dv
-from jittape.primitives import matrices as ma
-from jittape.primitives import networks as ne
-from jittape.primitives import norms as no
-from jittape.primitives import sorting as so
-from jittape.primitives import special as sp
-from jittape.primitives import statistics as st
+from jittape.primitives.elementwise import arithmetic as ar
+from jittape.primitives.elementwise import division as dv
+from jittape.primitives.elementwise import special as sp
+from jittape.primitives.indexing import sorting as so
+from jittape.primitives.linalg import matrices as ma
+from jittape.primitives.linalg import norms as no
+from jittape.primitives.nn import layer_functions as ne
+from jittape.primitives.reduce import statistics as st
 from primitive_table import INF, NAN, Array, Row, normal, signed
 
 # ---- order -----------------------------------------------------------------------------------------------------------

@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from jittape.primitives import activation as ac
-from jittape.primitives import arithmetic as ar
-from jittape.primitives import complexes as cx
-from jittape.primitives import cumulative as cu
-from jittape.primitives import custom, losses
-from jittape.primitives import division as dv
-from jittape.primitives import elementwise as el
-from jittape.primitives import hyperbolic as hy
-from jittape.primitives import norms as no
-from jittape.primitives import reduce as re
-from jittape.primitives import statistics as sc
-from jittape.primitives import steps as st
-from jittape.primitives import trigonometric as tr
-from jittape.primitives.arithmetic import add, multiply
-from jittape.primitives.powers import pow
+from jittape.primitives import identity
+from jittape.primitives.elementwise import arithmetic as ar
+from jittape.primitives.elementwise import complex_numbers as cx
+from jittape.primitives.elementwise import division as dv
+from jittape.primitives.elementwise import exponential as el
+from jittape.primitives.elementwise import hyperbolic as hy
+from jittape.primitives.elementwise import piecewise as st
+from jittape.primitives.elementwise import trigonometric as tr
+from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.elementwise.powers import pow
+from jittape.primitives.linalg import norms as no
+from jittape.primitives.nn import activation as ac
+from jittape.primitives.nn import losses
+from jittape.primitives.reduce import cumulative as cu
+from jittape.primitives.reduce import reductions as re
+from jittape.primitives.reduce import statistics as sc
 from primitive_table import INF, NAN, SPECIALS, Array, Row, between, bools, distinct, integers, normal, signed
 
 CUBE = (2, 3, 4)
@@ -259,8 +260,8 @@ CASTS = (
         lambda x: x,
         dtypes=("float64",),
     ),
-    Row("identity", custom.identity, normal(CUBE), lambda x: x),
-    Row("stop_gradient", custom.stop_gradient, normal(CUBE), lambda x: x, wrt=()),
+    Row("identity", identity.identity, normal(CUBE), lambda x: x),
+    Row("stop_gradient", identity.stop_gradient, normal(CUBE), lambda x: x, wrt=()),
 )
 
 # ---- activations and losses ------------------------------------------------------------------------------------------

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from jittape.primitives import contract as ct
-from jittape.primitives import creation as cr
-from jittape.primitives import einsum as es
-from jittape.primitives import gather as ga
-from jittape.primitives import index as ix
-from jittape.primitives import joining as jo
-from jittape.primitives import scatter as sc
-from jittape.primitives import shape as sh
-from jittape.primitives import tiling as ti
-from jittape.primitives.gathering import last_write_op
-from jittape.primitives.views import again
+from jittape.primitives.indexing import gather as ga
+from jittape.primitives.indexing import getitem as ix
+from jittape.primitives.indexing import repetition as ti
+from jittape.primitives.indexing import scatter as sc
+from jittape.primitives.indexing.gather_ops import last_write_op
+from jittape.primitives.linalg import einsum as es
+from jittape.primitives.linalg import matmul as ct
+from jittape.primitives.shape import creation as cr
+from jittape.primitives.shape import joining as jo
+from jittape.primitives.shape import reshaping as sh
+from jittape.primitives.shape.views import again
 from primitive_table import INF, NAN, Array, Row, Sampler, normal
 
 CUBE = (2, 3, 4)

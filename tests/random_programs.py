@@ -9,17 +9,17 @@ import numpy as np
 from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Program, check, dead_code_removed
-from jittape.primitives.arithmetic import add_op, multiply_op, negative_op, square_op, subtract_op
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, iota_op, reshape_op, sum_op
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.cumulative import cumsum_op, recurrence_op
-from jittape.primitives.custom import identity_op
-from jittape.primitives.elementwise import exp_op
-from jittape.primitives.reduce import max_op, min_op, prod_op
-from jittape.primitives.statistics import argmax_op, argmin_op
-from jittape.primitives.steps import absolute_op, maximum_op
-from jittape.primitives.trigonometric import sin_op
-from jittape.primitives.views import Region, concat_op, place_op, slice_op, transpose_op, update_op
+from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, square_op, subtract_op
+from jittape.primitives.elementwise.exponential import exp_op
+from jittape.primitives.elementwise.piecewise import absolute_op, maximum_op
+from jittape.primitives.elementwise.trigonometric import sin_op
+from jittape.primitives.identity import identity_op
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.reduce.cumulative import cumsum_op, recurrence_op
+from jittape.primitives.reduce.reductions import max_op, min_op, prod_op
+from jittape.primitives.reduce.statistics import argmax_op, argmin_op
+from jittape.primitives.shape.views import Region, concat_op, place_op, slice_op, transpose_op, update_op
 
 SHAPES = [
     (),

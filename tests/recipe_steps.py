@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import jittape as jt
 from jittape.core.builder import Symbol
-from jittape.primitives.index import getitem
+from jittape.primitives.indexing.getitem import getitem
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Made = tuple[str, Callable[..., Any], tuple[int, ...]]

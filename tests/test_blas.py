@@ -18,7 +18,7 @@ from jittape.compile.kernel import Gemm
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import NumpyStep
 from jittape.core.program import Aval, Op, Program
-from jittape.primitives.contract import matmul_op
+from jittape.primitives.linalg.matmul import matmul_op
 from processes import run_python
 from programs import compiled, program_of
 

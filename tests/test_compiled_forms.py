@@ -11,12 +11,12 @@ import pytest
 from jittape.compile.schedule import schedule
 from jittape.compile.steps import NumpyStep
 from jittape.core.interpret import interpret
-from jittape.primitives.arithmetic import add, multiply
-from jittape.primitives.cumulative import cumprod_op, cumsum_op, recurrence_op
-from jittape.primitives.elementwise import exp
-from jittape.primitives.statistics import argmax_op, argmin_op
-from jittape.primitives.trigonometric import sin
-from jittape.primitives.views import Region, concat_op, place_op, slice_op, update_op
+from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.elementwise.trigonometric import sin
+from jittape.primitives.reduce.cumulative import cumprod_op, cumsum_op, recurrence_op
+from jittape.primitives.reduce.statistics import argmax_op, argmin_op
+from jittape.primitives.shape.views import Region, concat_op, place_op, slice_op, update_op
 from programs import compiled, program_of
 
 Array = np.ndarray[Any, Any]

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jittape as jt
-from jittape.primitives.contract import matmul, matvec, outer, tensordot
-from jittape.primitives.einsum import diag_part, einsum, trace
+from jittape.primitives.linalg.einsum import diag_part, einsum, trace
+from jittape.primitives.linalg.matmul import matmul, matvec, outer, tensordot
 from programs import gradient_program, program_of
 
 Array = np.ndarray[Any, Any]

@@ -13,11 +13,11 @@ from jittape.compile.laid import Laying, laid_op
 from jittape.compile.spots import Spot
 from jittape.core.interpret import interpret
 from jittape.core.program import Op, Program, check
-from jittape.primitives.arithmetic import add, chain, chain_op, multiply, negative
 from jittape.primitives.broadcast import broadcast, sum_over
-from jittape.primitives.creation import eye
-from jittape.primitives.shape import reshape, transpose
-from jittape.primitives.views import Region, concat_op, place_op, slice_op
+from jittape.primitives.elementwise.arithmetic import add, chain, chain_op, multiply, negative
+from jittape.primitives.shape.creation import eye
+from jittape.primitives.shape.reshaping import reshape, transpose
+from jittape.primitives.shape.views import Region, concat_op, place_op, slice_op
 from programs import aval_of, compiled, program_of
 
 N = 24

@@ -9,7 +9,7 @@ import pytest
 
 import jittape as jt
 from jittape.core.builder import Builder, Symbol
-from jittape.primitives.custom import custom_gradient_op
+from jittape.primitives.identity import custom_gradient_op
 from jittape.transform.differentiate import Callback, Reverse
 from op_lists import Recording, begun, literal_in, result
 

@@ -28,8 +28,8 @@ from jittape.core.forms import Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
 from jittape.core.simplify import simplify
-from jittape.primitives.elementwise import exp, sqrt
-from jittape.primitives.signatures import same_float
+from jittape.primitives.elementwise.exponential import exp, sqrt
+from jittape.primitives.record_parts import same_float
 from jittape.runtime import executable as executable_module
 from jittape.runtime.buffers import owned
 from processes import SOURCE, run_python
@@ -95,7 +95,7 @@ def test_the_named_parts_of_the_environment(monkeypatch, tmp_path):
 def test_a_change_in_the_sources_is_another_environment(monkeypatch, tmp_path):
     package = tmp_path / "jittape"
     (package / "compile").mkdir(parents=True)
-    changed = ["compile/loops.py", "primitives/reduce.py", "runtime/objects.py"]
+    changed = ["compile/loops.py", "primitives/reduce/reductions.py", "runtime/objects.py"]
     for name in changed + [name for name in sources.SOURCES if name.endswith(".py")]:
         (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_text("a = 1\n")

@@ -13,8 +13,8 @@ from jittape.core.builder import literal
 from jittape.core.interpret import interpret
 from jittape.core.simplify import simplify
 from jittape.errors import DTypeError, NoGradientError, ShapeError
-from jittape.primitives.arithmetic import annihilate_op, chain, chain_op
 from jittape.primitives.broadcast import broadcast
+from jittape.primitives.elementwise.arithmetic import annihilate_op, chain, chain_op
 from programs import Array, derivative, gradient, gradient_program, gradients, program_of, value
 
 INF, NAN = np.inf, np.nan

@@ -14,14 +14,14 @@ from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
 from jittape.core.program import Program
 from jittape.errors import CompileError
-from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, sum_op
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.custom import identity_op
-from jittape.primitives.elementwise import exp
-from jittape.primitives.reduce import all_op, any_op, max_op, min_op, prod_op
-from jittape.primitives.trigonometric import sin
-from jittape.primitives.views import Region, place_op, slice_op, transpose_op
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.elementwise.trigonometric import sin
+from jittape.primitives.identity import identity_op
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.reduce.reductions import all_op, any_op, max_op, min_op, prod_op
+from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
 from programs import program_of

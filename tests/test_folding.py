@@ -14,11 +14,11 @@ from jittape.compile.schedule import schedule
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
-from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, sum_op
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.elementwise import exp
-from jittape.primitives.views import transpose_op
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.shape.views import transpose_op
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
 from programs import program_of

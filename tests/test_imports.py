@@ -15,7 +15,7 @@ ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.rst"
 
 
 def module_name(path: Path) -> str:
-    """``primitives/shape.py`` -> ``primitives.shape``; a package's ``__init__.py`` -> the package."""
+    """``primitives/shape/reshaping.py`` -> ``primitives.shape``; a package's ``__init__.py`` -> the package."""
     parts = path.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 

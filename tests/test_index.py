@@ -12,9 +12,9 @@ from hypothesis.extra import numpy as hnp
 
 import jittape as jt
 from jittape.core.primitive import recording_with
-from jittape.primitives.gather import boolean_mask, gather, gather_nd
-from jittape.primitives.index import getitem, setitem
-from jittape.primitives.scatter import scatter_nd, tensor_scatter_nd_update
+from jittape.primitives.indexing.gather import boolean_mask, gather, gather_nd
+from jittape.primitives.indexing.getitem import getitem, setitem
+from jittape.primitives.indexing.scatter import scatter_nd, tensor_scatter_nd_update
 
 Array = np.ndarray[Any, Any]
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)

@@ -16,12 +16,12 @@ from jittape.core.builder import literal
 from jittape.core.forms import Index, Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
-from jittape.primitives.arithmetic import add, multiply, negative, square
 from jittape.primitives.broadcast import broadcast_to_op, iota_op, sum_op
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.cumulative import cumsum_op
-from jittape.primitives.elementwise import exp
-from jittape.primitives.views import Region, place_op, slice_op, transpose_op
+from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.reduce.cumulative import cumsum_op
+from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
 from programs import program_of

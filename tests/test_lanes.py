@@ -24,15 +24,15 @@ from jittape.compile.schedule import schedule
 from jittape.compile.steps import KernelStep
 from jittape.compile.workers import emit_object
 from jittape.core.interpret import interpret
-from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import cast_op, iota_op, sum_op
-from jittape.primitives.compare import greater
-from jittape.primitives.cumulative import cumsum_op
-from jittape.primitives.elementwise import exp, log
-from jittape.primitives.hyperbolic import tanh
-from jittape.primitives.reduce import all_op, any_op, max_op, min_op, prod_op
-from jittape.primitives.trigonometric import sin
-from jittape.primitives.views import Region, place_op, slice_op, transpose_op
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
+from jittape.primitives.elementwise.comparison import greater
+from jittape.primitives.elementwise.exponential import exp, log
+from jittape.primitives.elementwise.hyperbolic import tanh
+from jittape.primitives.elementwise.trigonometric import sin
+from jittape.primitives.reduce.cumulative import cumsum_op
+from jittape.primitives.reduce.reductions import all_op, any_op, max_op, min_op, prod_op
+from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
 from primitive_table import Row
 from programs import compiled, program_of
 

@@ -17,11 +17,11 @@ from jittape.compile.tasks import ON_DEMAND
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
-from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import spread, sum_op
-from jittape.primitives.contract import matmul
-from jittape.primitives.elementwise import exp
-from jittape.primitives.views import Region, slice_op
+from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.shape.views import Region, slice_op
 from programs import compiled, program_of
 
 Array = np.ndarray[Any, Any]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import jittape as jt
 from jittape.core.program import Aval
-from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import sum_op
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.elementwise import exp
-from jittape.primitives.trigonometric import sin
+from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.elementwise.trigonometric import sin
+from jittape.primitives.linalg.matmul import matmul_op
 from jittape.runtime.buffers import LARGE, Buffer, Pool, allocate, pool
 from jittape.runtime.executable import CompiledExecutable
 from jittape.runtime.workspace import KEPT

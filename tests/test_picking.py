@@ -19,11 +19,12 @@ from jittape.compile.schedule import schedule
 from jittape.compile.steps import NumpyStep
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
-from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import iota
-from jittape.primitives.elementwise import exp
-from jittape.primitives.gather import gather, gather_nd, take_along_axis
-from jittape.primitives.gathering import (
+from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.elementwise.trigonometric import sin
+from jittape.primitives.indexing.gather import gather, gather_nd, take_along_axis
+from jittape.primitives.indexing.gather_ops import (
     gather_op,
     last_write_op,
     scatter_add_op,
@@ -31,8 +32,7 @@ from jittape.primitives.gathering import (
     scatter_extremum_op,
     scatter_update_op,
 )
-from jittape.primitives.reduce import reduce_sum
-from jittape.primitives.trigonometric import sin
+from jittape.primitives.reduce.reductions import reduce_sum
 from jittape.runtime.counters import counters
 from programs import compiled, program_of
 

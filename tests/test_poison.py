@@ -9,7 +9,7 @@ import jittape as jt
 from jittape.compile import schedule as scheduling
 from jittape.compile.instructions import Compute
 from jittape.compile.split import split
-from jittape.primitives.elementwise import exp_op
+from jittape.primitives.elementwise.exponential import exp_op
 from jittape.runtime.workspace import POISON
 
 

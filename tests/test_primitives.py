@@ -21,8 +21,8 @@ from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
-from jittape.primitives import trigonometric
-from jittape.primitives.arithmetic import chain, negative
+from jittape.primitives.elementwise import trigonometric
+from jittape.primitives.elementwise.arithmetic import chain, negative
 from primitive_table import Row
 from programs import compiled, gradient_program, program_of
 

@@ -19,13 +19,13 @@ from jittape.compile.steps import Schedule
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
-from jittape.primitives.arithmetic import add
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op
-from jittape.primitives.contract import matmul, matmul_op, tensordot
-from jittape.primitives.einsum import einsum
-from jittape.primitives.elementwise import exp
-from jittape.primitives.hyperbolic import tanh
-from jittape.primitives.views import Region, slice_op, transpose_op
+from jittape.primitives.elementwise.arithmetic import add
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.elementwise.hyperbolic import tanh
+from jittape.primitives.linalg.einsum import einsum
+from jittape.primitives.linalg.matmul import matmul, matmul_op, tensordot
+from jittape.primitives.shape.views import Region, slice_op, transpose_op
 from programs import compiled, gradient_program, program_of
 
 Array = np.ndarray[Any, Any]

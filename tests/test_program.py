@@ -12,9 +12,9 @@ import jittape as jt
 from jittape.core.builder import literal_op
 from jittape.core.program import Aval, Op, Program, SourceLine, check, dead_code_removed, listing
 from jittape.errors import ProgramError
-from jittape.primitives.arithmetic import multiply_op, negative_op
 from jittape.primitives.broadcast import sum_op
-from jittape.primitives.elementwise import exp_op
+from jittape.primitives.elementwise.arithmetic import multiply_op, negative_op
+from jittape.primitives.elementwise.exponential import exp_op
 
 FLOAT = np.dtype("float32")
 VECTOR = Aval((3,), FLOAT)

@@ -23,13 +23,13 @@ from jittape.core.forms import Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
 from jittape.core.program import Op, Program
-from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import spread, sum_op
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.elementwise import exp
-from jittape.primitives.reduce import max_op
-from jittape.primitives.signatures import same_float
-from jittape.primitives.trigonometric import sin
+from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.elementwise.trigonometric import sin
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.record_parts import same_float
+from jittape.primitives.reduce.reductions import max_op
 from jittape.runtime import executable as executable_module
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable, executable_of

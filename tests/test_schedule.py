@@ -19,17 +19,17 @@ from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
 from jittape.core.program import Program, dead_code_removed
 from jittape.core.simplify import simplify
-from jittape.primitives.arithmetic import add, multiply, negative, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, spread, sum_op
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.cumulative import cumsum_op
-from jittape.primitives.division import divide
-from jittape.primitives.elementwise import exp, exp_op
-from jittape.primitives.hyperbolic import tanh
-from jittape.primitives.reduce import max_op
-from jittape.primitives.statistics import argmax_op
-from jittape.primitives.trigonometric import sin, sin_op
-from jittape.primitives.views import Region, concat_op, place_op, slice_op, transpose_op, update_op
+from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square, subtract
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import exp, exp_op
+from jittape.primitives.elementwise.hyperbolic import tanh
+from jittape.primitives.elementwise.trigonometric import sin, sin_op
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.reduce.cumulative import cumsum_op
+from jittape.primitives.reduce.reductions import max_op
+from jittape.primitives.reduce.statistics import argmax_op
+from jittape.primitives.shape.views import Region, concat_op, place_op, slice_op, transpose_op, update_op
 from programs import compiled, gradient_program, program_of
 from random_programs import random_program
 

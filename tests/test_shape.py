@@ -9,7 +9,8 @@ import pytest
 
 import jittape as jt
 from jittape.core.program import dead_code_removed
-from jittape.primitives import creation, joining, shape, tiling
+from jittape.primitives.indexing import repetition
+from jittape.primitives.shape import creation, joining, reshaping
 from programs import gradient_program, program_of
 
 X = np.arange(24.0).reshape(2, 3, 4)
@@ -130,7 +131,7 @@ def test_default_float_is_a_setting() -> None:
 def test_a_shape_is_known_without_running() -> None:
     x = jt.constant(X) * 2.0
     n = jt.shape(x)[0]
-    assert shape.reshape(x, [n, -1]).shape == (2, 12)
+    assert reshaping.reshape(x, [n, -1]).shape == (2, 12)
     assert x._buffer is None
 
 
@@ -140,15 +141,15 @@ def test_a_shape_is_known_without_running() -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        lambda x: shape.reshape(x, [2, -1, 4]),
-        lambda x: shape.transpose(x, [0, 1, 2]),
-        lambda x: shape.broadcast_to(x, X.shape),
-        lambda x: shape.squeeze(x),
-        lambda x: shape.roll(x, 3, 1),
+        lambda x: reshaping.reshape(x, [2, -1, 4]),
+        lambda x: reshaping.transpose(x, [0, 1, 2]),
+        lambda x: reshaping.broadcast_to(x, X.shape),
+        lambda x: reshaping.squeeze(x),
+        lambda x: reshaping.roll(x, 3, 1),
         lambda x: joining.concat([x], 0),
         lambda x: joining.split(x, 1)[0],
-        lambda x: tiling.pad(x, [[0, 0]] * 3),
-        lambda x: tiling.tile(x, [1, 1, 1]),
+        lambda x: repetition.pad(x, [[0, 0]] * 3),
+        lambda x: repetition.tile(x, [1, 1, 1]),
     ],
 )
 def test_what_changes_nothing_records_nothing(function: Any) -> None:
@@ -168,26 +169,30 @@ def test_a_gradient_of_a_part_is_that_part_laid_into_zeros() -> None:
     ("call", "error", "message"),
     [
         (
-            lambda: shape.reshape(X, [5, -1]),
+            lambda: reshaping.reshape(X, [5, -1]),
             ValueError,
             r"\[reshape\] cannot reshape 24 elements of shape \(2, 3, 4\)",
         ),
-        (lambda: shape.reshape(X, [-1, -1]), ValueError, "one dimension may be -1"),
-        (lambda: shape.reshape(X, [-2, -12]), ValueError, "negative dimension"),
-        (lambda: shape.reshape(X, [5, 5]), ValueError, r"into shape \(5, 5\) \(25 elements\)"),
+        (lambda: reshaping.reshape(X, [-1, -1]), ValueError, "one dimension may be -1"),
+        (lambda: reshaping.reshape(X, [-2, -12]), ValueError, "negative dimension"),
+        (lambda: reshaping.reshape(X, [5, 5]), ValueError, r"into shape \(5, 5\) \(25 elements\)"),
         (
-            lambda: shape.reshape(X, [2.5, 2]),
+            lambda: reshaping.reshape(X, [2.5, 2]),
             TypeError,
             r"\[reshape\] shape: must be an int or a sequence of ints",
         ),
-        (lambda: shape.reshape(np.zeros((0, 2)), [0, -1]), ValueError, "one dimension may be -1"),
-        (lambda: shape.squeeze(X, 1), ValueError, r"axis 1 of shape \(2, 3, 4\) is not of length 1"),
-        (lambda: shape.expand_dims(X, 9), ValueError, "axis 9 is out of range for 4 dimensions; use -4 to 3"),
-        (lambda: shape.transpose(X, [0, 1]), ValueError, "must name each of the 3 dimensions"),
-        (lambda: shape.transpose(X, [0, 1, 1]), ValueError, "must name each of the 3 dimensions"),
-        (lambda: shape.matrix_transpose(X[0, 0]), ValueError, "needs at least 2 dimensions"),
-        (lambda: shape.moveaxis(X, [0, 1], [0]), ValueError, "equally many"),
-        (lambda: shape.broadcast_to(X, [2, 3, 5]), ValueError, "each dimension must be equal or 1"),
+        (lambda: reshaping.reshape(np.zeros((0, 2)), [0, -1]), ValueError, "one dimension may be -1"),
+        (lambda: reshaping.squeeze(X, 1), ValueError, r"axis 1 of shape \(2, 3, 4\) is not of length 1"),
+        (
+            lambda: reshaping.expand_dims(X, 9),
+            ValueError,
+            "axis 9 is out of range for 4 dimensions; use -4 to 3",
+        ),
+        (lambda: reshaping.transpose(X, [0, 1]), ValueError, "must name each of the 3 dimensions"),
+        (lambda: reshaping.transpose(X, [0, 1, 1]), ValueError, "must name each of the 3 dimensions"),
+        (lambda: reshaping.matrix_transpose(X[0, 0]), ValueError, "needs at least 2 dimensions"),
+        (lambda: reshaping.moveaxis(X, [0, 1], [0]), ValueError, "equally many"),
+        (lambda: reshaping.broadcast_to(X, [2, 3, 5]), ValueError, "each dimension must be equal or 1"),
         (
             lambda: joining.concat([X, X[0]], 0),
             ValueError,
@@ -203,19 +208,23 @@ def test_a_gradient_of_a_part_is_that_part_laid_into_zeros() -> None:
         (lambda: joining.split(X, [-1, 4], 1), ValueError, "do not add up"),
         (lambda: joining.unstack(X, 3), ValueError, "num=3, but axis 0"),
         (lambda: joining.unstack(1.0), ValueError, "a scalar has no axis"),
-        (lambda: shape.reverse(X, [1, 1]), ValueError, "names a dimension twice"),
-        (lambda: shape.roll(X, [1, 2], 0), ValueError, "equally many"),
+        (lambda: reshaping.reverse(X, [1, 1]), ValueError, "names a dimension twice"),
+        (lambda: reshaping.roll(X, [1, 2], 0), ValueError, "equally many"),
         (lambda: joining.meshgrid(X[0], indexing="xz"), ValueError, "'xy' or 'ij'"),
-        (lambda: tiling.tile(X, [1, 1, -1]), ValueError, "must not be negative"),
-        (lambda: tiling.tile(X, [2]), ValueError, "one entry for each dimension"),
-        (lambda: tiling.repeat(X, -1), ValueError, "must not be negative"),
-        (lambda: tiling.repeat(X, [1, 2], 2), ValueError, "2 repeats do not fit axis 2"),
-        (lambda: tiling.repeat(X, [1, -2], 0), ValueError, "must not be negative"),
-        (lambda: tiling.pad(X, [[1, 1]]), ValueError, "a pair of counts for each dimension"),
-        (lambda: tiling.pad(X, [1, 1, 1]), ValueError, "a pair of counts for each dimension"),
-        (lambda: tiling.pad(X, [[-1, 1]] * 3), ValueError, "a pair of counts for each dimension"),
-        (lambda: tiling.pad(X, [[2, 0]] * 3, "REFLECT"), ValueError, "must be at most 1 .* in mode REFLECT"),
-        (lambda: tiling.pad(X, [[0, 0]] * 3, "EDGE"), ValueError, "mode must be one of CONSTANT"),
+        (lambda: repetition.tile(X, [1, 1, -1]), ValueError, "must not be negative"),
+        (lambda: repetition.tile(X, [2]), ValueError, "one entry for each dimension"),
+        (lambda: repetition.repeat(X, -1), ValueError, "must not be negative"),
+        (lambda: repetition.repeat(X, [1, 2], 2), ValueError, "2 repeats do not fit axis 2"),
+        (lambda: repetition.repeat(X, [1, -2], 0), ValueError, "must not be negative"),
+        (lambda: repetition.pad(X, [[1, 1]]), ValueError, "a pair of counts for each dimension"),
+        (lambda: repetition.pad(X, [1, 1, 1]), ValueError, "a pair of counts for each dimension"),
+        (lambda: repetition.pad(X, [[-1, 1]] * 3), ValueError, "a pair of counts for each dimension"),
+        (
+            lambda: repetition.pad(X, [[2, 0]] * 3, "REFLECT"),
+            ValueError,
+            "must be at most 1 .* in mode REFLECT",
+        ),
+        (lambda: repetition.pad(X, [[0, 0]] * 3, "EDGE"), ValueError, "mode must be one of CONSTANT"),
         (lambda: creation.zeros([-1]), ValueError, "must not be negative"),
         (lambda: creation.zeros(2, "S3"), TypeError, "not supported"),
         (lambda: creation.range(0, 5, 0), ValueError, "delta must not be 0"),

@@ -16,9 +16,9 @@ from jittape.core.interpret import interpret
 from jittape.core.program import Program, SourceLine
 from jittape.core.simplify import common_subexpressions_merged, identities_removed, simplify
 from jittape.errors import ProgramError
-from jittape.primitives.arithmetic import chain_op
 from jittape.primitives.broadcast import broadcast, cast_to
-from jittape.primitives.custom import custom_gradient_op
+from jittape.primitives.elementwise.arithmetic import chain_op
+from jittape.primitives.identity import custom_gradient_op
 from jittape.recording.variable import read_variable_op
 from programs import compiled, program_of
 

@@ -16,15 +16,15 @@ from jittape.compile.steps import KernelStep
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
-from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, spread, sum_op
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.cumulative import cumsum_op
-from jittape.primitives.division import divide
-from jittape.primitives.elementwise import exp
-from jittape.primitives.reduce import max_op
-from jittape.primitives.trigonometric import sin
-from jittape.primitives.views import Region, concat_op, placed, slice_op, sliced, transpose_op
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.elementwise.trigonometric import sin
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.reduce.cumulative import cumsum_op
+from jittape.primitives.reduce.reductions import max_op
+from jittape.primitives.shape.views import Region, concat_op, placed, slice_op, sliced, transpose_op
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
 from programs import program_of

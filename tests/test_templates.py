@@ -22,11 +22,11 @@ from jittape.core.builder import literal_op
 from jittape.core.dtypes import default_dtype
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import SourceLine
-from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import settle
-from jittape.primitives.elementwise import exp_op
-from jittape.primitives.keys import Slicing
-from jittape.primitives.views import Region
+from jittape.primitives.elementwise.arithmetic import add_op
+from jittape.primitives.elementwise.exponential import exp_op
+from jittape.primitives.indexing.index_keys import Slicing
+from jittape.primitives.shape.views import Region
 from jittape.recording import growth
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import path_to, trie

@@ -11,14 +11,14 @@ import jittape as jt
 from jittape.compile import products, tasks
 from jittape.compile.crew import Cell
 from jittape.core.interpret import interpret
-from jittape.primitives.arithmetic import add, multiply, square
 from jittape.primitives.broadcast import sum_op
-from jittape.primitives.contract import matmul
-from jittape.primitives.cumulative import cumsum_op
-from jittape.primitives.elementwise import exp
-from jittape.primitives.reduce import all_op, any_op, max_op, min_op, prod_op
-from jittape.primitives.trigonometric import sin
-from jittape.primitives.views import transpose_op
+from jittape.primitives.elementwise.arithmetic import add, multiply, square
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.elementwise.trigonometric import sin
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.reduce.cumulative import cumsum_op
+from jittape.primitives.reduce.reductions import all_op, any_op, max_op, min_op, prod_op
+from jittape.primitives.shape.views import transpose_op
 from jittape.runtime import tables, threads
 from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable

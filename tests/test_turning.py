@@ -15,13 +15,13 @@ from jittape.compile.turning import turned
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
-from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op, spread, sum_op
-from jittape.primitives.compare import greater, where
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.elementwise import exp
-from jittape.primitives.reduce import max_op
-from jittape.primitives.views import transpose_op
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
+from jittape.primitives.elementwise.comparison import greater, where
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.reduce.reductions import max_op
+from jittape.primitives.shape.views import transpose_op
 from programs import compiled, gradient_program, program_of
 
 Array = np.ndarray[Any, Any]

@@ -12,16 +12,16 @@ from jittape.compile.steps import KernelStep
 from jittape.compile.validation import check_schedule
 from jittape.core.interpret import interpret
 from jittape.errors import ProgramError
-from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import sum_op
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.cumulative import cumsum_op
-from jittape.primitives.elementwise import exp
-from jittape.primitives.gather import gather
-from jittape.primitives.hyperbolic import tanh
-from jittape.primitives.sorting import sort
-from jittape.primitives.trigonometric import sin
-from jittape.primitives.views import Region, concat_op, slice_op
+from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.elementwise.hyperbolic import tanh
+from jittape.primitives.elementwise.trigonometric import sin
+from jittape.primitives.indexing.gather import gather
+from jittape.primitives.indexing.sorting import sort
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.reduce.cumulative import cumsum_op
+from jittape.primitives.shape.views import Region, concat_op, slice_op
 from programs import compiled, program_of
 
 N = 1000

@@ -20,8 +20,8 @@ from jittape.compile.registry import Registry
 from jittape.compile.schedule import schedule
 from jittape.compile.workers import mapped
 from jittape.core.simplify import simplify
-from jittape.primitives.elementwise import exp, log, sqrt
-from jittape.primitives.trigonometric import cos, sin
+from jittape.primitives.elementwise.exponential import exp, log, sqrt
+from jittape.primitives.elementwise.trigonometric import cos, sin
 from programs import program_of
 
 

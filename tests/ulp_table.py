@@ -20,7 +20,7 @@ from mpmath import mp
 
 from jittape.compile.irmath import IRMath
 from jittape.compile.value import IRValue, llvm_type
-from jittape.primitives import elementwise, hyperbolic, powers, special, trigonometric
+from jittape.primitives.elementwise import exponential, hyperbolic, powers, special, trigonometric
 
 mp.prec = 200
 
@@ -76,7 +76,7 @@ OPS = {
     **{
         name: getattr(module, f"{name}_op")
         for module, names in (
-            (elementwise, "exp expm1 log log2 log10 log1p rsqrt"),
+            (exponential, "exp expm1 log log2 log10 log1p rsqrt"),
             (trigonometric, "sin cos tan"),
             (hyperbolic, "sinh cosh tanh sigmoid softplus"),
             (special, "erf erfc lgamma digamma"),

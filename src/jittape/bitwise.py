@@ -1,8 +1,8 @@
 """``jt.bitwise``: TensorFlow's names for functions of bits."""
 
-from jittape.primitives.bits import bitwise_and as bitwise_and
-from jittape.primitives.bits import bitwise_or as bitwise_or
-from jittape.primitives.bits import bitwise_xor as bitwise_xor
-from jittape.primitives.bits import invert as invert
-from jittape.primitives.bits import left_shift as left_shift
-from jittape.primitives.bits import right_shift as right_shift
+from jittape.primitives.elementwise.bits import bitwise_and as bitwise_and
+from jittape.primitives.elementwise.bits import bitwise_or as bitwise_or
+from jittape.primitives.elementwise.bits import bitwise_xor as bitwise_xor
+from jittape.primitives.elementwise.bits import invert as invert
+from jittape.primitives.elementwise.bits import left_shift as left_shift
+from jittape.primitives.elementwise.bits import right_shift as right_shift

@@ -8,8 +8,8 @@ from jittape.core.config import config
 from jittape.core.interpret import not_finite
 from jittape.core.primitive import Primitive, active_recorder, apply
 from jittape.errors import NumericsError
-from jittape.primitives.signatures import require_kinds
-from jittape.primitives.stacks import alike
+from jittape.primitives.batched_params import alike
+from jittape.primitives.record_parts import require_kinds
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor
 from jittape.recording.trie import path_to

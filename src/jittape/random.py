@@ -18,10 +18,10 @@ from jittape.core.program import Aval
 from jittape.core.traced_scalar import HostNumber
 from jittape.core.user_calls import as_array, named
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitives.arithmetic import add, multiply, subtract
-from jittape.primitives.complexes import cast
-from jittape.primitives.index import getitem
-from jittape.primitives.shape import as_shape
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.indexing.getitem import getitem
+from jittape.primitives.shape.reshaping import as_shape
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, tensor_of

@@ -15,15 +15,15 @@ from jittape.compile.steps import Schedule
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
-from jittape.primitives.arithmetic import add, multiply
 from jittape.primitives.broadcast import cast_op, sum_op
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.elementwise import exp
-from jittape.primitives.gathering import gather_op, scatter_add_op
-from jittape.primitives.hyperbolic import tanh
-from jittape.primitives.steps import absolute_op
-from jittape.primitives.trigonometric import sin
-from jittape.primitives.views import Region, place_op, slice_op, transpose_op
+from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.elementwise.hyperbolic import tanh
+from jittape.primitives.elementwise.piecewise import absolute_op
+from jittape.primitives.elementwise.trigonometric import sin
+from jittape.primitives.indexing.gather_ops import gather_op, scatter_add_op
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
 from programs import compiled, program_of
 
 

@@ -18,19 +18,19 @@ from jittape.control.parts import COUNT, COUNTED, WHILE, carry, stack
 from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Body, Program, check, dead_code_removed
-from jittape.primitives.arithmetic import add_op, chain_op, multiply_op, subtract_op
 from jittape.primitives.broadcast import broadcast, cast_op, reshape_op, sum_op
-from jittape.primitives.compare import greater_op, less_op, where_op
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.creation import eye
-from jittape.primitives.elementwise import exp_op
-from jittape.primitives.gathering import gather_op, scatter_add_op, scatter_update_op
-from jittape.primitives.hyperbolic import tanh_op
-from jittape.primitives.reduce import max_op, prod_op
-from jittape.primitives.sorting import argsort_op
-from jittape.primitives.steps import absolute_op, minimum_op
-from jittape.primitives.trigonometric import cos_op, sin_op
-from jittape.primitives.views import Region, place_op, slice_op, transpose_op
+from jittape.primitives.elementwise.arithmetic import add_op, chain_op, multiply_op, subtract_op
+from jittape.primitives.elementwise.comparison import greater_op, less_op, where_op
+from jittape.primitives.elementwise.exponential import exp_op
+from jittape.primitives.elementwise.hyperbolic import tanh_op
+from jittape.primitives.elementwise.piecewise import absolute_op, minimum_op
+from jittape.primitives.elementwise.trigonometric import cos_op, sin_op
+from jittape.primitives.indexing.gather_ops import gather_op, scatter_add_op, scatter_update_op
+from jittape.primitives.indexing.sorting import argsort_op
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.reduce.reductions import max_op, prod_op
+from jittape.primitives.shape.creation import eye
+from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
 from jittape.transform.differentiate import Path, Reverse, TapeView, seen
 from random_programs import SHAPES, Generator
 

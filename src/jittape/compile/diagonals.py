@@ -30,10 +30,10 @@ from jittape.core.builder import literal_op
 from jittape.core.forms import Alias, Call, Control, Join, Map, Place, Reduce, View
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import simplify
-from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import cast_op, iota_op
-from jittape.primitives.compare import equal_op
-from jittape.primitives.signatures import constant_of
+from jittape.primitives.elementwise.arithmetic import add_op
+from jittape.primitives.elementwise.comparison import equal_op
+from jittape.primitives.record_parts import constant_of
 
 __all__ = ["diagonals_laid"]
 

@@ -16,8 +16,8 @@ from jittape.compile.kernel import Gemm, LoopKernel, bits_of
 from jittape.compile.rawnest import RawInstruction, RawLoad, RawNest
 from jittape.compile.tasks import ON_DEMAND
 from jittape.core.program import Aval, Program
-from jittape.primitives.arithmetic import add_op, multiply_op, subtract_op
 from jittape.primitives.broadcast import cast_op
+from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, subtract_op
 
 __all__ = ["folded"]
 

@@ -27,7 +27,7 @@ from jittape.core.forms import (
     View,
 )
 from jittape.core.program import Aval, Op, Program
-from jittape.primitives.arithmetic import add_op
+from jittape.primitives.elementwise.arithmetic import add_op
 
 __all__ = ["BLAS", "NATIVE", "Kind", "kind_of", "settled_kinds"]
 

@@ -46,7 +46,7 @@ from jittape.compile.rawnest import (
 from jittape.core.forms import Coordinate, Join, Overlay, Place, Reduce, Running, Scatter, View
 from jittape.core.program import Aval, Op
 from jittape.primitives.broadcast import sum_op
-from jittape.primitives.compare import where_op
+from jittape.primitives.elementwise.comparison import where_op
 
 __all__ = ["NestBuilder"]
 

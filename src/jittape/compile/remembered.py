@@ -27,7 +27,7 @@ from jittape.compile.strips import Strip
 from jittape.core.forms import Call, Composed, Control
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Program
-from jittape.primitives.views import Region
+from jittape.primitives.shape.views import Region
 
 __all__ = ["LARGE", "keep", "key_of", "recall"]
 

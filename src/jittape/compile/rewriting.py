@@ -26,10 +26,10 @@ from jittape.core.primitive import Primitive, recording_with
 from jittape.core.program import Aval, Op, Program, dead_code_removed
 from jittape.core.simplify import common_subexpressions_merged
 from jittape.errors import ShapeError
-from jittape.primitives.arithmetic import add_op, negative_op
 from jittape.primitives.broadcast import reshape_op, sum_op
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.custom import identity_op
+from jittape.primitives.elementwise.arithmetic import add_op, negative_op
+from jittape.primitives.identity import identity_op
+from jittape.primitives.linalg.matmul import matmul_op
 
 __all__ = ["Editor", "distinct", "expanded", "joined_sums", "primitives_of", "settled", "summed_first"]
 

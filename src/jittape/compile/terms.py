@@ -30,11 +30,11 @@ from jittape.core.builder import literal_op
 from jittape.core.forms import Index, View
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, Program
-from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import broadcast_to_op, iota_op, reshape_op
-from jittape.primitives.compare import equal_op, where_op
-from jittape.primitives.signatures import constant_of
-from jittape.primitives.views import Region, place_op, slice_op, transpose_op
+from jittape.primitives.elementwise.arithmetic import add_op
+from jittape.primitives.elementwise.comparison import equal_op, where_op
+from jittape.primitives.record_parts import constant_of
+from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
 
 __all__ = ["Term", "TermWriter"]
 

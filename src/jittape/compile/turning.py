@@ -15,8 +15,8 @@ from jittape.compile.rewriting import Editor, primitives_of
 from jittape.core.forms import Map, Reduce
 from jittape.core.program import Aval, Op, Program
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op
-from jittape.primitives.contract import matmul_op
-from jittape.primitives.views import transpose_op
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.shape.views import transpose_op
 
 __all__ = ["turned"]
 

@@ -18,8 +18,8 @@ from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Body, Op, Program, check, dead_code_removed, is_grown
 from jittape.core.tickets import WeakValues
 from jittape.errors import NoGradientError
-from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import broadcast
+from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.transform.differentiate import Path, Reverse, TapeView, seen
 
 __all__ = [

@@ -24,7 +24,7 @@ from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive, recording_with
 from jittape.core.program import GROWN, Aval, Body
 from jittape.errors import ProgramError
-from jittape.primitives.arithmetic import add_op
+from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.transform.opaque import Flow, Follow, joined
 
 __all__ = ["loop_op"]

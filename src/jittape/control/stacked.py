@@ -16,9 +16,9 @@ from jittape.core.primitive import Primitive, recording_with
 from jittape.core.program import Body, Program, is_grown
 from jittape.errors import NoGradientError
 from jittape.primitives.broadcast import broadcast, to_shape
-from jittape.primitives.compare import equal_op, logical_and_op, where_op
-from jittape.primitives.reduce import any_op
-from jittape.primitives.views import permuted
+from jittape.primitives.elementwise.comparison import equal_op, logical_and_op, where_op
+from jittape.primitives.reduce.reductions import any_op
+from jittape.primitives.shape.views import permuted
 from jittape.transform.batching import Shared, batched_values, spread
 
 __all__ = ["stacked_body", "stacked_branch", "stacked_loop"]

@@ -9,8 +9,8 @@ from jittape.core.user_calls import as_int
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
 from jittape.flow.recorded import INT64, branch, predicate
 from jittape.flow.structure import Structure, taken_apart
-from jittape.primitives.compare import logical_not, where
-from jittape.primitives.complexes import cast
+from jittape.primitives.elementwise.comparison import logical_not, where
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 

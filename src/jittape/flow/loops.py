@@ -13,7 +13,7 @@ from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ControlFlowError, DTypeError
 from jittape.flow.recorded import Loop, predicate, segment_length
 from jittape.flow.structure import names_of, numbers_of, taken_apart
-from jittape.primitives.complexes import cast
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 

@@ -19,10 +19,10 @@ from jittape.control.parts import WHILE, carry, stack
 from jittape.core.builder import WeakScalar
 from jittape.core.program import Aval, Body, Program
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
-from jittape.primitives.compare import logical_and
-from jittape.primitives.complexes import cast
-from jittape.primitives.joining import concat
-from jittape.primitives.shape import reshape
+from jittape.primitives.elementwise.comparison import logical_and
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.shape.joining import concat
+from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.bodies import BodyTrace, Recorded
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor

@@ -15,8 +15,8 @@ from jittape.errors import ControlFlowError, DTypeError
 from jittape.flow.recorded import Loop, segment_length, settled_for
 from jittape.flow.structure import names_of, numbers_of, stacks_of, taken_apart
 from jittape.functions.signature import TensorSpec
-from jittape.primitives.joining import concat
-from jittape.primitives.shape import expand_dims
+from jittape.primitives.shape.joining import concat
+from jittape.primitives.shape.reshaping import expand_dims
 from jittape.recording.bodies import BodyTrace
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.trace import current_trace

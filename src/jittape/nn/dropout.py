@@ -7,8 +7,8 @@ from typing import Any
 from jittape import random
 from jittape.core.user_calls import as_float
 from jittape.errors import DTypeError
-from jittape.primitives.arithmetic import multiply
-from jittape.primitives.compare import greater_equal, where
+from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.comparison import greater_equal, where
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor

@@ -13,10 +13,10 @@ import numpy as np
 from jittape import random
 from jittape.core.user_calls import as_int
 from jittape.module import Module
-from jittape.primitives.activation import elu, gelu, relu, selu, silu, softmax
-from jittape.primitives.arithmetic import add
-from jittape.primitives.contract import matmul
-from jittape.primitives.hyperbolic import sigmoid, softplus, tanh
+from jittape.primitives.elementwise.arithmetic import add
+from jittape.primitives.elementwise.hyperbolic import sigmoid, softplus, tanh
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.nn.activation import elu, gelu, relu, selu, silu, softmax
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor

@@ -13,7 +13,7 @@ from typing import Any
 
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
-from jittape.primitives.gathering import gather_op, scatter_add_op
+from jittape.primitives.indexing.gather_ops import gather_op, scatter_add_op
 
 __all__ = ["SUBSTITUTES", "Substitute"]
 

@@ -19,7 +19,7 @@ from jittape.core.simplify import simplify
 from jittape.core.traced_scalar import HostNumber
 from jittape.functions.report import recorded_because
 from jittape.functions.signature import TensorSpec
-from jittape.primitives.custom import identity
+from jittape.primitives.identity import identity
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 from jittape.recording.tape import GradientTape

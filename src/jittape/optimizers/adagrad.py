@@ -9,10 +9,10 @@ from jittape.core.primitive import apply
 from jittape.optimizers.base import Optimizer
 from jittape.optimizers.checks import NOT_NEGATIVE, number
 from jittape.optimizers.options import Options
-from jittape.primitives.arithmetic import add, multiply, square, subtract
 from jittape.primitives.broadcast import cast_to
-from jittape.primitives.division import divide
-from jittape.primitives.elementwise import sqrt
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import sqrt
 from jittape.recording.variable import Variable
 
 __all__ = ["Adagrad"]

@@ -10,11 +10,11 @@ from jittape.core.primitive import apply
 from jittape.optimizers.base import Optimizer
 from jittape.optimizers.checks import BELOW_ONE, NOT_NEGATIVE, number
 from jittape.optimizers.options import Options
-from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import cast_to
-from jittape.primitives.division import divide
-from jittape.primitives.powers import pow
-from jittape.primitives.steps import absolute, maximum
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.piecewise import absolute, maximum
+from jittape.primitives.elementwise.powers import pow
 from jittape.recording.variable import Variable
 
 __all__ = ["Adamax"]

@@ -7,10 +7,10 @@ from typing import Any
 
 from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
-from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import cast_to
-from jittape.primitives.compare import equal, where
-from jittape.primitives.division import mod
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.comparison import equal, where
+from jittape.primitives.elementwise.division import mod
 from jittape.recording.variable import Variable
 
 __all__ = ["average"]

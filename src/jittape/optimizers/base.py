@@ -27,8 +27,8 @@ from jittape.optimizers.gradients import Pair, checked_pairs, checked_variables,
 from jittape.optimizers.rates import LearningRateSchedule, in_dtype, rate_now
 from jittape.optimizers.schedules import deserialize, serialize
 from jittape.optimizers.state import Stateful, work_dtype
-from jittape.primitives.arithmetic import multiply, subtract
 from jittape.primitives.broadcast import cast_to
+from jittape.primitives.elementwise.arithmetic import multiply, subtract
 from jittape.recording.operators import Operators
 from jittape.recording.tape import GradientTape
 from jittape.recording.undo import as_before, before_update

@@ -9,13 +9,13 @@ from jittape.core.primitive import apply
 from jittape.optimizers.checks import NOT_NEGATIVE, POSITIVE, number, optional_number
 from jittape.optimizers.decays import doubles
 from jittape.optimizers.rates import LearningRateSchedule
-from jittape.primitives.arithmetic import add, multiply, subtract
-from jittape.primitives.compare import greater_equal, less, where
-from jittape.primitives.division import divide
-from jittape.primitives.elementwise import log
-from jittape.primitives.powers import pow
-from jittape.primitives.steps import floor, minimum
-from jittape.primitives.trigonometric import cos
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.comparison import greater_equal, less, where
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import log
+from jittape.primitives.elementwise.piecewise import floor, minimum
+from jittape.primitives.elementwise.powers import pow
+from jittape.primitives.elementwise.trigonometric import cos
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["CosineDecay", "CosineDecayRestarts"]

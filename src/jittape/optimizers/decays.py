@@ -13,12 +13,12 @@ from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
 from jittape.optimizers.checks import FINITE, NOT_NEGATIVE, POSITIVE, flag, number
 from jittape.optimizers.rates import LearningRateSchedule
-from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import cast_to
-from jittape.primitives.compare import equal, less_equal, where
-from jittape.primitives.division import divide
-from jittape.primitives.powers import pow
-from jittape.primitives.steps import ceil, floor, minimum
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.comparison import equal, less_equal, where
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.piecewise import ceil, floor, minimum
+from jittape.primitives.elementwise.powers import pow
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [

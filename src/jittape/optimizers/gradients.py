@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from jittape.core.user_calls import stack_level
-from jittape.primitives.clipping import clip_by_global_norm, clip_by_norm
-from jittape.primitives.steps import clip_by_value
+from jittape.primitives.elementwise.piecewise import clip_by_value
+from jittape.primitives.nn.gradient_clipping import clip_by_global_norm, clip_by_norm
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.scattering import IndexedSlices

@@ -9,8 +9,8 @@ from jittape.core.primitive import apply
 from jittape.optimizers.base import Optimizer
 from jittape.optimizers.checks import UNIT, flag, number
 from jittape.optimizers.options import Options
-from jittape.primitives.arithmetic import add, multiply, subtract
 from jittape.primitives.broadcast import cast_to
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.recording.variable import Variable
 
 __all__ = ["SGD"]

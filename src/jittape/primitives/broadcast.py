@@ -18,7 +18,7 @@ from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.core.user_calls import named, shown
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitives.stacks import alike, along_axes, in_shape
+from jittape.primitives.batched_params import alike, along_axes, in_shape
 
 __all__ = [
     "axis_key",

@@ -9,7 +9,7 @@ from weakref import ref
 from jittape.core.primitive import active_recorder, recording_with
 from jittape.core.user_calls import stack_level
 from jittape.errors import UnconnectedGradientWarning
-from jittape.primitives.creation import zeros_like
+from jittape.primitives.shape.creation import zeros_like
 from jittape.recording.arguments import (
     UnconnectedGradients,
     check_target,

@@ -13,9 +13,9 @@ from jittape.core.traced_scalar import HostNumber
 from jittape.core.user_calls import argument_of_user, named, refuse_deferred
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import cast_op
-from jittape.primitives.complexes import cast
-from jittape.primitives.custom import identity
-from jittape.primitives.shape import as_shape, broadcast_to, reshape
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.identity import identity
+from jittape.primitives.shape.reshaping import as_shape, broadcast_to, reshape
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
 from jittape.runtime.buffers import copied

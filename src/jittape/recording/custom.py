@@ -13,7 +13,7 @@ from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import apply
 from jittape.core.user_calls import function_name
-from jittape.primitives.custom import custom_gradient_op
+from jittape.primitives.identity import custom_gradient_op
 from jittape.recording.bodies import BodyTrace
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
 from jittape.recording.exits import first_order_excused

@@ -14,7 +14,7 @@ from weakref import ref
 
 from jittape.core.config import config
 from jittape.core.program import Op
-from jittape.primitives.custom import stop_gradient_op
+from jittape.primitives.identity import stop_gradient_op
 from jittape.recording.growth import join
 from jittape.recording.slots import Variables
 from jittape.recording.trace import Trace

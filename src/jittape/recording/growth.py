@@ -19,7 +19,7 @@ from jittape.core.primitive import recording_with
 from jittape.core.program import Aval
 from jittape.core.user_calls import argument_of_user, named
 from jittape.errors import DTypeError
-from jittape.primitives.custom import identity_op
+from jittape.primitives.identity import identity_op
 from jittape.recording.source import user_line
 from jittape.recording.trie import UNPLACED, Node, ScalarInput, trie
 from jittape.transform.templates import Memory, Template, is_pure, kinds_of

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from jittape.core.program import Aval
-from jittape.primitives.creation import eye
-from jittape.primitives.shape import broadcast_to, reshape, transpose
+from jittape.primitives.shape.creation import eye
+from jittape.primitives.shape.reshaping import broadcast_to, reshape, transpose
 from jittape.recording.forward import placeholders, record_batch, record_tangents
 from jittape.recording.reasons import Asked
 from jittape.recording.reverse import ORDINARY, record_gradient

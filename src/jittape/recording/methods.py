@@ -19,8 +19,8 @@ from jittape.compile.symbols import define
 from jittape.core.config import Config, config
 from jittape.core.primitive import active
 from jittape.core.program import Aval
-from jittape.primitives.arithmetic import add_op, multiply_op, negative_op, subtract_op
-from jittape.primitives.division import divide_op
+from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
+from jittape.primitives.elementwise.division import divide_op
 from jittape.recording import callables
 from jittape.recording.flushing import Flushing
 from jittape.recording.operators import Operators

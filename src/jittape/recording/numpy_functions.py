@@ -14,18 +14,19 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitives import creation
-from jittape.primitives.arithmetic import multiply, positive
 from jittape.primitives.broadcast import axis_key, normalized_axes
-from jittape.primitives.compare import where
-from jittape.primitives.complexes import angle, cast, conj, imag, real
-from jittape.primitives.contract import matmul, outer, tensordot
-from jittape.primitives.cumulative import cumprod, cumsum
-from jittape.primitives.custom import identity, stop_gradient
-from jittape.primitives.division import divide
-from jittape.primitives.einsum import diag_part, einsum, trace
-from jittape.primitives.gather import gather, take_along_axis
-from jittape.primitives.reduce import (
+from jittape.primitives.elementwise.arithmetic import multiply, positive
+from jittape.primitives.elementwise.comparison import where
+from jittape.primitives.elementwise.complex_numbers import angle, cast, conj, imag, real
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.piecewise import floor, maximum, minimum, round
+from jittape.primitives.elementwise.trigonometric import atan2
+from jittape.primitives.identity import identity, stop_gradient
+from jittape.primitives.indexing.gather import gather, take_along_axis
+from jittape.primitives.linalg.einsum import diag_part, einsum, trace
+from jittape.primitives.linalg.matmul import matmul, outer, tensordot
+from jittape.primitives.reduce.cumulative import cumprod, cumsum
+from jittape.primitives.reduce.reductions import (
     reduce_all,
     reduce_any,
     reduce_max,
@@ -33,7 +34,9 @@ from jittape.primitives.reduce import (
     reduce_prod,
     reduce_sum,
 )
-from jittape.primitives.shape import (
+from jittape.primitives.reduce.statistics import argmax, argmin, reduce_std, reduce_variance
+from jittape.primitives.shape import creation
+from jittape.primitives.shape.reshaping import (
     broadcast_to,
     expand_dims,
     matrix_transpose,
@@ -44,9 +47,6 @@ from jittape.primitives.shape import (
     squeeze,
     transpose,
 )
-from jittape.primitives.statistics import argmax, argmin, reduce_std, reduce_variance
-from jittape.primitives.steps import floor, maximum, minimum, round
-from jittape.primitives.trigonometric import atan2
 from jittape.recording.numpy_reductions import (
     array_like,
     axis_of,

@@ -17,20 +17,20 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.core.primitive import apply
 from jittape.errors import DTypeError
-from jittape.primitives import (
+from jittape.primitives.elementwise import (
     arithmetic,
     bits,
-    compare,
-    complexes,
-    contract,
+    comparison,
+    complex_numbers,
     division,
-    elementwise,
+    exponential,
     hyperbolic,
+    piecewise,
     powers,
-    steps,
 )
-from jittape.primitives import trigonometric as trig
-from jittape.primitives.custom import identity
+from jittape.primitives.elementwise import trigonometric as trig
+from jittape.primitives.identity import identity
+from jittape.primitives.linalg import matmul
 from jittape.recording.numpy_functions import FUNCTIONS
 from jittape.recording.numpy_reductions import array_like, dtype_of, refuse
 
@@ -61,7 +61,7 @@ def _as_in_loop(
     kinds = tuple([type(x) if type(x) in (int, float, complex) else dtype_of(x) for x in inputs])
     loop = _loop(ufunc, kinds, None if dtype is None else as_dtype(dtype), casting)
     return [
-        x if kind is want or isinstance(kind, type) else complexes.cast(x, want)
+        x if kind is want or isinstance(kind, type) else complex_numbers.cast(x, want)
         for x, kind, want in zip(inputs, kinds, loop, strict=True)
     ]
 
@@ -78,12 +78,12 @@ def _step(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _reciprocal(x: Any) -> Any:
     if x.dtype.kind in "iu":
-        return compare.where(compare.equal(steps.absolute(x), 1), x, 0)
+        return comparison.where(comparison.equal(piecewise.absolute(x), 1), x, 0)
     return division.reciprocal(x)
 
 
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
-    np.absolute: steps.absolute,
+    np.absolute: piecewise.absolute,
     np.add: arithmetic.add,
     np.arccos: trig.acos,
     np.arccosh: hyperbolic.acosh,
@@ -95,56 +95,56 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.bitwise_and: bits.bitwise_and,
     np.bitwise_or: bits.bitwise_or,
     np.bitwise_xor: bits.bitwise_xor,
-    np.ceil: _step(steps.ceil),
-    np.conjugate: typed(np.conjugate, complexes.conj),
+    np.ceil: _step(piecewise.ceil),
+    np.conjugate: typed(np.conjugate, complex_numbers.conj),
     np.cos: trig.cos,
     np.cosh: hyperbolic.cosh,
     np.deg2rad: typed(np.deg2rad, lambda x: arithmetic.multiply(x, np.pi / 180)),
     np.divide: division.divide,
     np.divmod: _divmod,
-    np.equal: compare.equal,
-    np.exp: elementwise.exp,
+    np.equal: comparison.equal,
+    np.exp: exponential.exp,
     np.exp2: typed(np.exp2, lambda x: powers.pow(2.0, x)),
-    np.expm1: elementwise.expm1,
-    np.fabs: typed(np.fabs, steps.absolute),
+    np.expm1: exponential.expm1,
+    np.fabs: typed(np.fabs, piecewise.absolute),
     np.float_power: typed(np.float_power, powers.pow),
-    np.floor: _step(steps.floor),
+    np.floor: _step(piecewise.floor),
     np.floor_divide: division.floor_divide,
-    np.greater: compare.greater,
-    np.greater_equal: compare.greater_equal,
+    np.greater: comparison.greater,
+    np.greater_equal: comparison.greater_equal,
     np.invert: bits.invert,
     np.isfinite: bits.is_finite,
     np.isinf: bits.is_inf,
     np.isnan: bits.is_nan,
     np.left_shift: bits.left_shift,
-    np.less: compare.less,
-    np.less_equal: compare.less_equal,
-    np.log: elementwise.log,
-    np.log10: elementwise.log10,
-    np.log1p: elementwise.log1p,
-    np.log2: elementwise.log2,
+    np.less: comparison.less,
+    np.less_equal: comparison.less_equal,
+    np.log: exponential.log,
+    np.log10: exponential.log10,
+    np.log1p: exponential.log1p,
+    np.log2: exponential.log2,
     np.logaddexp: typed(np.logaddexp, lambda x, y: apply(hyperbolic.logaddexp_op, (x, y))),
-    np.logical_and: compare.logical_and,
-    np.logical_not: compare.logical_not,
-    np.logical_or: compare.logical_or,
-    np.logical_xor: compare.logical_xor,
-    np.matmul: contract.matmul,
-    np.maximum: steps.maximum,
-    np.minimum: steps.minimum,
+    np.logical_and: comparison.logical_and,
+    np.logical_not: comparison.logical_not,
+    np.logical_or: comparison.logical_or,
+    np.logical_xor: comparison.logical_xor,
+    np.matmul: matmul.matmul,
+    np.maximum: piecewise.maximum,
+    np.minimum: piecewise.minimum,
     np.multiply: arithmetic.multiply,
     np.negative: arithmetic.negative,
-    np.not_equal: compare.not_equal,
+    np.not_equal: comparison.not_equal,
     np.positive: arithmetic.positive,
     np.power: powers.pow,
     np.rad2deg: typed(np.rad2deg, lambda x: arithmetic.multiply(x, 180 / np.pi)),
     np.reciprocal: typed(np.reciprocal, _reciprocal),
     np.remainder: division.mod,
     np.right_shift: bits.right_shift,
-    np.rint: typed(np.rint, steps.round),
-    np.sign: steps.sign,
+    np.rint: typed(np.rint, piecewise.round),
+    np.sign: piecewise.sign,
     np.sin: trig.sin,
     np.sinh: hyperbolic.sinh,
-    np.sqrt: elementwise.sqrt,
+    np.sqrt: exponential.sqrt,
     np.square: arithmetic.square,
     np.subtract: arithmetic.subtract,
     np.tan: trig.tan,

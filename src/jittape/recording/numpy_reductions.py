@@ -12,13 +12,13 @@ from jittape.core.primitive import apply
 from jittape.core.traced_scalar import HostNumber
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError
-from jittape.primitives.arithmetic import multiply, subtract
 from jittape.primitives.broadcast import axis_key, normalized_axes
-from jittape.primitives.complexes import cast
-from jittape.primitives.division import divide
-from jittape.primitives.norms import norm_body
-from jittape.primitives.reduce import reduce_max, reduce_mean, reduce_min, reduce_sum
-from jittape.primitives.shape import expand_dims, reshape
+from jittape.primitives.elementwise.arithmetic import multiply, subtract
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.linalg.norms import norm_body
+from jittape.primitives.reduce.reductions import reduce_max, reduce_mean, reduce_min, reduce_sum
+from jittape.primitives.shape.reshaping import expand_dims, reshape
 
 __all__ = [
     "array_like",

@@ -9,15 +9,16 @@ import numpy as np
 
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
-from jittape.primitives.arithmetic import subtract
 from jittape.primitives.broadcast import axis_key
-from jittape.primitives.compare import not_equal, where
-from jittape.primitives.custom import identity
-from jittape.primitives.einsum import diag_part
-from jittape.primitives.index import getitem
-from jittape.primitives.joining import concat, meshgrid, split, stack
-from jittape.primitives.matrices import diag
-from jittape.primitives.shape import (
+from jittape.primitives.elementwise.arithmetic import subtract
+from jittape.primitives.elementwise.comparison import not_equal, where
+from jittape.primitives.identity import identity
+from jittape.primitives.indexing.getitem import getitem
+from jittape.primitives.indexing.repetition import pad, repeat, tile
+from jittape.primitives.linalg.einsum import diag_part
+from jittape.primitives.linalg.matrices import diag
+from jittape.primitives.shape.joining import concat, meshgrid, split, stack
+from jittape.primitives.shape.reshaping import (
     as_shape,
     broadcast_to,
     expand_dims,
@@ -26,7 +27,6 @@ from jittape.primitives.shape import (
     reverse,
     transpose,
 )
-from jittape.primitives.tiling import pad, repeat, tile
 from jittape.recording.numpy_reductions import (
     array_like,
     axis_of,

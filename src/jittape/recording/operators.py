@@ -13,9 +13,12 @@ import numpy as np
 
 from jittape.core.primitive import active
 from jittape.core.program import Aval
-from jittape.primitives import arithmetic, bits, compare, contract, division, index, powers, shape, steps
-from jittape.primitives.arithmetic import add_op, multiply_op, negative_op, subtract_op
-from jittape.primitives.division import divide_op
+from jittape.primitives.elementwise import arithmetic, bits, comparison, division, piecewise, powers
+from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
+from jittape.primitives.elementwise.division import divide_op
+from jittape.primitives.indexing import getitem
+from jittape.primitives.linalg import matmul
+from jittape.primitives.shape import reshaping
 from jittape.recording.exits import leave, look
 from jittape.recording.numpy_protocol import array_function, array_ufunc
 from jittape.runtime.buffers import Buffer
@@ -66,7 +69,7 @@ class Operators:
     @property
     def T(self) -> Any:
         """The transpose, recorded."""
-        return shape.transpose(self)
+        return reshaping.transpose(self)
 
     def get_shape(self) -> tuple[int, ...]:
         """The shape, under TensorFlow's name."""
@@ -171,7 +174,7 @@ class Operators:
     def __iter__(self) -> Iterator[Any]:
         if not self._aval.shape:
             raise TypeError("a 0-d tensor cannot be iterated over")
-        return iter([index.getitem(self, i) for i in range(self._aval.shape[0])])
+        return iter([getitem.getitem(self, i) for i in range(self._aval.shape[0])])
 
     def __contains__(self, value: Any) -> bool:
         raise TypeError("`in` is not defined for tensors; use jt.reduce_any(jt.equal(tensor, value))")
@@ -237,10 +240,10 @@ class Operators:
         return powers.pow(other, self)
 
     def __matmul__(self, other: Any) -> Any:
-        return contract.matmul(self, other)
+        return matmul.matmul(self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return contract.matmul(other, self)
+        return matmul.matmul(other, self)
 
     def __neg__(self) -> Any:
         return active.recorder.apply(negative_op, (self,))
@@ -249,7 +252,7 @@ class Operators:
         return arithmetic.positive(self)
 
     def __abs__(self) -> Any:
-        return steps.absolute(self)
+        return piecewise.absolute(self)
 
     def __invert__(self) -> Any:
         return bits.invert(self)
@@ -285,26 +288,26 @@ class Operators:
         return bits.right_shift(other, self)
 
     def __eq__(self, other: Any) -> Any:
-        return False if other is None else compare.equal(self, other)
+        return False if other is None else comparison.equal(self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return True if other is None else compare.not_equal(self, other)
+        return True if other is None else comparison.not_equal(self, other)
 
     def __hash__(self) -> int:
         kind = type(self).__name__
         raise TypeError(f"{kind} is unhashable. Instead, use {kind.lower()}.ref() as the key.")
 
     def __lt__(self, other: Any) -> Any:
-        return compare.less(self, other)
+        return comparison.less(self, other)
 
     def __le__(self, other: Any) -> Any:
-        return compare.less_equal(self, other)
+        return comparison.less_equal(self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return compare.greater(self, other)
+        return comparison.greater(self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return compare.greater_equal(self, other)
+        return comparison.greater_equal(self, other)
 
     def __getitem__(self, key: Any) -> Any:
-        return index.getitem(self, key)
+        return getitem.getitem(self, key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
 
-from jittape.primitives import gather, scatter
+from jittape.primitives.indexing import gather, scatter
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 

@@ -14,9 +14,10 @@ from jittape.core.dtypes import as_dtype
 from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.core.traced_scalar import HostNumber
-from jittape.primitives import arithmetic, index
-from jittape.primitives.custom import identity
-from jittape.primitives.joining import stack
+from jittape.primitives.elementwise import arithmetic
+from jittape.primitives.identity import identity
+from jittape.primitives.indexing import getitem
+from jittape.primitives.shape.joining import stack
 from jittape.recording.operators import Operators
 from jittape.runtime.buffers import Buffer
 
@@ -104,7 +105,7 @@ class Tensor(Operators):
     def __setitem__(self, key: Any, value: Any) -> None:
         if active.recorder.traced_in is not None:
             active.recorder.check_write(self)  # type: ignore[attr-defined]
-        updated = index.setitem(self, key, stacked(value) if holds_tensors(value) else value)
+        updated = getitem.setitem(self, key, stacked(value) if holds_tensors(value) else value)
         trace = updated._trace
         known = self._buffer is None and self._trace is trace  # it is among the trace's pending ones
         if trace.holders:

@@ -11,8 +11,9 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.core.primitive import Primitive, active, active_recorder, apply
 from jittape.core.program import Aval
-from jittape.primitives import arithmetic, division, index
-from jittape.primitives.custom import identity
+from jittape.primitives.elementwise import arithmetic, division
+from jittape.primitives.identity import identity
+from jittape.primitives.indexing import getitem
 from jittape.recording.convert import cast_to_dtype, constant, convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.scattering import Scattering
@@ -136,7 +137,7 @@ class Variable(Scattering):
         return TensorRef(self)
 
     def __getitem__(self, key: Any) -> Any:
-        part = index.getitem(self, key)
+        part = getitem.getitem(self, key)
         part._origin = (self, key)
         return part
 
@@ -240,7 +241,7 @@ class Variable(Scattering):
         self._slot = -1
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._assign_result(index.setitem(self, key, stacked(value) if holds_tensors(value) else value))
+        self._assign_result(getitem.setitem(self, key, stacked(value) if holds_tensors(value) else value))
 
     def __iadd__(self, other: Any) -> Any:
         return self.assign_add(other)

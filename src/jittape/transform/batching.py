@@ -16,9 +16,9 @@ from jittape.core.builder import Builder, Symbol
 from jittape.core.forms import Map
 from jittape.core.primitive import Batch, recording_with
 from jittape.core.program import Aval, Op
+from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import broadcast, to_shape
-from jittape.primitives.stacks import alike
-from jittape.primitives.views import concat_op, sliced
+from jittape.primitives.shape.views import concat_op, sliced
 
 __all__ = ["Shared", "batched", "batched_values", "spread"]
 

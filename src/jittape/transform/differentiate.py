@@ -22,8 +22,8 @@ from jittape.core.forms import Control, runs_of
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Op, is_grown
 from jittape.errors import NoGradientError, ProgramError
-from jittape.primitives.arithmetic import add_op
 from jittape.primitives.broadcast import real_op
+from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.transform.templates import Memory, Template, has_pure_rules
 
 __all__ = ["Callback", "Path", "Reverse", "Seen", "TapeView", "seen"]

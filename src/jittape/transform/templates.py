@@ -18,7 +18,7 @@ import numpy as np
 from jittape.core.builder import Builder
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, SourceLine
-from jittape.primitives.keys import Picking, Slicing
+from jittape.primitives.indexing.index_keys import Picking, Slicing
 
 __all__ = ["Memory", "Template", "has_pure_rules", "is_pure", "kinds_of"]
 

@@ -12,10 +12,10 @@ import numpy as np
 from jittape.core.dtypes import is_differentiable
 from jittape.core.user_calls import as_function
 from jittape.errors import UnconnectedGradientWarning
-from jittape.primitives.complexes import cast, real
-from jittape.primitives.joining import concat
-from jittape.primitives.reduce import reduce_sum
-from jittape.primitives.shape import reshape
+from jittape.primitives.elementwise.complex_numbers import cast, real
+from jittape.primitives.reduce.reductions import reduce_sum
+from jittape.primitives.shape.joining import concat
+from jittape.primitives.shape.reshaping import reshape
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import tensor_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jittape.core.user_calls import as_function
-from jittape.primitives.custom import stop_gradient
+from jittape.primitives.identity import stop_gradient
 from jittape.recording.accumulator import ForwardAccumulator
 from jittape.recording.arguments import UnconnectedGradients, fitting
 from jittape.recording.convert import convert_to_tensor

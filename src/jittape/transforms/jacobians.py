@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.primitives.complexes import cast
+from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.accumulator import ForwardAccumulator
 from jittape.recording.arguments import UnconnectedGradients
 from jittape.recording.convert import convert_to_tensor

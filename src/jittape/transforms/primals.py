@@ -18,7 +18,7 @@ from jittape.core.traced_scalar import HostNumber
 from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ShapeError
 from jittape.functions.function import Function
-from jittape.primitives.custom import identity
+from jittape.primitives.identity import identity
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten, flatten_like
 from jittape.recording.operators import Operators

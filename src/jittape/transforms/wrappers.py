@@ -9,8 +9,8 @@ from typing import Any
 
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import apply
-from jittape.primitives.custom import identity
-from jittape.primitives.views import again
+from jittape.primitives.identity import identity
+from jittape.primitives.shape.views import again
 from jittape.recording.custom import custom_gradient, tensors_read
 from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten

@@ -1,0 +1,319 @@
+"""Arithmetic, and the product that every gradient rule is written with.
+
+Start at `chain`: a zero cotangent stays zero whatever it meets, which is why no NaN leaks out of the branch of `where`
+that was not taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.primitives.broadcast import broadcast_operands, conj, promote, require_equal
+from jittape.primitives.record_parts import (
+    common,
+    neutral,
+    one,
+    same_of_kinds,
+)
+from jittape.typing import Tensor, TensorLike
+
+__all__ = [
+    "add",
+    "add_n",
+    "chain",
+    "multiply",
+    "multiply_no_nan",
+    "negative",
+    "polyval",
+    "positive",
+    "scalar_mul",
+    "square",
+    "squared_difference",
+    "subtract",
+]
+
+
+# ---- the chain rule --------------------------------------------------------------------------------------------------
+#
+# `where` sends an exact zero into the branch that it did not take. There the local derivative may be infinite or nan:
+# log at 0, a square of missing data. IEEE has 0 * inf = nan, so a plain product would turn "no influence" into nan.
+# Every elementwise rule and reduction of the package therefore multiplies the cotangent g and the local derivative d
+# with `chain(g, d)`, which is zero where g is zero. Only g decides: sqrt at 0 still has the gradient inf, norm at 0 nan
+# (there g is inf and d is 0), and nan in the data goes through wherever g is not zero.
+#
+# For higher derivatives, chain(g, d) is differentiated itself. With cotangent h: g gets chain(h, d); d gets
+# `annihilate(h, g)`, zero where either is zero: where g is zero the product does not depend on d, whatever h is, and
+# h = inf does happen: where(x > 0, log(sqrt(x)), 0), twice. The rules of `annihilate` give `annihilate` again.
+#
+# The price in a compiled loop is a comparison and a selection: the rule of tanh over 20,000 float64 in the cache takes
+# 1.00 instead of 0.98 ns an element. Where the cotangent is a literal, as below a sum, it is nothing.
+#
+# Not covered: ops that mix elements by sums of products (matmul, cumprod), where a nan among the elements meets zeros.
+
+
+def _chain_evaluate(g: Any, d: Any) -> Any:
+    return np.where(g == 0, g.dtype.type(0), g * d)
+
+
+chain_op = Primitive(
+    "chain",
+    result=lambda g, d: require_equal("chain", g, d),
+    evaluate=_chain_evaluate,
+    vjp=(lambda h, out, g, d: chain(h, d), lambda h, out, g, d: annihilate_op.bind(h, conj(g))),
+    form=Map(lambda m, g, d: m.where(g == 0, 0, g * d)),
+    linear=((0,),),
+    simplified=neutral(1, 0),
+)
+
+
+def _annihilate_evaluate(a: Any, b: Any) -> Any:
+    return np.where((a == 0) | (b == 0), a.dtype.type(0), a * b)
+
+
+annihilate_op: Primitive = Primitive(
+    "annihilate",
+    result=lambda a, b: require_equal("annihilate", a, b),
+    evaluate=_annihilate_evaluate,
+    vjp=(
+        lambda h, out, a, b: annihilate_op.bind(h, conj(b)),
+        lambda h, out, a, b: annihilate_op.bind(h, conj(a)),
+    ),
+    form=Map(lambda m, a, b: m.where((a == 0) | (b == 0), 0, a * b)),
+    linear=((0,), (1,)),
+)
+
+
+def chain(g: Any, derivative: Any) -> Any:
+    """The cotangent `g` times the conjugate of a local derivative; zero where `g` is zero, whatever the other is.
+
+    For use in gradient rules. A Python scalar as derivative is finite: an ordinary product does.
+    """
+    if isinstance(derivative, (int, float)):
+        return multiply(g, derivative)
+    return chain_op.bind(g, conj(derivative))
+
+
+# ---- sums ------------------------------------------------------------------------------------------------------------
+
+add_op = Primitive(
+    "add",
+    result=lambda x, y: require_equal("add", x, y),
+    evaluate=np.add,
+    vjp=(lambda g, out, x, y: g, lambda g, out, x, y: g),
+    form=Map(lambda m, x, y: m.add(x, y)),
+    prepare=common("add"),
+    linear=((0, 1),),
+)
+
+
+def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Sum of two tensors, element by element; of bools, logical or.
+
+    Examples
+    --------
+    >>> jt.add([1.0, 2.0], 3.0).numpy()
+    array([4., 5.], dtype=float32)
+    """
+    return apply(add_op, (x, y))
+
+
+subtract_op = Primitive(
+    "subtract",
+    result=same_of_kinds("subtract", "iufc"),
+    evaluate=np.subtract,
+    vjp=(lambda g, out, x, y: g, lambda g, out, x, y: negative(g)),
+    form=Map(lambda m, x, y: m.subtract(x, y)),
+    prepare=common("subtract"),
+    simplified=neutral(0, 1),
+    linear=((0, 1),),
+)
+
+
+def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Difference of two tensors, element by element.
+
+    Examples
+    --------
+    >>> jt.subtract([1.0, 2.0], 3.0).numpy()
+    array([-2., -1.], dtype=float32)
+    """
+    return apply(subtract_op, (x, y))
+
+
+negative_op = Primitive(
+    "negative",
+    result=same_of_kinds("negative", "iufc"),
+    evaluate=np.negative,
+    vjp=(lambda g, out, x: negative(g),),
+    form=Map(lambda m, x: m.negative(x)),
+    prepare=one,
+    linear=((0,),),
+)
+
+
+def negative(x: TensorLike, name: str | None = None) -> Tensor:
+    """Negative of every element.
+
+    Examples
+    --------
+    >>> jt.negative([1.0, -2.0]).numpy()
+    array([-1.,  2.], dtype=float32)
+    """
+    return apply(negative_op, (x,))
+
+
+positive_op = Primitive(
+    "positive",
+    result=same_of_kinds("positive", "iufc"),
+    evaluate=np.positive,
+    vjp=(lambda g, out, x: g,),
+    form=Map(lambda m, x: x),
+    prepare=one,
+    simplified=lambda op, producers: op.args[0],
+)
+
+
+def positive(x: TensorLike, name: str | None = None) -> Tensor:
+    """Every element as it is: ``+x``.
+
+    Examples
+    --------
+    >>> jt.math.positive([1.0, -2.0]).numpy()
+    array([ 1., -2.], dtype=float32)
+    """
+    return apply(positive_op, (x,))
+
+
+def _add_n_body(*operands: Any) -> Any:
+    total, *others = broadcast_operands(*promote(*operands), op="add_n")
+    for x in others:
+        total = add(total, x)
+    return total
+
+
+def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
+    """Sum of a list of tensors, element by element.
+
+    Examples
+    --------
+    >>> jt.add_n([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).numpy()
+    array([ 9., 12.], dtype=float32)
+    """
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError(f"[add_n] inputs must be a list of at least one tensor, got {inputs!r}")
+    return apply(_add_n_body, tuple(inputs))
+
+
+# ---- products --------------------------------------------------------------------------------------------------------
+
+multiply_op = Primitive(
+    "multiply",
+    result=lambda x, y: require_equal("multiply", x, y),
+    evaluate=np.multiply,
+    vjp=(lambda g, out, x, y: chain(g, y), lambda g, out, x, y: chain(g, x)),
+    form=Map(lambda m, x, y: m.multiply(x, y)),
+    prepare=common("multiply"),
+    simplified=neutral(1, 0, 1),
+    linear_if_finite=((0,), (1,)),
+)
+
+
+def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Product of two tensors, element by element; of bools, logical and.
+
+    Examples
+    --------
+    >>> jt.multiply([1.0, 2.0], 3.0).numpy()
+    array([3., 6.], dtype=float32)
+    """
+    return apply(multiply_op, (x, y))
+
+
+square_op = Primitive(
+    "square",
+    result=same_of_kinds("square", "iufc"),
+    evaluate=np.square,
+    vjp=(lambda g, out, x: chain(g, multiply(2, x)),),
+    form=Map(lambda m, x: m.square(x)),
+    prepare=one,
+)
+
+
+def square(x: TensorLike, name: str | None = None) -> Tensor:
+    """Square of every element.
+
+    Examples
+    --------
+    >>> jt.square([1.0, -3.0]).numpy()
+    array([1., 9.], dtype=float32)
+    """
+    return apply(square_op, (x,))
+
+
+def _squared_difference_body(x: Any, y: Any) -> Any:
+    difference = subtract(x, y)
+    return multiply(difference, conj(difference)) if difference.dtype.kind == "c" else square(difference)
+
+
+def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Square of the difference, ``(x - y) * conj(x - y)``.
+
+    Examples
+    --------
+    >>> jt.math.squared_difference([1.0, 5.0], 2.0).numpy()
+    array([1., 9.], dtype=float32)
+    """
+    return apply(_squared_difference_body, (x, y))
+
+
+def _multiply_no_nan_body(x: Any, y: Any) -> Any:
+    x, y = broadcast_operands(*promote(x, y), op="multiply_no_nan")
+    return multiply(x, y) if y.dtype.kind == "b" else chain_op.bind(y, x)
+
+
+def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Product that is 0 where `y` is 0, even if `x` is infinite or nan.
+
+    Examples
+    --------
+    >>> jt.math.multiply_no_nan([np.inf, 2.0], [0.0, 3.0]).numpy()
+    array([0., 6.], dtype=float32)
+    """
+    return apply(_multiply_no_nan_body, (x, y))
+
+
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
+    """`x` times a scalar.
+
+    Examples
+    --------
+    >>> jt.math.scalar_mul(2.0, [1.0, 3.0]).numpy()
+    array([2., 6.], dtype=float32)
+    """
+    return multiply(scalar, x)
+
+
+def _polyval_body(*coefficients_and_x: Any) -> Any:
+    *coefficients, x = promote(*coefficients_and_x)
+    total, *others = coefficients
+    for coefficient in others:
+        total = add(multiply(total, x), coefficient)
+    return total
+
+
+def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Tensor:
+    """The polynomial with the coefficients `coeffs`, that of the highest power first, at `x`.
+
+    Examples
+    --------
+    >>> jt.math.polyval([1.0, 0.0, -2.0], [2.0, 3.0]).numpy()
+    array([2., 7.], dtype=float32)
+    """
+    if not isinstance(coeffs, (list, tuple)) or not coeffs:
+        raise ValueError(f"[polyval] coeffs must be a list of at least one coefficient, got {coeffs!r}")
+    return apply(_polyval_body, (*coeffs, x))

@@ -1,0 +1,218 @@
+"""Bits of integers, and tests for nan and inf."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.primitives.elementwise.comparison import STEP
+from jittape.primitives.record_parts import common, one, same_of_kinds, truth_of_kinds
+from jittape.typing import Tensor, TensorLike
+
+__all__ = [
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "invert",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "left_shift",
+    "right_shift",
+]
+
+BITS = "integers have no gradient"
+
+
+# ---- bits ------------------------------------------------------------------------------------------------------------
+
+bitwise_and_op = Primitive(
+    "bitwise_and",
+    result=same_of_kinds("bitwise_and", "biu"),
+    evaluate=np.bitwise_and,
+    form=Map(lambda m, x, y: m.bitwise_and(x, y)),
+    prepare=common("bitwise_and"),
+    gradient_stops=BITS,
+)
+
+
+def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Bits that are set in both; of bools, logical and.
+
+    Examples
+    --------
+    >>> jt.bitwise.bitwise_and([6, 5], 3).numpy()
+    array([2, 1], dtype=int32)
+    """
+    return apply(bitwise_and_op, (x, y))
+
+
+bitwise_or_op = Primitive(
+    "bitwise_or",
+    result=same_of_kinds("bitwise_or", "biu"),
+    evaluate=np.bitwise_or,
+    form=Map(lambda m, x, y: m.bitwise_or(x, y)),
+    prepare=common("bitwise_or"),
+    gradient_stops=BITS,
+)
+
+
+def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Bits that are set in one of them; of bools, logical or.
+
+    Examples
+    --------
+    >>> jt.bitwise.bitwise_or([6, 5], 3).numpy()
+    array([7, 7], dtype=int32)
+    """
+    return apply(bitwise_or_op, (x, y))
+
+
+bitwise_xor_op = Primitive(
+    "bitwise_xor",
+    result=same_of_kinds("bitwise_xor", "biu"),
+    evaluate=np.bitwise_xor,
+    form=Map(lambda m, x, y: m.bitwise_xor(x, y)),
+    prepare=common("bitwise_xor"),
+    gradient_stops=BITS,
+)
+
+
+def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Bits that are set in exactly one; of bools, exclusive or.
+
+    Examples
+    --------
+    >>> jt.bitwise.bitwise_xor([6, 5], 3).numpy()
+    array([5, 6], dtype=int32)
+    """
+    return apply(bitwise_xor_op, (x, y))
+
+
+left_shift_op = Primitive(
+    "left_shift",
+    result=same_of_kinds("left_shift", "iu"),
+    evaluate=np.left_shift,
+    form=Map(lambda m, x, y: m.left_shift(x, y)),
+    prepare=common("left_shift"),
+    gradient_stops=BITS,
+)
+
+
+def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x` shifted left by `y` bits.
+
+    Examples
+    --------
+    >>> jt.bitwise.left_shift([1, 3], 2).numpy()
+    array([ 4, 12], dtype=int32)
+    """
+    return apply(left_shift_op, (x, y))
+
+
+right_shift_op = Primitive(
+    "right_shift",
+    result=same_of_kinds("right_shift", "iu"),
+    evaluate=np.right_shift,
+    form=Map(lambda m, x, y: m.right_shift(x, y)),
+    prepare=common("right_shift"),
+    gradient_stops=BITS,
+)
+
+
+def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x` shifted right by `y` bits; signed integers keep their sign.
+
+    Examples
+    --------
+    >>> jt.bitwise.right_shift([4, -8], 2).numpy()
+    array([ 1, -2], dtype=int32)
+    """
+    return apply(right_shift_op, (x, y))
+
+
+invert_op = Primitive(
+    "invert",
+    result=same_of_kinds("invert", "biu"),
+    evaluate=np.invert,
+    form=Map(lambda m, x: m.invert(x)),
+    prepare=one,
+    gradient_stops=BITS,
+)
+
+
+def invert(x: TensorLike, name: str | None = None) -> Tensor:
+    """All bits flipped; of bools, logical not.
+
+    Examples
+    --------
+    >>> jt.bitwise.invert([0, 5]).numpy()
+    array([-1, -6], dtype=int32)
+    """
+    return apply(invert_op, (x,))
+
+
+# ---- nan and inf -----------------------------------------------------------------------------------------------------
+
+is_nan_op = Primitive(
+    "is_nan",
+    result=truth_of_kinds("is_nan", "biufc"),
+    evaluate=np.isnan,
+    form=Map(lambda m, x: m.isnan(x)),
+    prepare=one,
+    gradient_stops=STEP,
+)
+
+
+def is_nan(x: TensorLike, name: str | None = None) -> Tensor:
+    """Whether an element is not a number.
+
+    Examples
+    --------
+    >>> jt.math.is_nan([1.0, np.inf, np.nan]).numpy()
+    array([False, False,  True])
+    """
+    return apply(is_nan_op, (x,))
+
+
+is_inf_op = Primitive(
+    "is_inf",
+    result=truth_of_kinds("is_inf", "biufc"),
+    evaluate=np.isinf,
+    form=Map(lambda m, x: m.isinf(x)),
+    prepare=one,
+    gradient_stops=STEP,
+)
+
+
+def is_inf(x: TensorLike, name: str | None = None) -> Tensor:
+    """Whether an element is plus or minus infinity.
+
+    Examples
+    --------
+    >>> jt.math.is_inf([1.0, np.inf, np.nan]).numpy()
+    array([False,  True, False])
+    """
+    return apply(is_inf_op, (x,))
+
+
+is_finite_op = Primitive(
+    "is_finite",
+    result=truth_of_kinds("is_finite", "biufc"),
+    evaluate=np.isfinite,
+    form=Map(lambda m, x: m.isfinite(x)),
+    prepare=one,
+    gradient_stops=STEP,
+)
+
+
+def is_finite(x: TensorLike, name: str | None = None) -> Tensor:
+    """Whether an element is neither infinite nor nan.
+
+    Examples
+    --------
+    >>> jt.math.is_finite([1.0, np.inf, np.nan]).numpy()
+    array([ True, False, False])
+    """
+    return apply(is_finite_op, (x,))

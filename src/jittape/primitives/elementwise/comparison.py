@@ -1,0 +1,304 @@
+"""Comparisons, logic, and the choice by a condition: `where`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import bool_
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.core.user_calls import as_array
+from jittape.errors import DTypeError
+from jittape.primitives.broadcast import broadcast_operands, cast_to, promote, require_equal
+from jittape.primitives.identity import identity_op
+from jittape.primitives.record_parts import common, logical, truth_of_kinds
+from jittape.typing import Tensor, TensorLike
+
+__all__ = [
+    "equal",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "not_equal",
+    "where",
+]
+
+STEP = "a comparison is constant between its jumps"
+
+
+# ---- comparisons -----------------------------------------------------------------------------------------------------
+
+equal_op = Primitive(
+    "equal",
+    result=truth_of_kinds("equal", "biufc"),
+    evaluate=np.equal,
+    form=Map(lambda m, x, y: m.equal(x, y)),
+    prepare=common("equal"),
+    gradient_stops=STEP,
+)
+
+
+def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Whether elements are equal.
+
+    Examples
+    --------
+    >>> jt.equal([1.0, 2.0], 2.0).numpy()
+    array([False,  True])
+    """
+    return apply(equal_op, (x, y))
+
+
+not_equal_op = Primitive(
+    "not_equal",
+    result=truth_of_kinds("not_equal", "biufc"),
+    evaluate=np.not_equal,
+    form=Map(lambda m, x, y: m.not_equal(x, y)),
+    prepare=common("not_equal"),
+    gradient_stops=STEP,
+)
+
+
+def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Whether elements differ; a nan differs from itself.
+
+    Examples
+    --------
+    >>> jt.not_equal([1.0, 2.0], 2.0).numpy()
+    array([ True, False])
+    """
+    return apply(not_equal_op, (x, y))
+
+
+less_op = Primitive(
+    "less",
+    result=truth_of_kinds("less", "biuf"),
+    evaluate=np.less,
+    form=Map(lambda m, x, y: m.less(x, y)),
+    prepare=common("less"),
+    gradient_stops=STEP,
+)
+
+
+def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Whether ``x < y``.
+
+    Examples
+    --------
+    >>> jt.less([1.0, 2.0], 2.0).numpy()
+    array([ True, False])
+    """
+    return apply(less_op, (x, y))
+
+
+less_equal_op = Primitive(
+    "less_equal",
+    result=truth_of_kinds("less_equal", "biuf"),
+    evaluate=np.less_equal,
+    form=Map(lambda m, x, y: m.less_equal(x, y)),
+    prepare=common("less_equal"),
+    gradient_stops=STEP,
+)
+
+
+def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Whether ``x <= y``.
+
+    Examples
+    --------
+    >>> jt.less_equal([1.0, 2.0, 3.0], 2.0).numpy()
+    array([ True,  True, False])
+    """
+    return apply(less_equal_op, (x, y))
+
+
+greater_op = Primitive(
+    "greater",
+    result=truth_of_kinds("greater", "biuf"),
+    evaluate=np.greater,
+    form=Map(lambda m, x, y: m.greater(x, y)),
+    prepare=common("greater"),
+    gradient_stops=STEP,
+)
+
+
+def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Whether ``x > y``.
+
+    Examples
+    --------
+    >>> jt.greater([1.0, 2.0, 3.0], 2.0).numpy()
+    array([False, False,  True])
+    """
+    return apply(greater_op, (x, y))
+
+
+greater_equal_op = Primitive(
+    "greater_equal",
+    result=truth_of_kinds("greater_equal", "biuf"),
+    evaluate=np.greater_equal,
+    form=Map(lambda m, x, y: m.greater_equal(x, y)),
+    prepare=common("greater_equal"),
+    gradient_stops=STEP,
+)
+
+
+def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Whether ``x >= y``.
+
+    Examples
+    --------
+    >>> jt.greater_equal([1.0, 2.0, 3.0], 2.0).numpy()
+    array([False,  True,  True])
+    """
+    return apply(greater_equal_op, (x, y))
+
+
+# ---- logic -----------------------------------------------------------------------------------------------------------
+
+logical_and_op = Primitive(
+    "logical_and",
+    result=truth_of_kinds("logical_and", "b"),
+    evaluate=np.logical_and,
+    form=Map(lambda m, x, y: m.logical_and(x, y)),
+    prepare=logical("logical_and"),
+    gradient_stops=STEP,
+)
+
+
+def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Whether both are true; of numbers, nonzero is true.
+
+    Examples
+    --------
+    >>> jt.logical_and([True, False], True).numpy()
+    array([ True, False])
+    """
+    return apply(logical_and_op, (x, y))
+
+
+logical_or_op = Primitive(
+    "logical_or",
+    result=truth_of_kinds("logical_or", "b"),
+    evaluate=np.logical_or,
+    form=Map(lambda m, x, y: m.logical_or(x, y)),
+    prepare=logical("logical_or"),
+    gradient_stops=STEP,
+)
+
+
+def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Whether one of them is true; of numbers, nonzero is true.
+
+    Examples
+    --------
+    >>> jt.logical_or([True, False], False).numpy()
+    array([ True, False])
+    """
+    return apply(logical_or_op, (x, y))
+
+
+logical_xor_op = Primitive(
+    "logical_xor",
+    result=truth_of_kinds("logical_xor", "b"),
+    evaluate=np.logical_xor,
+    form=Map(lambda m, x, y: m.logical_xor(x, y)),
+    prepare=logical("logical_xor"),
+    gradient_stops=STEP,
+)
+
+
+def logical_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Whether exactly one is true; of numbers, nonzero is true.
+
+    Examples
+    --------
+    >>> jt.math.logical_xor([True, False], True).numpy()
+    array([False,  True])
+    """
+    return apply(logical_xor_op, (x, y))
+
+
+logical_not_op = Primitive(
+    "logical_not",
+    result=truth_of_kinds("logical_not", "b"),
+    evaluate=np.logical_not,
+    form=Map(lambda m, x: m.logical_not(x)),
+    prepare=logical("logical_not"),
+    gradient_stops=STEP,
+)
+
+
+def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
+    """Whether it is false; of numbers, zero is false.
+
+    Examples
+    --------
+    >>> jt.logical_not([True, False]).numpy()
+    array([False,  True])
+    """
+    return apply(logical_not_op, (x,))
+
+
+# ---- choice ----------------------------------------------------------------------------------------------------------
+
+
+def _where_result(condition: Aval, x: Aval, y: Aval) -> Aval:
+    if condition.dtype != bool_:
+        raise DTypeError(f"[where] the condition must be bool, got {condition.dtype.name}")
+    chosen = require_equal("where", x, y)
+    require_equal("where", condition, Aval(chosen.shape, bool_))
+    return chosen
+
+
+def _where_prepare(condition: Any, x: Any, y: Any) -> tuple[Any, ...]:
+    return broadcast_operands(cast_to(condition, bool_), *promote(x, y), op="where")
+
+
+where_op = Primitive(
+    "where",
+    result=_where_result,
+    evaluate=np.where,
+    vjp=(None, lambda g, out, c, x, y: where(c, g, 0), lambda g, out, c, x, y: where(c, 0, g)),
+    form=Map(lambda m, c, x, y: m.where(c, x, y)),
+    prepare=_where_prepare,
+    linear=((1, 2),),
+)
+
+
+def where(
+    condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
+) -> Tensor:
+    """The elements of `x` where `condition` is true, elsewhere those of `y`.
+
+    The branch that is not taken has no influence on a gradient, even where it is nan or its derivative is infinite.
+
+    Parameters
+    ----------
+    condition : tensor of bool
+        Numbers are taken as true where they are not zero.
+    x, y : tensor
+        Broadcast to a common shape and dtype. Without them, the result is the coordinates of the elements that are
+        true, one row each, in int64; its shape depends on `condition`, which is looked at.
+
+    Examples
+    --------
+    >>> x = jt.Variable([0.0, 2.0])
+    >>> with jt.GradientTape() as tape:
+    ...     y = jt.where(x > 0, jt.math.log(x), 0.0)
+    >>> tape.gradient(y, x).numpy()
+    array([0. , 0.5], dtype=float32)
+    """
+    if x is None and y is None:
+        return apply(identity_op, (np.argwhere(as_array("condition", condition)),))
+    if x is None or y is None:
+        raise ValueError("[where] takes both x and y or neither: give the other one too")
+    return apply(where_op, (condition, x, y))

@@ -1,0 +1,177 @@
+"""Casts, and complex numbers and their parts."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jittape.core.dtypes import as_dtype, complex64, complex128, float64
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.errors import DTypeError
+from jittape.primitives.batched_params import alike
+from jittape.primitives.broadcast import (
+    cast_to,
+    real_op,
+    require_equal,
+    settle,
+)
+from jittape.primitives.broadcast import conj as conj_of
+from jittape.primitives.elementwise.arithmetic import chain
+from jittape.primitives.elementwise.comparison import less, where
+from jittape.primitives.elementwise.division import reciprocal
+from jittape.primitives.record_parts import common_float, filled, floating, real_dtype, require_kinds
+from jittape.typing import Tensor, TensorLike
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+__all__ = ["angle", "cast", "complex", "conj", "imag", "real"]
+
+
+# ---- casts -----------------------------------------------------------------------------------------------------------
+
+
+def _cast_body(x: Any, dtype: np.dtype[Any]) -> Any:
+    return cast_to(x, dtype)
+
+
+def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
+    """`x` in another dtype; from complex to real the imaginary part goes. No gradient flows through an integer dtype.
+
+    Examples
+    --------
+    >>> jt.cast([1.7, -1.7], jt.int32).numpy()
+    array([ 1, -1], dtype=int32)
+    """
+    return apply(_cast_body, (x,), (as_dtype(dtype),))
+
+
+# ---- complex numbers -------------------------------------------------------------------------------------------------
+
+
+def _real_body(x: Any) -> Any:
+    x = settle(x)
+    return real_op.bind(x) if x.dtype.kind == "c" else x
+
+
+def real(input: TensorLike, name: str | None = None) -> Tensor:
+    """The real part; a real tensor as it is.
+
+    Examples
+    --------
+    >>> jt.math.real([1 + 2j, 3 + 4j]).numpy()
+    array([1., 3.])
+    """
+    return apply(_real_body, (input,))
+
+
+imag_op = Primitive(
+    "imag",
+    result=lambda x: Aval(x.shape, real_dtype(require_kinds("imag", "c", x).dtype)),
+    evaluate=lambda x: np.imag(x).copy(),
+    vjp=(lambda g, out, x: complex(filled(g, 0), g),),
+    batch=alike(),
+)
+
+
+def _imag_body(x: Any) -> Any:
+    x = settle(x)
+    return imag_op.bind(x) if x.dtype.kind == "c" else filled(x, 0)
+
+
+def imag(input: TensorLike, name: str | None = None) -> Tensor:
+    """The imaginary part; of a real tensor zeros.
+
+    Examples
+    --------
+    >>> jt.math.imag([1 + 2j, 3 + 4j]).numpy()
+    array([2., 4.])
+    """
+    return apply(_imag_body, (input,))
+
+
+def _conj_body(x: Any) -> Any:
+    return conj_of(settle(x))
+
+
+def conj(x: TensorLike, name: str | None = None) -> Tensor:
+    """The complex conjugate; a real tensor as it is.
+
+    Examples
+    --------
+    >>> jt.math.conj([1 + 2j, 3 + 4j]).numpy()
+    array([1.-2.j, 3.-4.j])
+    """
+    return apply(_conj_body, (x,))
+
+
+def _complex_result(real: Aval, imag: Aval) -> Aval:
+    part = require_equal("complex", real, imag)
+    if part.dtype.itemsize < 4 or part.dtype.kind != "f":
+        raise DTypeError(
+            f"[complex] the parts must be float32 or float64, got {part.dtype.name}; cast them first"
+        )
+    return Aval(part.shape, complex128 if part.dtype == float64 else complex64)
+
+
+def _complex_evaluate(real: Any, imag: Any) -> Any:
+    result = np.empty(np.shape(real), np.result_type(real, np.complex64))
+    result.real = real
+    result.imag = imag
+    return result
+
+
+complex_op = Primitive(
+    "complex",
+    result=_complex_result,
+    evaluate=_complex_evaluate,
+    vjp=(lambda g, out, re, im: real(g), lambda g, out, re, im: imag(g)),
+    prepare=common_float("complex"),
+    batch=alike(),
+)
+
+
+def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:
+    """The complex numbers with the given real and imaginary parts.
+
+    Examples
+    --------
+    >>> jt.complex([1.0, 3.0], [2.0, 4.0]).numpy()
+    array([1.+2.j, 3.+4.j], dtype=complex64)
+    """
+    return apply(complex_op, (real, imag))
+
+
+def _angle_vjp(g: Any, out: Any, z: Any) -> Any:
+    return chain(complex(filled(g, 0), g), reciprocal(z))
+
+
+angle_op = Primitive(
+    "angle",
+    result=lambda z: Aval(z.shape, real_dtype(require_kinds("angle", "c", z).dtype)),
+    evaluate=np.angle,
+    vjp=(_angle_vjp,),
+    batch=alike(),
+)
+
+
+def _angle_body(x: Any) -> Any:
+    x = settle(x)
+    if x.dtype.kind == "c":
+        return angle_op.bind(x)
+    x = floating(x)
+    return where(less(x, 0), filled(x, math.pi), filled(x, 0))
+
+
+def angle(input: TensorLike, name: str | None = None) -> Tensor:
+    """The argument of complex numbers, from -pi to pi; of real numbers 0 or pi.
+
+    Examples
+    --------
+    >>> jt.math.angle([1j, -1 + 0j]).numpy().round(4)
+    array([1.5708, 3.1416])
+    """
+    return apply(_angle_body, (input,))

@@ -1,0 +1,147 @@
+"""Quotients: divide, reciprocal, floor_divide, mod, and divide_no_nan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.primitives.elementwise.arithmetic import chain, multiply, negative, square
+from jittape.primitives.record_parts import common, neutral, one_float, quotient, same_float, same_of_kinds
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["divide", "divide_no_nan", "floor_divide", "mod", "reciprocal", "reciprocal_no_nan"]
+
+
+divide_op = Primitive(
+    "divide",
+    result=same_of_kinds("divide", "fc"),
+    evaluate=np.true_divide,
+    vjp=(
+        lambda g, out, x, y: chain(g, reciprocal(y)),
+        lambda g, out, x, y: chain(g, negative(multiply(out, reciprocal(y)))),
+    ),
+    form=Map(lambda m, x, y: m.divide(x, y)),
+    prepare=quotient("divide"),
+    simplified=neutral(1, 1),
+    linear_if_finite=((0,),),
+)
+
+
+def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Quotient of two tensors, element by element; integers give float64.
+
+    Examples
+    --------
+    >>> jt.divide([1.0, 3.0], 2.0).numpy()
+    array([0.5, 1.5], dtype=float32)
+    """
+    return apply(divide_op, (x, y))
+
+
+def _reciprocal_evaluate(x: Any) -> Any:
+    return x.dtype.type(1) / x
+
+
+reciprocal_op = Primitive(
+    "reciprocal",
+    result=same_float("reciprocal"),
+    evaluate=_reciprocal_evaluate,
+    vjp=(lambda g, out, x: chain(g, negative(square(out))),),
+    form=Map(lambda m, x: m.reciprocal(x)),
+    prepare=one_float,
+)
+
+
+def reciprocal(x: TensorLike, name: str | None = None) -> Tensor:
+    """``1 / x``; integers give floats.
+
+    Examples
+    --------
+    >>> jt.math.reciprocal([2.0, 0.5]).numpy()
+    array([0.5, 2. ], dtype=float32)
+    """
+    return apply(reciprocal_op, (x,))
+
+
+def _divide_no_nan_evaluate(x: Any, y: Any) -> Any:
+    return np.where(y == 0, x.dtype.type(0), x / y)
+
+
+divide_no_nan_op = Primitive(
+    "divide_no_nan",
+    result=same_of_kinds("divide_no_nan", "fc"),
+    evaluate=_divide_no_nan_evaluate,
+    vjp=(
+        lambda g, out, x, y: chain(g, divide_no_nan(1.0, y)),
+        lambda g, out, x, y: chain(g, negative(divide_no_nan(out, y))),
+    ),
+    form=Map(lambda m, x, y: m.where(y == 0, 0, x / y)),
+    prepare=quotient("divide_no_nan"),
+)
+
+
+def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Quotient that is 0 where `y` is 0.
+
+    Examples
+    --------
+    >>> jt.math.divide_no_nan([1.0, 3.0], [0.0, 2.0]).numpy()
+    array([0. , 1.5], dtype=float32)
+    """
+    return apply(divide_no_nan_op, (x, y))
+
+
+def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
+    """``1 / x``, and 0 where `x` is 0; integers give floats.
+
+    Examples
+    --------
+    >>> jt.math.reciprocal_no_nan([2.0, 0.0]).numpy()
+    array([0.5, 0. ], dtype=float32)
+    """
+    return divide_no_nan(1, x)
+
+
+floor_divide_op = Primitive(
+    "floor_divide",
+    result=same_of_kinds("floor_divide", "iuf"),
+    evaluate=np.floor_divide,
+    form=Map(lambda m, x, y: m.floor_divide(x, y)),
+    prepare=common("floor_divide"),
+    gradient_stops="the floor of a quotient is constant between its jumps",
+)
+
+
+def floor_divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Quotient rounded down: ``x // y``.
+
+    Examples
+    --------
+    >>> jt.math.floordiv([7, -7], 2).numpy()
+    array([ 3, -4], dtype=int32)
+    """
+    return apply(floor_divide_op, (x, y))
+
+
+mod_op = Primitive(
+    "mod",
+    result=same_of_kinds("mod", "iuf"),
+    evaluate=np.remainder,
+    vjp=(lambda g, out, x, y: g, lambda g, out, x, y: chain(g, negative(floor_divide(x, y)))),
+    form=Map(lambda m, x, y: m.remainder(x, y)),
+    prepare=common("mod"),
+)
+
+
+def mod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Remainder of the division rounded down, with the sign of `y`: ``x % y``.
+
+    Examples
+    --------
+    >>> jt.math.floormod([7.0, -7.0], 4.0).numpy()
+    array([3., 1.], dtype=float32)
+    """
+    return apply(mod_op, (x, y))

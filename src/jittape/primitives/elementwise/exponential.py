@@ -1,0 +1,176 @@
+"""Exponential, logarithm and square root. The trigonometric and hyperbolic functions have modules of their own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.primitives.elementwise.arithmetic import add, chain, multiply, square
+from jittape.primitives.elementwise.division import reciprocal
+from jittape.primitives.record_parts import by_formula, one_float, same_float
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["exp", "expm1", "log", "log1p", "log2", "log10", "rsqrt", "sqrt"]
+
+
+# ---- exponential and logarithm ---------------------------------------------------------------------------------------
+
+exp_op = Primitive(
+    "exp",
+    result=same_float("exp"),
+    evaluate=np.exp,
+    vjp=(lambda g, out, x: chain(g, out),),
+    form=Map(lambda m, x: m.exp(x)),
+    prepare=one_float,
+)
+
+
+def exp(x: TensorLike, name: str | None = None) -> Tensor:
+    """Exponential.
+
+    Examples
+    --------
+    >>> jt.exp([0.0, 1.0]).numpy().round(4)
+    array([1.    , 2.7183], dtype=float32)
+    """
+    return apply(exp_op, (x,))
+
+
+expm1_op = Primitive(
+    "expm1",
+    result=same_float("expm1"),
+    evaluate=np.expm1,
+    vjp=(lambda g, out, x: chain(g, add(out, 1)),),
+    form=Map(lambda m, x: m.expm1(x)),
+    prepare=one_float,
+)
+
+
+def expm1(x: TensorLike, name: str | None = None) -> Tensor:
+    """``exp(x) - 1``, exact also near 0.
+
+    Examples
+    --------
+    >>> jt.math.expm1([0.0, 1.0]).numpy().round(4)
+    array([0.    , 1.7183], dtype=float32)
+    """
+    return apply(expm1_op, (x,))
+
+
+log_op = Primitive(
+    "log",
+    result=same_float("log"),
+    evaluate=np.log,
+    vjp=(lambda g, out, x: chain(g, reciprocal(x)),),
+    form=Map(lambda m, x: m.log(x)),
+    prepare=one_float,
+)
+
+
+def log(x: TensorLike, name: str | None = None) -> Tensor:
+    """Natural logarithm.
+
+    Examples
+    --------
+    >>> jt.math.log([1.0, 2.0]).numpy().round(4)
+    array([0.    , 0.6931], dtype=float32)
+    """
+    return apply(log_op, (x,))
+
+
+log2_op = Primitive(
+    "log2",
+    result=same_float("log2"),
+    evaluate=by_formula("log2"),
+    vjp=(lambda g, out, x: chain(g, multiply(1 / math.log(2), reciprocal(x))),),
+    form=Map(lambda m, x: m.log2(x)),
+    prepare=one_float,
+)
+
+
+def log2(x: TensorLike) -> Tensor:
+    """Logarithm to base 2, exact at powers of 2; `numpy.log2` of a tensor."""
+    return apply(log2_op, (x,))
+
+
+log10_op = Primitive(
+    "log10",
+    result=same_float("log10"),
+    evaluate=by_formula("log10"),
+    vjp=(lambda g, out, x: chain(g, multiply(1 / math.log(10), reciprocal(x))),),
+    form=Map(lambda m, x: m.log10(x)),
+    prepare=one_float,
+)
+
+
+def log10(x: TensorLike) -> Tensor:
+    """Logarithm to base 10, exact at powers of 10; `numpy.log10` of a tensor."""
+    return apply(log10_op, (x,))
+
+
+log1p_op = Primitive(
+    "log1p",
+    result=same_float("log1p"),
+    evaluate=np.log1p,
+    vjp=(lambda g, out, x: chain(g, reciprocal(add(x, 1))),),
+    form=Map(lambda m, x: m.log1p(x)),
+    prepare=one_float,
+)
+
+
+def log1p(x: TensorLike, name: str | None = None) -> Tensor:
+    """``log(1 + x)``, exact also near 0.
+
+    Examples
+    --------
+    >>> jt.math.log1p([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.6931], dtype=float32)
+    """
+    return apply(log1p_op, (x,))
+
+
+# ---- roots -----------------------------------------------------------------------------------------------------------
+
+sqrt_op = Primitive(
+    "sqrt",
+    result=same_float("sqrt"),
+    evaluate=np.sqrt,
+    vjp=(lambda g, out, x: chain(g, multiply(0.5, reciprocal(out))),),
+    form=Map(lambda m, x: m.sqrt(x)),
+    prepare=one_float,
+)
+
+
+def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
+    """Square root. Its gradient at 0 is infinite.
+
+    Examples
+    --------
+    >>> jt.sqrt([4.0, 9.0]).numpy()
+    array([2., 3.], dtype=float32)
+    """
+    return apply(sqrt_op, (x,))
+
+
+rsqrt_op = Primitive(
+    "rsqrt",
+    result=same_float("rsqrt"),
+    evaluate=lambda x: x.dtype.type(1) / np.sqrt(x),
+    vjp=(lambda g, out, x: chain(g, multiply(-0.5, multiply(out, square(out)))),),
+    form=Map(lambda m, x: m.rsqrt(x)),
+    prepare=one_float,
+)
+
+
+def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
+    """``1 / sqrt(x)``.
+
+    Examples
+    --------
+    >>> jt.math.rsqrt([4.0, 0.25]).numpy()
+    array([0.5, 2. ], dtype=float32)
+    """
+    return apply(rsqrt_op, (x,))

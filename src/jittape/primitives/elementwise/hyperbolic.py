@@ -1,0 +1,273 @@
+"""Hyperbolic functions and their inverses, and the logistic functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.primitives.elementwise.arithmetic import add, chain, multiply, negative, square, subtract
+from jittape.primitives.elementwise.comparison import equal, where
+from jittape.primitives.elementwise.division import reciprocal
+from jittape.primitives.elementwise.exponential import rsqrt
+from jittape.primitives.record_parts import common_float, floating, one_float, same_float, same_real_float
+from jittape.typing import Tensor, TensorLike
+
+__all__ = [
+    "acosh",
+    "asinh",
+    "atanh",
+    "cosh",
+    "log_sigmoid",
+    "logaddexp_op",
+    "sigmoid",
+    "sinh",
+    "softplus",
+    "tanh",
+]
+
+LOG_2 = math.log(2)
+LARGE = 1e10
+"""From here on 1 + x² is x² in both floats, and x² does not yet overflow in float32."""
+
+
+# ---- hyperbolic ------------------------------------------------------------------------------------------------------
+
+sinh_op = Primitive(
+    "sinh",
+    result=same_float("sinh"),
+    evaluate=np.sinh,
+    vjp=(lambda g, out, x: chain(g, cosh(x)),),
+    form=Map(lambda m, x: m.sinh(x)),
+    prepare=one_float,
+)
+
+
+def sinh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Hyperbolic sine.
+
+    Examples
+    --------
+    >>> jt.sinh([0.0, 1.0]).numpy().round(4)
+    array([0.    , 1.1752], dtype=float32)
+    """
+    return apply(sinh_op, (x,))
+
+
+cosh_op = Primitive(
+    "cosh",
+    result=same_float("cosh"),
+    evaluate=np.cosh,
+    vjp=(lambda g, out, x: chain(g, sinh(x)),),
+    form=Map(lambda m, x: m.cosh(x)),
+    prepare=one_float,
+)
+
+
+def cosh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Hyperbolic cosine.
+
+    Examples
+    --------
+    >>> jt.cosh([0.0, 1.0]).numpy().round(4)
+    array([1.    , 1.5431], dtype=float32)
+    """
+    return apply(cosh_op, (x,))
+
+
+tanh_op = Primitive(
+    "tanh",
+    result=same_float("tanh"),
+    evaluate=np.tanh,
+    vjp=(lambda g, out, x: chain(g, subtract(1, square(out))),),
+    form=Map(lambda m, x: m.tanh(x)),
+    prepare=one_float,
+)
+
+
+def tanh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Hyperbolic tangent.
+
+    Examples
+    --------
+    >>> jt.tanh([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.7616], dtype=float32)
+    """
+    return apply(tanh_op, (x,))
+
+
+# ---- inverses --------------------------------------------------------------------------------------------------------
+
+
+def _asinh_form(m: Any, x: Any) -> Any:
+    a = m.absolute(x)
+    near = m.where(a < LARGE, a, 1.0)
+    small = m.log1p(near + near * near / (1 + m.sqrt(1 + near * near)))
+    return m.copysign(m.where(a < LARGE, small, m.log(a) + math.log(2)), x)
+
+
+def _acosh_form(m: Any, x: Any) -> Any:
+    t = m.where(x < LARGE, x, 1.0) - 1
+    root = m.sqrt(2 * t + t * t)
+    # The rounding error of the sum goes on to the logarithm: near 1 it is a large part of the result's.
+    total = m.rounded_add(root, t)
+    error = m.rounded_add(t, -m.rounded_add(total, -root))
+    found = m.where(x < LARGE, m.log1p(total) + error / (1 + total), m.log(x) + math.log(2))
+    return m.where(x >= 1, found, math.nan)
+
+
+def _atanh_form(m: Any, x: Any) -> Any:
+    a = m.absolute(x)
+    return m.copysign(0.5 * m.log1p(2 * a / (1 - a)), x)
+
+
+asinh_op = Primitive(
+    "asinh",
+    result=same_float("asinh"),
+    evaluate=np.arcsinh,
+    vjp=(lambda g, out, x: chain(g, rsqrt(add(square(x), 1))),),
+    form=Map(_asinh_form),
+    prepare=one_float,
+)
+
+
+def asinh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Inverse hyperbolic sine.
+
+    Examples
+    --------
+    >>> jt.math.asinh([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.8814], dtype=float32)
+    """
+    return apply(asinh_op, (x,))
+
+
+acosh_op = Primitive(
+    "acosh",
+    result=same_float("acosh"),
+    evaluate=np.arccosh,
+    vjp=(lambda g, out, x: chain(g, multiply(rsqrt(subtract(x, 1)), rsqrt(add(x, 1)))),),
+    form=Map(_acosh_form),
+    prepare=one_float,
+)
+
+
+def acosh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Inverse hyperbolic cosine.
+
+    Examples
+    --------
+    >>> jt.math.acosh([1.0, 2.0]).numpy().round(4)
+    array([0.   , 1.317], dtype=float32)
+    """
+    return apply(acosh_op, (x,))
+
+
+atanh_op = Primitive(
+    "atanh",
+    result=same_float("atanh"),
+    evaluate=np.arctanh,
+    vjp=(lambda g, out, x: chain(g, reciprocal(subtract(1, square(x)))),),
+    form=Map(_atanh_form),
+    prepare=one_float,
+)
+
+
+def atanh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Inverse hyperbolic tangent.
+
+    Examples
+    --------
+    >>> jt.math.atanh([0.0, 0.5]).numpy().round(4)
+    array([0.    , 0.5493], dtype=float32)
+    """
+    return apply(atanh_op, (x,))
+
+
+# ---- logistic --------------------------------------------------------------------------------------------------------
+
+
+def _sigmoid_evaluate(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
+    small = np.exp(-np.abs(x))
+    return np.where(x < 0, small, x.dtype.type(1)) / (1 + small)
+
+
+sigmoid_op = Primitive(
+    "sigmoid",
+    result=same_float("sigmoid"),
+    evaluate=_sigmoid_evaluate,
+    vjp=(lambda g, out, x: chain(g, multiply(out, subtract(1, out))),),
+    form=Map(lambda m, x: m.sigmoid(x)),
+    prepare=one_float,
+)
+
+
+def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
+    """Logistic function ``1 / (1 + exp(-x))``, without overflow.
+
+    Examples
+    --------
+    >>> jt.sigmoid([0.0, 100.0]).numpy()
+    array([0.5, 1. ], dtype=float32)
+    """
+    return apply(sigmoid_op, (x,))
+
+
+softplus_op = Primitive(
+    "softplus",
+    result=same_real_float("softplus"),
+    evaluate=lambda x: np.logaddexp(x, x.dtype.type(0)),
+    vjp=(lambda g, out, x: chain(g, sigmoid(x)),),
+    form=Map(lambda m, x: m.softplus(x)),
+    prepare=one_float,
+)
+
+
+def softplus(features: TensorLike, name: str | None = None) -> Tensor:
+    """``log(1 + exp(x))``, without overflow.
+
+    Examples
+    --------
+    >>> jt.math.softplus([0.0, 100.0]).numpy().round(4)
+    array([  0.6931, 100.    ], dtype=float32)
+    """
+    return apply(softplus_op, (features,))
+
+
+def _share(x: Any, y: Any) -> Any:
+    """The derivative of ``logaddexp`` with respect to `x`; a half for equal ones, infinite or not."""
+    return where(equal(x, y), 0.5, sigmoid(subtract(x, y)))
+
+
+def _logaddexp_form(m: Any, x: Any, y: Any) -> Any:
+    return m.where(x == y, x + LOG_2, m.maximum(x, y) + m.softplus(-m.absolute(x - y)))
+
+
+logaddexp_op = Primitive(
+    "logaddexp",
+    result=same_real_float("logaddexp"),
+    evaluate=np.logaddexp,
+    vjp=(lambda g, out, x, y: chain(g, _share(x, y)), lambda g, out, x, y: chain(g, _share(y, x))),
+    form=Map(_logaddexp_form),
+    prepare=common_float("logaddexp"),
+)
+
+
+def _log_sigmoid_body(x: Any) -> Any:
+    return negative(softplus(negative(floating(x))))
+
+
+def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
+    """Logarithm of the sigmoid, without overflow.
+
+    Examples
+    --------
+    >>> jt.math.log_sigmoid([0.0, -100.0]).numpy().round(4)
+    array([  -0.6931, -100.    ], dtype=float32)
+    """
+    return apply(_log_sigmoid_body, (x,))

@@ -1,0 +1,222 @@
+"""Functions with kinks and jumps: absolute value, sign, rounding, maximum, minimum, clipping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.primitives.broadcast import cast_to, conj, settle
+from jittape.primitives.elementwise.arithmetic import chain
+from jittape.primitives.elementwise.comparison import greater_equal, less_equal, where
+from jittape.primitives.elementwise.division import divide_no_nan
+from jittape.primitives.record_parts import (
+    common,
+    filled,
+    not_enlarged,
+    one,
+    real_dtype,
+    require_kinds,
+    same_of_kinds,
+)
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["absolute", "ceil", "clip_by_value", "floor", "maximum", "minimum", "round", "sign"]
+
+ROUNDING = "rounding is constant between its jumps"
+
+
+# ---- absolute value and sign -----------------------------------------------------------------------------------------
+
+
+def _absolute_vjp(g: Any, out: Any, x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return chain(cast_to(g, x.dtype), conj(sign(x)))
+    return chain(g, sign(x))
+
+
+absolute_op = Primitive(
+    "abs",
+    result=lambda x: Aval(x.shape, real_dtype(require_kinds("abs", "biufc", x).dtype)),
+    evaluate=np.absolute,
+    vjp=(_absolute_vjp,),
+    form=Map(lambda m, x: m.absolute(x)),
+    prepare=one,
+)
+
+
+def absolute(x: TensorLike, name: str | None = None) -> Tensor:
+    """Absolute value; of complex numbers the modulus. Its gradient at 0 is 0. TensorFlow's name is ``abs``.
+
+    Examples
+    --------
+    >>> jt.abs([1.0, -2.0]).numpy()
+    array([1., 2.], dtype=float32)
+    """
+    return apply(absolute_op, (x,))
+
+
+sign_op = Primitive(
+    "sign",
+    result=same_of_kinds("sign", "iuf"),
+    evaluate=np.sign,
+    vjp=(lambda g, out, x: filled(x, 0),),
+    form=Map(lambda m, x: m.sign(x)),
+    prepare=one,
+)
+
+
+def _sign_body(x: Any) -> Any:
+    x = settle(x)
+    if x.dtype.kind == "c":
+        return divide_no_nan(x, absolute(x))
+    return sign_op.bind(x)
+
+
+def sign(x: TensorLike, name: str | None = None) -> Tensor:
+    """-1, 0 or 1; of complex numbers ``x / abs(x)``. The gradient for real numbers is 0.
+
+    Examples
+    --------
+    >>> jt.sign([3.0, 0.0, -2.0]).numpy()
+    array([ 1.,  0., -1.], dtype=float32)
+    """
+    return apply(_sign_body, (x,))
+
+
+# ---- rounding --------------------------------------------------------------------------------------------------------
+
+floor_op = Primitive(
+    "floor",
+    result=same_of_kinds("floor", "iuf"),
+    evaluate=lambda x: np.floor(x) if x.dtype.kind == "f" else x,
+    form=Map(lambda m, x: m.floor(x)),
+    prepare=one,
+    gradient_stops=ROUNDING,
+)
+
+
+def floor(x: TensorLike, name: str | None = None) -> Tensor:
+    """The greatest integer that is not above `x`, in the dtype of `x`. No gradient flows through it.
+
+    Examples
+    --------
+    >>> jt.floor([1.5, -1.5]).numpy()
+    array([ 1., -2.], dtype=float32)
+    """
+    return apply(floor_op, (x,))
+
+
+ceil_op = Primitive(
+    "ceil",
+    result=same_of_kinds("ceil", "iuf"),
+    evaluate=lambda x: np.ceil(x) if x.dtype.kind == "f" else x,
+    form=Map(lambda m, x: m.ceil(x)),
+    prepare=one,
+    gradient_stops=ROUNDING,
+)
+
+
+def ceil(x: TensorLike, name: str | None = None) -> Tensor:
+    """The least integer that is not below `x`, in the dtype of `x`. No gradient flows through it.
+
+    Examples
+    --------
+    >>> jt.math.ceil([1.5, -1.5]).numpy()
+    array([ 2., -1.], dtype=float32)
+    """
+    return apply(ceil_op, (x,))
+
+
+round_op = Primitive(
+    "round",
+    result=same_of_kinds("round", "iuf"),
+    evaluate=lambda x: np.rint(x) if x.dtype.kind == "f" else x,
+    form=Map(lambda m, x: m.rint(x)),
+    prepare=one,
+    gradient_stops=ROUNDING,
+)
+
+
+def round(x: TensorLike, name: str | None = None) -> Tensor:
+    """The nearest integer, halves to the even one, in the dtype of `x`. No gradient flows through it.
+
+    Examples
+    --------
+    >>> jt.round([0.5, 1.5, 2.6]).numpy()
+    array([0., 2., 3.], dtype=float32)
+    """
+    return apply(round_op, (x,))
+
+
+# ---- maximum and minimum ---------------------------------------------------------------------------------------------
+
+maximum_op = Primitive(
+    "maximum",
+    result=same_of_kinds("maximum", "biuf"),
+    evaluate=np.maximum,
+    vjp=(
+        lambda g, out, x, y: where(greater_equal(x, y), g, 0),
+        lambda g, out, x, y: where(greater_equal(x, y), 0, g),
+    ),
+    form=Map(lambda m, x, y: m.maximum(x, y)),
+    prepare=common("maximum"),
+)
+
+
+def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """The greater of two, element by element; nan if one is nan. At a tie the gradient goes to the first.
+
+    Examples
+    --------
+    >>> jt.maximum([1.0, 5.0], 3.0).numpy()
+    array([3., 5.], dtype=float32)
+    """
+    return apply(maximum_op, (x, y))
+
+
+minimum_op = Primitive(
+    "minimum",
+    result=same_of_kinds("minimum", "biuf"),
+    evaluate=np.minimum,
+    vjp=(
+        lambda g, out, x, y: where(less_equal(x, y), g, 0),
+        lambda g, out, x, y: where(less_equal(x, y), 0, g),
+    ),
+    form=Map(lambda m, x, y: m.minimum(x, y)),
+    prepare=common("minimum"),
+)
+
+
+def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """The lesser of two, element by element; nan if one is nan. At a tie the gradient goes to the first.
+
+    Examples
+    --------
+    >>> jt.minimum([1.0, 5.0], 3.0).numpy()
+    array([1., 3.], dtype=float32)
+    """
+    return apply(minimum_op, (x, y))
+
+
+def _clip_body(t: Any, low: Any, high: Any) -> Any:
+    result = maximum(minimum(t, high), low)
+    return not_enlarged("clip_by_value", "clip_value_min and clip_value_max", settle(t).shape, result)
+
+
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> Tensor:
+    """`t` limited to a range. The gradient is 1 inside and at the bounds, 0 outside.
+
+    The bounds broadcast to the shape of `t`. Where they cross, `clip_value_min` is the result.
+
+    Examples
+    --------
+    >>> jt.clip_by_value([-1.0, 0.5, 2.0], 0.0, 1.0).numpy()
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
+    return apply(_clip_body, (t, clip_value_min, clip_value_max))

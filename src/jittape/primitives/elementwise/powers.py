@@ -1,0 +1,183 @@
+"""Powers. A Python integer as exponent is part of the program's structure, any other exponent is an input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import int64
+from jittape.core.forms import Composed, Map
+from jittape.core.primitive import Primitive, apply
+from jittape.core.traced_scalar import HostNumber
+from jittape.primitives.batched_params import alike
+from jittape.primitives.broadcast import cast_to, settle
+from jittape.primitives.elementwise.arithmetic import chain, chain_op, multiply, square, subtract
+from jittape.primitives.elementwise.assertions import end_run_where
+from jittape.primitives.elementwise.comparison import greater, less, not_equal, where
+from jittape.primitives.elementwise.exponential import log
+from jittape.primitives.record_parts import common, filled, same_of_kinds
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["pow"]
+
+MAX_UNROLLED = 16
+"""Floats to a higher integer power go through the general power: repeated squaring doubles its error at each step."""
+
+
+# ---- powers ----------------------------------------------------------------------------------------------------------
+
+
+def _integer_power_evaluate(x: Any, *, exponent: int) -> Any:
+    if x.dtype.kind not in "iu":
+        return np.power(x, exponent)
+    result, factor = np.ones_like(x), x
+    while exponent:
+        if exponent & 1:
+            result = result * factor
+        factor, exponent = factor * factor, exponent >> 1
+    return result
+
+
+def _integer_power_vjp(g: Any, out: Any, x: Any, *, exponent: int) -> Any:
+    if exponent == 0:
+        return filled(x, 0)
+    return chain(g, multiply(float(exponent), pow(x, exponent - 1)))
+
+
+integer_power_op = Primitive(
+    "integer_power",
+    result=lambda x, *, exponent: same_of_kinds("pow", "iufc")(x),
+    evaluate=_integer_power_evaluate,
+    vjp=(_integer_power_vjp,),
+    form=Map(lambda m, x, *, exponent: m.integer_power(x, exponent)),
+)
+
+
+def _integer_power_body(x: Any, exponent: int) -> Any:
+    x = settle(x)
+    if x.dtype.kind == "b":
+        x = cast_to(x, int64)
+    if x.dtype.kind in "iu" and exponent < 0:
+        raise ValueError(
+            f"[pow] Integers to negative integer powers are not allowed: {x.dtype.name} ** {exponent}; "
+            f"write x ** {exponent}.0 or cast x to a float"
+        )
+    if x.dtype.kind in "iu" and exponent > np.iinfo(x.dtype).max:
+        raise OverflowError(
+            f"[pow] the exponent {exponent} does not fit {x.dtype.name}; cast x to a wider dtype"
+        )
+    if exponent == 2:
+        return square(x)
+    if x.dtype.kind not in "iu" and abs(exponent) > MAX_UNROLLED:
+        return pow_op.bind(x, filled(x, float(exponent)))
+    return integer_power_op.bind(x, exponent=exponent)
+
+
+def _pow_evaluate(x: Any, y: Any) -> Any:
+    if x.dtype.kind == "f":
+        # NumPy takes the square root if one exponent of 0.5 is for all elements: nan at -inf, and -0.0 at -0.0.
+        root_edge = (y == 0.5) & ((x == 0) | (x == -np.inf))
+        return np.where(root_edge, np.absolute(x), np.power(x, y))
+    if x.dtype.kind == "c":
+        return np.power(x, y)
+    return np.power(x, np.maximum(y, 0))
+
+
+def _pow_base_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
+    return chain(g, multiply(y, pow_in_slope_op.bind(x, subtract(y, 1))))
+
+
+def _pow_in_slope_base_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
+    return chain(g, chain_op.bind(y, pow_in_slope_op.bind(x, subtract(y, 1))))
+
+
+def _pow_exponent_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
+    defined = not_equal(x, 0) if x.dtype.kind == "c" else greater(x, 0)
+    return chain(g, multiply(out, where(defined, log(x), 0)))
+
+
+def _natural_evaluate(exponent: Any) -> Any:
+    negative = exponent < 0
+    if negative.any():
+        place = tuple(int(i) for i in np.argwhere(negative)[0])
+        raise ValueError(
+            f"[pow] Integers to negative integer powers are not allowed: the exponent is {exponent[place]} at index "
+            f"{place}; cast the base to a float"
+        )
+    return exponent
+
+
+def _natural(exponent: Any) -> Any:
+    """In machine code: the run ends at a negative exponent."""
+    negative = less(exponent, 0)
+    end_run_where(negative)
+    return where(negative, 0, exponent)
+
+
+natural_op = Primitive(
+    "natural_exponent",
+    result=lambda exponent: exponent,
+    evaluate=_natural_evaluate,
+    form=Composed(_natural),
+    gradient_stops="the exponent of an integer is an integer",
+    batch=alike(),
+)
+
+
+def _prepared(x: Any, y: Any) -> tuple[Any, ...]:
+    x, y = common("pow")(x, y)
+    return (x, natural_op.bind(y)) if y.dtype.kind == "i" else (x, y)
+
+
+pow_op = Primitive(
+    "pow",
+    result=same_of_kinds("pow", "iufc"),
+    evaluate=_pow_evaluate,
+    vjp=(_pow_base_vjp, _pow_exponent_vjp),
+    form=Map(lambda m, x, y: m.power(x, y)),
+    prepare=_prepared,
+)
+
+pow_in_slope_op: Primitive = Primitive(
+    "pow_in_slope",
+    result=pow_op.result,
+    evaluate=_pow_evaluate,
+    vjp=(_pow_in_slope_base_vjp, _pow_exponent_vjp),
+    form=pow_op.form,
+)
+"""The power in the derivative of a power.
+
+Its own derivative is 0 where the exponent is 0, at a base of 0 too, so that ``x ** 2.0`` has the higher derivatives of
+``x ** 2``. A power that the user writes has nan there, as in TensorFlow: the limit of ``x ** x`` is another.
+"""
+
+
+def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """`x` to the power `y`, element by element.
+
+    Parameters
+    ----------
+    x : tensor
+        The base.
+    y : tensor or int
+        The exponent. A Python integer is part of the program's structure: another one makes another program. A float is
+        an input like any other. For a base that is not positive, the gradient with respect to `y` is 0.
+
+    Raises
+    ------
+    ValueError
+        For an integer to a negative integer power, as in NumPy: at once if `y` is a Python integer, when the value is
+        read if it is a tensor.
+
+    Examples
+    --------
+    >>> jt.pow([2.0, 3.0], 2).numpy()
+    array([4., 9.], dtype=float32)
+    """
+    number: Any = y
+    if isinstance(number, HostNumber) and number.kind is int:
+        number = number.demand()
+    if type(number) is int:
+        return apply(_integer_power_body, (x,), (number,))
+    return apply(pow_op, (x, y))

@@ -1,0 +1,234 @@
+"""Special functions: error functions, the gamma family, and logarithms that are 0 at 0.
+
+The interpreter evaluates them by the formulas of compiled loops, since SciPy's lose digits near zeros and far out. Only
+`polygamma` is SciPy's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.core.user_calls import as_float
+from jittape.primitives.batched_params import alike
+from jittape.primitives.elementwise.arithmetic import add, chain, multiply, negative, square
+from jittape.primitives.elementwise.comparison import equal, where
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import exp, log, log1p
+from jittape.primitives.record_parts import by_formula, common_float, floating, one_float, same_real_float
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["digamma", "erf", "erfc", "lgamma", "polygamma", "xlog1py", "xlogy"]
+
+TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+
+
+# ---- error functions -------------------------------------------------------------------------------------------------
+
+erf_op = Primitive(
+    "erf",
+    result=same_real_float("erf"),
+    evaluate=by_formula("erf"),
+    vjp=(lambda g, out, x: chain(g, multiply(TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
+    form=Map(lambda m, x: m.erf(x)),
+    prepare=one_float,
+)
+
+
+def erf(x: TensorLike, name: str | None = None) -> Tensor:
+    """Error function.
+
+    Examples
+    --------
+    >>> jt.math.erf([0.0, 1.0]).numpy().round(4)
+    array([0.    , 0.8427], dtype=float32)
+    """
+    return apply(erf_op, (x,))
+
+
+erfc_op = Primitive(
+    "erfc",
+    result=same_real_float("erfc"),
+    evaluate=by_formula("erfc"),
+    vjp=(lambda g, out, x: chain(g, multiply(-TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
+    form=Map(lambda m, x: m.erfc(x)),
+    prepare=one_float,
+)
+
+
+def erfc(x: TensorLike, name: str | None = None) -> Tensor:
+    """``1 - erf(x)``, exact also where `erf` is nearly 1.
+
+    Examples
+    --------
+    >>> jt.math.erfc([0.0, 1.0]).numpy().round(4)
+    array([1.    , 0.1573], dtype=float32)
+    """
+    return apply(erfc_op, (x,))
+
+
+# ---- the gamma family ------------------------------------------------------------------------------------------------
+
+
+lgamma_op = Primitive(
+    "lgamma",
+    result=same_real_float("lgamma"),
+    evaluate=by_formula("lgamma"),
+    vjp=(lambda g, out, x: chain(g, digamma(x)),),
+    form=Map(lambda m, x: m.lgamma(x)),
+    prepare=one_float,
+)
+
+
+def lgamma(x: TensorLike, name: str | None = None) -> Tensor:
+    """Logarithm of the absolute value of the gamma function.
+
+    Examples
+    --------
+    >>> jt.math.lgamma([1.0, 5.0]).numpy().round(4)
+    array([0.    , 3.1781], dtype=float32)
+    """
+    return apply(lgamma_op, (x,))
+
+
+digamma_op = Primitive(
+    "digamma",
+    result=same_real_float("digamma"),
+    evaluate=by_formula("digamma"),
+    vjp=(lambda g, out, x: chain(g, polygamma(1, x)),),
+    form=Map(lambda m, x: m.digamma(x)),
+    prepare=one_float,
+)
+
+
+def digamma(x: TensorLike, name: str | None = None) -> Tensor:
+    """Derivative of `lgamma`.
+
+    Examples
+    --------
+    >>> jt.math.digamma([1.0, 2.0]).numpy().round(4)
+    array([-0.5772,  0.4228], dtype=float32)
+    """
+    return apply(digamma_op, (x,))
+
+
+def _polygamma_result(x: Aval, *, order: int) -> Aval:
+    return same_real_float("polygamma")(x)
+
+
+def _polygamma_evaluate(x: Any, *, order: int) -> Any:
+    import scipy.special  # at first use: it takes longer to import than all of jittape
+
+    return scipy.special.polygamma(order, x).astype(x.dtype)
+
+
+polygamma_op = Primitive(
+    "polygamma",
+    result=_polygamma_result,
+    evaluate=_polygamma_evaluate,
+    vjp=(lambda g, out, x, *, order: chain(g, polygamma(order + 1, x)),),
+    batch=alike(),
+)
+
+
+def _polygamma_body(x: Any, order: int) -> Any:
+    return digamma(x) if order == 0 else polygamma_op.bind(floating(x), order=order)
+
+
+def polygamma(a: int, x: TensorLike, name: str | None = None) -> Tensor:
+    """Derivative of `digamma` of order `a`, an integer that is part of the program's structure.
+
+    Examples
+    --------
+    >>> jt.math.polygamma(1, [1.0, 2.0]).numpy().round(4)
+    array([1.6449, 0.6449], dtype=float32)
+    """
+    order = as_float("a", a)
+    if not (order >= 0 and order.is_integer()):
+        raise ValueError(f"[polygamma] a, the order, must be an integer of at least 0, got {a!r}")
+    return apply(_polygamma_body, (x,), (int(order),))
+
+
+# ---- x log y ---------------------------------------------------------------------------------------------------------
+
+
+def _zero_at_zero(x: Any, value: Any) -> Any:
+    """`value`, a derivative; 0 where `x` is 0, as if the product were not there."""
+    return where(equal(x, 0), 0, value)
+
+
+def _xlogy_evaluate(x: Any, y: Any) -> Any:
+    return np.where(x == 0, x.dtype.type(0), x * np.log(y))
+
+
+xlogy_op = Primitive(
+    "xlogy",
+    result=same_real_float("xlogy"),
+    evaluate=_xlogy_evaluate,
+    vjp=(
+        lambda g, out, x, y: chain(g, _zero_at_zero(x, log(y))),
+        lambda g, out, x, y: chain(g, xdivy(x, y)),
+    ),
+    form=Map(lambda m, x, y: m.where(x == 0, 0, x * m.log(y))),
+    prepare=common_float("xlogy"),
+)
+
+
+def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """``x * log(y)``, and 0 where `x` is 0; the gradient is 0 there too.
+
+    Examples
+    --------
+    >>> jt.math.xlogy([0.0, 2.0], [0.0, 1.0]).numpy()
+    array([0., 0.], dtype=float32)
+    """
+    return apply(xlogy_op, (x, y))
+
+
+def _xlog1py_evaluate(x: Any, y: Any) -> Any:
+    return np.where(x == 0, x.dtype.type(0), x * np.log1p(y))
+
+
+def _xdivy_body(x: Any, y: Any) -> Any:
+    x, y = common_float("xdivy")(x, y)
+    return _zero_at_zero(x, divide(x, y))
+
+
+def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """``x / y``, and 0 where `x` is 0, whatever `y` is; the gradient is 0 there too.
+
+    Examples
+    --------
+    >>> jt.math.xdivy([0.0, 1.0], [0.0, 2.0]).numpy()
+    array([0. , 0.5], dtype=float32)
+    """
+    return apply(_xdivy_body, (x, y))
+
+
+xlog1py_op = Primitive(
+    "xlog1py",
+    result=same_real_float("xlog1py"),
+    evaluate=_xlog1py_evaluate,
+    vjp=(
+        lambda g, out, x, y: chain(g, _zero_at_zero(x, log1p(y))),
+        lambda g, out, x, y: chain(g, xdivy(x, add(y, 1))),
+    ),
+    form=Map(lambda m, x, y: m.where(x == 0, 0, x * m.log1p(y))),
+    prepare=common_float("xlog1py"),
+)
+
+
+def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """``x * log(1 + y)``, and 0 where `x` is 0; the gradient is 0 there too.
+
+    Examples
+    --------
+    >>> jt.math.xlog1py([0.0, 2.0], [-1.0, 0.0]).numpy()
+    array([0., 0.], dtype=float32)
+    """
+    return apply(xlog1py_op, (x, y))

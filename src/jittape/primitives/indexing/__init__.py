@@ -1,0 +1,1 @@
+"""Indexing, gather and scatter, and sorting."""

@@ -1,0 +1,284 @@
+"""Indexing by integer arrays: gather, and its converses scatter-add and scatter-update.
+
+All three take, after their first operands, one int64 array of indices for each of the adjacent dimensions that begin at
+`axis`; the dimensions of the index arrays stand in their place in the result, as in NumPy's indexing. Negative indices
+count from the end, and one out of range raises `IndexError` when the op runs (the values are not known before).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape.core.builder import literal
+from jittape.core.dtypes import bool_, int64
+from jittape.core.forms import Composed
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitives.batched_params import along_axis, in_shape
+from jittape.primitives.broadcast import broadcast, cast_to, iota, to_shape
+from jittape.primitives.elementwise.arithmetic import add, chain
+from jittape.primitives.elementwise.comparison import equal, where
+from jittape.primitives.elementwise.division import reciprocal
+from jittape.primitives.indexing.index_arrays import counted, indexed_op, scattered_op
+
+__all__ = [
+    "check_range",
+    "gather_op",
+    "integer_index",
+    "last_write_op",
+    "scatter_add_op",
+    "scatter_combine_op",
+    "scatter_extremum_op",
+    "scatter_update_op",
+]
+
+
+def integer_index(op: str, x: Any) -> Any:
+    """`x` as an index operand: int64."""
+    if x.dtype.kind not in "iu":
+        raise DTypeError(f"[{op}] indices must be integers, got {x.dtype.name}; cast them first")
+    return cast_to(x, int64)
+
+
+def check_range(op: str, index: np.ndarray[Any, Any], axis: int, size: int) -> None:
+    """Raise `IndexError` if one of the indices is out of range."""
+    if index.size:
+        low, high = int(index.min()), int(index.max())
+        if low < -size or high >= size:
+            bad = high if high >= size else low
+            raise IndexError(f"[{op}] index {bad} is out of bounds for axis {axis} with size {size}")
+
+
+def _counted(index: Any, size: int, op: str, axis: int) -> Any:
+    """`index` counted from the start, once it is known to be in range."""
+    check_range(op, index, axis, size)
+    return np.where(index < 0, index + size, index) if index.size and index.min() < 0 else index
+
+
+def _flat(indices: Sequence[Any], sizes: tuple[int, ...], op: str, axis: int) -> Any:
+    """Indices into dimensions of `sizes` as one index into their product."""
+    flat: Any = 0
+    for position, (index, size) in enumerate(zip(indices, sizes, strict=True)):
+        flat = flat * size + _counted(index, size, op, axis + position)
+    return flat
+
+
+def _merged(shape: tuple[int, ...], axis: int, end: int) -> tuple[int, ...]:
+    """`shape` with the dimensions from `axis` to `end` made one."""
+    return (*shape[:axis], math.prod(shape[axis:end]), *shape[end:])
+
+
+def _gathered_shape(op: str, shape: tuple[int, ...], indices: tuple[Aval, ...], axis: int) -> tuple[int, ...]:
+    if axis + len(indices) > len(shape):
+        raise ShapeError(f"[{op}] {len(indices)} indices from axis {axis} on are too many for shape {shape}")
+    for index in indices:
+        if index.shape != indices[0].shape or index.dtype != int64:
+            raise ShapeError(
+                f"[{op}] index arrays must be int64 and of one shape, got {[str(i) for i in indices]}"
+            )
+    return (*shape[:axis], *indices[0].shape, *shape[axis + len(indices) :])
+
+
+# ---- gather ----------------------------------------------------------------------------------------------------------
+
+
+def _gather_evaluate(x: Any, *indices: Any, axis: int) -> Any:
+    end = axis + len(indices)
+    flat = _flat(indices, x.shape[axis:end], "gather", axis)
+    return np.take(x.reshape(_merged(x.shape, axis, end)), flat, axis)
+
+
+def _gather_vjp(g: Any, out: Any, x: Any, *indices: Any, axis: int) -> Any:
+    return scatter_add_op.bind(g, *indices, axis=axis, shape=x.shape)
+
+
+def _picked(x: Any, *indices: Any, axis: int) -> Any:
+    """In machine code: a view."""
+    count = len(indices)
+    where = counted(indices, x.shape[axis : axis + count])
+    return where and indexed_op.bind(x, *where, axis=axis, count=count)
+
+
+gather_op = Primitive(
+    "gather",
+    result=lambda x, *indices, axis: Aval(_gathered_shape("gather", x.shape, indices, axis), x.dtype),
+    evaluate=_gather_evaluate,
+    vjp=(_gather_vjp,),
+    form=Composed(_picked),
+    batch=along_axis(1),
+)
+
+
+# ---- scatter ---------------------------------------------------------------------------------------------------------
+
+
+def _scatter_add_result(v: Aval, *indices: Aval, axis: int, shape: tuple[int, ...]) -> Aval:
+    expected = _gathered_shape("scatter_add", shape, indices, axis)
+    if v.shape != expected:
+        raise ShapeError(f"[scatter_add] values of shape {v.shape} do not fit indices that pick {expected}")
+    return Aval(shape, v.dtype)
+
+
+def _scatter_add_evaluate(v: Any, *indices: Any, axis: int, shape: tuple[int, ...]) -> Any:
+    end = axis + len(indices)
+    flat = _flat(indices, shape[axis:end], "scatter_add", axis)
+    if axis or end < len(shape):
+        # One index an element: six times as fast as np.add.at with rows for 20,000 rows of 32 numbers.
+        rows = np.arange(math.prod(shape[:axis]))
+        columns = np.arange(math.prod(shape[end:]))
+        flat = (
+            rows[:, None, None] * math.prod(shape[axis:end]) + flat.reshape(-1, 1)
+        ) * columns.size + columns
+    result = np.zeros(math.prod(shape), v.dtype)
+    np.add.at(result, flat.reshape(-1), v.reshape(-1))
+    return result.reshape(shape)
+
+
+def _scatter_add_vjp(g: Any, out: Any, v: Any, *indices: Any, axis: int, shape: tuple[int, ...]) -> Any:
+    return gather_op.bind(g, *indices, axis=axis)
+
+
+def _scattered(x: Any, v: Any, *indices: Any, axis: int, how: str) -> Any:
+    """In machine code: a loop over the values, in their order."""
+    count = len(indices)
+    where = counted(indices, x.shape[axis : axis + count])
+    return where and scattered_op.bind(x, v, *where, axis=axis, count=count, how=how)
+
+
+def _scattered_into_zeros(v: Any, *indices: Any, axis: int, shape: tuple[int, ...]) -> Any:
+    return _scattered(broadcast(literal(0, v.dtype), shape), v, *indices, axis=axis, how="add")
+
+
+scatter_add_op = Primitive(
+    "scatter_add",
+    result=_scatter_add_result,
+    evaluate=_scatter_add_evaluate,
+    vjp=(_scatter_add_vjp,),
+    form=Composed(_scattered_into_zeros),
+    batch=in_shape(along_axis(1)),
+)
+
+
+def _last_write_evaluate(*indices: Any, sizes: tuple[int, ...]) -> Any:
+    flat = _flat(indices, sizes, "scatter_update", 0).reshape(-1)
+    order = np.arange(flat.size)
+    writer = np.empty(math.prod(sizes), np.int64)
+    writer[flat] = order
+    return (writer[flat] == order).reshape(indices[0].shape)
+
+
+def _compared_writer(*indices: Any, sizes: tuple[int, ...]) -> Any:
+    """In machine code: who writes to every element last, looked up by all that do."""
+    order = iota((math.prod(indices[0].shape),), 0, int64)
+    order = to_shape(order, indices[0].shape)
+    writer = _scattered(broadcast(literal(0, int64), sizes), order, *indices, axis=0, how="update")
+    return writer and equal(_picked(writer, *indices, axis=0), order)
+
+
+last_write_op = Primitive(
+    "last_write",
+    result=lambda *indices, sizes: Aval(indices[0].shape, bool_),
+    evaluate=_last_write_evaluate,
+    form=Composed(_compared_writer),
+    gradient_stops="it tells which of several writes to one element came last",
+)
+
+
+def _scatter_update_result(x: Aval, v: Aval, *indices: Aval, axis: int) -> Aval:
+    _scatter_add_result(v, *indices, axis=axis, shape=x.shape)
+    if v.dtype != x.dtype:
+        raise DTypeError(f"[scatter_update] values must be {x.dtype.name}, got {v.dtype.name}")
+    return x
+
+
+def _scatter_update_evaluate(x: Any, v: Any, *indices: Any, axis: int) -> Any:
+    end = axis + len(indices)
+    merged = _merged(x.shape, axis, end)
+    flat = _flat(indices, x.shape[axis:end], "scatter_update", axis)
+    result = x.reshape(merged).copy()
+    result[(slice(None),) * axis + (flat,)] = v
+    return result.reshape(x.shape)
+
+
+def _scatter_update_x_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, axis: int) -> Any:
+    zeros = broadcast(literal(0, g.dtype), v.shape)
+    return scatter_update_op.bind(g, zeros, *indices, axis=axis)
+
+
+def _scatter_update_v_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, axis: int) -> Any:
+    part = gather_op.bind(g, *indices, axis=axis)
+    won = last_write_op.bind(*indices, sizes=x.shape[axis : axis + len(indices)])
+    rest = len(x.shape) - axis - len(indices)
+    won = to_shape(won, (*won.shape, *(1,) * rest))
+    return where(won, part, 0)
+
+
+scatter_update_op = Primitive(
+    "scatter_update",
+    result=_scatter_update_result,
+    evaluate=_scatter_update_evaluate,
+    form=Composed(lambda x, v, *indices, axis: _scattered(x, v, *indices, axis=axis, how="update")),
+    vjp=(_scatter_update_x_vjp, _scatter_update_v_vjp),
+    batch=along_axis(2),
+)
+
+
+# ---- rows combined with others ---------------------------------------------------------------------------------------
+
+COMBINE: dict[str, np.ufunc] = {"mul": np.multiply, "div": np.true_divide}
+EXTREMA: dict[str, np.ufunc] = {"max": np.maximum, "min": np.minimum}
+
+
+def _combined(x: Any, v: Any, indices: Any, combine: np.ufunc, op: str) -> Any:
+    count = len(indices)
+    flat = _flat(indices, x.shape[:count], op, 0)
+    result = x.reshape(_merged(x.shape, 0, count)).copy()
+    combine.at(result, flat, v)
+    return result.reshape(x.shape)
+
+
+def _combined_result(x: Aval, v: Aval, *indices: Aval, how: str) -> Aval:
+    return _scatter_update_result(x, v, *indices, axis=0)
+
+
+scatter_combine_op = Primitive(
+    "scatter_combine",
+    result=_combined_result,
+    evaluate=lambda x, v, *indices, how: _combined(x, v, indices, COMBINE[how], f"scatter_{how}"),
+    form=Composed(lambda x, v, *indices, how: _scattered(x, v, *indices, axis=0, how=how)),
+    gradient_stops="it is for assigning to a Variable, which no gradient flows through",
+)
+"""Rows along the first axes, combined with others one after another; `how` is a key of `COMBINE`."""
+
+
+def _shares(g: Any, out: Any, x: Any, v: Any, indices: Any) -> tuple[Any, Any, Any]:
+    """Where `x` and where `v` is what has won, and the cotangent for each of those that did: ties share equally."""
+    x_won = cast_to(equal(x, out), x.dtype)
+    v_won = cast_to(equal(v, gather_op.bind(out, *indices, axis=0)), v.dtype)
+    winners = add(x_won, scatter_add_op.bind(v_won, *indices, axis=0, shape=x.shape))
+    return x_won, v_won, chain(g, reciprocal(winners))
+
+
+def _extremum_x_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, how: str) -> Any:
+    x_won, _, share = _shares(g, out, x, v, indices)
+    return chain(share, x_won)
+
+
+def _extremum_v_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, how: str) -> Any:
+    _, v_won, share = _shares(g, out, x, v, indices)
+    return chain(gather_op.bind(share, *indices, axis=0), v_won)
+
+
+scatter_extremum_op = Primitive(
+    "scatter_extremum",
+    result=_combined_result,
+    evaluate=lambda x, v, *indices, how: _combined(x, v, indices, EXTREMA[how], f"scatter_{how}"),
+    form=Composed(lambda x, v, *indices, how: _scattered(x, v, *indices, axis=0, how=how)),
+    vjp=(_extremum_x_vjp, _extremum_v_vjp),
+)
+"""As `scatter_combine_op` with the greater or the less; `how` is a key of `EXTREMA`."""

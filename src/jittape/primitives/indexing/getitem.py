@@ -1,0 +1,196 @@
+"""``x[key]`` and ``x[key] = value`` with all of NumPy's keys: `getitem` and `setitem`.
+
+A key is taken apart when it is recorded (`keys`), into *structure* (which axes, how long, in what steps) and *operands*
+(where a slice starts, arrays of indices). So an index may change from call to call and the path stays the same.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from jittape.core.builder import WeakScalar
+from jittape.core.dtypes import int64
+from jittape.core.primitive import apply
+from jittape.core.traced_scalar import HostNumber
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitives.broadcast import broadcast, broadcast_operands, cast_to, settle, to_shape
+from jittape.primitives.elementwise.comparison import where
+from jittape.primitives.indexing.gather_ops import gather_op, integer_index, scatter_update_op
+from jittape.primitives.indexing.index_keys import Picking, Slicing, check_mask, parsed
+from jittape.primitives.shape.views import Region, inverse, permuted, slice_op, update_op
+from jittape.typing import Tensor
+
+__all__ = ["getitem", "setitem"]
+
+
+# ---- getitem ---------------------------------------------------------------------------------------------------------
+
+
+def _slice(x: Any, *starts_and_slicing: Any) -> Any:
+    *starts, slicing = starts_and_slicing
+    x = settle(x)
+    if slicing.region is not None:
+        x = slice_op.bind(x, *[cast_to(start, int64) for start in starts], region=slicing.region)
+    return to_shape(x, slicing.shape)
+
+
+def _split_operands(operands: Any, picking: Picking) -> tuple[Any, Any]:
+    """Where slices start, and the index arrays in one shape."""
+    region = picking.slicing.region
+    count = len(region.axes) if region is not None else 0
+    indices = [i if isinstance(i, WeakScalar) else integer_index("getitem", i) for i in operands[count:]]
+    try:
+        indices = list(broadcast_operands(*[cast_to(i, int64) for i in indices], op="getitem"))
+    except ShapeError as error:
+        raise IndexError(str(error)) from None
+    return operands[:count], indices
+
+
+def _order(ndim: int, picking: Picking) -> tuple[tuple[int, ...], int]:
+    """The order of dimensions in which the axes of the index arrays are adjacent, and where they begin in it."""
+    if not picking.front:
+        return tuple(range(ndim)), picking.axes[0]
+    return (*picking.axes, *[axis for axis in range(ndim) if axis not in picking.axes]), 0
+
+
+def _pick(x: Any, *operands_and_picking: Any) -> Any:
+    *operands, picking = operands_and_picking
+    starts, indices = _split_operands(operands, picking)
+    part = _slice(x, *starts, picking.slicing)
+    order, axis = _order(len(part.shape), picking)
+    return gather_op.bind(permuted(part, order), *indices, axis=axis)
+
+
+@lru_cache(maxsize=1024)
+def _row(shape: tuple[int, ...]) -> Slicing:
+    """The structure of ``x[i]``."""
+    return Slicing(Region((0,), (None,), (1,), (1,)), shape[1:])
+
+
+@lru_cache(maxsize=1024)
+def _rows(shape: tuple[int, ...], size: int) -> Slicing:
+    """The structure of ``x[i : i + size]``, a part of `x`."""
+    return Slicing(Region((0,), (None,), (size,), (1,)), (size, *shape[1:]))
+
+
+def getitem(x: Any, key: Any) -> Tensor:
+    """``x[key]`` with NumPy's meaning.
+
+    Parameters
+    ----------
+    x : Tensor, Variable or ndarray
+    key : int, slice, Ellipsis, None, integer or boolean array, or a tuple of these
+        Where a slice starts and what an index is may change from call to call at no cost; how long a slice is may not.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range: at once where it is known, when the value is looked at where it is a tensor.
+    """
+    shape = x.shape
+    if type(key) is int and shape:
+        size = shape[0]
+        if not -size <= key < size:
+            raise IndexError(f"[getitem] index {key} is out of bounds for axis 0 with size {size}")
+        return apply(_slice, (x, key + size if key < 0 else key), (_row(shape),))
+    if (
+        type(key) is slice
+        and key.step is None
+        and shape
+        and not (isinstance(key.start, HostNumber) or isinstance(key.stop, HostNumber))
+    ):
+        # The two short cuts for what loops say: 0.4 and 0.8 µs against 3.3 µs of the general way.
+        start, stop, _ = key.indices(shape[0])
+        if start < stop and stop - start < shape[0]:
+            return apply(_slice, (x, start), (_rows(shape, stop - start),))
+    plan, operands = parsed("getitem", shape, key)
+    return apply(_slice if isinstance(plan, Slicing) else _pick, (x, *operands), (plan,))
+
+
+# ---- setitem ---------------------------------------------------------------------------------------------------------
+
+RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+WEAK_RANK = {bool: 0, int: 1, float: 2, complex: 3}
+
+
+def _cast_value(value: Any, dtype: np.dtype[Any]) -> Any:
+    """`value` in the dtype of the array that it goes into, by NumPy's same-kind rule."""
+    if isinstance(value, WeakScalar):
+        fits = WEAK_RANK[value.kind] <= RANK[dtype.kind]
+        name = value.kind.__name__
+    else:
+        fits = np.can_cast(value.dtype, dtype, "same_kind")
+        name = value.dtype.name
+    if not fits:
+        raise DTypeError(
+            f"[setitem] cannot put {name} values into a tensor of {dtype.name}; cast one of them"
+        )
+    return cast_to(value, dtype)
+
+
+def _filling(value: Any, shape: tuple[int, ...]) -> Any:
+    """`value` broadcast to what a key picks; as in NumPy it may have further leading dimensions of length 1."""
+    extra = len(value.shape) - len(shape)
+    if extra > 0 and all(n == 1 for n in value.shape[:extra]):
+        value = to_shape(value, value.shape[extra:])
+    try:
+        return broadcast(value, shape)
+    except ShapeError:
+        raise ShapeError(
+            f"[setitem] a value of shape {value.shape} cannot be broadcast to the shape {shape} that the key picks"
+        ) from None
+
+
+def _set_slice(x: Any, value: Any, *starts_and_slicing: Any) -> Any:
+    *starts, slicing = starts_and_slicing
+    x = settle(x)
+    value = _filling(_cast_value(value, x.dtype), slicing.shape)
+    if slicing.region is None:
+        return to_shape(value, x.shape)
+    part = to_shape(value, slicing.region.within("setitem", x.shape))
+    return update_op.bind(x, part, *[cast_to(start, int64) for start in starts], region=slicing.region)
+
+
+def _set_picked(x: Any, value: Any, *operands_and_picking: Any) -> Any:
+    *operands, picking = operands_and_picking
+    x = settle(x)
+    starts, indices = _split_operands(operands, picking)
+    part = _slice(x, *starts, picking.slicing)
+    order, axis = _order(len(part.shape), picking)
+    part = permuted(part, order)
+    picked = (*part.shape[:axis], *indices[0].shape, *part.shape[axis + len(indices) :])
+    value = _filling(_cast_value(value, x.dtype), picked)
+    part = permuted(scatter_update_op.bind(part, value, *indices, axis=axis), inverse(order))
+    return _set_slice(x, part, *starts, picking.slicing)
+
+
+def _set_masked(x: Any, value: Any, mask: Any) -> Any:
+    x = settle(x)
+    rest = len(x.shape) - len(mask.shape)
+    value = _filling(_cast_value(value, x.dtype), x.shape[len(mask.shape) :])
+    return where(to_shape(mask, (*mask.shape, *(1,) * rest)), value, x)
+
+
+def setitem(x: Any, key: Any, value: Any) -> Tensor:
+    """`x` as it is after ``x[key] = value``; `x` itself does not change.
+
+    Differentiable in `x` and `value`. Where a key picks an element twice, the last value wins.
+
+    Parameters
+    ----------
+    x : Tensor, Variable or ndarray
+    key : int, slice, Ellipsis, None, integer or boolean array, or a tuple of these
+    value : tensor_like
+        Broadcast to the shape of ``x[key]`` and cast to the dtype of `x` if that is of the same kind.
+    """
+    if isinstance(value, (list, tuple)):
+        value = np.asarray(value)
+    scalar = not getattr(value, "shape", ())
+    if scalar and getattr(key, "dtype", None) == np.bool_ and len(key.shape) <= len(x.shape):
+        check_mask("setitem", key.shape, x.shape, 0)
+        return apply(_set_masked, (x, value, key))
+    plan, operands = parsed("setitem", x.shape, key)
+    return apply(_set_slice if isinstance(plan, Slicing) else _set_picked, (x, value, *operands), (plan,))

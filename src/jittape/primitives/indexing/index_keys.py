@@ -1,0 +1,267 @@
+"""Taking a key apart: what ``x[key]`` means, as structure and operands.
+
+Start at `parsed`. A key of ints and slices becomes a `Slicing`; a key with an array or a mask in it a `Picking`: first
+its slices, then one gather. Boolean masks are looked at, because the shape of the result depends on them.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.core.traced_scalar import HostNumber, traced_index, traced_slice
+from jittape.primitives.indexing.gather_ops import check_range
+from jittape.primitives.shape.views import Region
+
+__all__ = ["Picking", "Slicing", "check_mask", "parsed"]
+
+
+class Slicing(NamedTuple):
+    """A key of ints, slices, ellipsis and newaxis.
+
+    Attributes
+    ----------
+    region : Region or None
+        The part of the array that it picks; None for all of it.
+    shape : tuple of int
+        Of the result: without the axes of ints, with those of newaxis.
+    """
+
+    region: Region | None
+    shape: tuple[int, ...]
+
+
+class Picking(NamedTuple):
+    """A key with index arrays in it, which come after its slices.
+
+    Attributes
+    ----------
+    slicing : Slicing
+        With the axes that index arrays go into left whole.
+    axes : tuple of int
+        The axes of the sliced array that the index arrays go into, in order.
+    front : bool
+        Whether the dimensions of the index arrays come first in the result, as they do in NumPy when a slice stands
+        between two of them.
+    """
+
+    slicing: Slicing
+    axes: tuple[int, ...]
+    front: bool
+
+
+class _Parts:
+    """What has been gathered from a key so far; `finish` makes a `Slicing` or a `Picking` of it."""
+
+    def __init__(self, op: str, shape: tuple[int, ...]) -> None:
+        self.op = op
+        self.shape = shape
+        self.axis = 0
+        self.axes: list[int] = []
+        self.starts: list[int | HostNumber] = []
+        self.sizes: list[int] = []
+        self.steps: list[int] = []
+        self.result: list[int] = []
+        self.arrays: list[Any] = []
+        self.array_axes: list[int] = []
+        self.runs = 0
+        self.in_run = False
+
+    def take(self, start: int | HostNumber, size: int, step: int) -> None:
+        """Pick a part of the next axis."""
+        self.axes.append(self.axis)
+        self.starts.append(start)
+        self.sizes.append(size)
+        self.steps.append(step)
+        self.axis += 1
+
+    def add_integer(self, index: int | HostNumber) -> None:
+        size = self.shape[self.axis]
+        if isinstance(index, HostNumber):
+            self.take(traced_index(self.op, index, self.axis, size), 1, 1)
+            return
+        if not -size <= index < size:
+            raise IndexError(
+                f"[{self.op}] index {index} is out of bounds for axis {self.axis} with size {size}"
+            )
+        self.take(index + size if index < 0 else index, 1, 1)
+
+    def add_slice(self, part: slice) -> None:
+        self.in_run = False
+        start: int | HostNumber
+        if isinstance(part.start, HostNumber) or isinstance(part.stop, HostNumber):
+            start, size, step = traced_slice(part, self.shape[self.axis])
+        else:
+            start, stop, step = part.indices(self.shape[self.axis])
+            size = len(range(start, stop, step))
+        self.result.append(size)
+        if size == self.shape[self.axis] and step == 1:
+            self.axis += 1
+        else:
+            self.take(start if size else 0, size, step if size else 1)
+
+    def add_newaxis(self) -> None:
+        self.in_run = False
+        self.result.append(1)
+
+    def add_array(self, index: Any) -> None:
+        """An integer array (or an int among arrays) for the next axis, which stays whole until the gather."""
+        if isinstance(index, np.ndarray):
+            check_range(self.op, index, self.axis, self.shape[self.axis])
+        self.arrays.append(index)
+        self.array_axes.append(len(self.result))
+        self.result.append(self.shape[self.axis])
+        self.axis += 1
+        if not self.in_run:
+            self.runs += 1
+            self.in_run = True
+
+    def add_truth(self, value: bool) -> None:
+        """A 0-d mask: a new axis of length 1 with its one element picked or not."""
+        self.arrays.append(np.zeros(int(value), np.int64))
+        self.array_axes.append(len(self.result))
+        self.result.append(1)
+        if not self.in_run:
+            self.runs += 1
+            self.in_run = True
+
+    def slicing(self) -> Slicing:
+        self.result.extend(self.shape[self.axis :])
+        region = None
+        if self.axes:
+            region = Region(tuple(self.axes), (None,) * len(self.axes), tuple(self.sizes), tuple(self.steps))
+        return Slicing(region, tuple(self.result))
+
+
+def _consumed(part: Any) -> int:
+    """How many axes of the array a part of a key is for."""
+    if part is None or part is Ellipsis or isinstance(part, (bool, np.bool_)):
+        return 0
+    return len(part.shape) if _is_mask(part) else 1
+
+
+def _is_mask(part: Any) -> bool:
+    return not isinstance(part, (int, slice, np.generic)) and part.dtype.kind == "b"
+
+
+def _is_pick(part: Any) -> bool:
+    """Whether a part of a key needs a gather: arrays, tensors and 0-d masks."""
+    return isinstance(part, bool) or not (
+        part is None or part is Ellipsis or isinstance(part, (int, slice, HostNumber))
+    )
+
+
+def _normalized(op: str, part: Any) -> Any:
+    """A part of a key as int, slice, None, Ellipsis, bool, ndarray or tensor."""
+    if isinstance(part, HostNumber):
+        if part.can_index:
+            return part
+        part = part.demand()
+    if part is None or part is Ellipsis or isinstance(part, (int, slice)):
+        return part
+    if isinstance(part, np.generic):
+        part = part.item() if part.dtype.kind in "iub" else np.asarray(part)
+    elif isinstance(part, (list, tuple)):
+        try:
+            array = np.asarray(part)
+        except ValueError:
+            raise IndexError(f"[{op}] the parts of the index {part!r} have different shapes") from None
+        part = array.astype(np.int64) if array.size == 0 else array
+    if isinstance(part, (int, bool)):
+        return part
+    try:
+        dtype = part.dtype
+    except AttributeError:
+        try:
+            return operator.index(part)
+        except TypeError:
+            dtype = type(part).__name__
+    if getattr(dtype, "kind", None) not in ("i", "u", "b"):
+        raise IndexError(
+            f"[{op}] a key is made of ints, slices, ..., newaxis, and integer or boolean arrays; got {dtype}"
+        )
+    if isinstance(part, np.ndarray) and part.ndim == 0:
+        return part.item()
+    return part
+
+
+def _bounds(op: str, part: slice) -> slice:
+    """A slice with Python ints: tensors in it are looked at."""
+    if isinstance(part.step, (int, np.integer)) and part.step == 0:
+        raise ValueError(f"[{op}] the step of a slice must not be 0; use 1, or -1 to go backwards")
+    kept = (int, HostNumber, type(None))
+    if all(type(b) in kept for b in (part.start, part.stop, part.step)):
+        return part
+    return slice(*[b if type(b) in kept else operator.index(b) for b in (part.start, part.stop, part.step)])
+
+
+def _expanded(op: str, shape: tuple[int, ...], key: Any) -> list[Any]:
+    """The parts of a key, with whole slices in place of the ellipsis."""
+    parts = [_normalized(op, part) for part in key] if isinstance(key, tuple) else [_normalized(op, key)]
+    rest = len(shape) - sum([_consumed(part) for part in parts])
+    if rest < 0:
+        raise IndexError(
+            f"[{op}] too many indices: shape {shape} has {len(shape)} dimensions, the key is for {len(shape) - rest}"
+        )
+    ellipses = [i for i, part in enumerate(parts) if part is Ellipsis]
+    if len(ellipses) > 1:
+        raise IndexError(f"[{op}] a key can have only one ellipsis")
+    if ellipses:
+        at = ellipses[0]
+        # An empty ellipsis still separates index arrays, as in NumPy.
+        parts[at : at + 1] = [slice(None)] * rest if rest else [Ellipsis]
+    return parts
+
+
+def parsed(op: str, shape: tuple[int, ...], key: Any) -> tuple[Slicing | Picking, tuple[Any, ...]]:
+    """The structure of `key` and its operands."""
+    expanded = _expanded(op, shape, key)
+    picks = any(_is_pick(part) for part in expanded)
+    parts = _Parts(op, shape)
+    for part in expanded:
+        if part is None:
+            parts.add_newaxis()
+        elif part is Ellipsis:
+            parts.in_run = False
+        elif isinstance(part, slice):
+            parts.add_slice(_bounds(op, part))
+        elif isinstance(part, bool):
+            parts.add_truth(part)
+        elif not isinstance(part, (int, HostNumber)):
+            _add_picks(parts, part)
+        elif picks and isinstance(part, HostNumber):
+            parts.add_array(traced_index(op, part, parts.axis, shape[parts.axis]))
+        elif picks:
+            parts.add_array(np.asarray(part))
+        else:
+            parts.add_integer(part)
+    slicing = parts.slicing()
+    if not picks:
+        return slicing, tuple(parts.starts)
+    arrays = [int(a) if isinstance(a, np.ndarray) and not a.ndim else a for a in parts.arrays]
+    return Picking(slicing, tuple(parts.array_axes), parts.runs > 1), (*parts.starts, *arrays)
+
+
+def _add_picks(parts: _Parts, part: Any) -> None:
+    if not _is_mask(part):
+        parts.add_array(part)
+        return
+    mask = np.asarray(part)
+    if not mask.ndim:
+        parts.add_truth(bool(mask))
+        return
+    check_mask(parts.op, mask.shape, parts.shape, parts.axis)
+    for index in np.nonzero(mask):
+        parts.add_array(index)
+
+
+def check_mask(op: str, mask: tuple[int, ...], shape: tuple[int, ...], axis: int) -> None:
+    """Raise `IndexError` unless a mask of shape `mask` fits the axes of `shape` from `axis` on."""
+    for position, size in enumerate(mask):
+        if size != shape[axis + position]:
+            raise IndexError(
+                f"[{op}] a boolean mask of shape {mask} does not fit shape {shape}: "
+                f"axis {axis + position} has size {shape[axis + position]}, the mask has {size}"
+            )

@@ -1,0 +1,215 @@
+"""Order: sort, argsort, top_k and searchsorted. A gradient flows through what is sorted, not through where it goes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.core.dtypes import as_dtype, int32
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.core.user_calls import as_int
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitives.batched_params import along_axis
+from jittape.primitives.broadcast import axis_key, cast_to, promote, settle
+from jittape.primitives.indexing.gather import take_along_axis
+from jittape.primitives.record_parts import require_kinds
+from jittape.primitives.shape.reshaping import one_axis
+from jittape.primitives.shape.views import sliced
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["TopK", "argsort", "searchsorted", "sort", "top_k"]
+
+PLACES = "places in an order are integers"
+
+
+def _argsort_evaluate(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> Any:
+    if not descending:
+        return np.argsort(x, axis, "stable").astype(dtype)
+    # Backwards twice: equal elements keep their order.
+    order = np.flip(np.argsort(np.flip(x, axis), axis, "stable"), axis)
+    return (x.shape[axis] - 1 - order).astype(dtype)
+
+
+argsort_op = Primitive(
+    "argsort",
+    result=lambda x, *, axis, descending, dtype: Aval(require_kinds("argsort", "biuf", x).shape, dtype),
+    evaluate=_argsort_evaluate,
+    gradient_stops=PLACES,
+    batch=along_axis(),
+)
+
+
+def _descending(direction: Any) -> bool:
+    if not isinstance(direction, str) or direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(f"[sort] direction must be 'ASCENDING' or 'DESCENDING', got {direction!r}")
+    return bool(direction == "DESCENDING")
+
+
+def _order(op: str, x: Any, axis: int, direction: str) -> tuple[Any, Any, int]:
+    x = settle(x)
+    a = one_axis(op, axis, len(x.shape))
+    return x, argsort_op.bind(x, axis=a, descending=_descending(direction), dtype=int32), a
+
+
+def _argsort(x: Any, axis: int, direction: str) -> Any:
+    return _order("argsort", x, axis, direction)[1]
+
+
+def argsort(
+    values: TensorLike,
+    axis: int = -1,
+    direction: str = "ASCENDING",
+    stable: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The indices along `axis`, in int32, in the order that sorts `values`; equal elements keep their order.
+
+    Parameters
+    ----------
+    values : tensor_like
+        Of a real or bool dtype. nan counts as greater than every number.
+    axis : int
+    direction : {'ASCENDING', 'DESCENDING'}
+    stable : bool
+        Ignored: the order always is stable.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.argsort([3.0, 1.0, 2.0]).numpy()
+    array([1, 2, 0], dtype=int32)
+    """
+    return apply(_argsort, (values,), (axis_key(axis), direction))
+
+
+def _sort(x: Any, axis: int, direction: str) -> Any:
+    x, order, a = _order("sort", x, axis, direction)
+    return take_along_axis(x, order, a)
+
+
+def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
+    """`values` sorted along `axis`; the gradient goes back to where each element came from.
+
+    Parameters
+    ----------
+    values : tensor_like
+        Of a real or bool dtype. nan counts as greater than every number.
+    axis : int
+    direction : {'ASCENDING', 'DESCENDING'}
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.sort([3.0, 1.0, 2.0], direction="DESCENDING").numpy()
+    array([3., 2., 1.], dtype=float32)
+    """
+    return apply(_sort, (values,), (axis_key(axis), direction))
+
+
+class TopK(NamedTuple):
+    """What `top_k` gives."""
+
+    values: Tensor
+    indices: Tensor
+
+
+def _top_k(x: Any, k: int, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    x = settle(x)
+    if not x.shape or not 0 <= k <= x.shape[-1]:
+        raise ShapeError(f"[top_k] k={k} elements are more than the last dimension of shape {x.shape} has")
+    last = len(x.shape) - 1
+    order = argsort_op.bind(x, axis=last, descending=True, dtype=int32)
+    first = sliced(order, last, 0, k)
+    return take_along_axis(x, first, last), cast_to(first, dtype)
+
+
+def top_k(
+    input: TensorLike, k: int = 1, sorted: bool = True, index_type: Any = int32, name: str | None = None
+) -> TopK:
+    """The `k` greatest elements along the last dimension, greatest first, and their indices.
+
+    Of equal elements the one with the lower index comes first. A gradient flows through the values.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Of a real or bool dtype. nan counts as greater than every number.
+    k : int
+    sorted : bool
+        Ignored: they always are sorted.
+    index_type : dtype
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> values, indices = jt.math.top_k([1.0, 5.0, 3.0], k=2)
+    >>> print(values.numpy(), indices.numpy())
+    [5. 3.] [1 2]
+    """
+    return TopK(*apply(_top_k, (input,), (as_int("k", k), as_dtype(index_type))))
+
+
+def _searchsorted_evaluate(edges: Any, values: Any, *, side: Any, dtype: np.dtype[Any]) -> Any:
+    found = np.empty(values.shape, dtype)
+    for place in np.ndindex(values.shape[:-1]):
+        found[place] = np.searchsorted(edges[place], values[place], side)
+    return found
+
+
+searchsorted_op = Primitive(
+    "searchsorted",
+    result=lambda edges, values, *, side, dtype: Aval(values.shape, dtype),
+    evaluate=_searchsorted_evaluate,
+    gradient_stops=PLACES,
+)
+
+
+def _searchsorted(edges: Any, values: Any, side: str, dtype: np.dtype[Any]) -> Any:
+    edges, values = promote(edges, values)
+    require_kinds("searchsorted", "biuf", edges)
+    if not edges.shape or not values.shape or edges.shape[:-1] != values.shape[:-1]:
+        raise ShapeError(
+            f"[searchsorted] sorted_sequence of shape {edges.shape} and values of shape {values.shape} must have at "
+            "least 1 dimension and equal dimensions but for the last"
+        )
+    return searchsorted_op.bind(edges, values, side=side, dtype=dtype)
+
+
+def searchsorted(
+    sorted_sequence: TensorLike,
+    values: TensorLike,
+    side: str = "left",
+    out_type: Any = int32,
+    name: str | None = None,
+) -> Tensor:
+    """Where in `sorted_sequence` each of `values` would have to be put in.
+
+    Parameters
+    ----------
+    sorted_sequence : tensor_like
+        Sorted along the last dimension.
+    values : tensor_like
+        Of the same dimensions but for the last.
+    side : {'left', 'right'}
+        Before or behind elements that are equal.
+    out_type : dtype
+        An integer dtype.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.searchsorted([1.0, 2.0, 3.0], [2.0, 2.5]).numpy()
+    array([1, 2], dtype=int32)
+    """
+    if not isinstance(side, str) or side not in ("left", "right"):
+        raise ValueError(f"[searchsorted] side must be 'left' or 'right', got {side!r}")
+    dtype = as_dtype(out_type)
+    if dtype.kind not in "iu":
+        raise DTypeError(f"[searchsorted] out_type must be an integer dtype, got {dtype.name}")
+    return apply(_searchsorted, (sorted_sequence, values), (side, dtype))

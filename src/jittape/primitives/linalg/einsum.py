@@ -1,0 +1,286 @@
+"""`einsum`: Einstein's summation as transposes, reshapes and matrix products.
+
+The equation is parsed into one tuple of labels an operand. More than two operands are contracted pairwise, in the order
+that ``numpy.einsum_path`` finds. A pair becomes one `matmul`: labels in both and in the result are the stack, labels
+in both only are summed over by the product, labels in one only are summed first or become rows and columns.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import int64
+from jittape.core.primitive import apply
+from jittape.core.user_calls import as_int
+from jittape.errors import ShapeError
+from jittape.primitives.broadcast import axis_key, broadcast, iota, promote, settle, sum_over, to_shape
+from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.indexing.gather_ops import gather_op
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.shape.reshaping import one_axis
+from jittape.primitives.shape.views import permuted
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["diag_part", "einsum", "trace"]
+
+Labels = tuple[str, ...]
+
+
+# ---- the equation ----------------------------------------------------------------------------------------------------
+
+
+def _parse(equation: str, ranks: tuple[int, ...]) -> tuple[list[Labels], Labels]:
+    """The labels of each operand and of the result.
+
+    An ellipsis becomes labels ``.0``, ``.1``, ... counted from its last dimension.
+    """
+    text = equation.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ranks):
+        raise ValueError(f"[einsum] {equation!r} is for {len(terms)} operands, got {len(ranks)}")
+    labels = [_labels(equation, term, rank) for term, rank in zip(terms, ranks, strict=True)]
+    dots = max([sum(1 for a in term if a[0] == ".") for term in labels], default=0)
+    ellipsis = tuple([f".{i}" for i in reversed(range(dots))])
+    if arrow:
+        if right.count("...") > 1:
+            raise ValueError(f"[einsum] {equation!r} has two ellipses in its result")
+        before, found, after = right.partition("...")
+        _check_letters(equation, before + after)
+        result = (*before, *(ellipsis if found else ()), *after)
+        unknown = [a for a in result if not any(a in term for term in labels)]
+        if unknown or len(set(result)) != len(result):
+            raise ValueError(
+                f"[einsum] the result of {equation!r} names "
+                + (f"{unknown[0]!r}, which no operand has" if unknown else "a label twice")
+            )
+    else:
+        named = [a for term in labels for a in term if a[0] != "."]
+        result = (*ellipsis, *sorted([a for a in set(named) if named.count(a) == 1]))
+    return labels, result
+
+
+def _check_letters(equation: str, letters: str) -> None:
+    if letters and not letters.isalpha():
+        bad = next(a for a in letters if not a.isalpha())
+        raise ValueError(
+            f"[einsum] {equation!r} has {bad!r} in it; labels are letters, and ... may stand for several"
+        )
+
+
+def _labels(equation: str, term: str, rank: int) -> Labels:
+    if term.count("...") > 1:
+        raise ValueError(f"[einsum] {equation!r} has two ellipses in one operand")
+    before, found, after = term.partition("...")
+    _check_letters(equation, before + after)
+    rest = rank - len(before) - len(after)
+    if rest < 0 or (rest and not found):
+        raise ShapeError(
+            f"[einsum] {term!r} in {equation!r} names {len(before + after)} dimensions, the operand has {rank}"
+        )
+    return (*before, *[f".{i}" for i in reversed(range(rest))], *after)
+
+
+def _sizes(equation: str, terms: list[Labels], shapes: list[tuple[int, ...]]) -> dict[str, int]:
+    """The length of every label; a length of 1 is stretched."""
+    sizes: dict[str, int] = {}
+    for term, shape in zip(terms, shapes, strict=True):
+        for label, n in zip(term, shape, strict=True):
+            known = sizes.get(label, 1)
+            if 1 not in (known, n) and known != n:
+                raise ShapeError(f"[einsum] label {label!r} of {equation!r} has lengths {known} and {n}")
+            sizes[label] = n if known == 1 else known
+    return sizes
+
+
+@lru_cache(maxsize=256)
+def _path(
+    terms: tuple[Labels, ...], result: Labels, shapes: tuple[tuple[int, ...], ...]
+) -> list[tuple[int, ...]]:
+    """In which order to contract several operands."""
+    names = {
+        label: chr(ord("a") + i) for i, label in enumerate(dict.fromkeys(a for term in terms for a in term))
+    }
+    equation = (
+        ",".join("".join(names[a] for a in term) for term in terms) + "->" + "".join(names[a] for a in result)
+    )
+    operands = [np.broadcast_to(np.float32(0), shape) for shape in shapes]
+    return list(np.einsum_path(equation, *operands, optimize="greedy")[0][1:])
+
+
+# ---- contraction -----------------------------------------------------------------------------------------------------
+
+
+def _diagonal(x: Any, first: int, second: int) -> Any:
+    """The elements of `x` whose coordinates along two axes of equal length are equal; the diagonal becomes axis 0."""
+    others = [d for d in range(len(x.shape)) if d not in (first, second)]
+    rows = iota((min(x.shape[first], x.shape[second]),), 0, int64)
+    return gather_op.bind(permuted(x, (first, second, *others)), rows, rows, axis=0)
+
+
+def _without_repeats(x: Any, term: Labels) -> tuple[Any, Labels]:
+    """`x` with each label once: its diagonal where a label stands twice."""
+    labels = list(term)
+    for label in term:
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            if x.shape[first] != x.shape[second]:
+                n = max(x.shape[first], x.shape[second])
+                x = broadcast(x, tuple([n if d in (first, second) else m for d, m in enumerate(x.shape)]))
+            x = _diagonal(x, first, second)
+            labels = [label, *[a for d, a in enumerate(labels) if d not in (first, second)]]
+    return x, tuple(labels)
+
+
+def _summed(x: Any, term: Labels, keep: set[str]) -> tuple[Any, Labels]:
+    """`x` summed over the labels that are not in `keep`."""
+    axes = tuple([d for d, a in enumerate(term) if a not in keep])
+    return sum_over(x, axes), tuple([a for a in term if a in keep])
+
+
+def _arranged(x: Any, term: Labels, order: list[str]) -> Any:
+    """`x` with its dimensions in the order of the labels; a label it has not becomes a dimension of 1."""
+    x = permuted(x, tuple([term.index(a) for a in order if a in term]))
+    lengths = iter(x.shape)
+    return to_shape(x, tuple([next(lengths) if a in term else 1 for a in order]))
+
+
+def _pair(
+    x: Any, x_term: Labels, y: Any, y_term: Labels, keep: set[str], sizes: dict[str, int]
+) -> tuple[Any, Labels]:
+    """The product of two operands, summed over the labels that are not in `keep`."""
+    x, x_term = _summed(x, x_term, keep | set(y_term))
+    y, y_term = _summed(y, y_term, keep | set(x_term))
+    stack = [a for a in x_term if a in y_term and a in keep]
+    inner = [a for a in x_term if a in y_term and a not in keep]
+    rows = [a for a in x_term if a not in y_term]
+    columns = [a for a in y_term if a not in x_term]
+    term = (*stack, *rows, *columns)
+    if not inner:
+        shape = tuple([sizes[a] for a in term])
+        parts = [broadcast(_arranged(v, t, list(term)), shape) for v, t in ((x, x_term), (y, y_term))]
+        return multiply(*parts), term
+    # The stack keeps its dimensions: each may have strides of its own, so that no operand need be copied.
+    lead = tuple([sizes[a] for a in stack])
+    count_rows, count_inner, count_columns = (
+        math.prod([sizes[a] for a in labels]) for labels in (rows, inner, columns)
+    )
+    m = _stretched(_arranged(x, x_term, [*stack, *rows, *inner]), [*stack, *rows, *inner], sizes)
+    n = _stretched(_arranged(y, y_term, [*stack, *inner, *columns]), [*stack, *inner, *columns], sizes)
+    if not rows and not columns:
+        # Dot products, which fuse with what comes before and after.
+        return sum_over(multiply(m, n), tuple(range(len(stack), len(stack) + len(inner)))), tuple(stack)
+    product = matmul_op.bind(
+        to_shape(m, (*lead, count_rows, count_inner)),
+        to_shape(n, (*lead, count_inner, count_columns)),
+    )
+    return to_shape(product, tuple([sizes[a] for a in term])), term
+
+
+def _stretched(x: Any, labels: list[str], sizes: dict[str, int]) -> Any:
+    return broadcast(x, tuple([sizes[a] for a in labels]))
+
+
+def _einsum(*operands_and_equation: Any) -> Any:
+    *given, equation = operands_and_equation
+    operands = list(promote(*given))
+    terms, result = _parse(equation, tuple([len(x.shape) for x in operands]))
+    sizes = _sizes(equation, terms, [x.shape for x in operands])
+    parts = [_without_repeats(x, term) for x, term in zip(operands, terms, strict=True)]
+    if len(parts) > 2:
+        shapes = tuple([tuple([sizes[a] for a in term]) for _, term in parts])
+        order = _path(tuple([term for _, term in parts]), result, shapes)
+    else:
+        order = [tuple(range(len(parts)))]
+    for chosen in order:
+        taken = [parts[i] for i in chosen]
+        parts = [part for i, part in enumerate(parts) if i not in chosen]
+        keep = {*result, *[a for _, term in parts for a in term]}
+        at, at_term = taken[0]
+        for position, (y, y_term) in enumerate(taken[1:], start=2):
+            later = {a for _, term in taken[position:] for a in term}
+            at, at_term = _pair(at, at_term, y, y_term, keep | later, sizes)
+        parts.append(_summed(at, at_term, keep))
+    total, term = parts[0]
+    return broadcast(_arranged(total, term, list(result)), tuple([sizes[a] for a in result]))
+
+
+def einsum(equation: str, *inputs: TensorLike, name: str | None = None, optimize: Any = None) -> Tensor:
+    """Products of tensors, summed over the labels that the result does not name.
+
+    Parameters
+    ----------
+    equation : str
+        As for ``numpy.einsum``: ``"ij,jk->ik"``; without an arrow, labels that stand once make the result, in
+        alphabetic order. A label twice in one operand takes its diagonal; ``...`` stands for dimensions that broadcast.
+    *inputs : tensor_like
+    name : str, optional
+        Ignored.
+    optimize : optional
+        Ignored: a good order is always looked for.
+
+    Examples
+    --------
+    >>> a = jt.constant([[1., 2.], [3., 4.]])
+    >>> jt.einsum("ij,kj->ik", a, a).numpy()
+    array([[ 5., 11.],
+           [11., 25.]], dtype=float32)
+    """
+    if not isinstance(equation, str):
+        raise TypeError(
+            f"[einsum] the equation must be a string such as 'ij,jk->ik', got {type(equation).__name__}"
+        )
+    if not inputs:
+        raise ValueError(f"[einsum] {equation!r} needs operands")
+    return apply(_einsum, inputs, (equation,))
+
+
+# ---- diagonals -------------------------------------------------------------------------------------------------------
+
+
+def _diag_part(x: Any, offset: int, axis1: int, axis2: int) -> Any:
+    x = settle(x)
+    ndim = len(x.shape)
+    if ndim < 2:
+        raise ShapeError(f"[diag_part] needs at least 2 dimensions, got shape {x.shape}")
+    first, second = one_axis("diag_part", axis1, ndim), one_axis("diag_part", axis2, ndim)
+    if first == second:
+        raise ShapeError(f"[diag_part] axes {axis1} and {axis2} are the same")
+    down, right = max(-offset, 0), max(offset, 0)
+    count = max(min(x.shape[first] - down, x.shape[second] - right), 0)
+    rows, columns = _counted(count, down), _counted(count, right)
+    others = [d for d in range(ndim) if d not in (first, second)]
+    picked = gather_op.bind(permuted(x, (first, second, *others)), rows, columns, axis=0)
+    return permuted(picked, (*range(1, len(picked.shape)), 0))
+
+
+def _counted(count: int, start: int) -> Any:
+    rows = iota((count,), 0, int64)
+    return add(rows, start) if start else rows
+
+
+def _diagonal_number(k: Any) -> int:
+    """`k` as the number of a diagonal; none of those so far out has any elements."""
+    return max(-(2**31), min(as_int("k", k), 2**31))
+
+
+def diag_part(
+    input: TensorLike, k: int = 0, axis1: int = -2, axis2: int = -1, name: str | None = None
+) -> Tensor:
+    """The diagonal of the matrices in the dimensions `axis1` and `axis2`, `k` above the main one; it comes last."""
+    return apply(_diag_part, (input,), (_diagonal_number(k), axis_key(axis1), axis_key(axis2)))
+
+
+def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
+    diagonal = _diag_part(x, offset, axis1, axis2)
+    return sum_over(diagonal, (len(diagonal.shape) - 1,))
+
+
+def trace(x: TensorLike, k: int = 0, axis1: int = -2, axis2: int = -1, name: str | None = None) -> Tensor:
+    """The sum of the diagonal of the matrices in the last two dimensions."""
+    return apply(_trace, (x,), (_diagonal_number(k), axis_key(axis1), axis_key(axis2)))

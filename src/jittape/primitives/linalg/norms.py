@@ -1,0 +1,148 @@
+"""Norms of vectors and matrices; what is divided by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import float64, is_differentiable
+from jittape.core.primitive import apply
+from jittape.errors import ShapeError
+from jittape.primitives.broadcast import axis_key, cast_to, normalized_axes, settle, to_shape, with_ones
+from jittape.primitives.elementwise.comparison import not_equal
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.piecewise import absolute
+from jittape.primitives.elementwise.powers import pow
+from jittape.primitives.linalg.svd import singular_values
+from jittape.primitives.record_parts import filled
+from jittape.primitives.reduce.euclidean import length_op
+from jittape.primitives.reduce.reductions import Axis, reduce_max, reduce_min, reduce_sum
+from jittape.primitives.shape.reshaping import moveaxis
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["norm", "norm_body", "normalize", "reduce_euclidean_norm"]
+
+
+def norm_body(x: Any, ord: Any, axis: Any, matrix: bool, keepdims: bool) -> Any:
+    """Return the norm of the vectors along `axis`, or of the matrices in the two dimensions `axis` if `matrix`.
+
+    The orders are NumPy's and ``"euclidean"``; who calls has checked that `ord` is one of them.
+    """
+    x = settle(x)
+    x = x if is_differentiable(x.dtype) else cast_to(x, float64)
+    axes = normalized_axes("norm", axis, len(x.shape))
+    if ord in (None, "euclidean", "fro", "f") or (ord == 2 and not matrix):
+        out = length_op.bind(absolute(x) if x.dtype.kind == "c" else x, axes=(axes,))
+    elif matrix:
+        rows, columns = [a % len(x.shape) for a in axis]
+        out = _matrix_norm(x, ord, rows, columns)
+    else:
+        out = _vector_norm(x, ord, axes)
+    return to_shape(out, with_ones(x.shape, axes)) if keepdims else out
+
+
+def _vector_norm(x: Any, ord: float, axes: tuple[int, ...]) -> Any:
+    size = absolute(x)
+    if ord == 0:
+        return reduce_sum(cast_to(not_equal(x, 0), size.dtype), axes)
+    if ord == 1:
+        return reduce_sum(size, axes)
+    if abs(ord) == np.inf:
+        return _extremum(size, ord, axes)
+    return pow(reduce_sum(pow(size, float(ord)), axes), 1.0 / ord)
+
+
+def _matrix_norm(x: Any, ord: Any, rows: int, columns: int) -> Any:
+    if ord in ("nuc", 2, -2):
+        values = singular_values(moveaxis(x, (rows, columns), (-2, -1)))
+        last = len(values.shape) - 1
+        return reduce_sum(values, last) if ord == "nuc" else _extremum(values, ord, (last,))
+    summed, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = reduce_sum(absolute(x), summed, keepdims=True)
+    out = _extremum(sums, ord, (compared,))
+    return to_shape(out, tuple([n for a, n in enumerate(x.shape) if a not in (rows, columns)]))
+
+
+def _extremum(size: Any, ord: float, axes: tuple[int, ...]) -> Any:
+    """The greatest of `size`, which is not negative, or the least for a negative `ord`."""
+    least = reduce_min(size, axes)
+    if all(size.shape[a] for a in axes):
+        return reduce_max(size, axes) if ord > 0 else least
+    if ord < 0:
+        raise ShapeError(f"[norm] ord={ord} of shape {size.shape} is the least of no elements; give it some")
+    return filled(least, 0)
+
+
+def norm(
+    tensor: TensorLike,
+    ord: float | str = "euclidean",
+    axis: Axis = None,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Norm of the vectors along `axis`, or of the matrices in the two dimensions `axis`. Its gradient at 0 is nan.
+
+    Parameters
+    ----------
+    tensor : tensor
+        Integers give float64.
+    ord : {'euclidean', 'fro', 1, 2, inf} or float
+        For vectors the root of the sum of squares (also 2), the sum or the greatest of the absolute values, or any
+        other p-norm with p > 0. For matrices the root of the sum of squares, the greatest sum of a column (1) or of a
+        row (inf), or the greatest singular value (2).
+    axis : int or sequence of int, optional
+        One dimension or two, which go. By default, all elements are one vector.
+    keepdims : bool
+        Keep them with length 1.
+
+    Raises
+    ------
+    ValueError
+        For an order that is not defined for vectors, or for matrices.
+
+    Examples
+    --------
+    >>> jt.norm([3.0, 4.0]).numpy()
+    array(5., dtype=float32)
+    >>> jt.norm([[1.0, -2.0], [3.0, 4.0]], ord=1, axis=[0, 1]).numpy()
+    array(6., dtype=float32)
+    """
+    axes = axis_key(axis)
+    count = len(axes) if isinstance(axes, tuple) else 1
+    known = isinstance(ord, (str, int, float, np.number)) and ord in ("euclidean", "fro", 1, 2, np.inf)
+    if not known and (count > 1 or not isinstance(ord, (int, float, np.number)) or not ord > 0):
+        kind = "a matrix, in two dimensions axis," if count > 1 else "a vector"
+        more = "" if count > 1 else " or a number greater than 0"
+        raise ValueError(f"[norm] ord of {kind} must be 'euclidean', 'fro', 1, 2, inf{more}, got {ord!r}")
+    if count > 2 and ord not in ("euclidean", "fro"):
+        raise ValueError(f"[norm] axis must be one dimension or two for ord={ord!r}, got {axis!r}")
+    return apply(norm_body, (tensor,), (ord, axes, count == 2, keepdims))
+
+
+def reduce_euclidean_norm(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The root of the sum of squares along `axis`; as `norm`. Integers give float64.
+
+    Examples
+    --------
+    >>> jt.math.reduce_euclidean_norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
+    array([ 5., 10.], dtype=float32)
+    """
+    return norm(input_tensor, "euclidean", axis, keepdims)
+
+
+def normalize(
+    tensor: TensorLike, ord: float | str = "euclidean", axis: Axis = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """`tensor` divided by its `norm` along `axis`, and that norm, with its dimensions kept.
+
+    Examples
+    --------
+    >>> unit, length = jt.linalg.normalize([3.0, 4.0])
+    >>> print(unit.numpy(), length.numpy())
+    [0.6 0.8] [5.]
+    """
+    length = norm(tensor, ord, axis, keepdims=True)
+    return divide(tensor, length), length

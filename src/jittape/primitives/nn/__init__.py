@@ -1,0 +1,1 @@
+"""Activations, losses and other functions of neural networks."""

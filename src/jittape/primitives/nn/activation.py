@@ -1,0 +1,264 @@
+"""Activations of neural networks, made of few primitives so that they fuse. The losses are in `losses`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive, apply
+from jittape.core.user_calls import as_flag, as_float
+from jittape.primitives.broadcast import axis_key, normalized_axes
+from jittape.primitives.elementwise.arithmetic import add, chain, multiply, square, subtract
+from jittape.primitives.elementwise.comparison import greater, less, where
+from jittape.primitives.elementwise.division import divide, reciprocal
+from jittape.primitives.elementwise.exponential import exp, expm1, log, rsqrt
+from jittape.primitives.elementwise.hyperbolic import sigmoid, tanh
+from jittape.primitives.elementwise.piecewise import absolute, maximum, minimum
+from jittape.primitives.elementwise.powers import pow
+from jittape.primitives.elementwise.special import erfc
+from jittape.primitives.identity import stop_gradient
+from jittape.primitives.record_parts import floating, one_float, same_real_float
+from jittape.primitives.reduce.reductions import Axis, reduce_max, reduce_sum
+from jittape.typing import Tensor, TensorLike
+
+__all__ = [
+    "elu",
+    "gelu",
+    "l2_normalize",
+    "leaky_relu",
+    "log_softmax",
+    "relu",
+    "relu6",
+    "selu",
+    "silu",
+    "softmax",
+    "softsign",
+]
+
+
+# ---- rectifiers ------------------------------------------------------------------------------------------------------
+
+
+def _relu_body(x: Any) -> Any:
+    # At a tie the gradient of `maximum` goes to the first: at 0 to the constant.
+    return maximum(0, x)
+
+
+def relu(features: TensorLike, name: str | None = None) -> Tensor:
+    """``max(x, 0)``. Its gradient at 0 is 0.
+
+    Examples
+    --------
+    >>> jt.nn.relu([-1.0, 2.0]).numpy()
+    array([0., 2.], dtype=float32)
+    """
+    return apply(_relu_body, (features,))
+
+
+def _relu6_body(x: Any) -> Any:
+    # Ties go to the constants: the gradient is 0 at 0 and at 6.
+    return minimum(6, maximum(0, x))
+
+
+def relu6(features: TensorLike, name: str | None = None) -> Tensor:
+    """``min(max(x, 0), 6)``. Its gradient is 0 at 0 and at 6.
+
+    Examples
+    --------
+    >>> jt.nn.relu6([-1.0, 2.0, 8.0]).numpy()
+    array([0., 2., 6.], dtype=float32)
+    """
+    return apply(_relu6_body, (features,))
+
+
+def _leaky_relu_body(x: Any, alpha: Any) -> Any:
+    return where(greater(x, 0), x, multiply(x, alpha))
+
+
+def leaky_relu(features: TensorLike, alpha: TensorLike = 0.2, name: str | None = None) -> Tensor:
+    """`x` where it is positive, else ``alpha * x``. Its gradient at 0 is `alpha`.
+
+    Examples
+    --------
+    >>> jt.nn.leaky_relu([-1.0, 2.0]).numpy()
+    array([-0.2,  2. ], dtype=float32)
+    """
+    return apply(_leaky_relu_body, (features, alpha))
+
+
+def _elu_body(x: Any) -> Any:
+    x = floating(x)
+    # `minimum` keeps expm1 from overflowing where it is not chosen.
+    return where(less(x, 0), expm1(minimum(x, 0)), x)
+
+
+def elu(features: TensorLike, name: str | None = None) -> Tensor:
+    """`x` where it is positive, else ``exp(x) - 1``. Its gradient at 0 is 1.
+
+    Examples
+    --------
+    >>> jt.nn.elu([-1.0, 2.0]).numpy().round(4)
+    array([-0.6321,  2.    ], dtype=float32)
+    """
+    return apply(_elu_body, (features,))
+
+
+SELU_SCALE = 1.0507009873554805
+SELU_ALPHA = 1.6732632423543772
+
+
+def _selu_body(x: Any) -> Any:
+    x = floating(x)
+    negative_part = multiply(SELU_SCALE * SELU_ALPHA, expm1(minimum(x, 0)))
+    return where(less(x, 0), negative_part, multiply(SELU_SCALE, x))
+
+
+def selu(features: TensorLike, name: str | None = None) -> Tensor:
+    """Scaled `elu` whose constants keep mean 0 and variance 1 (Klambauer et al., 2017). Its gradient at 0 is 1.0507.
+
+    Examples
+    --------
+    >>> jt.nn.selu([-1.0, 2.0]).numpy().round(4)
+    array([-1.1113,  2.1014], dtype=float32)
+    """
+    return apply(_selu_body, (features,))
+
+
+# ---- smooth ----------------------------------------------------------------------------------------------------------
+
+
+def _gelu_body(x: Any, approximate: bool) -> Any:
+    x = floating(x)
+    if approximate:
+        inner = multiply(math.sqrt(2 / math.pi), add(x, multiply(0.044715, pow(x, 3))))
+        return multiply(multiply(0.5, x), add(tanh(inner), 1))
+    return multiply(multiply(0.5, x), erfc(multiply(-math.sqrt(0.5), x)))
+
+
+def gelu(features: TensorLike, approximate: bool = False, name: str | None = None) -> Tensor:
+    """`x` times the probability that a standard normal variable is below `x`.
+
+    Parameters
+    ----------
+    features : tensor
+        Integers give floats.
+    approximate : bool
+        Use the formula with `tanh`.
+
+    Examples
+    --------
+    >>> jt.nn.gelu([-1.0, 2.0]).numpy().round(4)
+    array([-0.1587,  1.9545], dtype=float32)
+    """
+    return apply(_gelu_body, (features,), (as_flag("approximate", approximate),))
+
+
+def _silu_body(x: Any, beta: Any) -> Any:
+    x = floating(x)
+    return multiply(x, sigmoid(multiply(beta, x)))
+
+
+def silu(features: TensorLike, beta: TensorLike = 1.0, name: str | None = None) -> Tensor:
+    """``x * sigmoid(beta * x)``. Also called `swish`.
+
+    Examples
+    --------
+    >>> jt.nn.silu([0.0, 2.0]).numpy().round(4)
+    array([0.    , 1.7616], dtype=float32)
+    """
+    return apply(_silu_body, (features, beta))
+
+
+softsign_op = Primitive(
+    "softsign",
+    result=same_real_float("softsign"),
+    evaluate=lambda x: x / (np.absolute(x) + 1),
+    vjp=(lambda g, out, x: chain(g, square(reciprocal(add(absolute(x), 1)))),),
+    form=Map(lambda m, x: x / (m.absolute(x) + 1)),
+    prepare=one_float,
+)
+
+
+def softsign(features: TensorLike, name: str | None = None) -> Tensor:
+    """``x / (1 + abs(x))``. Its gradient is ``1 / (1 + abs(x))**2``, 0 at infinity.
+
+    Examples
+    --------
+    >>> jt.nn.softsign([-1.0, 3.0]).numpy()
+    array([-0.5 ,  0.75], dtype=float32)
+    """
+    return apply(softsign_op, (features,))
+
+
+# ---- softmax ---------------------------------------------------------------------------------------------------------
+
+
+def shifted(op: str, logits: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """`logits` less their maximum along `axis`, which is a constant for the gradient; and the axes."""
+    x = floating(logits)
+    axes = normalized_axes(op, axis, len(x.shape))
+    return subtract(x, stop_gradient(reduce_max(x, axes, keepdims=True))), axes
+
+
+def _softmax_body(logits: Any, axis: Any) -> Any:
+    x, axes = shifted("softmax", logits, axis)
+    weights = exp(x)
+    return divide(weights, reduce_sum(weights, axes, keepdims=True))
+
+
+def softmax(logits: TensorLike, axis: Axis = -1, name: str | None = None) -> Tensor:
+    """``exp(logits)`` scaled to sum to 1 along `axis`, without overflow.
+
+    Examples
+    --------
+    >>> jt.nn.softmax([0.0, 0.0]).numpy()
+    array([0.5, 0.5], dtype=float32)
+    """
+    return apply(_softmax_body, (logits,), (-1 if axis is None else axis_key(axis),))
+
+
+def _log_softmax_body(logits: Any, axis: Any) -> Any:
+    x, axes = shifted("log_softmax", logits, axis)
+    return subtract(x, log(reduce_sum(exp(x), axes, keepdims=True)))
+
+
+def log_softmax(logits: TensorLike, axis: Axis = -1, name: str | None = None) -> Tensor:
+    """Logarithm of `softmax`, exact also where that is 0.
+
+    Examples
+    --------
+    >>> jt.nn.log_softmax([0.0, 0.0]).numpy().round(4)
+    array([-0.6931, -0.6931], dtype=float32)
+    """
+    return apply(_log_softmax_body, (logits,), (-1 if axis is None else axis_key(axis),))
+
+
+# ---- normalization ---------------------------------------------------------------------------------------------------
+
+
+def _l2_normalize_body(x: Any, axis: Any, epsilon: float) -> Any:
+    x = floating(x)
+    return multiply(x, rsqrt(maximum(reduce_sum(square(x), axis, keepdims=True), epsilon)))
+
+
+def l2_normalize(x: TensorLike, axis: Axis = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
+    """`x` scaled to norm 1 along `axis`.
+
+    Parameters
+    ----------
+    x : tensor
+        Integers give floats.
+    axis : int or sequence of int, optional
+        The dimensions that a norm is taken over; all of them by default.
+    epsilon : float
+        The least squared norm that is divided by; part of the program's structure.
+
+    Examples
+    --------
+    >>> jt.nn.l2_normalize([3.0, 4.0]).numpy()
+    array([0.6, 0.8], dtype=float32)
+    """
+    return apply(_l2_normalize_body, (x,), (axis_key(axis), as_float("epsilon", epsilon)))

@@ -1,0 +1,149 @@
+"""Gradient clipping: by the norm of each tensor, or by the norm of all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jittape.core.primitive import apply
+from jittape.primitives.broadcast import axis_key, cast_to, conj, promote, real_op, settle
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import sqrt
+from jittape.primitives.elementwise.piecewise import absolute, maximum
+from jittape.primitives.identity import identity, stop_gradient
+from jittape.primitives.record_parts import floating, not_enlarged
+from jittape.primitives.reduce.euclidean import length_op
+from jittape.primitives.reduce.reductions import Axis, reduce_sum
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["clip_by_global_norm", "clip_by_norm", "global_norm"]
+
+
+def _clip_by_norm(t: Any, clip_norm: Any, axes: Any) -> Any:
+    t = floating(t)
+    length = sqrt(_squares(t, axes, True))
+    limit = cast_to(clip_norm, length.dtype)
+    clipped = multiply(t, cast_to(divide(limit, maximum(length, limit)), t.dtype))
+    return not_enlarged("clip_by_norm", "clip_norm", t.shape, clipped)
+
+
+def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis = None, name: str | None = None) -> Tensor:
+    """`t` scaled down to have a Euclidean norm of at most `clip_norm`.
+
+    Parameters
+    ----------
+    t : tensor_like
+    clip_norm : float or tensor_like
+        Greater than 0. The gradient flows through it as well.
+    axes : int or sequence of int, optional
+        The dimensions whose norm is taken; all of them by default.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.clip_by_norm([3.0, 4.0], 1.0).numpy()
+    array([0.6, 0.8], dtype=float32)
+    """
+    return apply(_clip_by_norm, (t, clip_norm), (axis_key(axes),))
+
+
+def _squares(t: Any, axes: Any, keepdims: bool) -> Any:
+    """The sum of the squared absolute values."""
+    squares = multiply(t, conj(t))
+    return reduce_sum(real_op.bind(squares) if t.dtype.kind == "c" else squares, axes, keepdims)
+
+
+def _global_norm(*tensors: Any) -> Any:
+    operands = [floating(settle(t)) for t in tensors]
+    sizes = promote(*[absolute(x) if x.dtype.kind == "c" else x for x in operands])
+    return length_op.bind(*sizes, axes=tuple([tuple(range(len(x.shape))) for x in sizes]))
+
+
+def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) -> Tensor:
+    """The Euclidean norm of all numbers in `t_list` together. Its gradient is nan where it is 0.
+
+    Parameters
+    ----------
+    t_list : sequence of tensor_like or None
+        None is passed over.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    TypeError
+        If `t_list` is no list or tuple.
+    ValueError
+        If there is no tensor in it.
+
+    Examples
+    --------
+    >>> float(jt.linalg.global_norm([[3.0, 0.0], None, 4.0]))
+    5.0
+    """
+    return apply(_global_norm, _present("global_norm", t_list))
+
+
+def _present(op: str, t_list: Any) -> tuple[Any, ...]:
+    if not isinstance(t_list, (list, tuple)):
+        raise TypeError(f"[{op}] t_list should be a sequence of tensors, got {type(t_list).__name__}")
+    tensors = tuple([t for t in t_list if t is not None])
+    if not tensors:
+        raise ValueError(f"[{op}] there is no tensor among the {len(t_list)} entries")
+    return tensors
+
+
+def _clip_by_global_norm(clip_norm: Any, total: Any, *tensors: Any) -> tuple[Any, ...]:
+    total = floating(total)
+    limit = cast_to(clip_norm, total.dtype)
+    # Minus itself: 0, and nan for a norm of inf or nan, which no factor can bring down.
+    scale = add(divide(limit, maximum(total, limit)), stop_gradient(subtract(total, total)))
+    clipped = [floating(settle(t)) for t in tensors]
+    return tuple([multiply(t, cast_to(scale, t.dtype)) for t in clipped])
+
+
+def clip_by_global_norm(
+    t_list: Sequence[TensorLike | None],
+    clip_norm: TensorLike,
+    use_norm: TensorLike | None = None,
+    name: str | None = None,
+) -> tuple[list[Tensor | None], Tensor]:
+    """The tensors in `t_list` scaled down together, to have a common Euclidean norm of at most `clip_norm`.
+
+    Parameters
+    ----------
+    t_list : sequence of tensor_like or None
+        Usually gradients; None stays None.
+    clip_norm : float or tensor_like
+        Greater than 0.
+    use_norm : float or tensor_like, optional
+        The norm to go by; `global_norm` of `t_list` by default.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    list of Tensor or None
+        If the norm is inf or nan, all are nan.
+    Tensor
+        The norm before clipping.
+
+    Raises
+    ------
+    TypeError
+        If `t_list` is no list or tuple.
+    ValueError
+        If there is no tensor in it.
+
+    Examples
+    --------
+    >>> clipped, before = jt.clip_by_global_norm([3.0, 4.0], 2.5)
+    >>> print(float(clipped[0]), float(clipped[1]), float(before))
+    1.5 2.0 5.0
+    """
+    tensors = _present("clip_by_global_norm", t_list)
+    total = global_norm(t_list) if use_norm is None else identity(use_norm)
+    clipped = iter(apply(_clip_by_global_norm, (clip_norm, total, *tensors)))
+    return [None if t is None else next(clipped) for t in t_list], total

@@ -1,0 +1,178 @@
+"""Parts of networks that TensorFlow has as functions: bias_add, batch_normalization, embedding_lookup, ..."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jittape.core.primitive import apply
+from jittape.core.user_calls import as_flag
+from jittape.errors import ShapeError
+from jittape.primitives.broadcast import axis_key, promote, settle, to_shape
+from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
+from jittape.primitives.elementwise.comparison import greater_equal, logical_and, where
+from jittape.primitives.elementwise.exponential import exp, log, rsqrt
+from jittape.primitives.indexing.gather import gather
+from jittape.primitives.nn.activation import relu
+from jittape.primitives.nn.gradient_clipping import clip_by_norm
+from jittape.primitives.record_parts import floating
+from jittape.primitives.shape.joining import concat
+from jittape.primitives.shape.reshaping import shape_of
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["batch_normalization", "bias_add", "crelu", "embedding_lookup", "log_poisson_loss"]
+
+
+def _bias_add_body(value: Any, bias: Any, first: bool) -> Any:
+    value, bias = promote(value, bias)
+    axis = 1 if first else -1
+    if len(value.shape) < 2 or bias.shape != (value.shape[axis],):
+        raise ShapeError(
+            f"[bias_add] bias must be a vector with an entry for each of the channels of value of shape {value.shape}, "
+            f"got shape {bias.shape}"
+        )
+    return add(value, to_shape(bias, (*bias.shape, *(1,) * (len(value.shape) - 2))) if first else bias)
+
+
+def bias_add(
+    value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None
+) -> Tensor:
+    """`value` with a number added to each of its channels.
+
+    Parameters
+    ----------
+    value : tensor_like
+        Of 2 dimensions at least.
+    bias : tensor_like
+        A vector.
+    data_format : str, optional
+        Where the channels are: in the second dimension if it begins with ``"NC"``, else in the last one.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.nn.bias_add([[1.0, 2.0], [3.0, 4.0]], [10.0, 20.0]).numpy()
+    array([[11., 22.],
+           [13., 24.]], dtype=float32)
+    """
+    if data_format is not None and not (isinstance(data_format, str) and data_format[:1] == "N"):
+        raise ValueError(
+            f"[bias_add] data_format must be of the form `N...C` or `NC...`, got {data_format!r}"
+        )
+    return apply(_bias_add_body, (value, bias), (data_format is not None and data_format.startswith("NC"),))
+
+
+def _batch_normalization_body(x: Any, mean: Any, variance: Any, offset: Any, scale: Any, epsilon: Any) -> Any:
+    factor = rsqrt(add(variance, epsilon))
+    factor = factor if scale is None else multiply(factor, scale)
+    shift = negative(multiply(mean, factor)) if offset is None else subtract(offset, multiply(mean, factor))
+    return add(multiply(x, factor), shift)
+
+
+def _with_offset(x: Any, mean: Any, variance: Any, epsilon: Any, offset: Any) -> Any:
+    return _batch_normalization_body(x, mean, variance, offset, None, epsilon)
+
+
+def _with_scale(x: Any, mean: Any, variance: Any, epsilon: Any, scale: Any) -> Any:
+    return _batch_normalization_body(x, mean, variance, None, scale, epsilon)
+
+
+def _with_neither(x: Any, mean: Any, variance: Any, epsilon: Any) -> Any:
+    return _batch_normalization_body(x, mean, variance, None, None, epsilon)
+
+
+def batch_normalization(
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike | None,
+    scale: TensorLike | None,
+    variance_epsilon: TensorLike,
+    name: str | None = None,
+) -> Tensor:
+    """``(x - mean) / sqrt(variance + variance_epsilon) * scale + offset``; `scale` and `offset` may be None.
+
+    Examples
+    --------
+    >>> jt.nn.batch_normalization([1.0, 3.0], 2.0, 1.0, 10.0, 2.0, 0.0).numpy()
+    array([ 8., 12.], dtype=float32)
+    """
+    operands = (x, mean, variance)
+    if offset is None and scale is None:
+        return apply(_with_neither, (*operands, variance_epsilon))
+    if scale is None:
+        return apply(_with_offset, (*operands, variance_epsilon, offset))
+    if offset is None:
+        return apply(_with_scale, (*operands, variance_epsilon, scale))
+    return apply(_batch_normalization_body, (*operands, offset, scale, variance_epsilon))
+
+
+def embedding_lookup(
+    params: TensorLike, ids: TensorLike, max_norm: TensorLike | None = None, name: str | None = None
+) -> Tensor:
+    """The rows of `params` that `ids` name, scaled down to a norm of at most `max_norm` if that is given.
+
+    Examples
+    --------
+    >>> jt.nn.embedding_lookup([[1.0, 2.0], [3.0, 4.0]], [1, 0, 1]).numpy()
+    array([[3., 4.],
+           [1., 2.],
+           [3., 4.]], dtype=float32)
+    """
+    rows = gather(params, ids)
+    if max_norm is None:
+        return rows
+    return clip_by_norm(rows, max_norm, axes=tuple(range(len(shape_of(ids)), len(rows.shape))))
+
+
+def _crelu_body(x: Any, axis: int) -> Any:
+    x = settle(x)
+    return concat([relu(x), relu(negative(x))], axis)
+
+
+def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tensor:
+    """`relu` of `features` and of their negative, joined along `axis`.
+
+    Examples
+    --------
+    >>> jt.nn.crelu([-1.0, 2.0]).numpy()
+    array([0., 2., 1., 0.], dtype=float32)
+    """
+    return apply(_crelu_body, (features,), (axis_key(axis),))
+
+
+def _log_poisson_body(targets: Any, log_input: Any, full: bool) -> Any:
+    targets, x = promote(targets, floating(log_input))
+    loss = subtract(exp(x), multiply(x, targets))
+    if not full:
+        return loss
+    between = logical_and(greater_equal(targets, 0), greater_equal(1, targets))
+    stirling = add(
+        subtract(multiply(targets, log(targets)), targets), multiply(0.5, log(multiply(math.tau, targets)))
+    )
+    return add(loss, where(between, 0, stirling))
+
+
+def log_poisson_loss(
+    targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False, name: str | None = None
+) -> Tensor:
+    """``exp(log_input) - log_input * targets``: minus the log of a Poisson probability, but for a constant.
+
+    Parameters
+    ----------
+    targets : tensor_like
+        Counts.
+    log_input : tensor_like
+        Logarithms of the expected counts.
+    compute_full_loss : bool
+        Add Stirling's approximation of that constant where a count is greater than 1.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.nn.log_poisson_loss([1.0, 3.0], [0.0, 0.0]).numpy()
+    array([1., 1.], dtype=float32)
+    """
+    return apply(_log_poisson_body, (targets, log_input), (as_flag("compute_full_loss", compute_full_loss),))

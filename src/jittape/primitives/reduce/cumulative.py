@@ -1,0 +1,182 @@
+"""Running sums and products along an axis, and the linear recurrence that their gradients are made of.
+
+The surprising fact: nothing here divides. The derivative of a running product is a linear recurrence, and that of a
+linear recurrence is one running the other way; so products with zeros among their factors have right gradients to any
+order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.builder import literal
+from jittape.core.dtypes import int64
+from jittape.core.forms import Running
+from jittape.core.primitive import Primitive, apply
+from jittape.primitives.batched_params import along_axis
+from jittape.primitives.broadcast import axis_key, broadcast, cast_to, conj, require_equal, settle
+from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.shape.reshaping import one_axis
+from jittape.primitives.shape.views import concat_op, flipped, placed, sliced
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["cumprod", "cumsum"]
+
+
+# ---- shifts ----------------------------------------------------------------------------------------------------------
+
+
+def _delayed(x: Any, axis: int, first: float) -> Any:
+    """`x` moved on by one along `axis`; what is not there is `first`."""
+    n = x.shape[axis]
+    if n == 0:
+        return x
+    kept = sliced(x, axis, 0, n - 1)
+    if first == 0:
+        return placed(kept, tuple([int(a == axis) for a in range(len(x.shape))]), x.shape)
+    start = broadcast(literal(first, x.dtype), tuple([1 if a == axis else m for a, m in enumerate(x.shape)]))
+    return concat_op.bind(start, kept, axis=axis)
+
+
+def _advanced(x: Any, axis: int) -> Any:
+    """`x` moved back by one along `axis`; what is not there is 0."""
+    n = x.shape[axis]
+    return placed(sliced(x, axis, 1, n - 1), (0,) * len(x.shape), x.shape) if n else x
+
+
+# ---- the linear recurrence -------------------------------------------------------------------------------------------
+
+
+def _recurrence_evaluate(a: Any, b: Any, *, axis: int) -> Any:
+    result = np.empty_like(b)
+    factors, terms, states = (np.moveaxis(x, axis, 0) for x in (a, b, result))
+    state = np.zeros(terms.shape[1:], b.dtype)
+    for i in range(len(terms)):
+        state = terms[i] + factors[i] * state
+        states[i] = state
+    return result
+
+
+def _backwards(a: Any, g: Any, axis: int) -> Any:
+    """The adjoint of the recurrence with factors `a`: r[i] = g[i] + conj(a[i+1]) r[i+1]."""
+    factors = flipped(conj(_advanced(a, axis)), (axis,))
+    return flipped(recurrence_op.bind(factors, flipped(g, (axis,)), axis=axis), (axis,))
+
+
+def _recurrence_factors_vjp(g: Any, out: Any, a: Any, b: Any, *, axis: int) -> Any:
+    return multiply(_backwards(a, g, axis), conj(_delayed(out, axis, 0.0)))
+
+
+recurrence_op = Primitive(
+    "linear_recurrence",
+    result=lambda a, b, *, axis: require_equal("linear_recurrence", a, b),
+    evaluate=_recurrence_evaluate,
+    vjp=(_recurrence_factors_vjp, lambda g, out, a, b, *, axis: _backwards(a, g, axis)),
+    form=Running(lambda m, before, a, b: m.add(b, m.multiply(a, before)), 0.0),
+    batch=along_axis(),
+)
+"""s[i] = b[i] + a[i] s[i-1] along `axis`, from s[-1] = 0."""
+
+
+# ---- running sums and products ---------------------------------------------------------------------------------------
+
+cumsum_op: Primitive = Primitive(
+    "cumsum",
+    result=lambda x, *, axis: x,
+    evaluate=lambda x, *, axis: np.cumsum(x, axis, dtype=x.dtype),
+    vjp=(lambda g, out, x, *, axis: flipped(cumsum_op.bind(flipped(g, (axis,)), axis=axis), (axis,)),),
+    form=Running(lambda m, before, x: m.add(before, x), -0.0),
+    batch=along_axis(),
+)
+
+
+def _cumprod_vjp(g: Any, out: Any, x: Any, *, axis: int) -> Any:
+    return multiply(conj(_delayed(out, axis, 1.0)), _backwards(x, g, axis))
+
+
+cumprod_op = Primitive(
+    "cumprod",
+    result=lambda x, *, axis: x,
+    evaluate=lambda x, *, axis: np.cumprod(x, axis, dtype=x.dtype),
+    vjp=(_cumprod_vjp,),
+    form=Running(lambda m, before, x: m.multiply(before, x), 1.0),
+    batch=along_axis(),
+)
+
+
+def products_of_others(x: Any, axis: int) -> Any:
+    """For every element the product of all others along `axis`."""
+    before = _delayed(cumprod_op.bind(x, axis=axis), axis, 1.0)
+    after = _delayed(cumprod_op.bind(flipped(x, (axis,)), axis=axis), axis, 1.0)
+    return multiply(before, flipped(after, (axis,)))
+
+
+def _scan(op: Primitive, x: Any, axis: int, exclusive: bool, reverse: bool, start: float) -> Any:
+    x = settle(x)
+    if x.dtype.kind == "b":
+        x = cast_to(x, int64)
+    a = one_axis(op.name, axis, len(x.shape))
+    out = op.bind(flipped(x, (a,)) if reverse else x, axis=a)
+    if exclusive:
+        out = _delayed(out, a, start)
+    return flipped(out, (a,)) if reverse else out
+
+
+def _cumsum_body(x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+    return _scan(cumsum_op, x, axis, exclusive, reverse, 0.0)
+
+
+def cumsum(
+    x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running sum along `axis`.
+
+    Parameters
+    ----------
+    x : tensor
+        The result has its dtype; bools are counted in int64.
+    axis : int
+        The dimension to run along.
+    exclusive : bool
+        Leave the element itself out of its sum.
+    reverse : bool
+        Begin at the end.
+
+    Examples
+    --------
+    >>> jt.cumsum([1.0, 2.0, 3.0]).numpy()
+    array([1., 3., 6.], dtype=float32)
+    >>> jt.cumsum([1.0, 2.0, 3.0], exclusive=True, reverse=True).numpy()
+    array([5., 3., 0.], dtype=float32)
+    """
+    return apply(_cumsum_body, (x,), (axis_key(axis), exclusive, reverse))
+
+
+def _cumprod_body(x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+    return _scan(cumprod_op, x, axis, exclusive, reverse, 1.0)
+
+
+def cumprod(
+    x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running product along `axis`. Its gradient is right where elements are 0, to any order.
+
+    Parameters
+    ----------
+    x : tensor
+        The result has its dtype; bools are multiplied in int64.
+    axis : int
+        The dimension to run along.
+    exclusive : bool
+        Leave the element itself out of its product.
+    reverse : bool
+        Begin at the end.
+
+    Examples
+    --------
+    >>> jt.math.cumprod([1.0, 2.0, 3.0]).numpy()
+    array([1., 2., 6.], dtype=float32)
+    """
+    return apply(_cumprod_body, (x,), (axis_key(axis), exclusive, reverse))

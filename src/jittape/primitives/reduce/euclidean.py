@@ -1,0 +1,89 @@
+"""Lengths of vectors: the root of a sum of squares, and of squared distances from the mean.
+
+They are primitives because of their gradients, which are nan where the length is 0. Composed of a square and a root,
+they would be nan in a reverse pass only: in a forward pass the tangent of the sum is 0 there, and stays 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.forms import Composed
+from jittape.core.primitive import Batch, Primitive
+from jittape.core.program import Aval
+from jittape.primitives.batched_params import along_axes
+from jittape.primitives.broadcast import spread, sum_over, without_axes
+from jittape.primitives.elementwise.arithmetic import add, chain, multiply, square, subtract
+from jittape.primitives.elementwise.division import divide, reciprocal
+from jittape.primitives.elementwise.exponential import sqrt
+
+__all__ = ["length_op", "std_op"]
+
+
+# ---- root of a sum of squares ----------------------------------------------------------------------------------------
+
+
+def _length_evaluate(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
+    return np.sqrt(sum(np.sum(x * x, axis=a, dtype=x.dtype) for x, a in zip(operands, axes, strict=True)))
+
+
+def _length_vjp(i: int, g: Any, out: Any, *operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
+    x = operands[i]
+    return chain(spread(g, x.shape, axes[i]), multiply(x, spread(reciprocal(out), x.shape, axes[i])))
+
+
+def _composed_length(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
+    first, *others = [sum_over(square(x), a) for x, a in zip(operands, axes, strict=True)]
+    for x in others:
+        first = add(first, x)
+    return sqrt(first)
+
+
+length_op = Primitive(
+    "length",
+    result=lambda x, *others, axes: Aval(without_axes(x.shape, axes[0]), x.dtype),
+    evaluate=_length_evaluate,
+    vjp=_length_vjp,
+    form=Composed(_composed_length),
+    batch=Batch(lambda n, params: {"axes": tuple([tuple([a + 1 for a in axes]) for axes in params["axes"]])}),
+)
+"""The root of the sum of the squares of all operands, each over its own `axes`; what remains has one shape."""
+
+
+# ---- standard deviation ----------------------------------------------------------------------------------------------
+
+
+def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> float:
+    return float(np.prod([shape[axis] for axis in axes], dtype=np.int64))
+
+
+def _deviation(x: Any, axes: tuple[int, ...]) -> Any:
+    return subtract(x, spread(divide(sum_over(x, axes), _count(x.shape, axes)), x.shape, axes))
+
+
+def _std_evaluate(x: Any, *, axes: tuple[int, ...]) -> Any:
+    count = x.dtype.type(_count(x.shape, axes))
+    mean = np.sum(x, axis=axes, keepdims=True, dtype=x.dtype) / count
+    return np.sqrt(np.sum(np.square(x - mean), axis=axes, dtype=x.dtype) / count)
+
+
+def _std_vjp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+    scale = reciprocal(multiply(out, _count(x.shape, axes)))
+    return chain(spread(g, x.shape, axes), multiply(_deviation(x, axes), spread(scale, x.shape, axes)))
+
+
+def _composed_std(x: Any, *, axes: tuple[int, ...]) -> Any:
+    return sqrt(divide(sum_over(square(_deviation(x, axes)), axes), _count(x.shape, axes)))
+
+
+std_op = Primitive(
+    "std",
+    result=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
+    evaluate=_std_evaluate,
+    vjp=(_std_vjp,),
+    form=Composed(_composed_std),
+    batch=along_axes(),
+)
+"""The root of the mean squared distance from the mean, over `axes`."""

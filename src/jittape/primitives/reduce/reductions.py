@@ -1,0 +1,357 @@
+"""Reductions: sum, mean, product, extrema, any and all. What is made of them is in `statistics`.
+
+A primitive here takes a sorted tuple of non-negative `axes`, which go from the shape; user-level functions normalize
+`axis`, keep dimensions when asked to, and compose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape.core.builder import WeakScalar
+from jittape.core.dtypes import bool_, float16, float32, float64, int64
+from jittape.core.forms import Reduce
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.primitives.batched_params import along_axes
+from jittape.primitives.broadcast import (
+    axis_key,
+    cast_to,
+    normalized_axes,
+    settle,
+    spread,
+    sum_over,
+    to_shape,
+    with_ones,
+    without_axes,
+)
+from jittape.primitives.elementwise.arithmetic import chain, multiply
+from jittape.primitives.elementwise.comparison import equal
+from jittape.primitives.elementwise.division import divide, reciprocal
+from jittape.primitives.record_parts import floating, require_kinds
+from jittape.primitives.reduce.cumulative import products_of_others
+from jittape.typing import Tensor, TensorLike
+
+__all__ = [
+    "reduce_all",
+    "reduce_any",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+]
+
+Axis = int | Sequence[int] | None
+
+
+def _kept(out: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """The result of a reduction of `x`, with its dimensions as 1 where they are to be kept."""
+    return to_shape(out, with_ones(x.shape, axes)) if keepdims else out
+
+
+# ---- sum and mean ----------------------------------------------------------------------------------------------------
+
+
+def _sum_body(x: Any, axis: Any, keepdims: bool) -> Any:
+    x = settle(x)
+    if x.dtype.kind == "b":
+        x = cast_to(x, int64)
+    axes = normalized_axes("reduce_sum", axis, len(x.shape))
+    return _kept(sum_over(x, axes), x, axes, keepdims)
+
+
+def reduce_sum(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Sum of the elements along `axis`.
+
+    Parameters
+    ----------
+    input_tensor : tensor
+        The result has its dtype; bools are counted in int64.
+    axis : int or sequence of int, optional
+        The dimensions that go; all of them by default.
+    keepdims : bool
+        Keep them with length 1.
+
+    Examples
+    --------
+    >>> jt.reduce_sum([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
+    array([4., 6.], dtype=float32)
+    """
+    return apply(_sum_body, (input_tensor,), (axis if axis is None else axis_key(axis), keepdims))
+
+
+def _count(x: Any, axes: tuple[int, ...]) -> float:
+    """The number of elements that go into each result."""
+    return float(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
+
+
+def averaging(x: Any) -> tuple[Any, np.dtype[Any]]:
+    """`x` in the dtype that a mean is taken in, and the dtype of the mean, both as in NumPy.
+
+    A sum of float16 would overflow at 65,504; integers and bools give float64.
+    """
+    x = floating(x) if isinstance(x, WeakScalar) else x
+    if x.dtype == float16:
+        return cast_to(x, float32), float16
+    if x.dtype.kind in "iub":
+        return cast_to(x, float64), float64
+    return x, x.dtype
+
+
+def _mean_body(x: Any, axis: Any, keepdims: bool) -> Any:
+    x, dtype = averaging(x)
+    axes = normalized_axes("reduce_mean", axis, len(x.shape))
+    return cast_to(_kept(divide(sum_over(x, axes), _count(x, axes)), x, axes, keepdims), dtype)
+
+
+def reduce_mean(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Mean of the elements along `axis`; integers give floats, as in NumPy.
+
+    Parameters
+    ----------
+    input_tensor : tensor
+        What to take the mean of. Of no elements it is nan.
+    axis : int or sequence of int, optional
+        The dimensions that go; all of them by default.
+    keepdims : bool
+        Keep them with length 1.
+
+    Examples
+    --------
+    >>> jt.reduce_mean([[1.0, 2.0], [3.0, 4.0]], axis=1).numpy()
+    array([1.5, 3.5], dtype=float32)
+    """
+    return apply(_mean_body, (input_tensor,), (axis if axis is None else axis_key(axis), keepdims))
+
+
+# ---- extrema ---------------------------------------------------------------------------------------------------------
+
+
+def _extremum_vjp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+    """Elements that tie share the cotangent equally."""
+    chosen = cast_to(equal(x, spread(out, x.shape, axes)), x.dtype)
+    share = reciprocal(sum_over(chosen, axes))
+    return chain(spread(g, x.shape, axes), multiply(chosen, spread(share, x.shape, axes)))
+
+
+def _lowest(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "f":
+        return -np.inf
+    return False if dtype.kind == "b" else int(np.iinfo(dtype).min)
+
+
+def _highest(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "f":
+        return np.inf
+    return True if dtype.kind == "b" else int(np.iinfo(dtype).max)
+
+
+def _ordered_result(x: Aval, *, axes: tuple[int, ...]) -> Aval:
+    return Aval(without_axes(x.shape, axes), require_kinds("reduce_max", "biuf", x).dtype)
+
+
+max_op = Primitive(
+    "max",
+    result=_ordered_result,
+    evaluate=lambda x, *, axes: np.max(x, axis=axes, initial=_lowest(x.dtype)),
+    vjp=(_extremum_vjp,),
+    form=Reduce(combine=lambda m, a, b: m.maximum(a, b), identity=_lowest),
+    batch=along_axes(),
+)
+
+min_op = Primitive(
+    "min",
+    result=_ordered_result,
+    evaluate=lambda x, *, axes: np.min(x, axis=axes, initial=_highest(x.dtype)),
+    vjp=(_extremum_vjp,),
+    form=Reduce(combine=lambda m, a, b: m.minimum(a, b), identity=_highest),
+    batch=along_axes(),
+)
+
+
+def _max_over(x: Any, axes: tuple[int, ...]) -> Any:
+    return max_op.bind(x, axes=axes) if axes else x
+
+
+def _max_body(x: Any, axis: Any, keepdims: bool) -> Any:
+    x = settle(x)
+    axes = normalized_axes("reduce_max", axis, len(x.shape))
+    return _kept(_max_over(x, axes), x, axes, keepdims)
+
+
+def reduce_max(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Greatest of the elements along `axis`; of no elements, the least value of the dtype.
+
+    Elements that tie share the gradient equally. A nan wins over every number.
+
+    Parameters
+    ----------
+    input_tensor : tensor
+        Of a real or bool dtype.
+    axis : int or sequence of int, optional
+        The dimensions that go; all of them by default.
+    keepdims : bool
+        Keep them with length 1.
+
+    Examples
+    --------
+    >>> jt.reduce_max([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
+    array([3., 4.], dtype=float32)
+    """
+    return apply(_max_body, (input_tensor,), (axis_key(axis), keepdims))
+
+
+def _min_body(x: Any, axis: Any, keepdims: bool) -> Any:
+    x = settle(x)
+    axes = normalized_axes("reduce_min", axis, len(x.shape))
+    return _kept(min_op.bind(x, axes=axes) if axes else x, x, axes, keepdims)
+
+
+def reduce_min(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Least of the elements along `axis`; of no elements, the greatest value of the dtype.
+
+    Elements that tie share the gradient equally. A nan wins over every number.
+
+    Parameters
+    ----------
+    input_tensor : tensor
+        Of a real or bool dtype.
+    axis : int or sequence of int, optional
+        The dimensions that go; all of them by default.
+    keepdims : bool
+        Keep them with length 1.
+
+    Examples
+    --------
+    >>> jt.reduce_min([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
+    array([1., 2.], dtype=float32)
+    """
+    return apply(_min_body, (input_tensor,), (axis_key(axis), keepdims))
+
+
+# ---- product ---------------------------------------------------------------------------------------------------------
+
+
+def _prod_vjp(g: Any, out: Any, x: Any, *, axis: int) -> Any:
+    return chain(spread(g, x.shape, (axis,)), products_of_others(x, axis))
+
+
+prod_op = Primitive(
+    "prod",
+    result=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
+    evaluate=lambda x, *, axes: np.prod(x, axis=axes, dtype=x.dtype),
+    vjp=(lambda g, out, x, *, axes: _prod_vjp(g, out, x, axis=axes[0]),),
+    form=Reduce(combine=lambda m, a, b: m.multiply(a, b), identity=lambda dtype: 1),
+    batch=along_axes(),
+)
+
+
+def _prod_body(x: Any, axis: Any, keepdims: bool) -> Any:
+    x = settle(x)
+    if x.dtype.kind == "b":
+        x = cast_to(x, int64)
+    axes = normalized_axes("reduce_prod", axis, len(x.shape))
+    # One axis at a time: the gradient rule scans along it.
+    out = x
+    if len(axes) == len(x.shape) > 1:
+        out = prod_op.bind(to_shape(x, (x.aval.size,)), axes=(0,))
+    else:
+        for a in reversed(axes):
+            out = prod_op.bind(out, axes=(a,))
+    return _kept(out, x, axes, keepdims)
+
+
+def reduce_prod(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Product of the elements along `axis`. Its gradient is right where elements are 0, to any order.
+
+    Parameters
+    ----------
+    input_tensor : tensor
+        The result has its dtype; bools are multiplied in int64.
+    axis : int or sequence of int, optional
+        The dimensions that go; all of them by default.
+    keepdims : bool
+        Keep them with length 1.
+
+    Examples
+    --------
+    >>> x = jt.Variable([0.0, 2.0, 3.0])
+    >>> with jt.GradientTape() as tape:
+    ...     y = jt.reduce_prod(x)
+    >>> tape.gradient(y, x).numpy()
+    array([6., 0., 0.], dtype=float32)
+    """
+    return apply(_prod_body, (input_tensor,), (axis_key(axis), keepdims))
+
+
+# ---- truth -----------------------------------------------------------------------------------------------------------
+
+any_op = Primitive(
+    "any",
+    result=lambda x, *, axes: Aval(without_axes(x.shape, axes), require_kinds("reduce_any", "b", x).dtype),
+    evaluate=lambda x, *, axes: np.any(x, axis=axes),
+    form=Reduce(combine=lambda m, a, b: m.logical_or(a, b), identity=lambda dtype: False),
+    gradient_stops="a truth value is constant between its jumps",
+    batch=along_axes(),
+)
+
+all_op = Primitive(
+    "all",
+    result=lambda x, *, axes: Aval(without_axes(x.shape, axes), require_kinds("reduce_all", "b", x).dtype),
+    evaluate=lambda x, *, axes: np.all(x, axis=axes),
+    form=Reduce(combine=lambda m, a, b: m.logical_and(a, b), identity=lambda dtype: True),
+    gradient_stops="a truth value is constant between its jumps",
+    batch=along_axes(),
+)
+
+
+def _any_body(x: Any, axis: Any, keepdims: bool) -> Any:
+    x = cast_to(x, bool_)
+    axes = normalized_axes("reduce_any", axis, len(x.shape))
+    return _kept(any_op.bind(x, axes=axes) if axes else x, x, axes, keepdims)
+
+
+def reduce_any(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Whether any element along `axis` is true; of numbers, nonzero is true.
+
+    Examples
+    --------
+    >>> jt.reduce_any([[True, False], [False, False]], axis=1).numpy()
+    array([ True, False])
+    """
+    return apply(_any_body, (input_tensor,), (axis_key(axis), keepdims))
+
+
+def _all_body(x: Any, axis: Any, keepdims: bool) -> Any:
+    x = cast_to(x, bool_)
+    axes = normalized_axes("reduce_all", axis, len(x.shape))
+    return _kept(all_op.bind(x, axes=axes) if axes else x, x, axes, keepdims)
+
+
+def reduce_all(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Whether all elements along `axis` are true; of numbers, nonzero is true.
+
+    Examples
+    --------
+    >>> jt.reduce_all([[True, False], [True, True]], axis=1).numpy()
+    array([False,  True])
+    """
+    return apply(_all_body, (input_tensor,), (axis_key(axis), keepdims))

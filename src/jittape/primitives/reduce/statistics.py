@@ -1,0 +1,304 @@
+"""What is made of reductions: variance, logsumexp, moments; and the places of extrema (`argmax`, `argmin`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jittape.core.dtypes import as_dtype, bool_, default_dtype, int64, uint8
+from jittape.core.forms import Composed
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.errors import ShapeError
+from jittape.primitives.batched_params import along_axis
+from jittape.primitives.broadcast import (
+    axis_key,
+    cast_to,
+    iota,
+    normalized_axes,
+    real_op,
+    settle,
+    spread,
+    to_shape,
+    with_ones,
+    without_axes,
+)
+from jittape.primitives.elementwise.arithmetic import add, squared_difference, subtract
+from jittape.primitives.elementwise.bits import is_finite
+from jittape.primitives.elementwise.comparison import equal, logical_or, not_equal, where
+from jittape.primitives.elementwise.exponential import exp, log, sqrt
+from jittape.primitives.identity import stop_gradient
+from jittape.primitives.record_parts import floating, require_kinds
+from jittape.primitives.reduce.euclidean import std_op
+from jittape.primitives.reduce.reductions import (
+    Axis,
+    averaging,
+    max_op,
+    min_op,
+    reduce_max,
+    reduce_mean,
+    reduce_sum,
+)
+from jittape.primitives.shape.reshaping import one_axis
+from jittape.typing import Tensor, TensorLike
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "moments",
+    "reduce_logsumexp",
+    "reduce_std",
+    "reduce_variance",
+    "zero_fraction",
+]
+
+
+# ---- spread ----------------------------------------------------------------------------------------------------------
+
+
+def _variance_body(x: Any, axis: Any, keepdims: bool) -> Any:
+    x, dtype = averaging(x)
+    deviation = squared_difference(x, reduce_mean(x, axis, keepdims=True))
+    if x.dtype.kind == "c":
+        return reduce_mean(real_op.bind(deviation), axis, keepdims)
+    return cast_to(reduce_mean(deviation, axis, keepdims), dtype)
+
+
+def reduce_variance(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Variance of the elements along `axis`: the mean of the squared distances from the mean.
+
+    Parameters
+    ----------
+    input_tensor : tensor
+        Integers give floats; complex numbers give a real variance.
+    axis : int or sequence of int, optional
+        The dimensions that go; all of them by default.
+    keepdims : bool
+        Keep them with length 1.
+
+    Examples
+    --------
+    >>> jt.math.reduce_variance([[1.0, 3.0], [2.0, 2.0]], axis=1).numpy()
+    array([1., 0.], dtype=float32)
+    """
+    return apply(_variance_body, (input_tensor,), (axis_key(axis), keepdims))
+
+
+def _std_body(x: Any, axis: Any, keepdims: bool) -> Any:
+    x, dtype = averaging(x)
+    if x.dtype.kind == "c":
+        return sqrt(_variance_body(x, axis, keepdims))
+    axes = normalized_axes("reduce_std", axis, len(x.shape))
+    out = cast_to(std_op.bind(x, axes=axes), dtype)
+    return to_shape(out, with_ones(x.shape, axes)) if keepdims else out
+
+
+def reduce_std(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Standard deviation of the elements along `axis`. Its gradient is nan where the deviation is 0.
+
+    Examples
+    --------
+    >>> jt.math.reduce_std([[1.0, 5.0], [2.0, 4.0]], axis=1).numpy()
+    array([2., 1.], dtype=float32)
+    """
+    return apply(_std_body, (input_tensor,), (axis_key(axis), keepdims))
+
+
+def _moments_body(x: Any, axes: Any, keepdims: bool) -> Any:
+    return reduce_mean(x, axes, keepdims), _variance_body(x, axes, keepdims)
+
+
+def moments(
+    x: TensorLike, axes: Axis, shift: None = None, keepdims: bool = False, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance of the elements along `axes`. `shift` is ignored, as in TensorFlow.
+
+    Examples
+    --------
+    >>> mean, variance = jt.nn.moments([1.0, 3.0], axes=[0])
+    >>> print(mean, variance)
+    jt.Tensor(2.0, shape=(), dtype=float32) jt.Tensor(1.0, shape=(), dtype=float32)
+    """
+    return apply(_moments_body, (x,), (axis_key(axes), keepdims))
+
+
+# ---- logsumexp -------------------------------------------------------------------------------------------------------
+
+
+def _logsumexp_body(x: Any, axis: Any, keepdims: bool) -> Any:
+    x = floating(x)
+    require_kinds("reduce_logsumexp", "f", x.aval)
+    axes = normalized_axes("reduce_logsumexp", axis, len(x.shape))
+    top = stop_gradient(reduce_max(x, axes))
+    top = where(is_finite(top), top, 0)
+    total = log(reduce_sum(exp(subtract(x, spread(top, x.shape, axes))), axes))
+    out = add(total, top)
+    return to_shape(out, with_ones(x.shape, axes)) if keepdims else out
+
+
+def reduce_logsumexp(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """``log(reduce_sum(exp(x)))`` along `axis`, without overflow.
+
+    Parameters
+    ----------
+    input_tensor : tensor
+        Integers give floats.
+    axis : int or sequence of int, optional
+        The dimensions that go; all of them by default.
+    keepdims : bool
+        Keep them with length 1.
+
+    Examples
+    --------
+    >>> jt.reduce_logsumexp([[0.0, 0.0], [200.0, 200.0]], axis=1).numpy().round(3)
+    array([  0.693, 200.693], dtype=float32)
+    """
+    return apply(_logsumexp_body, (input_tensor,), (axis_key(axis), keepdims))
+
+
+# ---- counts ----------------------------------------------------------------------------------------------------------
+
+
+def _count_nonzero_body(x: Any, axis: Any, keepdims: bool, dtype: np.dtype[Any]) -> Any:
+    return reduce_sum(cast_to(cast_to(x, bool_), dtype), axis, keepdims)
+
+
+def count_nonzero(
+    input: TensorLike,
+    axis: Axis = None,
+    keepdims: bool = False,
+    dtype: DTypeLike = int64,
+    name: str | None = None,
+) -> Tensor:
+    """The number of elements along `axis` that are not 0.
+
+    Examples
+    --------
+    >>> jt.math.count_nonzero([[0.0, 1.0], [2.0, 3.0]], axis=1).numpy()
+    array([1, 2])
+    """
+    return apply(_count_nonzero_body, (input,), (axis_key(axis), keepdims, as_dtype(dtype)))
+
+
+def _zero_fraction_body(x: Any) -> Any:
+    return reduce_mean(cast_to(equal(x, 0), default_dtype(float)))
+
+
+def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
+    """The share of the elements that are 0, in the default float.
+
+    Examples
+    --------
+    >>> jt.math.zero_fraction([0.0, 1.0, 0.0, 3.0]).numpy()
+    array(0.5, dtype=float32)
+    """
+    return apply(_zero_fraction_body, (value,))
+
+
+# ---- places of extrema -----------------------------------------------------------------------------------------------
+
+PLACE = "the place of an extremum is an integer"
+
+
+def _place_result(x: Aval, *, axis: int, dtype: np.dtype[Any]) -> Aval:
+    require_kinds("argmax", "biuf", x)
+    if x.shape[axis] == 0:
+        raise ShapeError(f"[argmax] axis {axis} of shape {x.shape} has no elements")
+    return Aval(without_axes(x.shape, (axis,)), dtype)
+
+
+def _first_place(x: Any, extreme: Primitive, axis: int, dtype: np.dtype[Any]) -> Any:
+    """The least coordinate along `axis` of what equals the extremum, or is nan as that then is."""
+    x = cast_to(x, uint8) if x.dtype.kind == "b" else x
+    top = spread(extreme.bind(x, axes=(axis,)), x.shape, (axis,))
+    found = equal(x, top)
+    if x.dtype.kind == "f":
+        found = logical_or(found, not_equal(x, x))
+    places = where(found, iota(x.shape, axis, int64), x.shape[axis])
+    return cast_to(min_op.bind(places, axes=(axis,)), dtype)
+
+
+argmax_op = Primitive(
+    "argmax",
+    result=_place_result,
+    evaluate=lambda x, *, axis, dtype: np.argmax(x, axis).astype(dtype),
+    form=Composed(lambda x, *, axis, dtype: _first_place(x, max_op, axis, dtype)),
+    gradient_stops=PLACE,
+    batch=along_axis(),
+)
+
+argmin_op = Primitive(
+    "argmin",
+    result=_place_result,
+    evaluate=lambda x, *, axis, dtype: np.argmin(x, axis).astype(dtype),
+    form=Composed(lambda x, *, axis, dtype: _first_place(x, min_op, axis, dtype)),
+    gradient_stops=PLACE,
+    batch=along_axis(),
+)
+
+
+def _argmax_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
+    x = settle(x)
+    a = one_axis("argmax", axis, len(x.shape))
+    return argmax_op.bind(x, axis=a, dtype=dtype)
+
+
+def argmax(
+    input: TensorLike, axis: int | None = None, output_type: DTypeLike = int64, name: str | None = None
+) -> Tensor:
+    """Index of the greatest element along `axis`, the first of them at a tie.
+
+    Parameters
+    ----------
+    input : tensor
+        Of a real or bool dtype.
+    axis : int, optional
+        The dimension that goes; as in TensorFlow, the first by default.
+    output_type : dtype
+        An integer dtype.
+
+    Examples
+    --------
+    >>> jt.argmax([[1.0, 5.0], [7.0, 2.0]], axis=1).numpy()
+    array([1, 0])
+    """
+    return apply(_argmax_body, (input,), (0 if axis is None else axis_key(axis), as_dtype(output_type)))
+
+
+def _argmin_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
+    x = settle(x)
+    a = one_axis("argmin", axis, len(x.shape))
+    return argmin_op.bind(x, axis=a, dtype=dtype)
+
+
+def argmin(
+    input: TensorLike, axis: int | None = None, output_type: DTypeLike = int64, name: str | None = None
+) -> Tensor:
+    """Index of the least element along `axis`, the first of them at a tie.
+
+    Parameters
+    ----------
+    input : tensor
+        Of a real or bool dtype.
+    axis : int, optional
+        The dimension that goes; as in TensorFlow, the first by default.
+    output_type : dtype
+        An integer dtype.
+
+    Examples
+    --------
+    >>> jt.argmin([[1.0, 5.0], [7.0, 2.0]], axis=1).numpy()
+    array([0, 1])
+    """
+    return apply(_argmin_body, (input,), (0 if axis is None else axis_key(axis), as_dtype(output_type)))

@@ -1,0 +1,1 @@
+"""Ops that create tensors, change shapes and move elements."""

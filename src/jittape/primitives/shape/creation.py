@@ -1,0 +1,338 @@
+"""Tensors from nothing but a shape: zeros, ones, fill, eye, range, linspace, one_hot; and what is known of a shape.
+
+They are literals that are broadcast, and coordinates (`iota`), so a kernel that uses one never reads it from memory.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jittape.core.builder import literal
+from jittape.core.dtypes import as_dtype, bool_, default_dtype, float64, int32, int64, is_differentiable
+from jittape.core.primitive import apply
+from jittape.core.user_calls import argument_of_user, as_array, as_flag, as_int, named
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitives.broadcast import (
+    axis_key,
+    broadcast,
+    broadcast_operands,
+    cast_to,
+    iota,
+    one_axis_key,
+    promote,
+    settle,
+    to_shape,
+)
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.elementwise.comparison import equal, less, where
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.shape.reshaping import as_shape, one_axis, shape_of
+from jittape.typing import Tensor, TensorLike
+
+__all__ = [
+    "evenly_spaced",
+    "eye",
+    "fill",
+    "linspace",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "range",
+    "rank",
+    "sequence_mask",
+    "shape",
+    "size",
+    "zeros",
+    "zeros_like",
+]
+
+
+def _static_dtype(dtype: Any) -> np.dtype[Any]:
+    return default_dtype(float) if dtype is None else as_dtype(dtype)
+
+
+# ---- constant values -------------------------------------------------------------------------------------------------
+
+
+def _full(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> Any:
+    return broadcast(settle(value) if dtype is None else cast_to(value, dtype), shape)
+
+
+def _constant(value: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    return broadcast(literal(value, dtype), shape)
+
+
+def _checked(op: str, shape: Any) -> tuple[int, ...]:
+    dims = as_shape(op, shape)
+    if any(n < 0 for n in dims):
+        raise ShapeError(f"[{op}] dimensions must not be negative, got {dims}")
+    return dims
+
+
+def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    """A tensor of zeros; `dtype` None is the default float.
+
+    Examples
+    --------
+    >>> jt.zeros([2, 3]).numpy()
+    array([[0., 0., 0.],
+           [0., 0., 0.]], dtype=float32)
+    """
+    return apply(_constant, (), (0, _checked("zeros", shape), _static_dtype(dtype)))
+
+
+def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    """A tensor of ones; `dtype` None is the default float."""
+    return apply(_constant, (), (1, _checked("ones", shape), _static_dtype(dtype)))
+
+
+def fill(dims: Any, value: TensorLike, name: str | None = None) -> Tensor:
+    """A tensor of shape `dims` with `value` everywhere; differentiable in `value`."""
+    return apply(_full, (value,), (_checked("fill", dims), None))
+
+
+def _filled_like(x: Any, number: int, dtype: np.dtype[Any] | None) -> Any:
+    x = settle(x)
+    return _constant(number, x.shape, x.dtype if dtype is None else dtype)
+
+
+def _like(number: int, input: Any, dtype: Any) -> Any:
+    wanted = None if dtype is None else as_dtype(dtype)
+    if isinstance(input, (bool, int, float, complex, list, tuple)):
+        return apply(_filled_like, (input,), (number, wanted))
+    return apply(_constant, (), (number, shape_of(input), input.dtype if wanted is None else wanted))
+
+
+def zeros_like(input: TensorLike, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Zeros of the shape of `input`, and of its dtype if none is given."""
+    return _like(0, input, dtype)
+
+
+def ones_like(input: TensorLike, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Ones of the shape of `input`, and of its dtype if none is given."""
+    return _like(1, input, dtype)
+
+
+# ---- coordinates -----------------------------------------------------------------------------------------------------
+
+
+def _eye(rows: int, columns: int, lead: tuple[int, ...], offset: int, dtype: np.dtype[Any]) -> Any:
+    shape = (rows, columns)
+    row = add(iota(shape, 0, int64), offset) if offset else iota(shape, 0, int64)
+    return broadcast(cast_to(equal(row, iota(shape, 1, int64)), dtype), (*lead, rows, columns))
+
+
+def eye(
+    num_rows: int,
+    num_columns: int | None = None,
+    batch_shape: Any = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """The identity matrix, or a stack of them of shape `batch_shape`."""
+    rows = as_int("num_rows", num_rows)
+    columns = rows if num_columns is None else as_int("num_columns", num_columns)
+    lead = () if batch_shape is None else _checked("eye", batch_shape)
+    _checked("eye", (rows, columns))
+    return apply(_eye, (), (rows, columns, lead, 0, _static_dtype(dtype)))
+
+
+def _range(start: Any, delta: Any, count: int, dtype: np.dtype[Any]) -> Any:
+    work = float64 if dtype.kind == "f" else int64
+    steps = multiply(iota((count,), 0, work), cast_to(delta, work))
+    return cast_to(add(steps, cast_to(start, work)), dtype)
+
+
+def range(
+    start: Any,
+    limit: Any = None,
+    delta: Any = 1,
+    dtype: Any = None,
+    name: str | None = "range",
+) -> Tensor:
+    """Numbers from `start` to before `limit` in steps of `delta`; with one argument, from 0 to before it.
+
+    Integers give int32, as in TensorFlow, and a Python float among the arguments gives the default float.
+    """
+    if limit is None:
+        start, limit = 0, start
+    numbers = [_number(n) for n in (start, limit, delta)]
+    first, last, step = numbers
+    if step == 0:
+        raise ValueError("[range] delta must not be 0")
+    if not all(math.isfinite(n) for n in numbers):
+        raise ValueError(f"[range] start, limit and delta must be finite, got {first}, {last} and {step}")
+    if dtype is None:
+        known = [n.dtype for n in (start, limit, delta) if not isinstance(n, (int, float))]
+        found = np.result_type(*known) if known else int32
+        floating = any(isinstance(n, float) for n in numbers)
+        found = default_dtype(float) if floating and found.kind != "f" else found
+    else:
+        found = as_dtype(dtype)
+    count = max(0, math.ceil((last - first) / step))
+    return apply(_range, (first, step), (count, found))
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, (int, float)):
+        return value
+    array = np.asarray(value, None if shape_of(value) == () else object)
+    if array.size != 1 or array.dtype.kind not in "biuf":
+        raise named(TypeError(f"{argument_of_user(value)}must be one real number, got {value!r}"))
+    return array.item()
+
+
+def _linspace(start: Any, stop: Any, num: int, axis: int, endpoint: bool, broadcasts: bool) -> Any:
+    start, stop = promote(start, stop)
+    if not is_differentiable(start.dtype):
+        start, stop = cast_to(start, float64), cast_to(stop, float64)
+    if broadcasts:
+        start, stop = broadcast_operands(start, stop, op="linspace")
+    if start.shape != stop.shape:
+        raise ShapeError(f"[linspace] start and stop must have one shape, got {start.shape} and {stop.shape}")
+    a = one_axis("linspace", axis, len(start.shape) + 1)
+    ends = [to_shape(x, (*x.shape[:a], 1, *x.shape[a:])) for x in (start, stop)]
+    shape = (*start.shape[:a], num, *start.shape[a:])
+    parts = max(num - 1 if endpoint else num, 1)
+    step = divide(subtract(ends[1], ends[0]), parts)
+    position = iota(shape, a, start.dtype)
+    result = add(multiply(position, step), ends[0])
+    if endpoint and num > 1:
+        # The last one is `stop` itself, whatever the rounding.
+        result = where(equal(iota(shape, a, int64), num - 1), ends[1], result)
+    return result
+
+
+def linspace(start: TensorLike, stop: TensorLike, num: int, name: str | None = None, axis: int = 0) -> Tensor:
+    """`num` evenly spaced numbers from `start` to `stop`, both included; differentiable in both."""
+    return evenly_spaced(start, stop, num, axis, True, broadcasts=False)
+
+
+def evenly_spaced(
+    start: TensorLike, stop: TensorLike, num: int, axis: int, endpoint: bool, broadcasts: bool
+) -> Tensor:
+    """As `linspace`, with or without the end; `start` and `stop` may broadcast."""
+    count = as_int("num", num)
+    if count < 0:
+        raise ShapeError(f"[linspace] num must not be negative, got {count}")
+    return apply(
+        _linspace, (start, stop), (count, one_axis_key(axis), as_flag("endpoint", endpoint), broadcasts)
+    )
+
+
+def _one_hot(indices: Any, on: Any, off: Any, depth: int, axis: int, dtype: np.dtype[Any] | None) -> Any:
+    indices = settle(indices)
+    if indices.dtype.kind not in "iu":
+        raise DTypeError(f"[one_hot] indices must be integers, got {indices.dtype.name}; cast them first")
+    lead = indices.shape
+    a = one_axis("one_hot", axis, len(lead) + 1)
+    shape = (*lead[:a], depth, *lead[a:])
+    column = broadcast(to_shape(cast_to(indices, int64), (*lead[:a], 1, *lead[a:])), shape)
+    hot = equal(column, iota(shape, a, int64))
+    if dtype is not None:
+        on, off = cast_to(on, dtype), cast_to(off, dtype)
+    return where(hot, on, off)
+
+
+def one_hot(
+    indices: TensorLike,
+    depth: int,
+    on_value: TensorLike | None = None,
+    off_value: TensorLike | None = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """`on_value` where the coordinate along the new dimension `axis` is the index, elsewhere `off_value`.
+
+    Parameters
+    ----------
+    indices : tensor_like of int
+        An index outside ``range(depth)`` gives a row of `off_value`.
+    depth : int
+        The length of the new dimension.
+    on_value, off_value : tensor_like, optional
+        Scalars; 1 and 0 by default.
+    axis : int, optional
+        Where the new dimension stands; last by default.
+    dtype : dtype, optional
+        By default that of the values; the default float if these are not given either.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.one_hot([2, 0], 3).numpy()
+    array([[0., 0., 1.],
+           [1., 0., 0.]], dtype=float32)
+    """
+    found = None if dtype is None else as_dtype(dtype)
+    if dtype is None and on_value is None and off_value is None:
+        found = default_dtype(float)
+    on = 1 if on_value is None else on_value
+    off = 0 if off_value is None else off_value
+    return apply(
+        _one_hot, (indices, on, off), (as_int("depth", depth), -1 if axis is None else axis_key(axis), found)
+    )
+
+
+def _sequence_mask(lengths: Any, maxlen: int, dtype: np.dtype[Any]) -> Any:
+    lengths = settle(lengths)
+    if lengths.dtype.kind not in "iu":
+        raise DTypeError(
+            f"[sequence_mask] lengths must be integers, got {lengths.dtype.name}; cast them first"
+        )
+    shape = (*lengths.shape, maxlen)
+    ends = broadcast(to_shape(cast_to(lengths, int64), (*lengths.shape, 1)), shape)
+    return cast_to(less(iota(shape, len(lengths.shape), int64), ends), dtype)
+
+
+def sequence_mask(
+    lengths: TensorLike, maxlen: int | None = None, dtype: Any = bool_, name: str | None = None
+) -> Tensor:
+    """True for the first ``lengths[i]`` of `maxlen` places in row `i`.
+
+    Parameters
+    ----------
+    lengths : tensor_like of int
+    maxlen : int, optional
+        The greatest of `lengths` by default, which are looked at for that.
+    dtype : dtype
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.sequence_mask([1, 3]).numpy()
+    array([[ True, False, False],
+           [ True,  True,  True]])
+    """
+    if maxlen is None:
+        known = as_array("lengths", lengths)
+        maxlen = int(np.max(known, initial=0)) if known.dtype.kind in "iu" else 0
+    return apply(_sequence_mask, (lengths,), (max(as_int("maxlen", maxlen), 0), as_dtype(dtype)))
+
+
+# ---- what is known of a shape ----------------------------------------------------------------------------------------
+
+
+def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> np.ndarray[Any, Any]:
+    """The shape of `input` as an integer array.
+
+    It is known without running anything, so it is an ndarray and not a tensor: ``jt.shape(x)[0]`` is a number that may
+    be used as one.
+    """
+    return np.array(shape_of(input), as_dtype(out_type))
+
+
+def rank(input: TensorLike, name: str | None = None) -> np.ndarray[Any, Any]:
+    """The number of dimensions of `input`, as a 0-d integer array."""
+    return np.array(len(shape_of(input)), int32)
+
+
+def size(input: TensorLike, out_type: Any = int32, name: str | None = None) -> np.ndarray[Any, Any]:
+    """The number of elements of `input`, as a 0-d integer array."""
+    return np.array(math.prod(shape_of(input)), as_dtype(out_type))

@@ -1,0 +1,167 @@
+"""Functions that join tensors and cut them: concat, stack, split, unstack, slice, meshgrid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jittape.core.primitive import apply
+from jittape.core.user_calls import as_int, named
+from jittape.errors import ShapeError
+from jittape.primitives.broadcast import broadcast, one_axis_key, promote, settle, to_shape
+from jittape.primitives.shape.reshaping import as_shape, hashable, one_axis
+from jittape.primitives.shape.views import concat_op, sliced
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["concat", "meshgrid", "slice_", "split", "stack", "unstack"]
+
+
+def _members(op: str, values: Any) -> tuple[Any, ...]:
+    try:
+        members = tuple(values)
+    except TypeError:
+        raise named(TypeError(f"[{op}] values must be a sequence of tensors, got {values!r}")) from None
+    if not members:
+        raise named(ValueError(f"[{op}] values must hold at least one tensor, got {values!r}"))
+    return members
+
+
+def _concat(*operands_and_axis: Any) -> Any:
+    *given, axis = operands_and_axis
+    operands = promote(*given)
+    for x in operands:
+        if not x.shape:
+            raise ShapeError("[concat] 0-d tensors cannot be concatenated; stack joins them along a new axis")
+    a = one_axis("concat", axis, len(operands[0].shape))
+    return concat_op.bind(*operands, axis=a) if len(operands) > 1 else operands[0]
+
+
+def concat(values: Sequence[TensorLike], axis: int, name: str | None = None) -> Tensor:
+    """The tensors `values` joined along the dimension `axis` that they have."""
+    return apply(_concat, _members("concat", values), (one_axis_key(axis),))
+
+
+def _stack(*operands_and_axis: Any) -> Any:
+    *given, axis = operands_and_axis
+    operands = promote(*given)
+    shape = operands[0].shape
+    for x in operands:
+        if x.shape != shape:
+            raise ShapeError(
+                f"[stack] all shapes must be equal, got {shape} and {x.shape}; concat joins along an axis"
+            )
+    a = one_axis("stack", axis, len(shape) + 1)
+    expanded = [to_shape(x, (*shape[:a], 1, *shape[a:])) for x in operands]
+    return concat_op.bind(*expanded, axis=a) if len(expanded) > 1 else expanded[0]
+
+
+def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) -> Tensor:
+    """The tensors `values`, of equal shape, joined along a new dimension `axis`."""
+    return apply(_stack, _members("stack", values), (one_axis_key(axis),))
+
+
+def _split(x: Any, sizes: int | tuple[int, ...], axis: int, keep: bool) -> tuple[Any, ...]:
+    op = "split" if keep else "unstack"
+    x = settle(x)
+    a = one_axis(op, axis, len(x.shape))
+    n = x.shape[a]
+    if isinstance(sizes, int):
+        if sizes < 1 or n % sizes:
+            raise ShapeError(
+                f"[split] axis {axis} of shape {x.shape} does not divide into {sizes} equal parts"
+            )
+        sizes = (n // sizes,) * sizes
+    elif -1 in sizes:
+        sizes = tuple([n - sum(sizes) - 1 if s == -1 else s for s in sizes])
+    if sum(sizes) != n or min(sizes, default=0) < 0:
+        raise ShapeError(
+            f"[split] sizes {sizes} do not add up to the length {n} of axis {axis} of shape {x.shape}"
+        )
+    parts = []
+    offset = 0
+    for size in sizes:
+        part = sliced(x, a, offset, size)
+        parts.append(part if keep else to_shape(part, (*x.shape[:a], *x.shape[a + 1 :])))
+        offset += size
+    return tuple(parts)
+
+
+def split(
+    value: TensorLike,
+    num_or_size_splits: int | Sequence[int],
+    axis: int = 0,
+    num: int | None = None,
+    name: str | None = None,
+) -> list[Tensor]:
+    """`value` cut along `axis` into so many equal parts, or into parts of the given sizes (one may be -1)."""
+    sizes = hashable(num_or_size_splits)
+    return list(apply(_split, (value,), (sizes, one_axis_key(axis), True)))
+
+
+def _unstack(x: Any, num: int | None, axis: int) -> tuple[Any, ...]:
+    x = settle(x)
+    n = x.shape[one_axis("unstack", axis, len(x.shape))]
+    if num is not None and num != n:
+        raise ShapeError(f"[unstack] num={num}, but axis {axis} of shape {x.shape} has length {n}")
+    return _split(x, (1,) * n, axis, False)
+
+
+def unstack(
+    value: TensorLike, num: int | None = None, axis: int = 0, name: str | None = None
+) -> list[Tensor]:
+    """The tensors that `value` is made of along the dimension `axis`, which goes."""
+    return list(apply(_unstack, (value,), (None if num is None else as_int("num", num), one_axis_key(axis))))
+
+
+def slice_(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -> Tensor:
+    """The part of `input_` of shape `size` whose first element is at `begin`; a size of -1 is all that is left.
+
+    Examples
+    --------
+    >>> jt.slice([[1, 2, 3], [4, 5, 6]], begin=[0, 1], size=[2, -1]).numpy()
+    array([[2, 3],
+           [5, 6]], dtype=int32)
+    """
+    return apply(_sliced, (input_,), (as_shape("slice", begin), as_shape("slice", size)))
+
+
+def _sliced(x: Any, begin: tuple[int, ...], size: tuple[int, ...]) -> Any:
+    x = settle(x)
+    if not len(begin) == len(size) == len(x.shape):
+        raise ShapeError(
+            f"[slice] begin {begin} and size {size} must have an entry for each dimension of {x.shape}"
+        )
+    for axis, (start, count) in enumerate(zip(begin, size, strict=True)):
+        left = x.shape[axis] - start
+        count = left if count == -1 else count
+        if start < 0 or not 0 <= count <= left:
+            raise ShapeError(
+                f"[slice] begin {begin} and size {size} reach beyond axis {axis} of shape {x.shape}"
+            )
+        x = sliced(x, axis, start, count)
+    return x
+
+
+def _meshgrid(*operands_and_indexing: Any) -> tuple[Any, ...]:
+    *given, indexing = operands_and_indexing
+    vectors = [settle(x) for x in given]
+    order = list(range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        order[:2] = [1, 0]
+    shape = [0] * len(vectors)
+    for x, axis in zip(vectors, order, strict=True):
+        shape[axis] = x.aval.size
+    ones = (1,) * len(vectors)
+    return tuple(
+        [
+            broadcast(to_shape(x, (*ones[:axis], x.aval.size, *ones[axis + 1 :])), tuple(shape))
+            for x, axis in zip(vectors, order, strict=True)
+        ]
+    )
+
+
+def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
+    """Coordinate arrays on the grid that the vectors `args` span."""
+    if not isinstance(indexing, str) or indexing not in ("xy", "ij"):
+        raise ValueError(f"[meshgrid] indexing must be 'xy' or 'ij', got {indexing!r}")
+    return list(apply(_meshgrid, args, (indexing,))) if args else []

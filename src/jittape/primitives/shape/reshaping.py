@@ -1,0 +1,302 @@
+"""Functions that change a shape or move elements: reshape, transpose, reverse, roll and their kin.
+
+All are views or concatenations of views (`broadcast`, `views`), so that none but those has a rule of its own. What
+joins and cuts is in `joining`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape.core.primitive import apply
+from jittape.core.user_calls import argument_of_user, as_flag, as_int, named
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitives.broadcast import (
+    axis_key,
+    broadcast,
+    conj,
+    normalized_axes,
+    settle,
+    to_shape,
+)
+from jittape.primitives.shape.views import concat_op, flipped, permuted, sliced
+from jittape.typing import Tensor, TensorLike
+
+__all__ = [
+    "as_shape",
+    "broadcast_to",
+    "ensure_shape",
+    "expand_dims",
+    "hashable",
+    "matrix_transpose",
+    "moveaxis",
+    "one_axis",
+    "reshape",
+    "reverse",
+    "roll",
+    "shape_of",
+    "squeeze",
+    "transpose",
+]
+
+
+def as_shape(op: str, shape: Any) -> tuple[int, ...]:
+    """`shape` (an int, or a sequence or integer array of them) as a tuple of Python ints."""
+    if type(shape) is tuple and all(type(n) is int for n in shape):
+        return shape
+    try:
+        if isinstance(shape, (tuple, list)):
+            return tuple([operator.index(n) for n in shape])
+        if isinstance(shape, (int, np.integer)):
+            return (operator.index(shape),)
+        array = np.asarray(shape)
+        if array.ndim <= 1 and array.dtype.kind in "iu":
+            return tuple(array.reshape(-1).tolist())
+    except (TypeError, ValueError):
+        pass
+    raise named(
+        TypeError(f"[{op}] {argument_of_user(shape)}must be an int or a sequence of ints, got {shape!r}")
+    )
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of what a user gives: a tensor, an array, a number or a nested sequence."""
+    if isinstance(value, (bool, int, float, complex)):
+        return ()
+    try:
+        found: tuple[int, ...] = np.shape(value) if isinstance(value, (list, tuple)) else value.shape
+    except (AttributeError, ValueError):
+        raise named(
+            DTypeError(f"{argument_of_user(value)}must be a tensor, an array or a number, got {value!r}")
+        ) from None
+    return found
+
+
+def one_axis(op: str, axis: Any, ndim: int) -> int:
+    """`axis` as a non-negative int."""
+    if axis is None or isinstance(axis, (tuple, list)):
+        raise TypeError(f"[{op}] axis must be one int, got {axis!r}")
+    return normalized_axes(op, axis, ndim)[0]
+
+
+def hashable(value: Any) -> Any:
+    """`value`, a Python int, an array or a nested sequence of ints, as nested tuples; True is 1, as a key finds it."""
+    if isinstance(value, (tuple, list)):
+        return tuple([hashable(v) for v in value])
+    if value is None or isinstance(value, (int, np.bool_)):
+        return None if value is None else int(value)
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise named(
+            TypeError(f"{argument_of_user(value)}must be an int or a sequence of ints, got {value!r}")
+        )
+    return hashable(array.tolist())
+
+
+# ---- reshape and its kin ---------------------------------------------------------------------------------------------
+
+
+def _reshape(x: Any, shape: tuple[int, ...]) -> Any:
+    x = settle(x)
+    if -1 in shape:
+        known = 1
+        for n in shape:
+            known *= n if n != -1 else 1
+        if shape.count(-1) > 1 or known <= 0 or x.aval.size % known:
+            raise ShapeError(
+                f"[reshape] cannot reshape {x.aval.size} elements of shape {x.shape} into shape {shape}: "
+                "one dimension may be -1 if the others divide the number of elements"
+            )
+        shape = tuple([x.aval.size // known if n == -1 else n for n in shape])
+    if any(n < 0 for n in shape):
+        raise ShapeError(f"[reshape] shape {shape} has a negative dimension; only one -1 is allowed")
+    return to_shape(x, shape)
+
+
+def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
+    """The elements of `tensor` in C order under another shape.
+
+    Parameters
+    ----------
+    tensor : tensor_like
+    shape : int or sequence of int
+        One dimension may be -1: it takes what is left.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.reshape(jt.constant([1., 2., 3., 4.]), [2, -1]).numpy()
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
+    return apply(_reshape, (tensor,), (as_shape("reshape", shape),))
+
+
+def _ensured(x: Any, shape: tuple[int | None, ...]) -> Any:
+    x = settle(x)
+    found = x.shape
+    if len(found) != len(shape) or any(n not in (None, m) for n, m in zip(shape, found, strict=True)):
+        raise ShapeError(f"[ensure_shape] Shape {found} is not compatible with {shape}")
+    return x
+
+
+def ensure_shape(x: TensorLike, shape: Any, name: str | None = None) -> Tensor:
+    """`x` as it is, if it has that shape; None stands for any extent.
+
+    Raises
+    ------
+    ValueError
+        If it has another shape.
+
+    Examples
+    --------
+    >>> jt.ensure_shape([[1, 2], [3, 4]], [None, 2]).shape
+    (2, 2)
+    """
+    if not isinstance(shape, (tuple, list)):
+        shape = as_shape("ensure_shape", shape)
+    return apply(_ensured, (x,), (tuple([None if n is None else as_int("shape", n) for n in shape]),))
+
+
+def _expand_dims(x: Any, axis: Any) -> Any:
+    x = settle(x)
+    count = len(axis) if isinstance(axis, tuple) else 1
+    axes = normalized_axes("expand_dims", axis, len(x.shape) + count)
+    rest = iter(x.shape)
+    return to_shape(x, tuple([1 if d in axes else next(rest) for d in range(len(x.shape) + count)]))
+
+
+def expand_dims(input: TensorLike, axis: int | Sequence[int], name: str | None = None) -> Tensor:
+    """`input` with dimensions of length 1 put in at `axis` of the result."""
+    if axis is None:
+        raise TypeError("[expand_dims] axis must be an int or a sequence of ints, got None")
+    return apply(_expand_dims, (input,), (axis_key(axis),))
+
+
+def _squeeze(x: Any, axis: Any) -> Any:
+    x = settle(x)
+    axes = normalized_axes("squeeze", axis, len(x.shape))
+    if axis is not None and any(x.shape[a] != 1 for a in axes):
+        raise ShapeError(f"[squeeze] axis {axis!r} of shape {x.shape} is not of length 1")
+    return to_shape(x, tuple([n for d, n in enumerate(x.shape) if d not in axes or n != 1]))
+
+
+def squeeze(input: TensorLike, axis: int | Sequence[int] | None = None, name: str | None = None) -> Tensor:
+    """`input` without the dimensions of length 1, or without those of them in `axis`.
+
+    As in TensorFlow, an empty list is the default: all of them go.
+    """
+    return apply(
+        _squeeze, (input,), (axis_key(axis) or None if isinstance(axis, (list, tuple)) else axis_key(axis),)
+    )
+
+
+def _broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
+    if any(n < 0 for n in shape):
+        raise ShapeError(f"[broadcast_to] dimensions must not be negative, got {shape}")
+    return broadcast(settle(x), shape)
+
+
+def broadcast_to(input: TensorLike, shape: Any, name: str | None = None) -> Tensor:
+    """`input` repeated along dimensions of length 1, and along new ones in front, to `shape`."""
+    return apply(_broadcast_to, (input,), (as_shape("broadcast_to", shape),))
+
+
+# ---- order of dimensions and elements --------------------------------------------------------------------------------
+
+
+def _transpose(x: Any, perm: tuple[int, ...] | int | None, conjugate: bool) -> Any:
+    x = settle(x)
+    ndim = len(x.shape)
+    perm = (perm,) if isinstance(perm, int) else perm
+    order = tuple(reversed(range(ndim))) if perm is None else tuple([a + ndim if a < 0 else a for a in perm])
+    x = permuted(x, order)
+    return conj(x) if conjugate else x
+
+
+def transpose(
+    a: TensorLike, perm: Sequence[int] | None = None, conjugate: bool = False, name: str | None = None
+) -> Tensor:
+    """`a` with its dimensions in the order `perm`; reversed if that is None."""
+    return apply(
+        _transpose,
+        (a,),
+        (axis_key(perm), as_flag("conjugate", conjugate)),
+    )
+
+
+def _matrix_transpose(x: Any, conjugate: bool) -> Any:
+    x = settle(x)
+    ndim = len(x.shape)
+    if ndim < 2:
+        raise ShapeError(
+            f"[matrix_transpose] needs at least 2 dimensions, got shape {x.shape}; expand_dims adds one"
+        )
+    x = permuted(x, (*range(ndim - 2), ndim - 1, ndim - 2))
+    return conj(x) if conjugate else x
+
+
+def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = False) -> Tensor:
+    """`a` with its last two dimensions exchanged."""
+    return apply(_matrix_transpose, (a,), (as_flag("conjugate", conjugate),))
+
+
+def _moveaxis(x: Any, source: Any, destination: Any) -> Any:
+    x = settle(x)
+    ndim = len(x.shape)
+    pairs = []
+    for axes in (source, destination):
+        normalized_axes("moveaxis", axes, ndim)
+        pairs.append([a % ndim for a in (axes if isinstance(axes, tuple) else (axes,))])
+    if len(pairs[0]) != len(pairs[1]):
+        raise ShapeError(
+            f"[moveaxis] source {source!r} and destination {destination!r} must name equally many axes"
+        )
+    order = [a for a in range(ndim) if a not in pairs[0]]
+    for destination_axis, source_axis in sorted(zip(pairs[1], pairs[0], strict=True)):
+        order.insert(destination_axis, source_axis)
+    return permuted(x, tuple(order))
+
+
+def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """`a` with the dimensions `source` moved to the places `destination`; the others keep their order."""
+    return apply(_moveaxis, (a,), (axis_key(source), axis_key(destination)))
+
+
+def _reverse(x: Any, axis: Any) -> Any:
+    x = settle(x)
+    return flipped(x, normalized_axes("reverse", axis, len(x.shape)))
+
+
+def reverse(tensor: TensorLike, axis: int | Sequence[int] | None, name: str | None = None) -> Tensor:
+    """`tensor` with the order of the elements along `axis` reversed; None: along all."""
+    return apply(_reverse, (tensor,), (axis_key(axis),))
+
+
+def _roll(x: Any, shift: Any, axis: Any) -> Any:
+    x = settle(x)
+    if axis is None:
+        return to_shape(_roll(to_shape(x, (x.aval.size,)), shift, 0), x.shape)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    shifts = shift if isinstance(shift, tuple) else (shift,) * len(axes)
+    if len(shifts) != len(axes):
+        raise ShapeError(f"[roll] shift {shift!r} and axis {axis!r} must be equally many")
+    for one_shift, one in zip(shifts, axes, strict=True):
+        a = one_axis("roll", one, len(x.shape))
+        n = x.shape[a]
+        by = one_shift % n if n else 0
+        if by:
+            x = concat_op.bind(sliced(x, a, n - by, by), sliced(x, a, 0, n - by), axis=a)
+    return x
+
+
+def roll(
+    input: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | None, name: str | None = None
+) -> Tensor:
+    """`input` with its elements moved on by `shift` along `axis`; those that fall off come in at the other end."""
+    return apply(_roll, (input,), (hashable(shift), axis_key(axis)))

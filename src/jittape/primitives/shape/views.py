@@ -1,0 +1,311 @@
+"""The ops that only move elements: transpose, slice, place (its converse), update and concat.
+
+`slice_op` and `place_op` are mutually adjoint; with `update_op` they share one description of a part of an array,
+`Region`. The surprising fact: where a region starts is an *operand* when the offset of its axis is None, so that a loop
+over minibatches ``x[i:i + 32]`` is one path for every ``i``; it is structure (an int) where the op itself knows it, as
+in `split` and `reverse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.core.builder import literal
+from jittape.core.forms import Index, Join, Overlay, Place, View
+from jittape.core.primitive import Batch, Primitive
+from jittape.core.program import Aval
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitives.batched_params import along_axis, in_shape
+from jittape.primitives.broadcast import broadcast, to_shape
+
+__all__ = [
+    "Region",
+    "again",
+    "concat_op",
+    "flipped",
+    "inverse",
+    "permuted",
+    "place_op",
+    "placed",
+    "slice_op",
+    "sliced",
+    "transpose_op",
+    "update_op",
+]
+
+
+# ---- transpose -------------------------------------------------------------------------------------------------------
+
+
+def _transpose_result(x: Aval, *, perm: tuple[int, ...]) -> Aval:
+    if sorted(perm) != list(range(x.ndim)):
+        raise ShapeError(
+            f"[transpose] perm {perm} must name each of the {x.ndim} dimensions of shape {x.shape} once"
+        )
+    return Aval(tuple([x.shape[axis] for axis in perm]), x.dtype)
+
+
+def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes `perm`."""
+    return tuple(sorted(range(len(perm)), key=perm.__getitem__))
+
+
+def _transpose_params(n: int, params: dict[str, Any]) -> dict[str, Any]:
+    return {"perm": (0, *[axis + 1 for axis in params["perm"]])}
+
+
+transpose_op = Primitive(
+    "transpose",
+    result=_transpose_result,
+    evaluate=lambda x, *, perm: np.transpose(x, perm),
+    vjp=(lambda g, out, x, *, perm: permuted(g, inverse(perm)),),
+    form=View(lambda x, out, *, perm: tuple([Index(axis=axis) for axis in inverse(perm)])),
+    batch=Batch(_transpose_params),
+)
+
+
+def permuted(x: Any, perm: tuple[int, ...]) -> Any:
+    """`x` with the dimensions in the order `perm`, as it is where they are."""
+    return x if perm == tuple(range(len(x.shape))) else transpose_op.bind(x, perm=perm)
+
+
+# ---- slice, place, update --------------------------------------------------------------------------------------------
+
+
+class Region(NamedTuple):
+    """A box in an array: along each axis that it names an offset, a size and a step; other axes are whole.
+
+    Attributes
+    ----------
+    axes : tuple of int
+        Sorted.
+    offsets : tuple of int or None
+        The first index along each axis; None where an operand gives it.
+    sizes, steps : tuple of int
+        A step may be negative.
+    """
+
+    axes: tuple[int, ...]
+    offsets: tuple[int | None, ...]
+    sizes: tuple[int, ...]
+    steps: tuple[int, ...]
+
+    def within(self, op: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of the region of an array of `shape`."""
+        result = list(shape)
+        for axis, offset, size, step in zip(*self, strict=True):
+            ends = (offset or 0, (offset or 0) + (size - 1) * step)
+            span = abs(ends[1] - ends[0]) + 1 if offset is None else max(ends) + 1
+            if size and (span > shape[axis] or (offset is not None and min(ends) < 0)):
+                raise ShapeError(
+                    f"[{op}] {size} elements in steps of {step} do not fit into axis {axis} of shape {shape}"
+                )
+            result[axis] = size
+        return tuple(result)
+
+    def with_starts(self, starts: Sequence[Any]) -> Region:
+        """The region with the offsets that operands gave, where these are known and not None."""
+        given = iter(starts)
+        offsets = [next(given) if offset is None else offset for offset in self.offsets]
+        return self._replace(offsets=tuple([None if o is None else int(o) for o in offsets]))
+
+    def indices(self, ndim: int, arrays: int = 1) -> tuple[Index, ...]:
+        """The index into each dimension of the whole array, in coordinates of the region.
+
+        The starts come after so many operands that are `arrays`.
+        """
+        found = [Index(axis=axis) for axis in range(ndim)]
+        operand = arrays - 1
+        for axis, offset, _, step in zip(*self, strict=True):
+            if offset is None:
+                operand += 1
+                found[axis] = Index(axis, step, 0, operand)
+            else:
+                found[axis] = Index(axis, step, offset)
+        return tuple(found)
+
+    def key(self, ndim: int, starts: tuple[Any, ...]) -> tuple[slice, ...]:
+        """The region as NumPy's indexing takes it; `starts` are the operands."""
+        given = iter(starts)
+        key = [slice(None)] * ndim
+        for axis, offset, size, step in zip(*self, strict=True):
+            start = int(next(given)) if offset is None else offset
+            stop = start + size * step
+            key[axis] = slice(start, stop if stop >= 0 else None, step) if size else slice(0, 0)
+        return tuple(key)
+
+
+def _region_params(n: int, params: dict[str, Any]) -> dict[str, Any]:
+    region = params["region"]
+    return {**params, "region": region._replace(axes=tuple([axis + 1 for axis in region.axes]))}
+
+
+def _slice_evaluate(x: Any, *starts: Any, region: Region) -> Any:
+    return x[region.key(x.ndim, starts)]
+
+
+def _slice_vjp(g: Any, out: Any, x: Any, *starts: Any, region: Region) -> Any:
+    return place_op.bind(g, *starts, region=region, shape=x.shape)
+
+
+slice_op = Primitive(
+    "slice",
+    result=lambda x, *starts, region: Aval(region.within("slice", x.shape), x.dtype),
+    evaluate=_slice_evaluate,
+    vjp=(_slice_vjp,),
+    form=View(lambda x, out, *, region: region.indices(x.ndim)),
+    batch=Batch(_region_params, 1),
+)
+
+
+def _place_result(x: Aval, *starts: Aval, region: Region, shape: tuple[int, ...]) -> Aval:
+    if region.within("place", shape) != x.shape:
+        raise ShapeError(
+            f"[place] a value of shape {x.shape} does not fill a region of {region.sizes} in {shape}"
+        )
+    return Aval(shape, x.dtype)
+
+
+def _place_evaluate(x: Any, *starts: Any, region: Region, shape: tuple[int, ...]) -> Any:
+    result = np.zeros(shape, x.dtype)
+    result[region.key(len(shape), starts)] = x
+    return result
+
+
+def _place_vjp(g: Any, out: Any, x: Any, *starts: Any, region: Region, shape: tuple[int, ...]) -> Any:
+    return slice_op.bind(g, *starts, region=region)
+
+
+place_op = Primitive(
+    "place",
+    result=_place_result,
+    evaluate=_place_evaluate,
+    vjp=(_place_vjp,),
+    form=Place(lambda x, out, *, region, shape: region.indices(x.ndim)),
+    batch=in_shape(Batch(_region_params, 1)),
+)
+
+
+def _update_result(x: Aval, v: Aval, *starts: Aval, region: Region) -> Aval:
+    if region.within("update", x.shape) != v.shape or v.dtype != x.dtype:
+        raise ShapeError(f"[update] {v} does not fill a region of {region.sizes} in {x}")
+    return x
+
+
+def _update_evaluate(x: Any, v: Any, *starts: Any, region: Region) -> Any:
+    result = x.copy()
+    result[region.key(x.ndim, starts)] = v
+    return result
+
+
+def _update_x_vjp(g: Any, out: Any, x: Any, v: Any, *starts: Any, region: Region) -> Any:
+    return update_op.bind(g, broadcast(literal(0, g.dtype), v.shape), *starts, region=region)
+
+
+def _update_v_vjp(g: Any, out: Any, x: Any, v: Any, *starts: Any, region: Region) -> Any:
+    return slice_op.bind(g, *starts, region=region)
+
+
+update_op = Primitive(
+    "update",
+    result=_update_result,
+    evaluate=_update_evaluate,
+    vjp=(_update_x_vjp, _update_v_vjp),
+    form=Overlay(lambda v, out, *, region: region.indices(out.ndim, arrays=2)),
+    batch=Batch(_region_params, 2),
+)
+
+
+def sliced(x: Any, axis: int, offset: int, size: int) -> Any:
+    """`size` elements of `x` from a known `offset` along `axis`; `x` itself where that is all of it."""
+    if size == x.shape[axis]:
+        return x
+    return slice_op.bind(x, region=Region((axis,), (offset,), (size,), (1,)))
+
+
+def placed(x: Any, offsets: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """`x` laid into zeros of `shape`, its first element at `offsets`."""
+    axes = tuple([axis for axis, n in enumerate(x.shape) if n != shape[axis]])
+    if not axes:
+        return x
+    sizes = tuple([x.shape[axis] for axis in axes])
+    region = Region(axes, tuple([offsets[axis] for axis in axes]), sizes, (1,) * len(axes))
+    return place_op.bind(x, region=region, shape=shape)
+
+
+def flipped(x: Any, axes: tuple[int, ...]) -> Any:
+    """`x` with the order of the elements along `axes` reversed."""
+    sizes = tuple([x.shape[axis] for axis in axes])
+    offsets = tuple([max(n - 1, 0) for n in sizes])
+    return slice_op.bind(x, region=Region(axes, offsets, sizes, (-1,) * len(axes))) if axes else x
+
+
+# ---- again -----------------------------------------------------------------------------------------------------------
+
+
+def _again_batch(n: int, stacked: tuple[bool, ...], x: Any, *after: Any) -> Any:
+    return x if stacked[0] else broadcast(x, (n, *x.shape))
+
+
+again_op = Primitive(
+    "again",
+    result=lambda x, *after: x,
+    evaluate=lambda x, *after: x,
+    vjp=(lambda g, out, x, *after: g,),
+    form=View(lambda x, out: tuple([Index(axis=axis) for axis in range(x.ndim)])),
+    batch=_again_batch,
+)
+"""The first operand. What is computed from it is computed anew, and not before the second operand is there."""
+
+
+def again(x: Any, after: Any) -> Any:
+    """`x` as a value of its own, as soon as `after` is known."""
+    if 0 in after.shape:
+        return again_op.bind(x)
+    first = sliced(to_shape(after, (after.aval.size,)), 0, 0, 1)
+    return again_op.bind(x, to_shape(first, ()))
+
+
+# ---- concat ----------------------------------------------------------------------------------------------------------
+
+
+def _concat_result(*operands: Aval, axis: int) -> Aval:
+    first = operands[0]
+    for x in operands[1:]:
+        if x.dtype != first.dtype:
+            raise DTypeError(
+                f"[concat] operands must have equal dtypes, got {first.dtype.name} and {x.dtype.name}"
+            )
+        if x.ndim != first.ndim or any(
+            n != m for d, (n, m) in enumerate(zip(x.shape, first.shape, strict=True)) if d != axis
+        ):
+            raise ShapeError(
+                f"[concat] shapes {first.shape} and {x.shape} differ outside axis {axis}; "
+                "reshape or broadcast_to one of them"
+            )
+    shape = list(first.shape)
+    shape[axis] = sum([x.shape[axis] for x in operands])
+    return Aval(tuple(shape), first.dtype)
+
+
+def _concat_vjp(i: int, g: Any, out: Any, *operands: Any, axis: int) -> Any:
+    offset = sum([x.shape[axis] for x in operands[:i]])
+    return sliced(g, axis, offset, operands[i].shape[axis])
+
+
+def _concat_index(number: int, operands: tuple[Aval, ...], out: Aval, *, axis: int) -> tuple[Index, ...]:
+    offset = sum([x.shape[axis] for x in operands[:number]])
+    return tuple([Index(a, 1, offset if a == axis else 0) for a in range(out.ndim)])
+
+
+concat_op = Primitive(
+    "concat",
+    result=_concat_result,
+    evaluate=lambda *operands, axis: np.concatenate(operands, axis),
+    vjp=_concat_vjp,
+    form=Join(_concat_index),
+    batch=along_axis(),
+)
