@@ -250,7 +250,7 @@ RULES = (
         "tests/test_differentiate_callbacks.py tests/test_custom_gradient.py",
     ),
     Mutation(
-        "custom gradient in a loop", "control/ruled.py",
+        "custom gradient in a loop", "control/custom_vjp.py",
         "captured = operands[len(operands) - (len(rule.program.inputs) - count) :]",
         "captured = operands[: len(rule.program.inputs) - count]",
         "the rule reads other operands", "tests/test_control.py tests/test_custom_gradient.py",

@@ -1151,7 +1151,7 @@ def test_the_page_of_the_last_step(mode):
 
 
 def test_without_the_binder_calls_go_the_slower_way(monkeypatch, mode):
-    monkeypatch.setattr("jittape.functions.quick.binder", lambda: None)
+    monkeypatch.setattr("jittape.functions.fast_path.binder", lambda: None)
     f = jt.function(lambda x, a: (x * a, jt.reduce_sum(x)))
     for a in (1.0, 2.0, 3.0):
         product, total = f(X, a)

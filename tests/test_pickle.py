@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.functions.pickling import Beneath, loaded
+from jittape.functions.function_pickling import Beneath, loaded
 from processes import SOURCE, run_python
 
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)

@@ -61,7 +61,7 @@ def run_demo(options: argparse.Namespace) -> int:
         return 1
     try:
         # Here, because the packages of the extra are needed by nothing else.
-        from jittape.demo import report
+        from jittape.demo import demo_report
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("jittape"):
             raise
@@ -71,7 +71,7 @@ def run_demo(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 1
-    report.run(options.epochs, options.output)
+    demo_report.run(options.epochs, options.output)
     return 0
 
 

@@ -1,3 +1,3 @@
 """Gradients against differences under TensorFlow's name (``jt.test``)."""
 
-from jittape.transforms.checks import compute_gradient as compute_gradient
+from jittape.transforms.gradient_checks import compute_gradient as compute_gradient

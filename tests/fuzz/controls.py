@@ -10,7 +10,7 @@ from memory import Heap, Pointer
 
 from jittape.compile.plans import CELL, LoopWord
 from jittape.compile.steps import KernelStep, Schedule
-from jittape.control.parts import WHILE
+from jittape.control.loop_parts import WHILE
 
 ENDLESS = 2**63 - 1
 

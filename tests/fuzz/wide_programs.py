@@ -14,7 +14,7 @@ import numpy as np
 from jittape.control.body import body_of
 from jittape.control.branch import branch_op
 from jittape.control.loop import loop_op
-from jittape.control.parts import COUNT, COUNTED, WHILE, carry, stack
+from jittape.control.loop_parts import COUNT, COUNTED, WHILE, carry, stack
 from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Body, Program, check, dead_code_removed

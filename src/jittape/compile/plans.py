@@ -22,7 +22,7 @@ import numpy as np
 from jittape.compile.kernel import Kernel
 from jittape.compile.laid import Laying, table_of
 from jittape.compile.scalars import instructions_of
-from jittape.control.parts import COUNT, WHILE, Parts
+from jittape.control.loop_parts import COUNT, WHILE, Parts
 from jittape.core.forms import Control
 from jittape.core.locks import cached_property
 from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program, dead_code_removed

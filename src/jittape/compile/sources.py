@@ -11,9 +11,9 @@ __all__ = ["SOURCES", "covers", "source_digest"]
 SOURCES = (
     "compile",
     "core",
-    "functions/arithmetic.py",
-    "functions/binder.py",
-    "functions/entries.py",
+    "functions/emit_arithmetic.py",
+    "functions/marshaller.py",
+    "functions/marshal_plan.py",
     "primitives",
     "recording/callables.py",
     "recording/methods.py",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jittape.control.batched_control import stacked_branch
 from jittape.control.body import active_slots, pulled_back, total
-from jittape.control.stacked import stacked_branch
 from jittape.core.builder import Symbol
 from jittape.core.forms import Control
 from jittape.core.interpret import interpret

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from jittape.control.batched_control import stacked_loop
 from jittape.control.body import Pullback, active_slots, pulled_back, saved_slots, total, zeros
-from jittape.control.parts import COUNT, COUNTED, WHILE, Parts, Pick, carry, stack
-from jittape.control.stacked import stacked_loop
+from jittape.control.loop_parts import COUNT, COUNTED, WHILE, Parts, Pick, carry, stack
 from jittape.core.builder import Symbol
 from jittape.core.forms import Control
 from jittape.core.interpret import interpret

@@ -7,7 +7,7 @@ from typing import Any
 
 from jittape.core.user_calls import as_int
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
-from jittape.flow.recorded import INT64, branch, predicate
+from jittape.flow.control_recording import INT64, branch, predicate
 from jittape.flow.structure import Structure, taken_apart
 from jittape.primitives.elementwise.comparison import logical_not, where
 from jittape.primitives.elementwise.complex_numbers import cast

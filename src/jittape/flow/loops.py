@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from jittape.control.parts import WHILE
+from jittape.control.loop_parts import WHILE
 from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ControlFlowError, DTypeError
-from jittape.flow.recorded import Loop, predicate, segment_length
+from jittape.flow.control_recording import Loop, predicate, segment_length
 from jittape.flow.structure import names_of, numbers_of, taken_apart
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.convert import convert_to_tensor

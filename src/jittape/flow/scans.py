@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jittape.control.batched_control import stacked_body
 from jittape.control.body import body_of, inlined
-from jittape.control.ruled import ruled_op
-from jittape.control.stacked import stacked_body
+from jittape.control.custom_vjp import ruled_op
 from jittape.core.dtypes import as_dtype
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag, as_function
 from jittape.errors import ControlFlowError, DTypeError
-from jittape.flow.recorded import Loop, segment_length, settled_for
+from jittape.flow.control_recording import Loop, segment_length, settled_for
 from jittape.flow.structure import names_of, numbers_of, stacks_of, taken_apart
 from jittape.functions.signature import TensorSpec
 from jittape.primitives.shape.joining import concat

@@ -23,21 +23,10 @@ from jittape.core.primitive import active_recorder, recording_with
 from jittape.core.tickets import Companions, WeakValues
 from jittape.core.user_calls import stack_level
 from jittape.errors import FunctionWarning
-from jittape.functions.bound import BoundFunction, ConcreteFunction
-from jittape.functions.concrete import Concrete
-from jittape.functions.pickling import holder_of, loaded, packed, unpacked
-from jittape.functions.plain import call_python, run_python
-from jittape.functions.report import (
-    Reason,
-    Recorded,
-    Signature,
-    look_of_error,
-    not_compiled,
-    often_traced,
-    recorded_because,
-    too_many,
-    why_traced,
-)
+from jittape.functions.bound_function import BoundFunction, ConcreteFunction
+from jittape.functions.concrete_function import Concrete
+from jittape.functions.function_pickling import holder_of, loaded, packed, unpacked
+from jittape.functions.python_function import call_python, run_python
 from jittape.functions.signature import (
     MISS,
     STEADY,
@@ -53,7 +42,18 @@ from jittape.functions.signature import (
     shown,
     taken_apart,
 )
-from jittape.functions.traces import Traces
+from jittape.functions.trace_report import (
+    Reason,
+    Recorded,
+    Signature,
+    look_of_error,
+    not_compiled,
+    often_traced,
+    recorded_because,
+    too_many,
+    why_traced,
+)
+from jittape.functions.trace_table import Traces
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor

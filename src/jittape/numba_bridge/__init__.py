@@ -1,7 +1,7 @@
 """The bridge into Numba, both ways: gradients in the user's compiled code, and the user's compiled code as an op."""
 
-from jittape.numba_bridge.native import NativeFunction as NativeFunction
+from jittape.numba_bridge.native_function import NativeFunction as NativeFunction
 from jittape.numba_bridge.njit import njit_function as njit_function
 from jittape.numba_bridge.njit import njit_value_and_grad as njit_value_and_grad
-from jittape.numba_bridge.operation import NumbaOp as NumbaOp
-from jittape.numba_bridge.operation import numba_op as numba_op
+from jittape.numba_bridge.numba_op import NumbaOp as NumbaOp
+from jittape.numba_bridge.numba_op import numba_op as numba_op

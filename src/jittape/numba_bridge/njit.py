@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from jittape.core.user_calls import as_function, as_int
-from jittape.numba_bridge.native import NativeFunction, unique
-from jittape.numba_bridge.traced import Traced, trace, with_gradient
+from jittape.numba_bridge.native_function import NativeFunction, unique
+from jittape.numba_bridge.traced_function import Traced, trace, with_gradient
 
 __all__ = ["njit_function", "njit_value_and_grad"]
 
@@ -121,7 +121,7 @@ def njit_value_and_grad(
 
 def _made(traced: Traced) -> NativeFunction:
     # Numba is imported by the first native function, not by `import jittape`; this makes the type known to it.
-    from jittape.numba_bridge.calls import dispatcher
+    from jittape.numba_bridge.numba_typing import dispatcher
 
     return unique(NativeFunction(traced, dispatcher()))
 

@@ -10,8 +10,8 @@ from jittape.optimizers.base import Optimizer as Optimizer
 from jittape.optimizers.ftrl import Ftrl as Ftrl
 from jittape.optimizers.lion import Lion as Lion
 from jittape.optimizers.nadam import Nadam as Nadam
-from jittape.optimizers.registry import deserialize as deserialize
-from jittape.optimizers.registry import get as get
-from jittape.optimizers.registry import serialize as serialize
+from jittape.optimizers.optimizer_registry import deserialize as deserialize
+from jittape.optimizers.optimizer_registry import get as get
+from jittape.optimizers.optimizer_registry import serialize as serialize
 from jittape.optimizers.rmsprop import RMSprop as RMSprop
 from jittape.optimizers.sgd import SGD as SGD

@@ -7,8 +7,8 @@ from typing import Any, Unpack
 
 from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
+from jittape.optimizers.argument_checks import BELOW_ONE, NOT_NEGATIVE, flag, number
 from jittape.optimizers.base import Optimizer
-from jittape.optimizers.checks import BELOW_ONE, NOT_NEGATIVE, flag, number
 from jittape.optimizers.options import CommonOptions, Options
 from jittape.primitives.broadcast import cast_to
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract

@@ -13,8 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from jittape.core.primitive import apply
-from jittape.optimizers.averages import average
-from jittape.optimizers.checks import (
+from jittape.optimizers.argument_checks import (
     NOT_NEGATIVE,
     POSITIVE,
     UNIT,
@@ -23,7 +22,8 @@ from jittape.optimizers.checks import (
     optional_number,
     optional_whole_number,
 )
-from jittape.optimizers.gradients import Pair, checked_pairs, checked_variables, clipped
+from jittape.optimizers.averages import average
+from jittape.optimizers.gradient_pairs import Pair, checked_pairs, checked_variables, clipped
 from jittape.optimizers.rates import LearningRateSchedule, in_dtype, rate_now
 from jittape.optimizers.schedules import deserialize, serialize
 from jittape.optimizers.state import Stateful, work_dtype

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from jittape.core.primitive import apply
-from jittape.optimizers.checks import NOT_NEGATIVE, POSITIVE, number, optional_number
+from jittape.optimizers.argument_checks import NOT_NEGATIVE, POSITIVE, number, optional_number
 from jittape.optimizers.decays import doubles
 from jittape.optimizers.rates import LearningRateSchedule
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract

@@ -11,7 +11,7 @@ from typing import Any
 
 from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
-from jittape.optimizers.checks import FINITE, NOT_NEGATIVE, POSITIVE, flag, number
+from jittape.optimizers.argument_checks import FINITE, NOT_NEGATIVE, POSITIVE, flag, number
 from jittape.optimizers.rates import LearningRateSchedule
 from jittape.primitives.broadcast import cast_to
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract

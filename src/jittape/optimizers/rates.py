@@ -11,7 +11,7 @@ import numpy as np
 from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
 from jittape.core.traced_scalar import HostNumber
-from jittape.optimizers.checks import NOT_NEGATIVE, number
+from jittape.optimizers.argument_checks import NOT_NEGATIVE, number
 from jittape.primitives.broadcast import cast_to
 from jittape.recording.operators import Operators
 from jittape.recording.tracing import read_each_call

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from jittape.core.primitive import apply
+from jittape.optimizers.argument_checks import UNIT, flag, number
 from jittape.optimizers.base import Optimizer
-from jittape.optimizers.checks import UNIT, flag, number
 from jittape.optimizers.options import Options
 from jittape.primitives.broadcast import cast_to
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jittape.control.body import body_of
-from jittape.control.ruled import ruled_op
+from jittape.control.custom_vjp import ruled_op
 from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import apply

@@ -1,7 +1,7 @@
 """Functions of functions: derivatives as functions again."""
 
-from jittape.transforms.checks import check_gradient as check_gradient
-from jittape.transforms.checks import compute_gradient as compute_gradient
+from jittape.transforms.gradient_checks import check_gradient as check_gradient
+from jittape.transforms.gradient_checks import compute_gradient as compute_gradient
 from jittape.transforms.gradients import grad as grad
 from jittape.transforms.gradients import jvp as jvp
 from jittape.transforms.gradients import value_and_grad as value_and_grad

@@ -21,10 +21,10 @@ from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range
 from jittape.compile.steps import KernelStep, NumpyStep, Schedule
 from jittape.compile.watch import is_over, new_watch, refused, release_stacks
 from jittape.core.program import ALIGNMENT, Aval
-from jittape.numba_bridge.native import BAKED, NativeFunction
-from jittape.numba_bridge.operation import array_call
-from jittape.numba_bridge.substitutes import SUBSTITUTES
-from jittape.numba_bridge.traced import Argument
+from jittape.numba_bridge.native_function import BAKED, NativeFunction
+from jittape.numba_bridge.numba_op import array_call
+from jittape.numba_bridge.numba_substitutes import SUBSTITUTES
+from jittape.numba_bridge.traced_function import Argument
 
 __all__ = ["assign", "call_program"]
 

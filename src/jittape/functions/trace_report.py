@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from jittape.core.config import config
 from jittape.core.program import Aval
-from jittape.functions.concrete import Concrete
+from jittape.functions.concrete_function import Concrete
 from jittape.functions.signature import Call, difference, distance
 from jittape.recording.source import line_of_error
 from jittape.recording.tracing import Look

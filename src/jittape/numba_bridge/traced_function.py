@@ -17,8 +17,8 @@ from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import simplify
 from jittape.core.traced_scalar import HostNumber
-from jittape.functions.report import recorded_because
 from jittape.functions.signature import TensorSpec
+from jittape.functions.trace_report import recorded_because
 from jittape.primitives.identity import identity
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators

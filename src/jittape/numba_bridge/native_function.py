@@ -18,9 +18,9 @@ import numpy as np
 from jittape.core.locks import lock
 from jittape.core.program import Aval, Op
 from jittape.core.tickets import WeakValues
-from jittape.numba_bridge.operation import array_call
-from jittape.numba_bridge.substitutes import SUBSTITUTES
-from jittape.numba_bridge.traced import Argument, Traced
+from jittape.numba_bridge.numba_op import array_call
+from jittape.numba_bridge.numba_substitutes import SUBSTITUTES
+from jittape.numba_bridge.traced_function import Argument, Traced
 from jittape.version import __version__
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from functools import partial
 from llvmlite import ir
 
 from jittape.compile.irtools import load_at
-from jittape.functions.entries import VALUE, Kind
+from jittape.functions.marshal_plan import VALUE, Kind
 
 __all__ = ["Arithmetic"]
 

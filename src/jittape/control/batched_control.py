@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jittape.control.body import body_of, inlined, numbered
-from jittape.control.parts import COUNT, WHILE, Parts, Pick
+from jittape.control.loop_parts import COUNT, WHILE, Parts, Pick
 from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.primitive import Primitive, recording_with
 from jittape.core.program import Body, Program, is_grown

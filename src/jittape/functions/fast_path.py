@@ -16,9 +16,9 @@ import numpy as np
 from jittape.core.program import Aval
 from jittape.core.scalar_program import Changed, HostProgram
 from jittape.core.traced_scalar import HostNumber
-from jittape.functions.binder import Outcome, binder
-from jittape.functions.entries import Entry, Form, Kind, Returned, plan
-from jittape.functions.numbers import entries_for
+from jittape.functions.marshal_plan import Entry, Form, Kind, Returned, plan
+from jittape.functions.marshaller import Outcome, binder
+from jittape.functions.scalar_plan import entries_for
 from jittape.functions.signature import MISS, static_value
 from jittape.recording.tracing import Drawn, Leaf
 from jittape.recording.variable import Variable
@@ -28,7 +28,7 @@ from jittape.runtime.executable import CompiledExecutable
 from jittape.runtime.workspace import CELL, KEPT, SCALAR_FORMATS, Workspace, array_of
 
 if TYPE_CHECKING:
-    from jittape.functions.concrete import Concrete
+    from jittape.functions.concrete_function import Concrete
 
 __all__ = ["quick_call"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from jittape.control.body import body_of
 from jittape.control.branch import branch_op
 from jittape.control.loop import loop_op
-from jittape.control.parts import WHILE, carry, stack
+from jittape.control.loop_parts import WHILE, carry, stack
 from jittape.core.builder import WeakScalar
 from jittape.core.program import Aval, Body, Program
 from jittape.errors import ControlFlowError, DTypeError, ShapeError

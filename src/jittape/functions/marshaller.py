@@ -31,8 +31,8 @@ from jittape.compile.driver import (
 from jittape.compile.irbuilder import Builder
 from jittape.compile.irtools import BYTES, alloca_once, external, for_range
 from jittape.compile.registry import registry
-from jittape.functions.arithmetic import Arithmetic
-from jittape.functions.entries import TYPES, VALUE, WORDS, Form, Head, Kind
+from jittape.functions.emit_arithmetic import Arithmetic
+from jittape.functions.marshal_plan import TYPES, VALUE, WORDS, Form, Head, Kind
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 from jittape.runtime.buffers import Buffer

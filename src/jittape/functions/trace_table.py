@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from jittape.core.config import config
-from jittape.functions.concrete import Concrete
-from jittape.functions.report import Recorded, Signature
+from jittape.functions.concrete_function import Concrete
+from jittape.functions.trace_report import Recorded, Signature
 
 __all__ = ["Traces"]
 

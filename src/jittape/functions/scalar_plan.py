@@ -14,7 +14,7 @@ import numpy as np
 
 from jittape.core.scalar_program import reachable
 from jittape.core.traced_scalar import HostNumber, from_front, slice_length, slice_start
-from jittape.functions.entries import Entry, Kind
+from jittape.functions.marshal_plan import Entry, Kind
 from jittape.recording.scalars import within
 
 __all__ = ["entries_for"]

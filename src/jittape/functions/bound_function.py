@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from jittape.core.config import config
 from jittape.core.primitive import active_recorder
-from jittape.functions.concrete import Concrete
-from jittape.functions.report import Recorded, Signature
+from jittape.functions.concrete_function import Concrete
 from jittape.functions.signature import MISS, Call, TensorSpec, aval_of_leaf, keys_of, leaf_names, shown
+from jittape.functions.trace_report import Recorded, Signature
 from jittape.recording.trace import Trace
 
 if TYPE_CHECKING:

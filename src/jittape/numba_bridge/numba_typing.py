@@ -32,9 +32,9 @@ from numba.np.numpy_support import from_dtype
 from jittape.compile.irtools import BYTES
 from jittape.compile.linked import used_by
 from jittape.core.program import Aval
-from jittape.numba_bridge.native import NativeFunction, found
-from jittape.numba_bridge.traced import Argument, Result
-from jittape.numba_bridge.translation import assign, call_program
+from jittape.numba_bridge.emit_native import assign, call_program
+from jittape.numba_bridge.native_function import NativeFunction, found
+from jittape.numba_bridge.traced_function import Argument, Result
 
 __all__ = ["NativeFunctionType", "dispatcher"]
 

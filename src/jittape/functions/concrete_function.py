@@ -277,7 +277,7 @@ class Concrete:
 
     def _prepare(self) -> None:
         """Make the quick way, at the second call: the first binder of a machine takes 35 ms to compile."""
-        from jittape.functions.quick import quick_call
+        from jittape.functions.fast_path import quick_call
 
         self._prepared = True
         self.quick = quick_call(self, self.compiled) or _missed

@@ -36,7 +36,7 @@ class NumbaOp:
     """
 
     def __init__(self, forward: Callable[..., Any], vjp: Any, result: Any) -> None:
-        from jittape.numba_bridge.scalar import python_function
+        from jittape.numba_bridge.scalar_function import python_function
 
         self._python = python_function(forward)
         functools.update_wrapper(self, self._python)
@@ -145,7 +145,7 @@ class _Elementwise(_Body):
 
     def __init__(self, op: NumbaOp, item: int | None = None) -> None:
         from jittape.compile.linked import call_linked
-        from jittape.numba_bridge.scalar import dispatcher_of
+        from jittape.numba_bridge.scalar_function import dispatcher_of
 
         self.form = Map(call_linked)
         # A division by zero gives inf or nan, as everywhere in jittape.
@@ -159,7 +159,7 @@ class _Elementwise(_Body):
 
     def _code(self, dtypes: tuple[np.dtype[Any], ...]) -> str:
         """What the function for operands of these dtypes is known by."""
-        from jittape.numba_bridge.scalar import compiled_scalar
+        from jittape.numba_bridge.scalar_function import compiled_scalar
 
         code = self._codes.get(dtypes)
         if code is None:
@@ -176,7 +176,7 @@ class _Elementwise(_Body):
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         """Without the kernels."""
         from jittape.compile.linked import linked
-        from jittape.numba_bridge.scalar import evaluate_linked
+        from jittape.numba_bridge.scalar_function import evaluate_linked
 
         return evaluate_linked(linked(params["code"]), arrays)
 
@@ -185,7 +185,7 @@ class OnArrays(_Body):
     """A function of whole arrays: a step between kernels."""
 
     def __init__(self, op: NumbaOp, item: int | None = None) -> None:
-        from jittape.numba_bridge.scalar import as_dispatcher
+        from jittape.numba_bridge.scalar_function import as_dispatcher
 
         self.dispatcher = as_dispatcher(op._forward)
         super().__init__(op, item)
