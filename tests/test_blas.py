@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
-from jittape.compile import blas as module
-from jittape.compile.blas import ROUTINES, blas, symbol
-from jittape.compile.emit import KERNEL_TYPE
-from jittape.compile.gemm import define_product
-from jittape.compile.kernel import Gemm
-from jittape.compile.schedule import schedule
-from jittape.compile.steps import NumpyStep
+from jittape.compile.cache.emit_kernel import KERNEL_TYPE
+from jittape.compile.ir.kernel import Gemm
+from jittape.compile.kernels.gemm.blas_call import define_product
+from jittape.compile.llvm import blas as module
+from jittape.compile.llvm.blas import ROUTINES, blas, symbol
+from jittape.compile.schedule.schedule import schedule
+from jittape.compile.schedule.steps import NumpyStep
 from jittape.core.program import Aval, Op, Program
 from jittape.primitives.linalg.matmul import matmul_op
 from processes import run_python
@@ -24,7 +24,7 @@ from programs import compiled, program_of
 
 REPORT = """
 import os
-from jittape.compile.blas import blas
+from jittape.compile.llvm.blas import blas
 found = blas()
 print(found.origin, found.core, os.environ.get("OPENBLAS_CORETYPE"))
 """
@@ -33,7 +33,7 @@ import sys
 sys.modules["scipy_openblas32"] = None
 import numpy as np
 import jittape as jt
-from jittape.compile.blas import blas
+from jittape.compile.llvm.blas import blas
 
 x = np.arange(1600.0).reshape(40, 40)
 for _ in range(3):
@@ -47,7 +47,7 @@ PINNED = """
 import sys
 sys.modules["scipy_openblas32"] = None
 import jittape as jt
-from jittape.compile.blas import blas
+from jittape.compile.llvm.blas import blas
 
 get_threads, set_threads = blas().threads
 set_threads(2)

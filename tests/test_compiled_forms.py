@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jittape.compile.schedule import schedule
-from jittape.compile.steps import NumpyStep
+from jittape.compile.schedule.schedule import schedule
+from jittape.compile.schedule.steps import NumpyStep
 from jittape.core.interpret import interpret
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.exponential import exp

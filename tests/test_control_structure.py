@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.kernel import LoopKernel
-from jittape.compile.plans import Rounds
-from jittape.compile.steps import KernelStep
+from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.kernels.control.control_plan import Rounds
+from jittape.compile.schedule.steps import KernelStep
 from jittape.control.loop import loop_op
 from jittape.runtime.counters import counters
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.diagonals import diagonals_laid
-from jittape.compile.instructions import Compute
-from jittape.compile.kernel import LoopKernel
-from jittape.compile.laid import Laying, laid_op
-from jittape.compile.spots import Spot
+from jittape.compile.ir.instructions import Compute
+from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.rewrite.affine_maps import Spot
+from jittape.compile.rewrite.diagonal_op import Laying, laid_op
+from jittape.compile.rewrite.diagonals import diagonals_laid
 from jittape.core.interpret import interpret
 from jittape.core.program import Op, Program, check
 from jittape.primitives.broadcast import broadcast, sum_over

@@ -18,12 +18,13 @@ from llvmlite import ir
 
 import jittape as jt
 from jittape.__main__ import main
-from jittape.compile import diskcache, machine, sources
-from jittape.compile import registry as registry_module
-from jittape.compile.diskcache import Batch, DiskCache, cache_directory
-from jittape.compile.objectfile import undefined_symbols
-from jittape.compile.registry import Origin, Registry
-from jittape.compile.schedule import schedule
+from jittape.compile.cache import fingerprint, object_store
+from jittape.compile.cache import kernel_cache as registry_module
+from jittape.compile.cache.kernel_cache import Origin, Registry
+from jittape.compile.cache.object_store import Batch, DiskCache, cache_directory
+from jittape.compile.llvm import target
+from jittape.compile.llvm.object_file import undefined_symbols
+from jittape.compile.schedule.schedule import schedule
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
@@ -85,7 +86,7 @@ def test_a_file_from_another_environments_folder_is_not_taken(cache):
 
 def test_the_named_parts_of_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("JITTAPE_CACHE_DIR", str(tmp_path / "here"))
-    parts = diskcache.current().parts
+    parts = object_store.current().parts
     assert list(parts) == [
         "jittape", "sources", "python", "llvmlite", "llvm", "target", "processor", "features", "flags",
     ]  # fmt: skip
@@ -95,16 +96,16 @@ def test_the_named_parts_of_the_environment(monkeypatch, tmp_path):
 def test_a_change_in_the_sources_is_another_environment(monkeypatch, tmp_path):
     package = tmp_path / "jittape"
     (package / "compile").mkdir(parents=True)
-    changed = ["compile/loops.py", "primitives/reduce/reductions.py", "runtime/objects.py"]
-    for name in changed + [name for name in sources.SOURCES if name.endswith(".py")]:
+    changed = ["compile/kernels/loop/emit_loops.py", "primitives/reduce/reductions.py", "runtime/objects.py"]
+    for name in changed + [name for name in fingerprint.SOURCES if name.endswith(".py")]:
         (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_text("a = 1\n")
-    monkeypatch.setattr(sources, "__file__", str(package / "compile" / "sources.py"))
+    monkeypatch.setattr(fingerprint, "__file__", str(package / "compile" / "sources.py"))
     digests = []
     for name in (*changed, "simplify.py"):
-        digests.append(sources.source_digest.__wrapped__())
+        digests.append(fingerprint.source_digest.__wrapped__())
         (package / name).write_text("a = 2\n")
-    assert len({*digests, sources.source_digest.__wrapped__()}) == 5
+    assert len({*digests, fingerprint.source_digest.__wrapped__()}) == 5
 
 
 def test_what_writes_code_for_this_cache_is_a_part_of_the_environment():
@@ -115,7 +116,9 @@ def test_what_writes_code_for_this_cache_is_a_part_of_the_environment():
     kept = {name for name in names if not name.startswith("numba_bridge/")}
     assert len(kept) > 20
     assert {
-        name for name in kept if name not in sources.SOURCES and name.split("/")[0] not in sources.SOURCES
+        name
+        for name in kept
+        if name not in fingerprint.SOURCES and name.split("/")[0] not in fingerprint.SOURCES
     } == set()
 
 
@@ -183,7 +186,7 @@ def test_an_error_on_writing_is_one_warning_and_no_cache(cache, monkeypatch, fun
             os.close(args[0])
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(diskcache.os, function, fail)
+    monkeypatch.setattr(object_store.os, function, fail)
     with pytest.warns(jt.CacheWarning, match="JITTAPE_CACHE_DIR") as caught:  # noqa: PT031
         cache.publish(BATCH)
         cache.publish(BATCH)
@@ -210,7 +213,7 @@ def test_a_disk_that_fills_while_a_file_is_written(cache, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     fdopen = os.fdopen
-    monkeypatch.setattr(diskcache.os, "fdopen", lambda *args: Full(fdopen(*args)))
+    monkeypatch.setattr(object_store.os, "fdopen", lambda *args: Full(fdopen(*args)))
     with pytest.warns(jt.CacheWarning, match="No space left"):
         cache.publish(BATCH)
     assert files(cache) == []
@@ -223,7 +226,7 @@ def test_an_error_on_reading_deletes_nothing(cache, monkeypatch):
     def fail(path):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(diskcache, "_read", fail)
+    monkeypatch.setattr(object_store, "_read", fail)
     with pytest.warns(jt.CacheWarning, match="Input/output error"):
         assert cache.find(NAMES[0]) is None
     assert files(cache) == before
@@ -249,7 +252,7 @@ def test_what_may_not_be_written(cache, monkeypatch, function):
     def refuse(*args, **kwargs):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(diskcache.os, function, refuse)
+    monkeypatch.setattr(object_store.os, function, refuse)
     with pytest.warns(jt.CacheWarning, match="Permission denied") as caught:
         keep_nothing(cache)
     assert len(caught) == 1
@@ -266,8 +269,8 @@ def test_a_cache_that_is_no_folder(tmp_path):
         keep_nothing(cache)
     assert len(caught) == 1
     assert (tmp_path / "file").read_text() == "the user's own"
-    assert diskcache.summarize(tmp_path / "file").kernels == 0
-    diskcache.clear(tmp_path / "file")
+    assert object_store.summarize(tmp_path / "file").kernels == 0
+    object_store.clear(tmp_path / "file")
 
 
 @pytest.mark.parametrize("variable", ["JITTAPE_CACHE_DIR", "HOME"])
@@ -317,7 +320,7 @@ def test_what_another_user_owns_is_not_loaded(cache, monkeypatch, which):
     place = {"root": cache.root, "folder": cache.folder, "pointer": cache.folder / NAMES[0]}
     place["batch"] = files(cache, "batch-*")[0]
     owned_by_another = place[which].stat().st_ino
-    private = diskcache._private
+    private = object_store._private
 
     def seen(found):
         values = list(found)
@@ -325,7 +328,7 @@ def test_what_another_user_owns_is_not_loaded(cache, monkeypatch, which):
             values[stat.ST_UID] = os.geteuid() + 1
         return private(os.stat_result(values))
 
-    monkeypatch.setattr(diskcache, "_private", seen)
+    monkeypatch.setattr(object_store, "_private", seen)
     with pytest.warns(jt.CacheWarning, match="belongs to another user"):
         assert again(cache).find(NAMES[0]) is None
 
@@ -347,8 +350,8 @@ def test_what_was_used_longest_ago_goes_first(cache, monkeypatch):
     assert names[0] not in left
     assert names[2] not in left
     assert names[7] in left
-    assert diskcache.summarize(cache.root).nbytes <= 5 * 60_000
-    assert diskcache.summarize(cache.root).kernels == len(left) + 1
+    assert object_store.summarize(cache.root).nbytes <= 5 * 60_000
+    assert object_store.summarize(cache.root).kernels == len(left) + 1
 
 
 def test_what_a_killed_writer_left_goes_after_an_hour(cache):
@@ -437,7 +440,7 @@ def test_an_empty_variable_turns_the_cache_off(monkeypatch):
 
 def test_the_setting_turns_the_cache_off(folder, monkeypatch):
     monkeypatch.setattr(jt.config, "_cache", False)
-    assert diskcache.current() is None
+    assert object_store.current() is None
 
 
 @pytest.mark.parametrize("damage", [lambda code: code[:-100], lambda code: b"", lambda code: b"x" * 100])
@@ -445,7 +448,7 @@ def test_a_kernel_that_does_not_load_is_compiled_again(folder, damage):
     """The checksum is right, the object file is not."""
     first = report()
     (environment,) = folder.iterdir()
-    found = DiskCache(folder, diskcache.current().parts)
+    found = DiskCache(folder, object_store.current().parts)
     assert found.folder == environment
     for path in files(found, "batch-*"):
         batch = found._read_batch(path.name)
@@ -459,7 +462,7 @@ def test_a_kernel_that_does_not_load_is_compiled_again(folder, damage):
 
 def test_a_kernel_that_needs_what_nobody_has_is_compiled_again(folder):
     first = report()
-    found = DiskCache(folder, diskcache.current().parts)
+    found = DiskCache(folder, object_store.current().parts)
     batch = found.find("driver")
     assert batch.code.count(b"PyLong_AsVoidPtr\0") == 1
     found.publish(Batch(batch.names, batch.code.replace(b"PyLong_AsVoidPtr\0", b"PyLong_AsNothing\0")))
@@ -489,7 +492,7 @@ CROWD = """
 import random, sys
 from pathlib import Path
 import jittape as jt
-from jittape.compile.diskcache import Batch, DiskCache, clear
+from jittape.compile.cache.object_store import Batch, DiskCache, clear
 
 jt.config.cache_size = 200_000
 root, seed = Path(sys.argv[1]), int(sys.argv[2])
@@ -596,7 +599,7 @@ def test_many_kernels_go_to_several_batches(folder, monkeypatch):
         single = schedule(simplify(replace(program, outputs=(output,))))
         kernels += [step.kernel for step in single.steps]
     assert Registry().addresses(kernels)[1] == {k.name: Origin.COMPILED for k in kernels}
-    assert diskcache.summarize(folder)[:2] == (5, 3)
+    assert object_store.summarize(folder)[:2] == (5, 3)
     assert Registry().addresses(kernels)[1] == {k.name: Origin.DISK for k in kernels}
 
 
@@ -630,18 +633,18 @@ def test_undefined_symbols_of_every_kind_of_object_file(system):
 
 
 def test_code_that_needs_what_nobody_has_is_refused_before_it_is_loaded():
-    code = machine._new_target(0).emit_object(llvm.parse_assembly(TEXT))
+    code = target._new_target(0).emit_object(llvm.parse_assembly(TEXT))
     with pytest.raises(
         jt.CompileError, match="undefined symbols in compiled code: a_function_with_a_long_name"
     ):
-        machine.Shelf().load(code, ["f"])
+        target.Shelf().load(code, ["f"])
 
 
 def test_ir_that_llvm_does_not_accept():
     module = ir.Module()
     ir.Function(module, ir.FunctionType(ir.VoidType(), []), "f").append_basic_block("open")
     with pytest.raises(jt.CompileError, match="LLVM does not accept"):
-        machine.object_code(module)
+        target.object_code(module)
 
 
 # ---- where it is, and the command line -------------------------------------------------------------------------------
@@ -649,13 +652,13 @@ def test_ir_that_llvm_does_not_accept():
 
 def test_the_users_own_folder(monkeypatch, tmp_path):
     monkeypatch.delenv("JITTAPE_CACHE_DIR")
-    monkeypatch.setattr(diskcache.sys, "platform", "linux")
+    monkeypatch.setattr(object_store.sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_directory() == tmp_path / "jittape"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")
     monkeypatch.setenv("HOME", "/home/ada")
     assert cache_directory() == Path("/home/ada/.cache/jittape")
-    monkeypatch.setattr(diskcache.sys, "platform", "darwin")
+    monkeypatch.setattr(object_store.sys, "platform", "darwin")
     assert cache_directory() == Path("/home/ada/Library/Caches/jittape")
 
 

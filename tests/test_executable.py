@@ -6,9 +6,9 @@ import threading
 import numpy as np
 import pytest
 
-from jittape.compile import split
-from jittape.compile.registry import registry
-from jittape.compile.split import PIECE
+from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.lower import split_nest
+from jittape.compile.lower.split_nest import PIECE
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
@@ -99,8 +99,8 @@ def test_random_programs(block):
 
 @pytest.mark.parametrize("limit", [1, 4])
 def test_random_programs_cut_into_small_kernels(limit, monkeypatch):
-    monkeypatch.setattr(split, "LIMIT", limit)
-    monkeypatch.setattr(split, "PIECE", min(limit, PIECE))
+    monkeypatch.setattr(split_nest, "LIMIT", limit)
+    monkeypatch.setattr(split_nest, "PIECE", min(limit, PIECE))
     for seed in range(100, 125):
         check_random(seed)
 

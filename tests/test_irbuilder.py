@@ -9,7 +9,7 @@ import llvmlite.binding as llvm
 import pytest
 from llvmlite import ir
 
-from jittape.compile.irbuilder import Builder, vector_type
+from jittape.compile.llvm.ir_builder import Builder, vector_type
 
 I1, I8, I32, I64 = (ir.IntType(width) for width in (1, 8, 32, 64))
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()

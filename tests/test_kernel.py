@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile import body, machine
-from jittape.compile.body import MANY_PLACES, _places
-from jittape.compile.emit import definition_of, write_module
-from jittape.compile.indexing import Access, Condition, Position, Quotient, identity, placed, viewed
-from jittape.compile.kernel import LoopKernel, label_of
-from jittape.compile.registry import Registry
-from jittape.compile.schedule import schedule
+from jittape.compile.cache.emit_kernel import definition_of, write_module
+from jittape.compile.cache.kernel_cache import Registry
+from jittape.compile.ir.index_maps import Access, Condition, Position, Quotient, identity, placed, viewed
+from jittape.compile.ir.kernel import LoopKernel, label_of
+from jittape.compile.kernels.loop import scalar_body
+from jittape.compile.kernels.loop.scalar_body import MANY_PLACES, _places
+from jittape.compile.llvm import target
+from jittape.compile.schedule.schedule import schedule
 from jittape.core.builder import literal
 from jittape.core.forms import Index, Map
 from jittape.core.interpret import interpret
@@ -249,7 +250,7 @@ def test_a_loop_over_many_arrays_computes_the_same(length, dtype, monkeypatch):
     monkeypatch.setattr(jt.config, "_cache", False)
     found = {}
     for limit in (MANY_PLACES, 10**6):
-        monkeypatch.setattr(body, "MANY_PLACES", limit)
+        monkeypatch.setattr(scalar_body, "MANY_PLACES", limit)
         monkeypatch.setattr("jittape.runtime.executable.registry", Registry())
         monkeypatch.setattr("jittape.runtime.tables.registry", Registry())
         executable = CompiledExecutable(program, frozenset())
@@ -272,7 +273,7 @@ def test_a_loop_over_many_arrays_is_vectorized():
         return total, sum_op.bind(total, axes=(0,))
 
     (kernel,) = kernels_in(program_of(summed, *[np.ones(100)] * MANY_PLACES))
-    module = llvm.parse_assembly(machine.written(write_module([definition_of(kernel)])).text)
+    module = llvm.parse_assembly(target.written(write_module([definition_of(kernel)])).text)
     assert "strip.invariant.group" in str(module)
-    machine.optimize(module)
+    target.optimize(module)
     assert " x double> " in str(module)

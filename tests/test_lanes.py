@@ -14,15 +14,16 @@ import jittape as jt
 import primitive_table
 import primitive_table_reduce
 import primitive_table_shape
-from jittape.compile import lanes, machine
-from jittape.compile.emit import definition_of, write_module
-from jittape.compile.kernel import LoopKernel
-from jittape.compile.lanes import LIGHT, cost_of_innermost, lanes_in, written_twice
-from jittape.compile.machine import Effort
-from jittape.compile.registry import Registry
-from jittape.compile.schedule import schedule
-from jittape.compile.steps import KernelStep
-from jittape.compile.workers import emit_object
+from jittape.compile.cache.emit_kernel import definition_of, write_module
+from jittape.compile.cache.kernel_cache import Registry
+from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.kernels.loop import vectorize
+from jittape.compile.kernels.loop.vectorize import LIGHT, cost_of_innermost, lanes_in, written_twice
+from jittape.compile.llvm import target
+from jittape.compile.llvm.compile_pool import emit_object
+from jittape.compile.llvm.target import Effort
+from jittape.compile.schedule.schedule import schedule
+from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret
 from jittape.primitives.broadcast import cast_op, iota_op, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
@@ -45,7 +46,7 @@ def masks(monkeypatch: pytest.MonkeyPatch) -> Masks:
     """Says whether the processor has masks; LLVM makes do where it has not. All is compiled anew."""
 
     def say(there: bool) -> None:
-        monkeypatch.setattr(lanes, "_has_masks", lambda: there)
+        monkeypatch.setattr(vectorize, "_has_masks", lambda: there)
         monkeypatch.setattr(jt.config, "_cache", False)
         monkeypatch.setattr("jittape.runtime.executable.registry", Registry())
         monkeypatch.setattr("jittape.runtime.tables.registry", Registry())
@@ -141,10 +142,10 @@ def test_llvm_need_not_vectorize_what_is_written_as_vectors(function: Any, masks
     kernel = kernel_of(function, np.ones(100))
     definition = definition_of(kernel)
     assert definition.effort is Effort.LITTLE
-    text = machine.written(write_module([definition])).text
+    text = target.written(write_module([definition])).text
     found = lanes_in(kernel)
     assert found is not None
-    assert all(f"<{lanes} x double>" in text for lanes in found)
+    assert all(f"<{vectorize} x double>" in text for vectorize in found)
     llvm.parse_assembly(text).verify()
 
 
@@ -160,9 +161,9 @@ def test_llvm_leaves_addresses_as_they_are_written(
         emitted.append(str(parsed))
         return code
 
-    monkeypatch.setattr(machine, "emit_object", emit)
+    monkeypatch.setattr(target, "emit_object", emit)
     definition = definition_of(kernel_of(function, np.ones(100)))
-    machine.translated(machine.written(write_module([definition]), definition.effort))
+    target.translated(target.written(write_module([definition]), definition.effort))
     (text,) = emitted
     assert "for.head" in text
     assert "scevgep" not in text  # what LLVM calls the addresses of its strength reduction

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile import strips
-from jittape.compile.kernel import Gemm
-from jittape.compile.operands import BatchLoop, Matrix, Product, form_of
-from jittape.compile.schedule import schedule
-from jittape.compile.steps import KernelStep
-from jittape.compile.tasks import ON_DEMAND
+from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, form_of
+from jittape.compile.analysis.parallelism import ON_DEMAND
+from jittape.compile.ir.kernel import Gemm
+from jittape.compile.schedule import row_tiling
+from jittape.compile.schedule.schedule import schedule
+from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
@@ -32,7 +32,7 @@ SIZES = [(m, k) for m in (1, 2, 7, 8, 9, 19, 520) for k in (5, 8, 9, 31, 32, 40,
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loops are written for any processor; this has them chosen on any."""
-    monkeypatch.setattr("jittape.compile.products.has_avx512", lambda: True)
+    monkeypatch.setattr("jittape.compile.kernels.gemm.lower_gemm.has_avx512", lambda: True)
 
 
 def normal(*shape: int, dtype: str = "float64") -> Array:
@@ -156,7 +156,7 @@ def test_which_products_these_are() -> None:
 def test_a_product_is_not_cut_where_its_loops_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """The registers are counted when the schedule is made: a block of fewer elements of a row would be another form."""
     for name, value in {"CACHE": 0, "LEAST": 0, "BLOCK": 1500}.items():
-        monkeypatch.setattr(strips, name, value)
+        monkeypatch.setattr(row_tiling, name, value)
 
     def used_in_rows(x: Any, z: Any, b: Any) -> Any:
         w = spread(sum_op.bind(transposed_product(x, z), axes=(1,)), b.shape, (1,))

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jittape as jt
-from jittape.compile import diskcache
+from jittape.compile.cache import object_store
 from jittape.errors import CompileError
 from jittape.recording import methods, native
 from jittape.recording.flushing import LOOP
@@ -523,7 +523,7 @@ def test_threads_share_constants():
 
 PROGRAM = f"""
 import numpy as np, jittape as jt
-from jittape.compile.registry import registry
+from jittape.compile.cache.kernel_cache import registry
 from jittape.recording import native
 x, w = jt.constant(np.ones(3)), jt.Variable(np.zeros(3))
 used = []
@@ -548,7 +548,7 @@ def test_a_loop_turns_it_on(tmp_path: Path):
         written.append(sorted(file.name for file in tmp_path.rglob("method_*")))
     assert len(written[0]) == len(methods._METHODS)
     assert written[1] == written[0]
-    diskcache.clear(tmp_path)
+    object_store.clear(tmp_path)
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
 

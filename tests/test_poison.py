@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile import schedule as scheduling
-from jittape.compile.instructions import Compute
-from jittape.compile.split import split
+from jittape.compile.ir.instructions import Compute
+from jittape.compile.lower.split_nest import split
+from jittape.compile.schedule import schedule as scheduling
 from jittape.primitives.elementwise.exponential import exp_op
 from jittape.runtime.workspace import POISON
 

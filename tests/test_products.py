@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jittape as jt
-from jittape.compile.blas import Blas
-from jittape.compile.kernel import Gemm
-from jittape.compile.operands import PIECE, SKINNY, SMALL, BatchLoop, Matrix, Product, pieces
-from jittape.compile.schedule import schedule
-from jittape.compile.steps import Schedule
+from jittape.compile.analysis.gemm_operands import PIECE, SKINNY, SMALL, BatchLoop, Matrix, Product, pieces
+from jittape.compile.ir.kernel import Gemm
+from jittape.compile.llvm.blas import Blas
+from jittape.compile.schedule.schedule import schedule
+from jittape.compile.schedule.steps import Schedule
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify

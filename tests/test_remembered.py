@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile import diskcache
-from jittape.compile.blas import Blas
-from jittape.compile.diskcache import Batch
-from jittape.compile.kernel import NamedKernel
-from jittape.compile.registry import KernelMissing, Registry
-from jittape.compile.remembered import LARGE, key_of
-from jittape.compile.steps import KernelStep, Schedule
+from jittape.compile.cache import object_store
+from jittape.compile.cache.kernel_cache import KernelMissing, Registry
+from jittape.compile.cache.object_store import Batch
+from jittape.compile.cache.schedule_cache import LARGE, key_of
+from jittape.compile.ir.kernel import NamedKernel
+from jittape.compile.llvm.blas import Blas
+from jittape.compile.schedule.steps import KernelStep, Schedule
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
@@ -169,8 +169,8 @@ def test_small_programs_and_the_users_own_primitives_are_not_kept(folder: Path) 
     assert not list(folder.glob("*/p*"))
 
 
-def plan_of(program: Program) -> tuple[diskcache.DiskCache, str, dict[str, Any]]:
-    cache, key = diskcache.current(), key_of(program, ())
+def plan_of(program: Program) -> tuple[object_store.DiskCache, str, dict[str, Any]]:
+    cache, key = object_store.current(), key_of(program, ())
     assert cache is not None
     assert key is not None
     found = cache.find(key)
@@ -254,9 +254,9 @@ def test_another_process_finds_it() -> None:
 def test_it_is_deleted_with_the_kernels(folder: Path) -> None:
     executable_of(program_of(chain, X), frozenset())
     assert list(folder.glob("*/p*"))
-    kernels = diskcache.summarize(folder).kernels
+    kernels = object_store.summarize(folder).kernels
     assert kernels == len([p for p in folder.glob("*/*") if p.name[0] != "p" and p.name[:6] != "batch-"])
-    diskcache.clear(folder)
+    object_store.clear(folder)
     assert not list(folder.iterdir())
 
 

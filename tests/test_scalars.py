@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.kernel import LoopKernel
-from jittape.compile.registry import Origin
-from jittape.compile.scalars import MANY, Machine, gathered, scalars_op
+from jittape.compile.cache.kernel_cache import Origin
+from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.kernels.scalar_vm.bytecode import MANY, Machine, gathered, scalars_op
 from jittape.core.interpret import interpret
 from jittape.core.program import check
 from jittape.core.simplify import simplify

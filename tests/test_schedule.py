@@ -6,14 +6,14 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 
-from jittape.compile import split
-from jittape.compile.instructions import Inside
-from jittape.compile.kernel import Gemm, LoopKernel
-from jittape.compile.partition import Partition
-from jittape.compile.placement import Arena
-from jittape.compile.schedule import schedule
-from jittape.compile.split import LIMIT, PIECE
-from jittape.compile.steps import KernelStep, NumpyStep
+from jittape.compile.fuse.partition import Partition
+from jittape.compile.ir.instructions import Inside
+from jittape.compile.ir.kernel import Gemm, LoopKernel
+from jittape.compile.lower import split_nest
+from jittape.compile.lower.split_nest import LIMIT, PIECE
+from jittape.compile.schedule.memory_planning import Arena
+from jittape.compile.schedule.schedule import schedule
+from jittape.compile.schedule.steps import KernelStep, NumpyStep
 from jittape.core.forms import Alias
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
@@ -389,8 +389,8 @@ def test_a_primitive_without_a_form_runs_between_kernels():
 
 @pytest.mark.parametrize("limit", [1, LIMIT])
 def test_everything_is_written_before_it_is_read_and_not_after(limit, monkeypatch):
-    monkeypatch.setattr(split, "LIMIT", limit)
-    monkeypatch.setattr(split, "PIECE", min(limit, PIECE))
+    monkeypatch.setattr(split_nest, "LIMIT", limit)
+    monkeypatch.setattr(split_nest, "PIECE", min(limit, PIECE))
     for seed in range(60):
         program, _ = random_program(seed, 150)
         plan = schedule(program)

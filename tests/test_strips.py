@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile import strips
-from jittape.compile.kernel import Gemm
-from jittape.compile.schedule import schedule
-from jittape.compile.steps import KernelStep
+from jittape.compile.ir.kernel import Gemm
+from jittape.compile.schedule import row_tiling
+from jittape.compile.schedule.schedule import schedule
+from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
@@ -36,11 +36,11 @@ Array = np.ndarray[Any, Any]
 @pytest.fixture
 def small_strips(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that can be done in strips is."""
-    monkeypatch.setattr(strips, "CACHE", 0)
-    monkeypatch.setattr(strips, "LEAST", 0)
-    monkeypatch.setattr(strips, "BLOCK", 1500)
-    monkeypatch.setattr(strips, "GROUPS", 5)
-    monkeypatch.setattr(strips, "FEWEST", 2)
+    monkeypatch.setattr(row_tiling, "CACHE", 0)
+    monkeypatch.setattr(row_tiling, "LEAST", 0)
+    monkeypatch.setattr(row_tiling, "BLOCK", 1500)
+    monkeypatch.setattr(row_tiling, "GROUPS", 5)
+    monkeypatch.setattr(row_tiling, "FEWEST", 2)
 
 
 @pytest.fixture(autouse=True)
@@ -157,7 +157,7 @@ def test_rows_of_a_softmax_are_in_the_cache_for_all_its_passes() -> None:
     strip = members[0].strip
     assert strip is not None
     # Neither the exponentials nor what is reduced has memory for all rows.
-    assert schedule(program).arena <= 2 * strips.SHARED_CACHE
+    assert schedule(program).arena <= 2 * row_tiling.SHARED_CACHE
 
 
 def logsumexp(x: Any) -> Any:
@@ -242,7 +242,7 @@ def test_rows_that_another_block_computes_are_not_read_in_the_strip() -> None:
 @pytest.mark.usefixtures("small_strips")
 def test_a_sum_over_all_rows_is_not_read_in_the_strip(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row reads the sum of the column of its number, so the address is that of a value of the row itself."""
-    monkeypatch.setattr(strips, "BLOCK", 30_000)
+    monkeypatch.setattr(row_tiling, "BLOCK", 30_000)
 
     def scaled(x: Any) -> Any:
         y = exp(x)

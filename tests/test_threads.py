@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile import products, tasks
-from jittape.compile.crew import Cell
+from jittape.compile.analysis import parallelism
+from jittape.compile.kernels.gemm import lower_gemm
+from jittape.compile.llvm.thread_pool import Cell
 from jittape.core.interpret import interpret
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, square
@@ -36,8 +37,8 @@ def threads_restored():
 @pytest.fixture
 def small_tasks(monkeypatch):
     """Everything is divided, and every region is worth many threads."""
-    monkeypatch.setattr(tasks, "HEAVY", 1)
-    monkeypatch.setattr(tasks, "TASK", 200)
+    monkeypatch.setattr(parallelism, "HEAVY", 1)
+    monkeypatch.setattr(parallelism, "TASK", 200)
     monkeypatch.setattr(tables, "SHARE", 1)
 
 
@@ -192,7 +193,7 @@ PRODUCTS = [
 @pytest.fixture
 def small_products(monkeypatch, small_tasks):
     """Every product is divided on demand, and worth many threads."""
-    monkeypatch.setattr(products, "HEAVY", 1)
+    monkeypatch.setattr(lower_gemm, "HEAVY", 1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
@@ -223,7 +224,7 @@ def test_products_in_shares(shapes, flags, dtype):
 def test_a_product_is_the_same_whether_other_threads_come_or_not():
     x, y = np.random.default_rng(0).normal(size=(2, 513, 513))
     compiled = executable_of(lambda a, b: matmul(transpose_op.bind(a, perm=(1, 0)), b), x, y)
-    assert compiled.steps[0].tasks == tasks.ON_DEMAND
+    assert compiled.steps[0].tasks == parallelism.ON_DEMAND
     shared = run_with(2, compiled, [Buffer(x), Buffer(y)])[0]
     threads._cells[Cell.BUSY] = 1  # as if another Python thread's loop had the helpers
     (alone,) = compiled.run([Buffer(x), Buffer(y)])
@@ -235,7 +236,7 @@ def test_large_products_are_divided_and_small_ones_are_not():
     def tasks_of(*shapes):
         return executable_of(matmul, *[np.ones(s) for s in shapes]).steps[0].tasks
 
-    assert tasks_of((256, 784), (784, 128)) == tasks.ON_DEMAND
+    assert tasks_of((256, 784), (784, 128)) == parallelism.ON_DEMAND
     assert tasks_of((32, 64), (64, 10)) == 1
     assert tasks_of((5000, 3000), (3000, 1)) == 1  # rows of a product with a vector: see `gemm`
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jittape.compile import turning
-from jittape.compile.kernel import LoopKernel
-from jittape.compile.schedule import schedule
-from jittape.compile.turning import turned
+from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.rewrite import layout_transposition
+from jittape.compile.rewrite.layout_transposition import turned
+from jittape.compile.schedule.schedule import schedule
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
@@ -87,9 +87,9 @@ def check(program: Program, operands: list[Array]) -> None:
 def test_values_are_the_same(
     function: Callable[..., Any], n: int, d: int, stacks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turning, "LARGE", 0)
-    monkeypatch.setattr(turning, "LONG", 2)
-    monkeypatch.setattr(turning, "SMALLER", 1)
+    monkeypatch.setattr(layout_transposition, "LARGE", 0)
+    monkeypatch.setattr(layout_transposition, "LONG", 2)
+    monkeypatch.setattr(layout_transposition, "SMALLER", 1)
     operands = [normal(n, d), normal(stacks, d), normal(stacks, d, d) / d]
     program = simplify(program_of(function, *operands))
     assert turned(program) is not program

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile import split, strips
-from jittape.compile.schedule import schedule
-from jittape.compile.steps import KernelStep
-from jittape.compile.validation import check_schedule
+from jittape.compile.lower import split_nest
+from jittape.compile.schedule import row_tiling
+from jittape.compile.schedule.schedule import schedule
+from jittape.compile.schedule.steps import KernelStep
+from jittape.compile.schedule.validate import check_schedule
 from jittape.core.interpret import interpret
 from jittape.errors import ProgramError
 from jittape.primitives.broadcast import sum_op
@@ -89,8 +90,8 @@ def test_every_visit_gives_what_the_first_gives(function, decorated):
 
 @pytest.mark.parametrize("limit", [4, 16, 64, 256])
 def test_nests_cut_anywhere_keep_their_order(monkeypatch, limit):
-    monkeypatch.setattr(split, "LIMIT", limit)
-    monkeypatch.setattr(split, "PIECE", max(1, limit // 4))
+    monkeypatch.setattr(split_nest, "LIMIT", limit)
+    monkeypatch.setattr(split_nest, "PIECE", max(1, limit // 4))
 
     def function(x, table, indices):
         y = sin(x)
@@ -208,9 +209,9 @@ def test_nothing_is_overwritten_while_the_run_may_end():
 
 
 def test_a_strip_keeps_its_memory_to_itself(monkeypatch):
-    monkeypatch.setattr(strips, "CACHE", 1 << 12)
-    monkeypatch.setattr(strips, "BLOCK", 1 << 10)
-    monkeypatch.setattr(strips, "LEAST", 1 << 6)
+    monkeypatch.setattr(row_tiling, "CACHE", 1 << 12)
+    monkeypatch.setattr(row_tiling, "BLOCK", 1 << 10)
+    monkeypatch.setattr(row_tiling, "LEAST", 1 << 6)
 
     def function(x, w):
         h = tanh(matmul_op.bind(x, w))

@@ -11,8 +11,8 @@ import pytest
 from llvmlite import ir
 from mpmath import mp
 
-from jittape.compile.irmath import IRMath
-from jittape.compile.value import IRValue, constant
+from jittape.compile.llvm.ir_math import IRMath
+from jittape.compile.llvm.ir_value import IRValue, constant
 from jittape.vectormath import NumPyMath
 from ulp_table import (
     BINARY,

@@ -13,12 +13,12 @@ from llvmlite import ir
 from llvmlite.binding import ffi
 
 import jittape as jt
-from jittape.compile import machine, workers
-from jittape.compile import registry as registry_module
-from jittape.compile.machine import Written, translated
-from jittape.compile.registry import Registry
-from jittape.compile.schedule import schedule
-from jittape.compile.workers import mapped
+from jittape.compile.cache import kernel_cache as registry_module
+from jittape.compile.cache.kernel_cache import Registry
+from jittape.compile.llvm import compile_pool, target
+from jittape.compile.llvm.compile_pool import mapped
+from jittape.compile.llvm.target import Written, translated
+from jittape.compile.schedule.schedule import schedule
 from jittape.core.simplify import simplify
 from jittape.primitives.elementwise.exponential import exp, log, sqrt
 from jittape.primitives.elementwise.trigonometric import cos, sin
@@ -62,7 +62,7 @@ def module(number: float) -> Written:
     function = ir.Function(written, kind, "scaled")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     builder.ret(builder.fmul(function.args[0], ir.Constant(ir.DoubleType(), number)))
-    return machine.written(written)
+    return target.written(written)
 
 
 def test_the_same_code_on_many_threads_and_without_the_unlocked_functions(
@@ -71,7 +71,7 @@ def test_the_same_code_on_many_threads_and_without_the_unlocked_functions(
     texts = [module(float(i)) for i in range(12)]
     alone = [translated(text) for text in texts]
     assert dict(mapped(translated, texts, 4)) == dict(zip(texts, alone, strict=True))
-    monkeypatch.setattr(workers, "_unlocked", lambda name, types: None)
+    monkeypatch.setattr(compile_pool, "_unlocked", lambda name, types: None)
     assert [translated(text) for text in texts] == alone
 
 
@@ -79,22 +79,22 @@ def test_the_same_code_on_many_threads_and_without_the_unlocked_functions(
     ("name", "types"), [("LLVMPY_NoSuchFunction", ()), ("LLVMPY_RunNewModulePassManager", ())]
 )
 def test_what_is_not_known_is_not_called(name: str, types: tuple[Any, ...]) -> None:
-    assert workers._unlocked.__wrapped__(name, types) is None
+    assert compile_pool._unlocked.__wrapped__(name, types) is None
 
 
 def test_a_library_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     declared = ffi.lib.LLVMPY_RunNewModulePassManager
     library = SimpleNamespace(LLVMPY_RunNewModulePassManager=declared, _name="/nowhere/libllvmlite.so")
-    monkeypatch.setattr(workers, "ffi", SimpleNamespace(lib=library))
-    assert workers._unlocked.__wrapped__("LLVMPY_RunNewModulePassManager", workers._PASSES) is None
+    monkeypatch.setattr(compile_pool, "ffi", SimpleNamespace(lib=library))
+    assert compile_pool._unlocked.__wrapped__("LLVMPY_RunNewModulePassManager", compile_pool._PASSES) is None
 
 
 def test_here_they_are_known() -> None:
     for name, types in (
-        ("LLVMPY_RunNewModulePassManager", workers._PASSES),
-        ("LLVMPY_TargetMachineEmitToMemory", workers._EMISSION),
+        ("LLVMPY_RunNewModulePassManager", compile_pool._PASSES),
+        ("LLVMPY_TargetMachineEmitToMemory", compile_pool._EMISSION),
     ):
-        assert workers._unlocked(name, types) is not None
+        assert compile_pool._unlocked(name, types) is not None
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

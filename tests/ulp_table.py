@@ -18,8 +18,8 @@ import numpy as np
 from llvmlite import ir
 from mpmath import mp
 
-from jittape.compile.irmath import IRMath
-from jittape.compile.value import IRValue, llvm_type
+from jittape.compile.llvm.ir_math import IRMath
+from jittape.compile.llvm.ir_value import IRValue, llvm_type
 from jittape.primitives.elementwise import exponential, hyperbolic, powers, special, trigonometric
 
 mp.prec = 200

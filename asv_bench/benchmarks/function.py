@@ -6,7 +6,7 @@ import timeit
 import numpy as np
 
 import jittape as jt
-from jittape.compile.registry import registry
+from jittape.compile.cache.kernel_cache import registry
 
 SMALL = 10
 

@@ -18,8 +18,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 import jittape as jt
-from jittape.compile.irmath import IRMath
-from jittape.compile.value import IRValue
+from jittape.compile.llvm.ir_math import IRMath
+from jittape.compile.llvm.ir_value import IRValue
 from jittape.runtime.executable import CompiledExecutable
 
 HAND = {"error_model": "numpy", "fastmath": {"contract", "reassoc"}, "nogil": True}

@@ -9,11 +9,11 @@ import time
 
 import numpy as np
 
-from jittape.compile.blas import blas, has_avx512
-from jittape.compile.instructions import Operand
-from jittape.compile.kernel import Gemm, bits_of
-from jittape.compile.operands import BatchLoop, Matrix, Product, form_of, pieces
-from jittape.compile.registry import registry
+from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, form_of, pieces
+from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.ir.instructions import Operand
+from jittape.compile.ir.kernel import Gemm, bits_of
+from jittape.compile.llvm.blas import blas, has_avx512
 from jittape.runtime.threads import cells_address
 
 CASES = {

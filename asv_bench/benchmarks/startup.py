@@ -9,9 +9,9 @@ import tempfile
 import numpy as np
 
 import jittape as jt
-from jittape.compile.kernel import Kernel
-from jittape.compile.registry import Registry
-from jittape.compile.schedule import schedule
+from jittape.compile.cache.kernel_cache import Registry
+from jittape.compile.ir.kernel import Kernel
+from jittape.compile.schedule.schedule import schedule
 from jittape.core.builder import Builder
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Program

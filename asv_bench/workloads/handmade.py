@@ -14,9 +14,9 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-import jittape.compile.irmath as ir_math
-import jittape.compile.value as ir_value
-from jittape.compile.blas import blas
+import jittape.compile.llvm.ir_math as ir_math
+import jittape.compile.llvm.ir_value as ir_value
+from jittape.compile.llvm.blas import blas
 
 __all__ = [
     "by_hand",

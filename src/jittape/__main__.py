@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jittape as jt
 from jittape import doctor
-from jittape.compile import diskcache
+from jittape.compile.cache import object_store
 
 __all__ = ["main"]
 
@@ -85,14 +85,14 @@ def cache_info(_: argparse.Namespace) -> int:
     root = cache_root()
     if root is None:
         return 1
-    found = diskcache.summarize(root)
+    found = object_store.summarize(root)
     rows = (
         ("folder", str(root)),
         ("kernels", f"{found.kernels} in {found.batches} files"),
         ("size", f"{found.nbytes / 2**20:.1f} MB of {jt.config.cache_size / 2**20:.0f} MB at most"),
         ("environments", str(found.environments)),
     )
-    this = diskcache.current()
+    this = object_store.current()
     parts = () if this is None else (("this one", this.folder.name), *this.parts.items())
     for name, value in (*rows, *parts):
         print(f"{name:<14}{value}")
@@ -112,9 +112,9 @@ def cache_clear(_: argparse.Namespace) -> int:
     root = cache_root()
     if root is None:
         return 1
-    before = diskcache.summarize(root)
+    before = object_store.summarize(root)
     try:
-        diskcache.clear(root)
+        object_store.clear(root)
     except OSError as error:
         print(f"not all could be deleted: {error}", file=sys.stderr)
         return 1
@@ -124,10 +124,10 @@ def cache_clear(_: argparse.Namespace) -> int:
 
 def cache_root() -> Path | None:
     """The folder; says so if there is none."""
-    root = diskcache.cache_directory()
+    root = object_store.cache_directory()
     if root is None:
         print(
-            f"the cache is turned off: {diskcache.DIRECTORY_VARIABLE} is empty, or there is no home",
+            f"the cache is turned off: {object_store.DIRECTORY_VARIABLE} is empty, or there is no home",
             file=sys.stderr,
         )
     return root

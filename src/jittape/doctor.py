@@ -17,7 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 
 import jittape as jt
-from jittape.compile import diskcache
+from jittape.compile.cache import object_store
 
 __all__ = ["examine"]
 
@@ -41,7 +41,7 @@ def processor() -> str:
 
 def own_blas() -> str:
     """The BLAS that compiled products run on."""
-    found = import_module("jittape.compile.blas").blas()
+    found = import_module("jittape.compile.llvm.blas").blas()
     return f"{found.origin}, kernels {found.core}" if found.core else found.origin
 
 
@@ -73,10 +73,10 @@ def recording() -> str:
 
 def kernel_cache() -> str:
     """Where compiled kernels are kept, and how much."""
-    root = diskcache.cache_directory()
+    root = object_store.cache_directory()
     if root is None or not jt.config.cache:
         return "turned off"
-    found = diskcache.summarize(root)
+    found = object_store.summarize(root)
     return f"{root}, {found.kernels} kernels, {found.nbytes / 2**20:.1f} MB"
 
 

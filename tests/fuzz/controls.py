@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from memory import Heap, Pointer
 
-from jittape.compile.plans import CELL, LoopWord
-from jittape.compile.steps import KernelStep, Schedule
+from jittape.compile.kernels.control.control_plan import CELL, LoopWord
+from jittape.compile.schedule.steps import KernelStep, Schedule
 from jittape.control.loop_parts import WHILE
 
 ENDLESS = 2**63 - 1

@@ -17,14 +17,14 @@ from loop_ir import Nest, run_product
 from memory import Array, Heap, Pointer
 from scalar_machine import run_table
 
-from jittape.compile.kernel import Gemm, LoopKernel
-from jittape.compile.laid import LOOPS, Laying
-from jittape.compile.plans import Release, Rounds, Stop
-from jittape.compile.scalars import Machine
-from jittape.compile.steps import KernelStep, NumpyStep, Schedule
-from jittape.compile.strips import Strip
-from jittape.compile.tasks import ON_DEMAND, SHARES_SHIFT
-from jittape.compile.validation import touched_by
+from jittape.compile.analysis.parallelism import ON_DEMAND, SHARES_SHIFT
+from jittape.compile.ir.kernel import Gemm, LoopKernel
+from jittape.compile.kernels.control.control_plan import Release, Rounds, Stop
+from jittape.compile.kernels.scalar_vm.bytecode import Machine
+from jittape.compile.rewrite.diagonal_op import LOOPS, Laying
+from jittape.compile.schedule.row_tiling import Strip
+from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
+from jittape.compile.schedule.validate import touched_by
 from jittape.core.forms import Control
 from jittape.core.interpret import run_control, run_op
 from jittape.core.program import is_grown

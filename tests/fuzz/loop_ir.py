@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from memory import Heap, Pointer
 
-from jittape.compile.instructions import (
+from jittape.compile.analysis.parallelism import SHARES_SHIFT
+from jittape.compile.ir.instructions import (
     Compute,
     Constant,
     Inside,
@@ -24,8 +25,7 @@ from jittape.compile.instructions import (
     Store,
     Whole,
 )
-from jittape.compile.kernel import Gemm, LoopKernel
-from jittape.compile.tasks import SHARES_SHIFT
+from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.core.forms import Map, Reduce, Running
 from jittape.vectormath.numpy_math import NumPyMath
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from loop_ir import computed
 from memory import Heap, Pointer
 
-from jittape.compile.scalars import BITS, CONSTANT, FIRST, LOAD, STORE, Machine
+from jittape.compile.kernels.scalar_vm.bytecode import BITS, CONSTANT, FIRST, LOAD, STORE, Machine
 
 CELL = 8
 

@@ -9,9 +9,11 @@ import pytest
 from evaluator import evaluated
 from wide_programs import wide_program
 
-from jittape.compile import products, split, strips
-from jittape.compile.schedule import schedule
-from jittape.compile.steps import Schedule
+from jittape.compile.kernels.gemm import lower_gemm
+from jittape.compile.lower import split_nest
+from jittape.compile.schedule import row_tiling
+from jittape.compile.schedule.schedule import schedule
+from jittape.compile.schedule.steps import Schedule
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
@@ -50,9 +52,9 @@ def test_it_agrees_with_compiled_kernels(number):
 
 
 def a_strip(monkeypatch) -> tuple[Program, list[np.ndarray]]:
-    monkeypatch.setattr(strips, "CACHE", 1 << 12)
-    monkeypatch.setattr(strips, "BLOCK", 1 << 10)
-    monkeypatch.setattr(strips, "LEAST", 1 << 6)
+    monkeypatch.setattr(row_tiling, "CACHE", 1 << 12)
+    monkeypatch.setattr(row_tiling, "BLOCK", 1 << 10)
+    monkeypatch.setattr(row_tiling, "LEAST", 1 << 6)
 
     def function(x, w):
         h = tanh(matmul_op.bind(x, w))
@@ -117,8 +119,8 @@ def test_an_input_that_each_block_of_a_strip_reads_is_not_overwritten(monkeypatc
 
 @pytest.mark.parametrize("limit", [4, 16, 40])
 def test_a_scatter_is_cut_after_the_indices_that_it_needs(monkeypatch, limit):
-    monkeypatch.setattr(split, "LIMIT", limit)
-    monkeypatch.setattr(split, "PIECE", limit // 4)
+    monkeypatch.setattr(split_nest, "LIMIT", limit)
+    monkeypatch.setattr(split_nest, "PIECE", limit // 4)
 
     def function(x, y):
         value = tanh(y)
@@ -131,8 +133,8 @@ def test_a_scatter_is_cut_after_the_indices_that_it_needs(monkeypatch, limit):
 
 def test_pieces_do_not_wait_for_each_other_in_a_circle(monkeypatch):
     """What the check and the sum have in common counts as an instruction of the check, which comes first."""
-    monkeypatch.setattr(split, "LIMIT", 40)
-    monkeypatch.setattr(split, "PIECE", 12)
+    monkeypatch.setattr(split_nest, "LIMIT", 40)
+    monkeypatch.setattr(split_nest, "PIECE", 12)
 
     def function(x, indices):
         picked = gather_op.bind(absolute_op.bind(x), indices, axis=1)
@@ -145,7 +147,7 @@ def test_pieces_do_not_wait_for_each_other_in_a_circle(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_short_products_that_are_added_are_divided_between_threads(monkeypatch, seed):
-    monkeypatch.setattr(products, "HEAVY", 1)
+    monkeypatch.setattr(lower_gemm, "HEAVY", 1)
     rng = np.random.default_rng(seed)
     operands = [rng.normal(size=shape) for shape in ((12, 40), (40, 10), (12, 40), (40, 10))]
     program = program_of(lambda a, b, c, d: add(matmul_op.bind(a, b), matmul_op.bind(c, d)), *operands)

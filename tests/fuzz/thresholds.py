@@ -8,25 +8,31 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from jittape.compile import diagonals, operands, partition, products, scalars, split, strips, tasks, turning
+from jittape.compile.analysis import gemm_operands, parallelism
+from jittape.compile.fuse import partition
+from jittape.compile.kernels.gemm import lower_gemm
+from jittape.compile.kernels.scalar_vm import bytecode
+from jittape.compile.lower import split_nest
+from jittape.compile.rewrite import diagonals, layout_transposition
+from jittape.compile.schedule import row_tiling
 
 CHOICES: Sequence[tuple[ModuleType, str, Sequence[Any]]] = [
-    (split, "LIMIT", (4, 16, 40, 120, 768)),
-    (split, "PIECE", (1, 4, 12, 40, 128)),
-    (strips, "CACHE", (1, 256, 4096, 1 << 20)),
-    (strips, "BLOCK", (64, 512, 4096)),
-    (strips, "LEAST", (1, 128, 1024)),
-    (strips, "GROUPS", (2, 4, 64)),
-    (strips, "FEWEST", (1, 2, 8)),
-    (strips, "SKINNY", (2, 64)),
-    (tasks, "HEAVY", (1, 100, 1000, 20_000)),
-    (products, "HEAVY", (1, 100, 20_000)),
-    (tasks, "TASK", (1, 20, 200, 10_000)),
-    (tasks, "LANES", (2, 8, 1024)),
-    (tasks, "LEAST_ROWS", (2, 4, 64)),
-    (tasks, "CHUNK_ROWS", (2, 16, 256)),
-    (tasks, "MANY_ROWS", (4, 16, 1024)),
-    (tasks, "MANY", (1, 1 << 13)),
+    (split_nest, "LIMIT", (4, 16, 40, 120, 768)),
+    (split_nest, "PIECE", (1, 4, 12, 40, 128)),
+    (row_tiling, "CACHE", (1, 256, 4096, 1 << 20)),
+    (row_tiling, "BLOCK", (64, 512, 4096)),
+    (row_tiling, "LEAST", (1, 128, 1024)),
+    (row_tiling, "GROUPS", (2, 4, 64)),
+    (row_tiling, "FEWEST", (1, 2, 8)),
+    (row_tiling, "SKINNY", (2, 64)),
+    (parallelism, "HEAVY", (1, 100, 1000, 20_000)),
+    (lower_gemm, "HEAVY", (1, 100, 20_000)),
+    (parallelism, "TASK", (1, 20, 200, 10_000)),
+    (parallelism, "LANES", (2, 8, 1024)),
+    (parallelism, "LEAST_ROWS", (2, 4, 64)),
+    (parallelism, "CHUNK_ROWS", (2, 16, 256)),
+    (parallelism, "MANY_ROWS", (4, 16, 1024)),
+    (parallelism, "MANY", (1, 1 << 13)),
     (partition, "CHEAP", (0, 8, 100)),
     (partition, "CHEAP_SCALAR", (0, 60)),
     (partition, "MANY", (1, 2, 8)),
@@ -34,13 +40,13 @@ CHOICES: Sequence[tuple[ModuleType, str, Sequence[Any]]] = [
     (partition, "MANY_LOADS", (0, 2, 5)),
     (partition, "REPEATED", (1, 2, 4)),
     (partition, "PATIENCE", (0, 1, 6)),
-    (operands, "TINY", (1, 3, 8)),
-    (operands, "NARROW", (1, 12)),
-    (scalars, "MANY", (2, 8, 256)),
-    (turning, "SHORT", (2, 16)),
-    (turning, "LONG", (1, 8)),
-    (turning, "LARGE", (1, 1 << 15)),
-    (turning, "SMALLER", (1, 4)),
+    (gemm_operands, "TINY", (1, 3, 8)),
+    (gemm_operands, "NARROW", (1, 12)),
+    (bytecode, "MANY", (2, 8, 256)),
+    (layout_transposition, "SHORT", (2, 16)),
+    (layout_transposition, "LONG", (1, 8)),
+    (layout_transposition, "LARGE", (1, 1 << 15)),
+    (layout_transposition, "SMALLER", (1, 4)),
     (diagonals, "MOST_TERMS", (2, 32)),
     (diagonals, "SMALLEST", (1, 64)),
     (diagonals, "FEWER", (1, 4)),

@@ -10,7 +10,7 @@ from functools import partial
 
 from llvmlite import ir
 
-from jittape.compile.irtools import load_at
+from jittape.compile.llvm.ir_helpers import load_at
 from jittape.functions.marshal_plan import VALUE, Kind
 
 __all__ = ["Arithmetic"]

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.driver import (
+from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.llvm.driver import (
     address_argument,
     as_function,
     object_argument,
@@ -28,9 +29,8 @@ from jittape.compile.driver import (
     return_unless,
     run_table,
 )
-from jittape.compile.irbuilder import Builder
-from jittape.compile.irtools import BYTES, alloca_once, external, for_range
-from jittape.compile.registry import registry
+from jittape.compile.llvm.ir_builder import Builder
+from jittape.compile.llvm.ir_helpers import BYTES, alloca_once, external, for_range
 from jittape.functions.emit_arithmetic import Arithmetic
 from jittape.functions.marshal_plan import TYPES, VALUE, WORDS, Form, Head, Kind
 from jittape.recording.tensor import Tensor

@@ -16,7 +16,7 @@ from jittape.runtime.counters import counters
 from jittape.runtime.path import PathExecutable
 
 if TYPE_CHECKING:
-    from jittape.compile.steps import KernelStep, NumpyStep
+    from jittape.compile.schedule.steps import KernelStep, NumpyStep
 
 __all__ = ["Explanation", "StepExplanation", "explain"]
 

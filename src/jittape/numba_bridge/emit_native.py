@@ -14,12 +14,12 @@ from numba.core import cgutils, errors, types
 from numba.np import arrayobj
 from numba.np.numpy_support import from_dtype
 
-from jittape.compile.crew import Cell
-from jittape.compile.driver import WATCHED
-from jittape.compile.emit import definition_of, symbol_of
-from jittape.compile.irtools import BYTES, KERNEL_TYPE, for_range
-from jittape.compile.steps import KernelStep, NumpyStep, Schedule
-from jittape.compile.watch import is_over, new_watch, refused, release_stacks
+from jittape.compile.cache.emit_kernel import definition_of, symbol_of
+from jittape.compile.llvm.driver import WATCHED
+from jittape.compile.llvm.interrupts import is_over, new_watch, refused, release_stacks
+from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, for_range
+from jittape.compile.llvm.thread_pool import Cell
+from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.core.program import ALIGNMENT, Aval
 from jittape.numba_bridge.native_function import BAKED, NativeFunction
 from jittape.numba_bridge.numba_op import array_call

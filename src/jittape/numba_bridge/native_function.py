@@ -24,7 +24,7 @@ from jittape.numba_bridge.traced_function import Argument, Traced
 from jittape.version import __version__
 
 if TYPE_CHECKING:
-    from jittape.compile.steps import KernelStep, NumpyStep, Schedule
+    from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 
 __all__ = ["BAKED", "NativeFunction", "Stale", "found", "unique"]
 
@@ -54,8 +54,8 @@ class NativeFunction:
     """
 
     def __init__(self, traced: Traced, dispatcher: Callable[..., Any]) -> None:
-        from jittape.compile.schedule import schedule
-        from jittape.compile.steps import NumpyStep
+        from jittape.compile.schedule.schedule import schedule
+        from jittape.compile.schedule.steps import NumpyStep
 
         self.name = traced.name
         self.parameters = traced.parameters
@@ -80,8 +80,8 @@ class NativeFunction:
         """Make the symbols known that its code needs."""
         import llvmlite.binding as llvm
 
-        from jittape.compile.blas import blas
-        from jittape.compile.kernel import Gemm
+        from jittape.compile.ir.kernel import Gemm
+        from jittape.compile.llvm.blas import blas
         from jittape.runtime.buffers import address_of
 
         for position, constant in self.constants.items():
@@ -168,7 +168,7 @@ def _fingerprint(function: NativeFunction) -> str:
 
 def _identity(function: NativeFunction) -> Iterator[str]:
     """All that decides what its code does."""
-    from jittape.compile.registry import is_lasting
+    from jittape.compile.cache.kernel_cache import is_lasting
 
     traced, schedule = function.traced, function.schedule
     yield repr(

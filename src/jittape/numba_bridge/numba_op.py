@@ -144,7 +144,7 @@ class _Elementwise(_Body):
     """A scalar function, applied to every element."""
 
     def __init__(self, op: NumbaOp, item: int | None = None) -> None:
-        from jittape.compile.linked import call_linked
+        from jittape.compile.llvm.external_functions import call_linked
         from jittape.numba_bridge.scalar_function import dispatcher_of
 
         self.form = Map(call_linked)
@@ -169,13 +169,13 @@ class _Elementwise(_Body):
 
     def result(self, *avals: Aval, **params: Any) -> Aval:
         """The rule for shape and dtype."""
-        from jittape.compile.linked import linked
+        from jittape.compile.llvm.external_functions import linked
 
         return Aval(avals[0].shape, linked(params["code"]).result)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         """Without the kernels."""
-        from jittape.compile.linked import linked
+        from jittape.compile.llvm.external_functions import linked
         from jittape.numba_bridge.scalar_function import evaluate_linked
 
         return evaluate_linked(linked(params["code"]), arrays)

@@ -29,8 +29,8 @@ from numba.extending import (
 from numba.np import arrayobj
 from numba.np.numpy_support import from_dtype
 
-from jittape.compile.irtools import BYTES
-from jittape.compile.linked import used_by
+from jittape.compile.llvm.external_functions import used_by
+from jittape.compile.llvm.ir_helpers import BYTES
 from jittape.core.program import Aval
 from jittape.numba_bridge.emit_native import assign, call_program
 from jittape.numba_bridge.native_function import NativeFunction, found

@@ -20,13 +20,13 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 from numba.np.numpy_support import as_dtype, from_dtype
 
-from jittape.compile import machine
-from jittape.compile.irmath import IRMath
-from jittape.compile.irtools import for_range
-from jittape.compile.kinds import NATIVE
-from jittape.compile.linked import PLACEHOLDER, Linked, call_linked, register
-from jittape.compile.value import IRValue, llvm_type
-from jittape.compile.workers import uninterrupted
+from jittape.compile.analysis.op_class import NATIVE
+from jittape.compile.llvm import target
+from jittape.compile.llvm.compile_pool import uninterrupted
+from jittape.compile.llvm.external_functions import PLACEHOLDER, Linked, call_linked, register
+from jittape.compile.llvm.ir_helpers import for_range
+from jittape.compile.llvm.ir_math import IRMath
+from jittape.compile.llvm.ir_value import IRValue, llvm_type
 from jittape.runtime.buffers import address_of
 
 __all__ = ["as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked", "python_function"]
@@ -133,7 +133,7 @@ def _tidied(module: Any) -> str:
     for one in (*module.functions, *module.global_variables):
         if not one.is_declaration and one.name != PLACEHOLDER:
             one.linkage = "internal"
-    machine.optimize(module)
+    target.optimize(module)
     module.get_function(PLACEHOLDER).linkage = "weak_odr"  # it may stand in several modules
     number = 0
     for one in (*module.functions, *module.global_variables):
@@ -155,7 +155,7 @@ def evaluate_linked(function: Linked, arrays: Sequence[np.ndarray[Any, Any]]) ->
     return result
 
 
-_shelf = machine.Shelf()
+_shelf = target.Shelf()
 
 
 @cache
@@ -182,5 +182,5 @@ def _loop(code: str, dtypes: tuple[np.dtype[Any], ...], function: Linked) -> Cal
             stored = builder.zext(stored, ir.IntType(8))
         builder.store(stored, place(written.args[1], function.result, index))
     builder.ret_void()
-    (address,) = uninterrupted(_shelf.load, machine.object_code(module), [name])
+    (address,) = uninterrupted(_shelf.load, target.object_code(module), [name])
     return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (2 + len(dtypes)))(address)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from jittape.compile.irtools import integer, load_at
-from jittape.compile.objectcode import ObjectCode
+from jittape.compile.llvm.ir_helpers import integer, load_at
+from jittape.native.object_code import ObjectCode
 from jittape.recording.recorder import New, assign, new_tensor, record
 
 __all__ = [

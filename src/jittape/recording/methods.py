@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.driver import BY_NAMES, NO_ARGUMENT, ONE_ARGUMENT, as_method
-from jittape.compile.emit import Definition
-from jittape.compile.objectcode import TABLE, ObjectCode
-from jittape.compile.registry import registry
-from jittape.compile.symbols import define
+from jittape.compile.cache.emit_kernel import Definition
+from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.llvm.driver import BY_NAMES, NO_ARGUMENT, ONE_ARGUMENT, as_method
+from jittape.compile.llvm.symbols import define
 from jittape.core.config import Config, config
 from jittape.core.primitive import active
 from jittape.core.program import Aval
+from jittape.native.object_code import TABLE, ObjectCode
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.elementwise.division import divide_op
 from jittape.recording import callables

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from jittape.compile.irtools import integer
-from jittape.compile.objectcode import ObjectCode
+from jittape.compile.llvm.ir_helpers import integer
+from jittape.native.object_code import ObjectCode
 
 __all__ = ["OPERANDS", "New", "assign", "new_tensor", "record"]
 

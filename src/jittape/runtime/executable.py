@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jittape.compile.kernel import Kernel
-from jittape.compile.machine import Use
-from jittape.compile.registry import KernelMissing, Origin, registry
-from jittape.compile.remembered import keep, key_of, recall
-from jittape.compile.schedule import schedule
-from jittape.compile.steps import KernelStep, NumpyStep, Schedule
+from jittape.compile.cache.kernel_cache import KernelMissing, Origin, registry
+from jittape.compile.cache.schedule_cache import keep, key_of, recall
+from jittape.compile.ir.kernel import Kernel
+from jittape.compile.llvm.target import Use
+from jittape.compile.schedule.schedule import schedule
+from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.core.config import config
 from jittape.core.interpret import interpret
 from jittape.core.locks import cached_property

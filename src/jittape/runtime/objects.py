@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.driver import DRIVER_TYPE
-from jittape.compile.emit import Definition
+from jittape.compile.cache.emit_kernel import Definition
+from jittape.compile.llvm.driver import DRIVER_TYPE
 from jittape.core.config import config
 from jittape.core.program import Aval
 from jittape.runtime.buffers import LARGE, Buffer, pool

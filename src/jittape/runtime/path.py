@@ -121,7 +121,7 @@ class PathExecutable:
 
     def _compile(self, inputs: list[Any]) -> Any:
         # Not at the top, as LLVM comes with it; and first, so that its machine code is made with the first kernels.
-        from jittape.compile.registry import registry
+        from jittape.compile.cache.kernel_cache import registry
         from jittape.runtime.warm import warm_run
 
         registry.relieve = release_cold
@@ -188,8 +188,8 @@ def compiled_from(
     """
     with collector_paused():
         # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
-        from jittape.compile.registry import Origin
-        from jittape.compile.rewriting import settled
+        from jittape.compile.cache.kernel_cache import Origin
+        from jittape.compile.rewrite.passes import settled
         from jittape.runtime.executable import executable_of
 
         began = time.perf_counter()

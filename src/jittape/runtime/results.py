@@ -17,10 +17,10 @@ from sys import getrefcount
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.driver import as_function, object_argument, return_integer
-from jittape.compile.irbuilder import Builder
-from jittape.compile.irtools import for_range, load_at
-from jittape.compile.registry import registry
+from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.llvm.driver import as_function, object_argument, return_integer
+from jittape.compile.llvm.ir_builder import Builder
+from jittape.compile.llvm.ir_helpers import for_range, load_at
 from jittape.core.config import config
 from jittape.core.program import Aval
 from jittape.runtime.buffers import LARGE, Buffer, allocate

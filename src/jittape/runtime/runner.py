@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.driver import (
+from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.llvm.driver import (
     address_argument,
     as_function,
     object_argument,
     return_unless,
     run_table,
 )
-from jittape.compile.irbuilder import Builder
-from jittape.compile.irtools import BYTES, external, for_range, load_at
-from jittape.compile.registry import registry
+from jittape.compile.llvm.ir_builder import Builder
+from jittape.compile.llvm.ir_helpers import BYTES, external, for_range, load_at
 from jittape.core.config import config
 from jittape.runtime.objects import ObjectLayout, reader
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from jittape.compile.driver import WATCHED
-from jittape.compile.emit import Definition
-from jittape.compile.irtools import KERNEL_TYPE
-from jittape.compile.machine import Effort
-from jittape.compile.registry import registry
-from jittape.compile.steps import KernelStep, NumpyStep, Schedule
-from jittape.compile.stripper import define_strip
-from jittape.compile.strips import Strip
-from jittape.compile.tasks import HEAVY
+from jittape.compile.analysis.parallelism import HEAVY
+from jittape.compile.cache.emit_kernel import Definition
+from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.kernels.tiled.emit_tiles import define_strip
+from jittape.compile.llvm.driver import WATCHED
+from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
+from jittape.compile.llvm.target import Effort
+from jittape.compile.schedule.row_tiling import Strip
+from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.runtime.buffers import address_of
 from jittape.runtime.threads import MOST, announce_helper, cells_address
 from jittape.runtime.workspace import Layout

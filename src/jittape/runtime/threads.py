@@ -15,12 +15,12 @@ import time
 
 import numpy as np
 
-from jittape.compile.crew import ASLEEP, GONE, Cell, define_helper
-from jittape.compile.emit import Definition
-from jittape.compile.irtools import KERNEL_TYPE
-from jittape.compile.machine import Effort
-from jittape.compile.registry import registry
-from jittape.compile.workers import uninterrupted
+from jittape.compile.cache.emit_kernel import Definition
+from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.llvm.compile_pool import uninterrupted
+from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
+from jittape.compile.llvm.target import Effort
+from jittape.compile.llvm.thread_pool import ASLEEP, GONE, Cell, define_helper
 from jittape.core.config import config
 from jittape.runtime.buffers import address_of
 

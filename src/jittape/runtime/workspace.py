@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.compile.steps import NumpyStep, Schedule
+from jittape.compile.schedule.steps import NumpyStep, Schedule
 from jittape.core.forms import Control
 from jittape.core.interpret import run_control, run_op
 from jittape.core.program import ALIGNMENT, Aval, Program, is_grown

@@ -1,7 +1,7 @@
 """The math namespace `m`: what a scalar formula may say.
 
 A formula is a function of the namespace and of values, `def sinh(m, x)`. The same text runs over NumPy arrays
-(`NumPyMath`, in `arrays.py`) and writes LLVM IR (`IRMath`, in `jittape.compile.irmath`). The abstract
+(`NumPyMath`, in `arrays.py`) and writes LLVM IR (`IRMath`, in `jittape.compile.llvm.ir_math`). The abstract
 methods here are the basis that each of the two provides; everything else is written once, in terms of the
 basis and of Python operators. Start reading at `MathNamespace.literal`; the surprising fact is at
 `rounded_add`.

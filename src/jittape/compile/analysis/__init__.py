@@ -1,0 +1,1 @@
+"""Facts about ops and programs that passes and lowering decide by."""

@@ -1,0 +1,305 @@
+"""How the operands of a matrix product lie in memory, and how the product is cut into calls.
+
+The BLAS reads a matrix whose rows, or whose columns, are contiguous and any distance apart. So most views need no copy:
+a transpose is a flag, a slice an offset, a permutation of the leading dimensions another stride of the batch, and a
+broadcast along them a stride of 0. `product_of` follows the views from an operand to memory and writes down what a
+kernel has to know.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.compile.ir.operand_maps import index_of
+from jittape.core.forms import Alias
+from jittape.core.program import Aval, Op
+
+__all__ = [
+    "TINY",
+    "BatchLoop",
+    "Matrix",
+    "Product",
+    "form_of",
+    "pieces",
+    "product_of",
+    "wants_rows",
+    "with_column",
+]
+
+TINY = 8
+"""A product with no extent above this runs in jittape's own loops: 10 ns for 4x4 @ 4x4 in a stack and 23 for 8x8 @ 8x8,
+where calls of OpenBLAS (AVX-512 kernels) take 24 and 40, with a transposed y 20 and 47 instead of 86 and 120. From
+12x12 on there is nothing to win."""
+NARROW = 12
+"""So does one of float64 with 9 to so many columns and few summands, or few rows and `y` not transposed: 25 times
+1000x10 @ 10x10 takes 72 µs, with OpenBLAS 106."""
+FEW = 16
+DOTS = 64, 1 << 16
+"""A product of a few rows and columns with so many summands, at least and at most, that lie next to each other in both
+operands, is made of dot products: 25 times 10x1000 @ (10x1000)' takes 59 µs, with OpenBLAS 79."""
+REGISTER = 64
+REGISTERS = 16
+"""A product with a vector runs in jittape's own loops if what lies next to each other in the matrix fits so many
+registers of so many bytes, and takes more than half of one: with AVX-512, 10,000x100 by 100 takes 66 µs and the
+transpose by 10,000 numbers 64, with OpenBLAS 74 and 88; 512x100 of it, which the second-level cache holds, 1.7 and 1.7
+instead of 3.2 and 3.8; 1,000x20 in float32 0.6 instead of 1.3. Of 8 bytes a row OpenBLAS takes a third of that time,
+and from 32 registers on both take the same. In registers of 32 bytes there would not be room for it."""
+SKINNY = 64
+"""A product with an extent of at most this is cut into pieces: see `pieces`."""
+SMALL = 1_000_000
+"""Multiplications up to which OpenBLAS multiplies without packing."""
+PIECE = 2**18
+"""Multiplications in a piece, about."""
+
+
+class Layout(NamedTuple):
+    """A value as elements of the memory of a slot: strides and offset count elements."""
+
+    slot: int
+    strides: tuple[int, ...]
+    offset: int
+
+
+class Matrix(NamedTuple):
+    """A matrix in memory: `leading` elements from row to row, or from column to column if `transposed`."""
+
+    slot: int
+    transposed: bool
+    leading: int
+    offset: int
+
+
+class BatchLoop(NamedTuple):
+    """A loop over a stack of products, and how far apart the operands of neighbors are."""
+
+    extent: int
+    x_stride: int
+    y_stride: int
+
+
+class Product(NamedTuple):
+    """A stack of products ``x @ y``; two loops over the stack, of which the outer may have an extent of 1."""
+
+    x: Matrix
+    y: Matrix
+    rows: int
+    columns: int
+    inner: int
+    batch: tuple[BatchLoop, BatchLoop]
+
+
+def product_of(
+    op: Op, avals: Mapping[int, Aval], view_of: Callable[[int], Op | None], in_memory: Callable[[int], bool]
+) -> Product:
+    """The product `op` on operands as near to memory as the BLAS can read them.
+
+    Parameters
+    ----------
+    op : Op
+        A strict `matmul`.
+    avals : mapping
+        Shape and dtype of the slots.
+    view_of : callable
+        The op of a slot if it is a view (a `View`, or an `Alias` that adds or removes extents of 1) that a loop nest
+        would otherwise write out, else None.
+    in_memory : callable
+        Whether a slot stands in memory in any case; only of such a slot is a part taken.
+    """
+    plain, followed = [], []
+    for slot in op.args:
+        plain.append(_contiguous(slot, avals[slot].shape))
+        followed.append(_followed(slot, avals, view_of, in_memory))
+    shapes = [avals[slot].shape for slot in op.args]
+    for x in (followed[0], plain[0]):
+        for y in (followed[1], plain[1]):
+            left, right = _matrix(x, shapes[0]), _matrix(y, shapes[1])
+            loops = _batch(shapes[0][:-2], x.strides, y.strides)
+            if left is not None and right is not None and len(loops) <= 2:
+                one = BatchLoop(1, 0, 0)
+                first, second = [one, one, *loops][-2:]
+                return Product(left, right, shapes[0][-2], shapes[1][-1], shapes[0][-1], (first, second))
+    raise AssertionError(op)  # plain operands always fit
+
+
+def _contiguous(slot: int, shape: tuple[int, ...]) -> Layout:
+    return Layout(slot, _strides(shape), 0)
+
+
+@lru_cache(1024)
+def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    extents = [max(extent, 1) for extent in shape]
+    return tuple([math.prod(extents[axis + 1 :]) for axis in range(len(shape))])
+
+
+def _followed(
+    slot: int,
+    avals: Mapping[int, Aval],
+    view_of: Callable[[int], Op | None],
+    in_memory: Callable[[int], bool],
+) -> Layout:
+    """The layout of `slot` in the memory of what it is a view of, if the BLAS can read it there."""
+    chain = []
+    base = slot
+    while (op := view_of(base)) is not None and len(op.args) == 1:
+        chain.append(op)
+        base = op.args[0]
+    best = _contiguous(slot, avals[slot].shape)
+    for start in range(len(chain)):
+        layout = _through(chain[: start + 1], avals)
+        if layout is None:
+            break
+        whole = avals[layout.slot].size <= avals[slot].size
+        if _matrix(layout, avals[slot].shape) is not None and (whole or in_memory(layout.slot)):
+            best = layout
+    return best
+
+
+def _through(chain: list[Op], avals: Mapping[int, Aval]) -> Layout | None:
+    """The layout of the first op's result in the memory of the last op's operand."""
+    layout = _contiguous(chain[-1].args[0], avals[chain[-1].args[0]].shape)
+    for op in reversed(chain):
+        operand, result = avals[op.args[0]], avals[op.out]
+        strides, offset = [0] * result.ndim, layout.offset
+        if isinstance(op.primitive.form, Alias):
+            # The shapes differ in extents of 1 only.
+            kept = [stride for stride, n in zip(layout.strides, operand.shape, strict=True) if n != 1]
+            strides = [kept.pop(0) if n != 1 else 0 for n in result.shape]
+            layout = Layout(layout.slot, tuple(strides), offset)
+            continue
+        for entry, stride in zip(
+            index_of(op.primitive, op.params, operand, result), layout.strides, strict=True
+        ):
+            if entry.dynamic is not None or (entry.axis is not None and entry.step < 0):
+                return None
+            offset += entry.offset * stride
+            if entry.axis is not None:
+                strides[entry.axis] += entry.step * stride
+        layout = Layout(layout.slot, tuple(strides), offset)
+    return layout
+
+
+def _matrix(layout: Layout, shape: tuple[int, ...]) -> Matrix | None:
+    """The last two dimensions as the BLAS reads them, None if it cannot."""
+    rows, columns = shape[-2:]
+    down, right = layout.strides[-2:]
+    for transposed, (outer, apart), (length, step) in (
+        (False, (rows, down), (columns, right)),
+        (True, (columns, right), (rows, down)),
+    ):
+        leading = apart if outer > 1 else max(length, 1)
+        if (length <= 1 or step == 1) and max(length, 1) <= leading < 2**31:
+            return Matrix(layout.slot, transposed, leading, layout.offset)
+    return None
+
+
+def _batch(lead: tuple[int, ...], x: tuple[int, ...], y: tuple[int, ...]) -> list[BatchLoop]:
+    """Return the loops over the leading dimensions, joined where both operands allow; one of no trips without rows."""
+    if 0 in lead:
+        return [BatchLoop(0, 0, 0)]
+    loops: list[BatchLoop] = []
+    for extent, x_stride, y_stride in zip(lead, x, y, strict=False):
+        if extent == 1:
+            continue
+        if loops and (loops[-1].x_stride, loops[-1].y_stride) == (extent * x_stride, extent * y_stride):
+            loops[-1] = BatchLoop(loops[-1].extent * extent, x_stride, y_stride)
+        else:
+            loops.append(BatchLoop(extent, x_stride, y_stride))
+    return loops
+
+
+def pieces(product: Product, unpacked: bool) -> tuple[int, int, int]:
+    """How large the pieces are in which a product is handed to the BLAS: rows, columns and summands.
+
+    Below a million multiplications OpenBLAS's AVX-512 kernels work without packing (`unpacked`). A product with one
+    small extent hardly repays packing: cut along its longest extent, 32x784 @ 784x128 runs at 210 GFLOP/s instead of
+    143 in float32 and at 101 instead of 72 in float64, the transposed 784x32 @ 32x128 at 208 instead of 187 and 110
+    instead of 77. With all extents above 64 packing wins, and so it does where y alone is transposed.
+    """
+    extents = [max(product.rows, 1), max(product.columns, 1), max(product.inner, 1)]
+    total = math.prod(extents)
+    if unpacked and total > SMALL and 1 < min(extents) <= SKINNY and not _slow(product):
+        longest = extents.index(max(extents))
+        others = total // extents[longest]
+        extents[longest] = min(extents[longest], max(16, PIECE // others // 16 * 16))
+    return extents[0], extents[1], extents[2]
+
+
+def _slow(product: Product) -> bool:
+    """Whether rows meet rows: the kernels without packing then add up along a vector for every element."""
+    return product.y.transposed and not product.x.transposed
+
+
+def wants_rows(products: Sequence[Product]) -> bool:
+    """Whether the right operand that these products share is better written out than read as a transpose.
+
+    Without packing, 64x64 @ (64x64)' takes 7.6 µs in float64 and 64x64 @ 64x64 4.6; in float32 3.6 and 2.4; the copy
+    0.9 and 0.7. Stacks are no different: 25 products of 100x10 and 10x10 take 67 instead of 95 µs. What is won goes
+    with the elements of the results, what the copy costs with those of the operand.
+    """
+    first = products[0]
+    fits = all(
+        [p.rows * p.columns * p.inner <= SMALL and max(p.rows, p.columns, p.inner) > TINY for p in products]
+    )
+    slow = all([_slow(p) for p in products])
+    return fits and slow and first.columns > 1 and sum([p.rows for p in products]) >= first.inner
+
+
+def form_of(product: Product, dtype: np.dtype[Any], wide: bool) -> str:
+    """The form of the kernel, see `kernel.Gemm`; `wide` says whether there are enough registers of 64 bytes."""
+    extents = product.rows, product.columns, product.inner
+    if dtype.kind == "f" and max(extents) <= TINY:
+        return "tiny"
+    few = product.inner <= FEW or (product.rows <= FEW and not product.y.transposed)
+    if dtype == np.float64 and TINY < product.columns <= NARROW and few:
+        return "narrow"
+    if dtype.kind == "f" and _is_of_dots(product):
+        return f"dots{_side(product)}"
+    if 1 in extents[:2] and product.inner > 0:
+        return _form_with_column(with_column(product), dtype) if wide else "vector"
+    return "matrix"
+
+
+def with_column(product: Product) -> Product:
+    """A product with a vector such that this is the column `y`; the elements of `y` are `leading` apart.
+
+    If `x` is a row, ``(x y)' = y' x'``. Of a column that lies as a row the elements are neighbors.
+    """
+    if product.columns != 1:
+        x, y = (matrix._replace(transposed=not matrix.transposed) for matrix in (product.y, product.x))
+        outer, inner = (BatchLoop(loop.extent, loop.y_stride, loop.x_stride) for loop in product.batch)
+        product = Product(x, y, product.columns, 1, product.inner, (outer, inner))
+    y = product.y
+    return product._replace(y=y._replace(transposed=False, leading=1 if y.transposed else y.leading))
+
+
+def _form_with_column(product: Product, dtype: np.dtype[Any]) -> str:
+    length = product.rows if product.x.transposed else product.inner
+    nbytes = length * dtype.itemsize
+    neighbors = product.y.leading == 1 or product.inner == 1
+    if dtype.kind != "f" or not neighbors or not REGISTER // 2 < nbytes <= REGISTERS * REGISTER:
+        return "vector"
+    return f"{'columns' if product.x.transposed else 'rows'}{-(-nbytes // REGISTER)}"
+
+
+def _is_of_dots(product: Product) -> bool:
+    rows, columns = product.rows, product.columns
+    contiguous = product.y.transposed and not product.x.transposed
+    return (
+        contiguous
+        and 1 < min(rows, columns) <= max(rows, columns) <= FEW
+        and DOTS[0] <= product.inner <= DOTS[1]
+    )
+
+
+def _side(product: Product) -> int:
+    """Rows and columns of the blocks in which least is computed twice."""
+
+    def computed(side: int) -> int:
+        return -(-product.rows // side) * -(-product.columns // side) * side * side
+
+    return min((5, 4, 3, 2), key=computed)

@@ -1,0 +1,1 @@
+"""Caches of machine code and schedules, in memory and on disk."""

@@ -1,0 +1,336 @@
+"""Machine code by kernel name: what this process has, what lies on disk, and else what LLVM makes of it.
+
+`registry` keeps what has been compiled or loaded for the life of the process. Everything that a program lacks is
+compiled in one go, and written to disk in one batch.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+from jittape.compile.cache import object_store
+from jittape.compile.cache.emit_kernel import Definition, definition_of, symbol_of, write_module
+from jittape.compile.cache.fingerprint import covers
+from jittape.compile.ir.instructions import Compute
+from jittape.compile.ir.kernel import Kernel, LoopKernel, NamedKernel, label_of
+from jittape.compile.kernels.scalar_vm.bytecode import Machine
+from jittape.compile.llvm import target
+from jittape.compile.llvm.compile_pool import mapped, uninterrupted
+from jittape.compile.llvm.driver import DRIVER_TYPE, as_function, define_driver
+from jittape.compile.llvm.target import Effort, Shelf, Use
+from jittape.core.config import config
+from jittape.core.forms import Map, Reduce
+from jittape.core.locks import at_rest, lock, rlock
+from jittape.core.primitive import Primitive
+from jittape.errors import CompileError
+
+__all__ = ["KernelMissing", "Origin", "Registry", "RegistryStats", "is_lasting", "is_our_own", "registry"]
+
+BATCH = 64
+"""Functions in one module at most: who needs one of them from disk loads all, 0.07 ms each."""
+MOST_THREADS = 8
+SHELF = 1 << 19
+"""Bytes of object files that are loaded together at least, before others begin. An engine of LLVM's costs 0.5 ms."""
+SHARES = 4
+"""Modules for each thread: with fewer one of them is done long before the others, with more there is more to do."""
+OWN_WEIGHT = 1500
+"""Of a function that is no kernel: as much as a listing of so many characters."""
+WEIGHTS = {Effort.LEAST: 1, Effort.LITTLE: 4, Effort.LOOPS: 10}
+"""How long what is as long to read takes to be compiled."""
+
+_DRIVER = Definition("driver", DRIVER_TYPE, define_driver, Effort.LEAST)
+
+
+class Origin(Enum):
+    """Where a kernel came from when a program asked for it."""
+
+    MEMORY = "found"
+    DISK = "loaded from disk"
+    COMPILED = "compiled"
+
+
+class KernelMissing(LookupError):
+    """There is no machine code for a kernel of which nothing but the name is known."""
+
+
+class RegistryStats(NamedTuple):
+    """Counts since the start of the process: kernels compiled, found again in memory, loaded from disk."""
+
+    compiled: int
+    found: int
+    loaded: int
+    seconds: float
+
+
+class Registry:
+    """Machine code by name, shared by the whole process."""
+
+    def __init__(self) -> None:
+        self._lock = rlock()
+        self._addresses: dict[str, int] = {}
+        self._shelves: dict[str, Shelf] = {}
+        """Where each function is."""
+        self._lasting = Shelf()
+        """What is never unloaded."""
+        self._kept: list[Shelf] = []
+        """What may be; kernels are added to the last."""
+        self._linking = lock()
+        self._clock = 0
+        self.relieve: Callable[[], None] = lambda: None
+        """Called when there is more code than `config.max_code_bytes`, to let go of what has not run for long."""
+        self._own = {_DRIVER.name: _DRIVER}
+        self._driver: Callable[[int, int, int], Any] | None = None
+        self._apart: set[str] = set()
+        self._counts = dict.fromkeys(Origin, 0)
+        self._seconds = 0.0
+
+    def addresses(
+        self, kernels: Iterable[Kernel], uses: set[Use] | None = None
+    ) -> tuple[list[int], dict[str, Origin]]:
+        """The address of every kernel, and where each came from.
+
+        The code stays loaded as long as somebody refers to what is added to `uses`.
+
+        Raises
+        ------
+        KernelMissing
+            If a `NamedKernel` is neither in memory nor on disk.
+        """
+        kernels = list(kernels)
+        wanted = {kernel.name: kernel for kernel in kernels}
+        with _turn:
+            pass
+        with self._lock:
+            start = time.perf_counter()
+            origins = self._require(wanted)
+            for origin in origins.values():
+                self._counts[origin] += 1
+            self._seconds += time.perf_counter() - start
+            self._clock += 1
+            for shelf in {self._shelves[name] for name in wanted}:
+                shelf.stamp = self._clock
+                if uses is not None:
+                    uses.add(shelf.use())
+            self._unload()
+            return [self._addresses[kernel.name] for kernel in kernels], origins
+
+    def driver(self) -> Callable[[int, int, int], Any]:
+        """Return ``run(table address, slots address, address of the list of stacks)``: see `driver.py`."""
+        with _turn:
+            pass
+        with self._lock:
+            if self._driver is None:
+                self._require({})
+                self._driver = as_function(self._addresses[_DRIVER.name])
+            return self._driver
+
+    def announce(self, definition: Definition) -> None:
+        """Have a function that is no kernel compiled or loaded together with the next kernels."""
+        with _turn:
+            pass
+        with self._lock:
+            self._own[definition.name] = definition
+
+    def own(self, definition: Definition) -> int:
+        """The address of a function that is no kernel."""
+        with _turn:
+            pass
+        with self._lock:
+            self._own[definition.name] = definition
+            self._require({})
+            return self._addresses[definition.name]
+
+    def apart(self, definitions: Iterable[Definition]) -> list[int]:
+        """The addresses of functions that are no kernels, in a module of their own: nothing waits for them or fails."""
+        wanted = {definition.name: definition for definition in definitions}
+        with _turn:
+            pass
+        with self._lock:
+            cache = object_store.current()
+            self._apart.update(wanted)
+            if cache is not None:
+                self._load(cache, wanted)
+            missing = [definition for name, definition in wanted.items() if name not in self._addresses]
+            if missing:
+                self._translate(map(_module, _by_effort(missing)), 1, cache)
+            return [self._addresses[name] for name in wanted]
+
+    def stats(self) -> RegistryStats:
+        """How much was compiled, found and loaded, and the time that it took."""
+        counts = self._counts
+        return RegistryStats(
+            counts[Origin.COMPILED], counts[Origin.MEMORY], counts[Origin.DISK], self._seconds
+        )
+
+    def _require(self, wanted: dict[str, Kernel]) -> dict[str, Origin]:
+        """See to it that the addresses of these kernels, of the driver and of what was announced are known."""
+        missing = [name for name in (*self._own, *wanted) if name not in self._addresses]
+        origins = dict.fromkeys(wanted, Origin.MEMORY)
+        if not missing:
+            return origins
+        cache = object_store.current()
+        lasting = [name for name in missing if name in self._own or is_lasting(wanted[name])]
+        if cache is not None:
+            self._load(cache, lasting)
+        for name in missing:
+            if name not in self._addresses and isinstance(wanted.get(name), NamedKernel):
+                raise KernelMissing(name)
+        origins.update((name, Origin.DISK) for name in missing if name in wanted)
+        fleeting = [name for name in missing if name not in lasting]
+        for names, keep in ((lasting, cache), (fleeting, None)):
+            names = [name for name in names if name not in self._addresses]
+            if names:
+                self._compile(wanted, names, keep)
+                origins.update((name, Origin.COMPILED) for name in names if name in wanted)
+        return origins
+
+    def _load(self, cache: object_store.DiskCache, names: Iterable[str]) -> None:
+        """Load what the disk has of these functions."""
+        batches: dict[str, object_store.Batch] = {}
+        for name in names:
+            if name not in self._addresses and not any(name in batch.names for batch in batches.values()):
+                batch = cache.find(name)
+                if batch is not None:
+                    batches[name] = batch
+        if batches:
+            for name in uninterrupted(self._link_all, batches):
+                cache.discard(name)
+
+    def _link_all(self, batches: dict[str, object_store.Batch]) -> list[str]:
+        """The names of the batches that cannot be loaded."""
+        failed = []
+        for name, batch in batches.items():
+            try:
+                self._link(batch)
+            except CompileError:
+                failed.append(name)
+        return failed
+
+    def _compile(
+        self, wanted: dict[str, Kernel], names: list[str], cache: object_store.DiskCache | None
+    ) -> None:
+        """Compile what has these names, in several modules at once."""
+        threads = min(config.threads, MOST_THREADS)
+        definitions = [self._own[n] if n in self._own else definition_of(wanted[n]) for n in names]
+        weights = {
+            d: (len(wanted[d.name].listing) if d.name in wanted else OWN_WEIGHT) * WEIGHTS[d.effort]
+            for d in definitions
+        }
+        shares = _shares(weights, threads)
+        modules = (_module(same) for share in shares for same in _by_effort(share))
+        self._translate(modules, min(threads, len(shares)), cache)
+
+    def _translate(
+        self, modules: Iterable[_Module], threads: int, cache: object_store.DiskCache | None
+    ) -> None:
+        """Translate and load modules, and keep them on disk."""
+
+        def loaded(module: _Module) -> object_store.Batch:
+            batch = object_store.Batch(module.names, _translated(module))
+            self._link(batch)
+            return batch
+
+        for _, batch in mapped(loaded, modules, threads):
+            if cache is not None:
+                cache.publish(batch)
+
+    def _link(self, batch: object_store.Batch) -> None:
+        """Load a batch. What is known already stays: executables hold its address."""
+        with self._linking:
+            new = [name for name in batch.names if name not in self._addresses]
+            lasting = any(name in self._own or name in self._apart for name in new)
+            if not (lasting or (self._kept and self._kept[-1].nbytes < SHELF)):
+                self._kept.append(Shelf())
+            shelf = self._lasting if lasting else self._kept[-1]
+            addresses = shelf.load(batch.code, [symbol_of(name) for name in new])
+            shelf.names += new
+            self._shelves.update(dict.fromkeys(new, shelf))
+            self._addresses.update(zip(new, addresses, strict=True))
+
+    def _unload(self) -> None:
+        """Unload what nothing refers to, that used longest ago first, until the code is within its limit."""
+        excess = sum([shelf.nbytes for shelf in self._kept]) - config.max_code_bytes
+        if excess <= 0:
+            return
+        self.relieve()
+        for shelf in sorted(self._kept, key=lambda shelf: shelf.stamp):
+            if excess > 0 and not shelf.in_use:
+                excess -= shelf.nbytes
+                for name in shelf.names:
+                    del self._addresses[name], self._shelves[name]
+                self._kept.remove(shelf)
+                uninterrupted(shelf.unload)
+
+
+class _Module(NamedTuple):
+    """The names of functions, and a module with them."""
+
+    names: tuple[str, ...]
+    written: target.Written
+
+
+def _module(definitions: Sequence[Definition]) -> _Module:
+    """A module with functions that are worth the same effort."""
+    names = tuple([definition.name for definition in definitions])
+    return _Module(names, target.written(write_module(definitions), definitions[0].effort))
+
+
+def _by_effort(definitions: Iterable[Definition]) -> list[list[Definition]]:
+    found: dict[Effort, list[Definition]] = {}
+    for definition in definitions:
+        found.setdefault(definition.effort, []).append(definition)
+    return list(found.values())
+
+
+def _translated(module: _Module) -> bytes:
+    return target.translated(module.written)
+
+
+def _shares(weights: dict[Definition, int], threads: int) -> list[list[Definition]]:
+    """What is compiled by one thread in one go: about the same work, the heaviest first."""
+    count = 1 if threads < 2 else min(len(weights), threads * SHARES)
+    count = max(count, -(-len(weights) // BATCH))
+    shares: list[tuple[int, list[Definition]]] = [(0, []) for _ in range(count)]
+    for definition in sorted(weights, key=weights.__getitem__, reverse=True):
+        weight, share = min(shares, key=lambda share: (len(share[1]) == BATCH, share[0]))
+        shares[shares.index((weight, share))] = (weight + weights[definition], [*share, definition])
+    return [share for _, share in sorted(shares, key=lambda s: s[0], reverse=True) if share]
+
+
+def is_lasting(kernel: Kernel) -> bool:
+    """Whether the text means the same in every process.
+
+    A primitive of the user's own goes by its name in the text, and its code may be another tomorrow.
+    """
+    if isinstance(kernel, Machine):
+        return all(is_our_own(code.primitive) for code in kernel.codes)
+    if not isinstance(kernel, LoopKernel):
+        return True
+    used = [i.primitive for i in kernel.instructions if isinstance(i, Compute)]
+    used += [r.primitive for r in kernel.reductions]
+    used += [s.scattered.combining for s in kernel.stores if s.scattered and s.scattered.combining]
+    return all(is_our_own(primitive) for primitive in used)
+
+
+def is_our_own(primitive: Primitive) -> bool:
+    """Written in the sources that are a part of the cache's environment, and alone under its name."""
+    form = primitive.form
+    functions: list[Any] = []
+    if isinstance(form, Map):
+        functions = [form.expression]
+    elif isinstance(form, Reduce):
+        functions = [form.combine, form.identity]
+    return label_of(primitive) == primitive.name and all(
+        inspect.isfunction(f) and covers(f.__code__.co_filename) for f in functions
+    )
+
+
+_turn = rlock()
+"""A fork takes it first, so that a thread that compiles one program after another lets it in between two."""
+registry = Registry()
+at_rest(registry._lock)
+at_rest(_turn)

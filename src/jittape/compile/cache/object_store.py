@@ -1,0 +1,390 @@
+"""Machine code on disk, found by the names of the functions in it.
+
+What is compiled together is kept together, in a *batch*: one object file with the names of its functions in front.
+For every function there is a *pointer*, a small file that has its name and holds the name of its batch. Both lie in a
+folder for the *environment*, everything besides a kernel's text that decides its code::
+
+    ~/.cache/jittape/                mode 0700
+      v1-6c0b2f1d9a3e4f57/           the hash of the environment's named parts
+        kab12cd34ef56ab78            -> batch-...
+        batch-9d2f...                checksum, header (environment, names), object code
+
+It cannot hurt: a file is written under a temporary name and published by a rename; everything is under a checksum; a
+damaged entry is deleted and compiled again; code that another user owns or could write is not loaded; and where the
+disk does not play along, there is one warning and no cache. Read `DiskCache.find` and `DiskCache.publish`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import stat
+import sys
+import time
+import warnings
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jittape.compile.cache.fingerprint import source_digest
+from jittape.compile.llvm.target import environment
+from jittape.core.config import config
+from jittape.core.locks import lock
+from jittape.core.user_calls import stack_level
+from jittape.errors import CacheWarning
+from jittape.version import __version__
+
+__all__ = ["Batch", "DiskCache", "Summary", "cache_directory", "clear", "current", "summarize"]
+
+DIRECTORY_VARIABLE = "JITTAPE_CACHE_DIR"
+
+_MAGIC = b"jittape1"
+_DIGEST_SIZE = 16
+_HEADER_START = len(_MAGIC) + _DIGEST_SIZE + 4
+_BLOCK = 4096
+_STALE_AFTER = 3600.0
+
+_FOLDER = re.compile(r"v1-[0-9a-f]{16}")
+_BATCH = re.compile(r"batch-[0-9a-f]{32}")
+_POINTER = re.compile(r"k[0-9a-f]{16}|[a-z]+(_[0-9]+)*")
+_PLAN = re.compile(r"p[0-9a-f]{32}")
+_TEMPORARY = re.compile(r"temporary-[0-9]+-[0-9]+")
+
+
+class Batch(NamedTuple):
+    """Functions that were compiled together: their names, and the object file."""
+
+    names: tuple[str, ...]
+    code: bytes
+
+
+class Summary(NamedTuple):
+    """What a cache holds.
+
+    Attributes
+    ----------
+    kernels, batches, environments : int
+        Functions, files of machine code, and folders.
+    nbytes : int
+        What all of it takes on disk.
+    """
+
+    kernels: int
+    batches: int
+    environments: int
+    nbytes: int
+
+
+class _Damaged(Exception):
+    """The content of a file is not what was written."""
+
+
+class DiskCache:
+    """The cache in one folder, for one environment.
+
+    Parameters
+    ----------
+    root : Path
+        The folder of all environments.
+    parts : mapping
+        The named parts of the environment.
+    """
+
+    def __init__(self, root: Path, parts: Mapping[str, str]) -> None:
+        self.root = root
+        self.parts = dict(parts)
+        self.folder = root / f"v1-{_digest(json.dumps(self.parts, sort_keys=True).encode(), 8).hex()}"
+        self._lock = lock()
+        self._usable = True
+        self._unchecked = sys.maxsize // 2
+        self._numbers = iter(range(sys.maxsize))
+
+    # ---- reading ---------------------------------------------------------------------------------------------------
+
+    def find(self, name: str) -> Batch | None:
+        """The batch with the function `name`, None if there is none that can be trusted."""
+        with self._lock:
+            try:
+                return self._find(name) if self._usable and self._trusted() else None
+            except OSError as error:
+                self._give_up(str(error))
+                return None
+
+    def _find(self, name: str) -> Batch | None:
+        pointer = self.folder / name
+        try:
+            target = _read(pointer).decode("ascii", "replace")
+            if not _BATCH.fullmatch(target):
+                raise _Damaged
+            batch = self._read_batch(target)
+            if name not in batch.names:
+                raise _Damaged
+        except FileNotFoundError:
+            return None
+        except _Damaged:
+            pointer.unlink(missing_ok=True)
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(self.folder / target)  # used just now: the last to be dropped
+        return batch
+
+    def discard(self, name: str) -> None:
+        """Forget the function `name` and what was compiled with it: it could not be loaded."""
+        with contextlib.suppress(OSError, _Damaged):
+            pointer = self.folder / name
+            target = _read(pointer).decode("ascii", "replace")
+            pointer.unlink(missing_ok=True)
+            if _BATCH.fullmatch(target):
+                (self.folder / target).unlink(missing_ok=True)
+
+    def _read_batch(self, target: str) -> Batch:
+        path = self.folder / target
+        try:
+            return _unpacked(_read(path), self.parts)
+        except _Damaged:
+            path.unlink(missing_ok=True)
+            raise
+
+    def _trusted(self) -> bool:
+        """Whether the folders are there, the user's own, and nobody else's to write."""
+        for folder in (self.root, self.folder):
+            try:
+                found = folder.stat()
+            except FileNotFoundError:
+                return False
+            if not stat.S_ISDIR(found.st_mode):
+                self._give_up(f"{folder} is no folder")
+                return False
+            if not _private(found):
+                self._give_up(f"{folder} belongs to another user, or others may write to it")
+                return False
+        return True
+
+    # ---- writing ---------------------------------------------------------------------------------------------------
+
+    def publish(self, batch: Batch) -> None:
+        """Keep a batch; on any trouble the cache is left as it was."""
+        with self._lock:
+            try:
+                if self._usable:
+                    self._publish(batch)
+            except FileNotFoundError:
+                pass  # another process has just cleared the cache
+            except FileExistsError as error:
+                self._give_up(f"{error.filename} is no folder")
+            except OSError as error:
+                self._give_up(str(error))
+
+    def _publish(self, batch: Batch) -> None:
+        self.root.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (self.root, self.folder):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        if not self._trusted():
+            return
+        packed = _packed(batch, self.parts)
+        target = f"batch-{_digest(packed).hex()}"
+        self._write(target, packed)
+        for name in batch.names:
+            self._write(name, target.encode())
+        # Other processes write too: look at the first batch, and then at every sixteenth of the budget.
+        self._unchecked += len(packed) + _BLOCK * len(batch.names)
+        if self._unchecked > config.cache_size // 16:
+            self._unchecked = 0
+            self._drop_oldest()
+
+    def _write(self, name: str, content: bytes) -> None:
+        """Write a file and publish it by a rename, which happens at once or not at all."""
+        temporary = self.folder / f"temporary-{os.getpid()}-{next(self._numbers)}"
+        try:
+            # A process killed here long ago may have had the same number.
+            temporary.unlink(missing_ok=True)
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.replace(temporary, self.folder / name)
+        except OSError:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+
+    def _drop_oldest(self) -> None:
+        """Bring the cache below its budget: whole batches, those used longest ago first, and what points to them."""
+        total = _drop_leftovers(self.root)
+        if total <= config.cache_size:
+            return
+        batches = sorted(_entries(self.root, _BATCH), key=lambda entry: entry[1].st_mtime_ns)
+        for path, found in batches:
+            # A quarter more than needed, so that not every batch that comes finds the cache full.
+            if total <= config.cache_size * 3 // 4:
+                break
+            total -= _size_on_disk(found)
+            with contextlib.suppress(OSError, ValueError, KeyError, _Damaged):
+                names = _header(_read(path))["kernels"]
+                for name in names:
+                    pointer = path.parent / name
+                    if _read(pointer) == path.name.encode():
+                        pointer.unlink()
+                        total -= _BLOCK
+            path.unlink(missing_ok=True)
+
+    # ---- trouble ---------------------------------------------------------------------------------------------------
+
+    def _give_up(self, reason: str) -> None:
+        self._usable = False
+        warnings.warn(
+            f"compiled kernels are not kept on disk: {reason}. Choose another folder with {DIRECTORY_VARIABLE}, "
+            "or turn the cache off with jt.config.cache = False.",
+            CacheWarning,
+            stacklevel=stack_level(),
+        )
+
+
+# ---- which cache -----------------------------------------------------------------------------------------------------
+
+
+def current() -> DiskCache | None:
+    """The cache to use now; None if it is turned off or there is no place for it."""
+    root = cache_directory() if config.cache else None
+    return None if root is None else _opened(root)
+
+
+def cache_directory() -> Path | None:
+    """The folder: what ``JITTAPE_CACHE_DIR`` says (None if that is empty), else one in the user's own cache."""
+    chosen = os.environ.get(DIRECTORY_VARIABLE)
+    if chosen is not None:
+        return _expanded(Path(chosen)).absolute() if chosen else None
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "jittape" / "Cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "jittape"
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if os.path.isabs(base) else home / ".cache") / "jittape"
+
+
+def _expanded(path: Path) -> Path:
+    """`path` with a ``~`` in front resolved; as it stands where nobody has that name, as a shell has it."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
+
+
+@cache
+def _opened(root: Path) -> DiskCache | None:
+    try:
+        sources = source_digest()
+    except OSError:  # the package lies in an archive
+        return None
+    return DiskCache(root, {"jittape": __version__, "sources": sources, **environment()})
+
+
+# ---- for the command line --------------------------------------------------------------------------------------------
+
+
+def summarize(root: Path) -> Summary:
+    """Count what lies in a cache."""
+    kernels, batches = len(_entries(root, _POINTER)), len(_entries(root, _BATCH))
+    nbytes = sum(_size_on_disk(found) for _, found in _entries(root))
+    return Summary(kernels, batches, len(_folders(root)), nbytes)
+
+
+def clear(root: Path) -> None:
+    """Delete what jittape wrote there, and nothing else."""
+    for path, _ in _entries(root):
+        path.unlink(missing_ok=True)
+    for folder in _folders(root):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        return [path for path in root.iterdir() if _FOLDER.fullmatch(path.name) and path.is_dir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _entries(root: Path, *kinds: re.Pattern[str]) -> list[tuple[Path, os.stat_result]]:
+    """The cache's own files whose names fit one of `kinds`, by default all; others may delete them any time."""
+    found = []
+    for folder in _folders(root):
+        with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+            for entry in entries:
+                if any(kind.fullmatch(entry.name) for kind in kinds or (_BATCH, _POINTER, _PLAN, _TEMPORARY)):
+                    with contextlib.suppress(FileNotFoundError):
+                        found.append((Path(entry.path), entry.stat()))
+    return found
+
+
+def _drop_leftovers(root: Path) -> int:
+    """Delete what killed writers left; returns what the rest takes on disk."""
+    total = 0
+    for path, found in _entries(root):
+        if _TEMPORARY.fullmatch(path.name) and time.time() - found.st_mtime > _STALE_AFTER:
+            path.unlink(missing_ok=True)
+        else:
+            total += _size_on_disk(found)
+    return total
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+_BINARY: int = getattr(os, "O_BINARY", 0)  # Windows
+
+
+def _digest(content: bytes, size: int = _DIGEST_SIZE) -> bytes:
+    return hashlib.blake2b(content, digest_size=size).digest()
+
+
+def _packed(batch: Batch, parts: Mapping[str, str]) -> bytes:
+    """Magic, checksum of all that follows, length of the header, header, object code."""
+    header = json.dumps({"environment": dict(parts), "kernels": batch.names}).encode()
+    body = len(header).to_bytes(4, "little") + header + batch.code
+    return _MAGIC + _digest(body) + body
+
+
+def _unpacked(content: bytes, parts: Mapping[str, str]) -> Batch:
+    checksum = content[len(_MAGIC) : len(_MAGIC) + _DIGEST_SIZE]
+    if not content.startswith(_MAGIC) or checksum != _digest(content[len(_MAGIC) + _DIGEST_SIZE :]):
+        raise _Damaged
+    header = _header(content)
+    if header["environment"] != parts:
+        raise _Damaged
+    length = int.from_bytes(content[_HEADER_START - 4 : _HEADER_START], "little")
+    return Batch(tuple(header["kernels"]), content[_HEADER_START + length :])
+
+
+def _header(content: bytes) -> dict[str, Any]:
+    length = int.from_bytes(content[_HEADER_START - 4 : _HEADER_START], "little")
+    header: dict[str, Any] = json.loads(content[_HEADER_START : _HEADER_START + length])
+    return header
+
+
+def _read(path: Path) -> bytes:
+    """The content of a file, if it is the user's own and nobody else's to write. Opening a pipe waits for nobody."""
+    handle = os.open(path, os.O_RDONLY | _BINARY | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise _Damaged
+        if not _private(found):
+            raise PermissionError(f"{path} belongs to another user, or others may write to it")
+        return file.read()
+
+
+def _private(found: os.stat_result) -> bool:
+    if sys.platform == "win32":  # the folder is in the user's profile
+        return True
+    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _size_on_disk(found: os.stat_result) -> int:
+    return -(-found.st_size // _BLOCK) * _BLOCK

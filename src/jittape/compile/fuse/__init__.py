@@ -1,0 +1,1 @@
+"""Partition of a program into loop nests."""

@@ -1,0 +1,404 @@
+"""Which values of a program stand in memory, and which are computed where they are needed.
+
+Every value is either *stored* (an input, a result, an operand of a library call, ...) or *inlined* into the loop nests
+of its consumers. A stored value that a loop nest computes is a *root*. Roots over the same index space with the same
+*depth* share one nest; depth is the number of finished values (sums, products) on the way to a root, so that no nest
+can wait for itself.
+
+The decision needs two walks that depend on each other: depth goes from inputs to results, the uses of a value (in which
+nest, through which index map) are known from results to inputs. They are repeated until nothing changes; the set of
+stored values only grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence, Set
+from typing import Any
+
+from jittape.compile.analysis.gemm_operands import Product, product_of, wants_rows
+from jittape.compile.analysis.op_class import Kind, settled_kinds
+from jittape.compile.analysis.op_traits import Traits, traits_of
+from jittape.compile.analysis.uses import NOBODY, Group, Use, add_uses
+from jittape.compile.ir.index_maps import (
+    Access,
+    identity,
+    picks,
+    repeats,
+    space_of,
+    times_along,
+    visited,
+)
+from jittape.compile.ir.operand_maps import Key, operand_accesses, scattered_to
+from jittape.compile.llvm.blas import blas
+from jittape.core.forms import Alias, Map, Place, View
+from jittape.core.program import Op, Program
+
+__all__ = ["Partition"]
+
+_Entry = tuple[Op, int, tuple[int, ...], Kind, Traits]
+"""An op with its slot, its operands, what becomes of it and its traits."""
+_Accesses = dict[tuple[Traits, Access, tuple[int, ...]], tuple[Key, ...]]
+"""What the ops of some traits need of their operands, for an access to their results in a nest of some extents."""
+
+CHEAP = 8
+"""A value of so few instructions an element may be computed again in every nest that needs it."""
+CHEAP_SCALAR = 60
+"""The same for a value of one element, which is computed once a nest."""
+MANY = 8
+"""So many uses at most of a value that is computed again."""
+MOST_PICKS = 3
+"""So many arrays of indices in a row say at most where an element of a value that is computed again stands."""
+MANY_LOADS = 2
+"""Computing a value from more arrays than this again costs more traffic than storing it."""
+REPEATED = 4
+"""A view that is read so many times across the order in which it lies in memory is copied first: 25 times a transposed
+1000x10 takes 35 µs with the copy, 83 without."""
+MOST_COST = 1 << 20
+"""Costs are not counted further."""
+PATIENCE = 6
+"""Rounds before the simple rule is taken: everything that is used twice is stored."""
+
+
+class Partition:
+    """The decision for one program; what is known of the ops of one like it, `before`, is not found out again.
+
+    Attributes
+    ----------
+    kinds : dict
+        What becomes of the op of a slot.
+    stored : set of int
+        Slots in memory, inputs included.
+    products : dict
+        For every slot that a library call computes, the product and what it reads.
+    addends : dict
+        For the sum of a product and something that is used nowhere else: the product, and the slot of the other, to
+        whose memory it is added.
+    depth : dict
+        When the value of a slot can be computed.
+    begun : dict
+        For a slot that is scattered to, when its memory can be filled, before that.
+    traits : dict
+        What is known of the op of a slot by itself.
+    constants : set of int
+        Slots whose elements are all the same number.
+    """
+
+    def __init__(self, program: Program, before: Partition | None = None) -> None:
+        self.program = program
+        self.avals = program.avals
+        self.op_of = {op.out: op for op in program.ops}
+        self._known: dict[Any, Traits] = {} if before is None else before._known
+        self._accesses: _Accesses = {} if before is None else before._accesses
+        self.traits = {} if before is None else before._traits_of_the_same(program.ops)
+        new = [op for op in program.ops if op.out not in self.traits]
+        self.traits.update(traits_of(new, self.avals, self._known))
+        own = {slot: traits.kind for slot, traits in self.traits.items()}
+        self.kinds, self.addends = settled_kinds(program, self.op_of, own)
+        self._entries: list[_Entry] = [
+            (op, op.out, op.args, self.kinds[op.out], self.traits[op.out]) for op in program.ops
+        ]
+        self.constants = {op.out for op in program.ops if not op.args and isinstance(op.primitive.form, Map)}
+        self.products: dict[int, Product] = {}
+        self.stored = set(program.inputs) | set(program.outputs)
+        self.hard: set[int] = set()
+        self.depth: dict[int, int] = {}
+        self.begun: dict[int, int] = {}
+        self._mark_stored()
+        self._costs = self._inlined_costs()
+        self._late: set[int] = set()
+        self._own_uses: dict[tuple[Traits, int], frozenset[Use]] = {}
+        self._settle()
+
+    def groups(self, slot: int) -> list[Group]:
+        """The nests of a root, of which a join may have several, and what is scattered has two: copy and writes."""
+        if self.kinds[slot] is Kind.SCATTER:
+            return [(space_of(self.avals[slot].shape), self.begun[slot]), self.group(slot)]
+        if self.kinds[slot] is not Kind.JOIN:
+            return [self.group(slot)]
+        spaces = [space_of(self.avals[s].shape) for s in self.op_of[slot].args]
+        return [(space, self.depth[slot]) for space in dict.fromkeys(spaces)]
+
+    def group(self, slot: int) -> Group:
+        """The nest of a root that is no join."""
+        return self.traits[slot].space, self.depth[slot]
+
+    def finished(self, slot: int) -> int:
+        """The depth from which on the memory of `slot` can be read."""
+        while slot in self.op_of and self.kinds[slot] is Kind.ALIAS:
+            slot = self.op_of[slot].args[0]
+        return self.depth[slot] + 1 if slot in self.op_of else 0
+
+    def accesses(self, op: Op, access: Access, extents: tuple[int, ...]) -> Sequence[Key]:
+        """See `operand_accesses`; ops of an unrolled loop ask for the same, of 2,762 calls for an LSTM 20 differ."""
+        if len(op.args) != 1:
+            return operand_accesses(op, access, self.avals, extents)
+        key = self.traits[op.out], access, extents
+        known = self._accesses.get(key)
+        if known is None:
+            known = self._accesses[key] = operand_accesses(op, access, self.avals, extents)
+        return [(op.args[0], inner) for _, inner in known]
+
+    def _traits_of_the_same(self, ops: Sequence[Op]) -> dict[int, Traits]:
+        """The traits of those of `ops` that this program has too; a slot has the same shape in both."""
+        known = self.op_of
+        return {op.out: self.traits[op.out] for op in ops if known.get(op.out) is op}
+
+    # ---- what is stored in any case ------------------------------------------------------------------------------
+
+    def _mark_stored(self) -> None:
+        for op, slot, args, kind, _ in self._entries:
+            if kind is Kind.INLINE or kind is Kind.ABSORBED:
+                continue
+            self.stored.add(slot)
+            self.hard.add(slot)
+            if kind is Kind.CALL:
+                self.products[slot] = product_of(
+                    self._multiplied(op), self.avals, self._view_of, self._in_memory
+                )
+            elif kind not in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING, Kind.SCATTER):
+                self.stored.update(args)
+        self._write_out_transposes()
+        for product in self.products.values():
+            self.stored.update((product.x.slot, product.y.slot))
+
+    def _multiplied(self, op: Op) -> Op:
+        """The `matmul` of a library call."""
+        return self.addends[op.out][0] if op.out in self.addends else op
+
+    def _write_out_transposes(self) -> None:
+        """Copy the transposed operands that are cheaper so."""
+        calls: dict[int, list[Op]] = {}
+        for slot, product in self.products.items():
+            op = self._multiplied(self.op_of[slot])
+            if product.y.slot != op.args[1] and self.avals[slot].dtype.kind == "f":
+                calls.setdefault(op.args[1], []).append(self.op_of[slot])
+        for y, ops in calls.items():
+            if not wants_rows([self.products[op.out] for op in ops]) or not blas().unpacked:
+                continue
+            for op in ops:
+                self.products[op.out] = product_of(
+                    self._multiplied(op),
+                    self.avals,
+                    lambda slot, y=y: None if slot == y else self._view_of(slot),  # type: ignore[misc]
+                    self._in_memory,
+                )
+
+    def _view_of(self, slot: int) -> Op | None:
+        op = self.op_of.get(slot)
+        if op is None or self.kinds[slot] is not Kind.INLINE:
+            return None
+        return op if isinstance(op.primitive.form, View | Alias) else None
+
+    def _in_memory(self, slot: int) -> bool:
+        return slot in self.stored or self.kinds[slot] is not Kind.INLINE
+
+    # ---- what an inlined value costs -----------------------------------------------------------------------------
+
+    def _inlined_costs(self) -> dict[int, tuple[int, int]]:
+        """Instructions and loads of an element, all that it is inlined from included (saturating).
+
+        What is the same for all elements costs nothing, since it is computed outside of the loop.
+        """
+        costs: dict[int, tuple[int, int]] = {}
+        stored = self.stored
+        single = {slot for slot in self.program.inputs if self.avals[slot].size == 1}
+        for op, slot, args, kind, traits in self._entries:
+            if traits.size == 1:
+                single.add(slot)
+            if kind is not Kind.INLINE:
+                continue
+            several = traits.size > 1
+            cost = loads = 0
+            for operand in args:
+                if several and operand in single:
+                    continue
+                if operand in stored:
+                    loads += 1
+                    continue
+                own = costs[operand]
+                cost += own[0]
+                loads += own[1]
+            if several and args and cost == loads == 0 and not isinstance(op.primitive.form, Place):
+                costs[slot] = (0, 0)
+                continue
+            cost, loads = traits.cost + traits.times * cost, traits.times * loads
+            saturated = cost > MOST_COST or loads > MOST_COST
+            costs[slot] = (min(cost, MOST_COST), min(loads, MOST_COST)) if saturated else (cost, loads)
+        return costs
+
+    def _is_cheap(self, slot: int) -> bool:
+        cost, loads = self._costs[slot]
+        if self.traits[slot].size == 1:
+            return cost <= CHEAP_SCALAR
+        return cost == 0 or (cost <= CHEAP and loads <= MANY_LOADS)
+
+    # ---- the walks -----------------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        rounds = 0
+        changed = True
+        while changed:
+            self._set_depths()
+            cautious = rounds >= PATIENCE
+            changed = self._walk_uses(cautious)
+            if self._late and not changed:
+                delaying = self._in_no_hurry()
+                changed = not delaying.isdisjoint(self._late) and self._walk_uses(cautious, delaying)
+            rounds += 1
+
+    def _in_no_hurry(self) -> set[int]:
+        """The stored values that nests alone read, each where it computes the same element."""
+        read = {
+            slot
+            for op in self.program.ops
+            if self.kinds[op.out] not in (Kind.INLINE, Kind.REDUCE)
+            for slot in (*op.args, *self._memory_operands(op))
+        }
+        return self.stored - self.hard - read
+
+    def _set_depths(self) -> None:
+        """Set the depth of every op: `here` for who visits a value as its own nest does, `moved` for all others.
+
+        A value in memory can be read in the next depth, but in its own nest it is at hand in a register.
+        """
+        depth, hard = self.depth, self.hard
+        here: dict[int, int] = dict.fromkeys(self.program.inputs, 0)
+        moved = dict(here)
+        for op, slot, args, kind, traits in self._entries:
+            if kind is not Kind.INLINE:
+                depth[slot] = self._depth(op, kind, here, moved)
+                here[slot] = moved[slot] = self.finished(slot)
+                continue
+            first = last = 0
+            for operand in args:
+                if here[operand] > first:
+                    first = here[operand]
+                if moved[operand] > last:
+                    last = moved[operand]
+            at = depth[slot] = here[slot] = first if traits.elementwise else last
+            moved[slot] = at + 1 if slot in hard else last
+
+    def _depth(self, op: Op, kind: Kind, here: Mapping[int, int], moved: Mapping[int, int]) -> int:
+        """The depth of what is in memory in any case."""
+        if kind is Kind.ALIAS:
+            return 0
+        if kind is Kind.SCATTER:
+            copied = here[op.args[0]]
+            # Zeros are written when they are needed.
+            at = max(copied + 1, here[op.args[1]], *[moved[s] for s in op.args[2:]])
+            self.begun[op.out] = at - 1 if self._costs.get(op.args[0]) == (0, 0) else copied
+            return at
+        if kind in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING):
+            whole = kind is not Kind.REDUCE or len(self.traits[op.out].lanes) == 1
+            operands = here if whole else moved
+            return max([operands[s] for s in op.args], default=0)
+        if kind is Kind.ABSORBED:
+            return max([moved[s] for s in op.args])
+        return max([self.finished(s) for s in self._memory_operands(op)], default=0)
+
+    def _memory_operands(self, op: Op) -> list[int]:
+        if self.kinds[op.out] is Kind.CALL:
+            product = self.products[op.out]
+            addend = [self.addends[op.out][1]] if op.out in self.addends else []
+            return [product.x.slot, product.y.slot, *addend]
+        return list(op.args)
+
+    def _walk_uses(self, cautious: bool, delaying: Collection[int] = ()) -> bool:
+        """From results to inputs: who needs what through which map; returns whether more values must be stored.
+
+        A value of `delaying` moves to the first of the nests that need it, instead of being written by one nest and
+        read again by the next: as when a step size, itself computed, comes in after the averages of an optimizer.
+        """
+        uses = dict.fromkeys(self.op_of, NOBODY)
+        stored = self.stored
+        changed = False
+        self._late.clear()
+        for op, slot, args, kind, traits in reversed(self._entries):
+            found = uses.pop(slot)
+            if kind is not Kind.INLINE:
+                for operand, use in self._uses_of_root(op):
+                    add_uses(uses, operand, frozenset((use,)))
+                continue
+            if slot not in stored and self._must_store(slot, traits, found, cautious):
+                stored.add(slot)
+                changed = True
+            if slot in stored:
+                first = min([depth for (_, depth), _ in found], default=0)
+                if first > self.depth[slot]:
+                    self._late.add(slot)
+                    if slot in delaying:
+                        self.depth[slot] = first
+                if slot not in self.hard and not self._in_register(slot, found):
+                    self.hard.add(slot)
+                    changed = True
+                found = self._use_of_own(slot, traits)
+            if traits.elementwise:
+                found = frozenset(found)
+                for operand in args:
+                    if uses.get(operand) is NOBODY:
+                        uses[operand] = found
+                    else:
+                        add_uses(uses, operand, found)
+                continue
+            for group, access in found:
+                for operand, inner in self.accesses(op, access, group[0]):
+                    add_uses(uses, operand, frozenset(((group, inner),)))
+        return changed
+
+    def _use_of_own(self, slot: int, traits: Traits) -> frozenset[Use]:
+        """The use of the nest that computes a stored value."""
+        key = traits, self.depth[slot]
+        known = self._own_uses.get(key)
+        if known is None:
+            known = self._own_uses[key] = frozenset(((self.group(slot), traits.whole),))
+        return known
+
+    def _uses_of_root(self, op: Op) -> list[tuple[int, Use]]:
+        """What the nests need that compute or write an op's result."""
+        slot, kind = op.out, self.kinds[op.out]
+        if kind is Kind.REDUCE:
+            group = self.group(slot)
+            return [(op.args[0], (group, access)) for access in self.traits[slot].lanes]
+        if kind is Kind.SCATTER:
+            copied, written = self.groups(slot)
+            elements = scattered_to(op, self.avals)[1]
+            return [
+                (op.args[0], (copied, identity(self.avals[slot].shape))),
+                (op.args[1], (written, identity(self.avals[op.args[1]].shape))),
+                *[(element, (written, access)) for element, access in elements],
+            ]
+        if kind in (Kind.JOIN, Kind.RUNNING):
+            shapes = [self.avals[operand].shape for operand in op.args]
+            depth = self.depth[slot]
+            return [
+                (operand, ((space_of(shape), depth), identity(shape)))
+                for operand, shape in zip(op.args, shapes, strict=True)
+            ]
+        return []
+
+    def _in_register(self, slot: int, uses: Collection[Use]) -> bool:
+        """Whether every nest that needs the stored `slot` visits it as its own nest does."""
+        space, whole = self.traits[slot].space, self.traits[slot].whole
+        return all(group[0] == space and access == whole for group, access in uses)
+
+    def _must_store(self, slot: int, traits: Traits, uses: Set[Use], cautious: bool) -> bool:
+        if len(uses) == 1 and not traits.moves_apart:
+            ((_, access),) = uses
+            if access is traits.whole or not (picks(access) or repeats(access)):
+                return False
+        # What repeats a smaller array is not stored, the array is.
+        if not uses or self._costs[slot][0] == 0 or traits.repeats:
+            # Whether a nest reads a view often, along an axis on which its elements lie apart.
+            apart = traits.moves_apart
+            return apart and any(times_along(group[0], access) >= REPEATED for group, access in uses)
+        most_picks = max([picks(access) for _, access in uses])
+        if most_picks > MOST_PICKS:
+            return True
+        if cautious and len(uses) > 1:
+            return True
+        if self._is_cheap(slot):
+            return len(uses) > MANY
+        if any([repeats(access) for _, access in uses]):
+            return True
+        again = len(uses) > 1 or most_picks > 0
+        return again and sum([visited(group[0], access) for group, access in uses]) > traits.size

@@ -1,0 +1,1 @@
+"""The loop IR: kernels, loop nests and index maps as plain data."""

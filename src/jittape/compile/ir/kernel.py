@@ -1,0 +1,351 @@
+"""The loop IR: a kernel as canonical, printable data, named by the hash of its text.
+
+A kernel says nothing about the sizes of its arrays. Extents, strides and offsets are *symbols*, integers that a step
+hands over when it runs: ``n0`` is the extent of loop 0, ``s0`` a stride, ``o0`` an offset, ``c0`` the bytes of a
+constant. So one kernel serves all shapes of one structure. Read `Kernel`, then `text_of`, which shows all of it::
+
+    kernel k3f9a21c4(a0: float32, r0: float32, r1: float32; n0, p0, t0)
+      for i0 in n0 by t0:
+        %0 = load a0[i0]
+        %1 = multiply %0, %0
+        r0[i0] = %1
+        acc0 = sum(acc0, %1)
+      r1[] = acc0
+
+Instructions stand at the outermost loop where their operands are known. A kernel does one *task*, ``t0`` iterations of
+loop 0. A result that all tasks add to has a place for each of them, ``p0`` elements from the one before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jittape.compile.ir.instructions import (
+    Address,
+    Compute,
+    Constant,
+    Inside,
+    Instruction,
+    Load,
+    Masked,
+    Operand,
+    Reduction,
+    Store,
+    Whole,
+)
+from jittape.core.locks import cached_property
+from jittape.core.primitive import Primitive
+
+__all__ = [
+    "Gemm",
+    "Kernel",
+    "LoopKernel",
+    "NamedKernel",
+    "bits_of",
+    "label_of",
+    "params_text",
+]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What is compiled once under one name: `text` says all of it but the name.
+
+    One that is `watched` is given the run's watch in the place of a task, and may end the run if it `ends_run`.
+    """
+
+    operands: tuple[Operand, ...]
+    watched: ClassVar[bool] = False
+    ends_run: ClassVar[bool] = False
+
+    @cached_property
+    def text(self) -> str:
+        raise NotImplementedError
+
+    @cached_property
+    def name(self) -> str:
+        return "k" + hashlib.blake2b(self.text.encode(), digest_size=8).hexdigest()
+
+    @property
+    def listing(self) -> str:
+        """The text with the name in front, for people."""
+        return f"kernel {self.name}{self.text}"
+
+    @property
+    def loops(self) -> int:
+        """The number of loop nests' loops over data in the text."""
+        return sum(line.lstrip().startswith("for ") for line in self.text.splitlines())
+
+
+@dataclass(frozen=True)
+class NamedKernel(Kernel):
+    """A kernel of which nothing is known but the name, by which machine code is found."""
+
+    known_name: str
+
+    @cached_property
+    def name(self) -> str:
+        return self.known_name
+
+
+@dataclass(frozen=True)
+class LoopKernel(Kernel):
+    """One loop nest with everything that happens in it.
+
+    Attributes
+    ----------
+    depth : int
+        The number of loops, each inside the one before.
+    symbols : tuple of str
+        Names of the integers that a step hands over, in order.
+    task : str or None
+        The symbol for the iterations of loop 0 that a task does, if there are loops.
+    instructions, levels : tuples
+        What is computed, and in which loop level.
+    stores, reductions : tuples
+        What leaves the nest.
+    rows : int
+        So many iterations of the loop outside of the innermost are done at a time.
+    """
+
+    depth: int
+    symbols: tuple[str, ...]
+    task: str | None
+    instructions: tuple[Instruction, ...]
+    levels: tuple[int, ...]
+    stores: tuple[Store, ...]
+    reductions: tuple[Reduction, ...]
+    rows: int = 1
+
+    @cached_property
+    def text(self) -> str:
+        return text_of(self)
+
+    def dtype_of(self, value: int) -> np.dtype[Any]:
+        """The dtype of an instruction's value."""
+        instruction = self.instructions[value]
+        while isinstance(instruction, Masked):
+            instruction = self.instructions[instruction.value]
+        return np.dtype(np.bool_) if isinstance(instruction, Inside) else instruction.dtype
+
+    def in_place(self, read: int, written: int) -> LoopKernel | None:
+        """The kernel with operand `read` in the memory of operand `written`; None where that would change what it does.
+
+        It changes nothing where every element that is read is the one that the same iteration writes later.
+        """
+        stores = [s for s in self.stores if s.address.operand == written]
+        places = [r.address.operand for r in self.reductions]
+        if len(stores) != 1 or stores[0].running or stores[0].scattered or {read, written} & set(places):
+            return None
+        (store,) = stores
+        for instruction, level in zip(self.instructions, self.levels, strict=True):
+            if not isinstance(instruction, Load) or instruction.address.operand not in (read, written):
+                continue
+            same = instruction.address._replace(operand=written) == store.address and level == store.level
+            if instruction.address.operand == written or not same or instruction.mask is not None:
+                return None
+
+        def moved(address: Address) -> Address:
+            operand = written if address.operand == read else address.operand
+            return address._replace(operand=operand - (operand > read))
+
+        counts = {"a": 0, "r": 0, "u": 0}
+        operands = []
+        for kind, dtype in [(o.name[0], o.dtype) for i, o in enumerate(self.operands) if i != read]:
+            operands.append(Operand(f"{kind}{counts[kind]}", dtype))
+            counts[kind] += 1
+        instructions = [
+            i._replace(address=moved(i.address)) if isinstance(i, Load) else i for i in self.instructions
+        ]
+        return replace(
+            self,
+            operands=tuple(operands),
+            instructions=tuple(instructions),
+            stores=tuple([s._replace(address=moved(s.address)) for s in self.stores]),
+            reductions=tuple([r._replace(address=moved(r.address)) for r in self.reductions]),
+        )
+
+
+@dataclass(frozen=True)
+class Gemm(Kernel):
+    """A stack of matrix products ``a0 @ a1``, written to `r0` or, as `accumulates` says, added to `u0`.
+
+    Attributes
+    ----------
+    dtype : dtype
+        Of all operands but `a2`.
+    transposed : tuple of bool
+        Whether columns, not rows, of an operand are contiguous.
+    form : str
+        ``"matrix"``: a call of the BLAS for each product, perhaps in pieces; ``"vector"``: likewise, and `a1` is a
+        vector; ``"tiny"``, ``"narrow"``, ``"dots2"`` to ``"dots5"``, and for a vector `a1` ``"rows1"`` to
+        ``"rows16"`` and ``"columns1"`` to ``"columns16"``: loops of jittape's own.
+
+    Notes
+    -----
+    By the BLAS the result is ``alpha * a0 @ a1 + beta * r0``, and `alpha` is the symbol times the number `a2`, if there
+    is such an operand. So what writes and what adds is one kernel.
+    """
+
+    dtype: np.dtype[Any]
+    transposed: tuple[bool, bool]
+    form: str
+
+    SYMBOLS: ClassVar[tuple[str, ...]] = (
+        *("b0", "b1", "m", "n", "k", "lr"),
+        *("lx", "ox", "x0", "x1", "ly", "oy", "y0", "y1"),
+        *("pm", "pn", "pk"),
+        *("t0", "t1", "tm", "tn", "tk"),
+        *("alpha", "beta"),
+    )
+    """Extents of the loops over the stack and of a product; leading dimension of the result; leading dimension, offset
+    and stack strides of both operands; extents of a piece; extents of a task, of which one at most is less than the
+    whole; the bytes of two numbers of the dtype's real type."""
+
+    @property
+    def divisible(self) -> bool:
+        """Whether one product can be divided, not only a stack of them.
+
+        What the BLAS adds up along a vector depends on where a row stands among others; products of few rows and few
+        columns are not worth it.
+        """
+        return self.form in ("matrix", "tiny", "narrow") or self.form.startswith("rows")
+
+    @property
+    def made_for(self) -> str:
+        """The extent that the form says something about, and that a task has to have whole; "" if there is none."""
+        return {"rows": "k", "columns": "m"}.get(self.form.rstrip("0123456789"), "")
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether the products are added to what stands in the result."""
+        return self.operands[2].name == "u0"
+
+    @property
+    def by_blas(self) -> bool:
+        """Whether the products are calls of the BLAS."""
+        return self.form in ("matrix", "vector")
+
+    @cached_property
+    def text(self) -> str:
+        flags = "".join("t" if t else "n" for t in self.transposed)
+        names = [o.name.replace("u", "r") if self.by_blas else o.name for o in self.operands]
+        dtypes = [o.dtype.name for o in self.operands]
+        operands = ", ".join(f"{name}: {dtype}" for name, dtype in zip(names, dtypes, strict=True))
+        return f"({operands}; {', '.join(self.SYMBOLS)})\n  {self.form} product {flags}"
+
+
+_namesakes: dict[str, list[Primitive]] = {}
+
+
+def bits_of(value: float, dtype: np.dtype[Any]) -> int:
+    """The bytes of a number as an integer; for a complex dtype those of its real part."""
+    real = np.dtype(f"<f{dtype.itemsize // (2 if dtype.kind == 'c' else 1)}")
+    return int.from_bytes(np.array(value, real).tobytes(), "little")
+
+
+def label_of(primitive: Primitive) -> str:
+    """The name of a primitive in texts; a second primitive of the same name is told apart by a number."""
+    same = _namesakes.setdefault(primitive.name, [])
+    if primitive not in same:
+        same.append(primitive)
+    number = same.index(primitive)
+    return f"{primitive.name}.{number}" if number else primitive.name
+
+
+# ---- the text ------------------------------------------------------------------------------------------------------
+
+
+def text_of(kernel: LoopKernel) -> str:
+    """The canonical text; equal texts are equal kernels."""
+    operands = ", ".join(f"{o.name}: {o.dtype.name}" for o in kernel.operands)
+    lines = [f"({operands}; {', '.join(kernel.symbols)})"]
+    for r in kernel.reductions:
+        if r.in_memory:
+            lines.append(f"  {_place(kernel, r.address)} = identity of {label_of(r.primitive)}")
+    for level in range(kernel.depth + 1):
+        margin = "  " * (level + 1)
+        if level:
+            task = f" by {kernel.task}" if level == 1 else ""
+            rows = f", {kernel.rows} at a time" if kernel.rows > 1 and level == kernel.depth - 1 else ""
+            lines.append(f"{'  ' * level}for i{level - 1} in n{level - 1}{task}{rows}:")
+        for number, instruction in enumerate(kernel.instructions):
+            if kernel.levels[number] == level:
+                lines.append(f"{margin}%{number} = {_instruction_text(kernel, instruction)}")
+        lines += [margin + _store_text(kernel, s) for s in kernel.stores if s.level == level]
+    for level in range(kernel.depth, -1, -1):
+        lines += _reduction_lines(kernel, level)
+    return "\n".join(lines)
+
+
+def _reduction_lines(kernel: LoopKernel, level: int) -> list[str]:
+    """What happens at the end of a level: combining in the innermost, writing where the accumulator began."""
+    lines = []
+    margin = "  " * (level + 1)
+    for number, r in enumerate(kernel.reductions):
+        place, combine = _place(kernel, r.address), label_of(r.primitive)
+        if level == kernel.depth:
+            held = place if r.level == level else f"acc{number}"
+            lines.append(f"{margin}{held} = {combine}({held}, %{r.value}{params_text(r.params)})")
+        elif level == r.level:
+            value = f"{combine}({place}, acc{number})" if r.in_memory else f"acc{number}"
+            lines.append(f"{margin}{place} = {value}")
+    return lines
+
+
+def _store_text(kernel: LoopKernel, store: Store) -> str:
+    running = store.running
+    if running is not None:
+        values = ", ".join(f"%{v}" for v in running.values) + params_text(running.params)
+        along = f"{label_of(running.primitive)} along i{running.axis}"
+        return f"{_place(kernel, store.address)} = {along} of {values}"
+    if store.scattered is not None and store.scattered.combining is not None:
+        combine = label_of(store.scattered.combining)
+        place = _place(kernel, store.address)
+        return f"{place} = {combine}({place}, %{store.value})"
+    return f"{_place(kernel, store.address)} = %{store.value}"
+
+
+def _instruction_text(kernel: LoopKernel, instruction: Instruction) -> str:
+    match instruction:
+        case Load(address, mask, _):
+            return f"load {_place(kernel, address)}" + ("" if mask is None else f" where %{mask} else 0")
+        case Compute(primitive, params, args, _):
+            operands = [f"%{a}" for a in args]
+            return f"{label_of(primitive)} {', '.join(operands)}{params_text(params, bool(args))}".rstrip()
+        case Constant(symbol, dtype):
+            return f"{dtype.name}({symbol})"
+        case Whole(linear, divisor, dtype):
+            quotient = f"({linear})" + ("" if divisor == 1 else f" / {divisor}")
+            return f"{dtype.name}{quotient}"
+        case Inside(linear, divisor, extent, also, wide):
+            quotient = f"{linear}" if divisor == 1 else f"({linear}) / {divisor} exact"
+            mostly = "mostly " if wide else ""
+            return f"{mostly}0 <= {quotient} < {extent}" + ("" if also is None else f" and %{also}")
+        case Masked(mask, value):
+            return f"%{value} where %{mask} else 0"
+
+
+def params_text(params: tuple[tuple[str, Any], ...], comma: bool = True) -> str:
+    """Parameters of a primitive as they stand in a text."""
+    text = ", ".join(f"{name}={_value_text(value)}" for name, value in params)
+    return (", " if comma and text else "") + text
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, tuple):
+        return "(" + " ".join(_value_text(v) for v in value) + ")"
+    return repr(value)
+
+
+def _place(kernel: LoopKernel, address: Address) -> str:
+    name = kernel.operands[address.operand].name
+    if address.packed:
+        return f"{name}[{', '.join(v for v, _ in address.linear.terms)}]"
+    return f"{name}[{address.linear}]"

@@ -1,0 +1,104 @@
+"""What an element of an op's result is made from: elements of its operands, and those that say where these stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from jittape.compile.ir.index_maps import (
+    EVERYWHERE,
+    Access,
+    Condition,
+    Position,
+    Quotient,
+    affine_of_alias,
+    element_of,
+    identity,
+    placed,
+    unrolled,
+    viewed,
+)
+from jittape.core.forms import Alias, Coordinate, Index, Map, Overlay, Place, Reduce, Scatter, View
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval, Op
+
+__all__ = ["Key", "dynamic_keys", "index_of", "operand_accesses", "scattered_to"]
+
+Key = tuple[int, Access]
+"""An element of the value of a slot."""
+
+
+def operand_accesses(
+    op: Op, access: Access, avals: Mapping[int, Aval], extents: tuple[int, ...]
+) -> tuple[Key, ...]:
+    """The (slot, access) pairs that an element of the result of an inlined `op` is made from."""
+    form = op.primitive.form
+    if isinstance(form, Map):
+        return tuple([(slot, access) for slot in op.args])
+    if isinstance(form, Coordinate):
+        return ()
+    first = 1 if isinstance(form, Overlay) else 0
+    slot, starts = op.args[first], op.args[first + 1 :]
+    moved, extra = _moved(op.primitive, op.params, avals[slot], avals[op.out], starts, access, extents)
+    keys = (*[(slot, inner) for inner in moved], *extra)
+    return ((op.args[0], access), *keys) if first else keys
+
+
+@lru_cache(4096)
+def _moved(
+    primitive: Primitive,
+    params: tuple[tuple[str, Any], ...],
+    operand: Aval,
+    result: Aval,
+    starts: tuple[int, ...],
+    access: Access,
+    extents: tuple[int, ...],
+) -> tuple[tuple[Access, ...], tuple[Key, ...]]:
+    """The accesses to the array that an op moves, and the elements that say where to."""
+    form = primitive.form
+    if isinstance(form, Alias):
+        return (affine_of_alias(access, result.shape, operand.shape),), ()
+    if isinstance(form, Reduce):
+        return tuple(unrolled(access, operand.shape, dict(params)["axes"])), ()
+    index = index_of(primitive, params, operand, result)
+    if isinstance(form, View):
+        args = (-1, *starts)
+        elements = [(args[i.dynamic], element_of(access, i.at)) for i in index if i.dynamic is not None]
+        return (viewed(access, index, operand.shape, args),), tuple(elements)
+    args = (-1, *starts) if isinstance(form, Place) else (-1, -1, *starts)
+    elements = [(slot, EVERYWHERE) for slot in starts]
+    return (placed(access, index, operand.shape, args, extents),), tuple(elements)
+
+
+@lru_cache(4096)
+def index_of(
+    primitive: Primitive, params: tuple[tuple[str, Any], ...], operand: Aval, result: Aval
+) -> tuple[Index, ...]:
+    """What of the operand a view shows, or where in the result an operand is placed."""
+    form = primitive.form
+    assert isinstance(form, View | Place | Overlay), form
+    return form.index(operand, result, **dict(params))
+
+
+def scattered_to(op: Op, avals: Any) -> tuple[Access, tuple[Key, ...]]:
+    """Where the nest over the second operand of a `Scatter` writes, and the elements that say so."""
+    form = op.primitive.form
+    assert isinstance(form, Scatter), form
+    values, result = avals[op.args[1]], avals[op.out]
+    index = form.index(values, result, **dict(op.params))
+    place = viewed(identity(values.shape), index, result.shape, op.args)
+    return place, dynamic_keys(place.positions, ())
+
+
+@lru_cache(4096)
+def dynamic_keys(positions: tuple[Position, ...], conditions: tuple[Condition, ...]) -> tuple[Key, ...]:
+    """The scalars and elements that an address adds."""
+    keys: dict[Key, None] = {}
+    todo = [*positions, *[c.numerator for c in conditions]]
+    while todo:
+        position = todo.pop()
+        if isinstance(position.variable, Quotient):
+            todo.append(position.variable.numerator)
+        keys.update({element: None for element, _ in position.dynamic})
+    return tuple(keys)

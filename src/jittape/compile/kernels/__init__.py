@@ -1,0 +1,1 @@
+"""Machine code of each kind of kernel."""

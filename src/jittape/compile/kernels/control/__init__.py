@@ -1,0 +1,1 @@
+"""Control flow: drivers of loops and branches."""

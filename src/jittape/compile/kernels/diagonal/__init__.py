@@ -1,0 +1,1 @@
+"""Scatter of diagonals into zeros."""

@@ -1,0 +1,1 @@
+"""Matrix products: BLAS calls and loop kernels for small operands."""

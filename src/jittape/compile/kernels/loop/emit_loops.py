@@ -1,0 +1,406 @@
+"""Machine code for a `LoopKernel`: nested counting loops in LLVM IR, written so that the innermost vectorizes.
+
+What that needs: loops that start at 0 and count in i64, an inner function whose pointers are all ``noalias`` (results
+are never inputs), no branch in the body but around masked loads, and, for sums, freedom to reorder within a chunk.
+
+Floating-point reductions along the innermost loop go in chunks of `CHUNK` elements. A chunk is summed in vector lanes;
+the sums of chunks are combined pairwise, as a binary counter carries. The order depends on the sizes alone, and the
+error grows with the logarithm of the number of chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from jittape.compile.analysis.cost import computed
+from jittape.compile.ir.instructions import Inside, Reduction, Store
+from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.kernels.loop.accumulators import Accumulator
+from jittape.compile.kernels.loop.kernel_arguments import operand, size
+from jittape.compile.kernels.loop.scalar_body import I64, NO_WRAP, memory_type
+from jittape.compile.kernels.loop.vector_body import LaneBody
+from jittape.compile.kernels.loop.vectorize import LIGHT, Lanes, cost_of_innermost, lanes_in
+from jittape.compile.llvm.ir_builder import Builder
+from jittape.compile.llvm.ir_helpers import alloca_once, integer, keep_scalar, one_at_a_time
+from jittape.compile.llvm.ir_value import IRValue
+from jittape.core.forms import Running
+
+__all__ = ["define_loops"]
+
+CHUNK = 1024
+
+
+def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
+    """Write the body of `function`: fetch pointers and symbols, then run the nest."""
+    task = function.args[3]
+    builder = Builder(function.append_basic_block("entry"))
+    pointers = [operand(builder, function, i, memory_type(o.dtype)) for i, o in enumerate(kernel.operands)]
+    integers = {name: size(builder, function, i) for i, name in enumerate(kernel.symbols)}
+    partials = {r.address.operand: r.partial for r in kernel.reductions if r.partial is not None}
+    for number, symbol in partials.items():
+        distance = builder.mul(task, integers[symbol], flags=NO_WRAP)
+        pointers[number] = builder.gep(pointers[number], [distance])
+    begin, count = integer(0), integer(1)
+    if kernel.task is not None:
+        begin = builder.mul(task, integers[kernel.task], flags=NO_WRAP)
+        left = builder.sub(integers["n0"], begin, flags=NO_WRAP)
+        whole = builder.icmp_signed("<", integers[kernel.task], left)
+        count = builder.select(whole, integers[kernel.task], left)
+    lanes = lanes_in(kernel)
+    if not kernel.depth or lanes:
+        _Nest(kernel, builder, pointers, integers, lanes, begin, count).write()
+    else:
+        _call_apart(kernel, builder, pointers, integers, begin, count)
+        builder.ret_void()
+
+
+def _call_apart(
+    kernel: LoopKernel,
+    builder: ir.IRBuilder,
+    pointers: list[ir.Value],
+    integers: dict[str, ir.Value],
+    begin: ir.Value,
+    count: ir.Value,
+) -> None:
+    """Run the nest as a function of its own: LLVM vectorizes what is told to be apart by arguments alone."""
+    arguments = [*pointers, *integers.values(), begin, count]
+    kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
+    inner = ir.Function(builder.module, kind, f"{builder.function.name}_nest")
+    inner.linkage = "internal"
+    for attribute in ("noinline", "nounwind"):
+        inner.attributes.add(attribute)
+    places, rest = inner.args[: len(pointers)], inner.args[len(pointers) :]
+    for place in places:
+        place.add_attribute("noalias")
+    symbols = dict(zip(integers, rest, strict=False))
+    _Nest(kernel, Builder(inner.append_basic_block("entry")), places, symbols, None, *rest[-2:]).write()
+    builder.call(inner, arguments)
+
+
+class _Nest(LaneBody):
+    """Writes the nest and the return from its function."""
+
+    def __init__(
+        self,
+        kernel: LoopKernel,
+        builder: ir.IRBuilder,
+        pointers: Sequence[ir.Value],
+        symbols: Mapping[str, ir.Value],
+        lanes: Lanes | None,
+        begin: ir.Value,
+        count: ir.Value,
+    ) -> None:
+        super().__init__(kernel, builder, pointers, symbols, lanes)
+        self.begin, self.count = begin, count
+        self.running: dict[int, list[Store]] = {}
+        self.before: dict[Store, ir.Value] = {}
+        for store in kernel.stores:
+            if store.running is not None and store.running.axis == kernel.depth - 1:
+                self.running.setdefault(store.running.axis, []).append(store)
+        self.is_light = (not kernel.reductions or kernel.rows > 1) and cost_of_innermost(kernel) <= LIGHT
+        self.accumulators = {
+            number: Accumulator(self, r)
+            for number, r in enumerate(kernel.reductions)
+            if r.level < kernel.depth
+        }
+
+    def write(self) -> None:
+        for r in self.kernel.reductions:
+            if r.in_memory:
+                self._fill_with_identity(r, [a for a in range(self.kernel.depth) if a not in r.axes])
+        self._level(0)
+        self.builder.ret_void()
+
+    def _fill_with_identity(self, r: Reduction, axes: list[int]) -> None:
+        if not axes:
+            self.store(r.address, self.identity(r))
+            return
+        count, start = self._range(axes[0])
+        if axes == [self.kernel.depth - 1] and self.vectors is not None and r.level == self.kernel.depth:
+            self.fill(r.address, count, start, self.identity(r))
+            return
+        self.loop(f"i{axes[0]}", count, lambda: self._fill_with_identity(r, axes[1:]), start)
+
+    # ---- loops -----------------------------------------------------------------------------------------------------
+
+    def _compute(self, level: int) -> None:
+        """What is computed and written in a level, but for loops and reductions."""
+        kernel = self.kernel
+        for number, instruction in enumerate(kernel.instructions):
+            if kernel.levels[number] == level:
+                self.values[number] = self.instruction(instruction)
+        for store in kernel.stores:
+            if store.level == level and store.running is not None:
+                self._store_running(store)
+            elif store.level == level:
+                self.store(store.address, self._stored(store))
+
+    def _level(self, level: int) -> None:
+        kernel = self.kernel
+        self._compute(level)
+        if level == kernel.depth:
+            self._combine_all()
+            return
+        for store in self.running.get(level, ()):
+            place = self.before[store] = alloca_once(self.builder, memory_type(self._dtype_of(store)))
+            self.store_to(place, self._start(store))
+        begun = [a for a in self.accumulators.values() if a.reduction.level == level]
+        for accumulator in begun:
+            accumulator.begin()
+        chunked = [a for a in self.accumulators.values() if a.in_chunks]
+        count, start = self._range(level)
+        if level == kernel.depth - 1 and chunked:
+            self._chunked_loop(level, chunked)
+        elif level == kernel.depth - 2 and kernel.rows > 1:
+            self._rows_together(level, count, integer(0) if start is None else start)
+        else:
+            self._over(level, count, start)
+        for accumulator in begun:
+            accumulator.finish()
+
+    def _rows_together(self, level: int, count: ir.Value, start: ir.Value) -> None:
+        """The loop outside of the innermost, several of its iterations at a time; beyond the last is the last again."""
+        builder, together = self.builder, integer(self.kernel.rows)
+        last = builder.sub(count, integer(1), flags=NO_WRAP)
+
+        def several() -> None:
+            first = builder.mul(self.integers["rows"], together, flags=NO_WRAP)
+            numbers = [builder.add(first, integer(i), flags=NO_WRAP) for i in range(self.kernel.rows)]
+            exist = [builder.icmp_signed("<=", number, last) for number in numbers]
+            places = [
+                builder.add(start, builder.select(there, number, last), flags=NO_WRAP)
+                for there, number in zip(exist, numbers, strict=True)
+            ]
+            outside = [self._row(level + 1, place, self.values) for place in places]
+
+            def inside() -> None:
+                self._add_rows(
+                    [self._row(level + 2, *pair) for pair in zip(places, outside, strict=True)], exist
+                )
+
+            self.loop(f"i{level + 1}", self.integers[f"n{level + 1}"], inside)
+
+        groups = builder.sdiv(builder.add(last, together, flags=NO_WRAP), together)
+        self.loop("rows", groups, several)
+
+    def _row(self, level: int, number: ir.Value, known: dict[int, IRValue]) -> dict[int, IRValue]:
+        """What one iteration of the loop outside of the innermost computes in a level, but for reductions."""
+        self.integers[f"i{self.kernel.depth - 2}"] = number
+        self.values = dict(known)
+        self._compute(level)
+        return self.values
+
+    def _add_rows(self, rows: list[dict[int, IRValue]], exist: list[ir.Value]) -> None:
+        """Combine the values of several rows, of those that `exist`, with what is in memory."""
+        for r in self.kernel.reductions:
+            identity = self.identity(r).ir
+            found = [self.math.cast(values[r.value], r.dtype).ir for values in rows]
+            values = [
+                IRValue(self.builder, self.builder.select(there, value, identity), r.dtype)
+                for there, value in zip(exist, found, strict=True)
+            ]
+            while len(values) > 1:
+                values = [self.combine(r, a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
+            self.store(r.address, self.combine(r, self.load(r.address, r.dtype), values[0]))
+
+    def _over(self, level: int, count: ir.Value, start: ir.Value | None) -> None:
+        """A loop over a range; the innermost is divided where masks are true in the middle of it.
+
+        There they are left out: the gradient of a function of neighbors, n=1,000,000, takes 0.17 ms instead of 0.40.
+        """
+        # What runs along the loop does so in order.
+        divided = level == self.kernel.depth - 1 and level not in self.running
+        ranged = self._ranged_masks() if divided else {}
+        if not ranged:
+            self._run(level, count, start)
+            return
+        builder = self.builder
+        begin = integer(0) if start is None else start
+        end = builder.add(begin, count, flags=NO_WRAP)
+        low, high = begin, end
+        for number, sign in ranged.items():
+            first, last = self._where_true(number, sign)
+            low, high = self._extreme(">", low, first), self._extreme("<", high, last)
+        low = self._extreme("<", low, end)
+        high = self._extreme(">", high, low)
+        self.certain = set(ranged)
+        inside = builder.sub(high, low, flags=NO_WRAP)
+        self._run(level, inside, low)
+        self.certain = set()
+
+        def edge() -> None:
+            first = builder.icmp_signed("==", self.integers["edge"], integer(0))
+            starts, stops = (builder.select(first, *pair) for pair in ((begin, high), (low, end)))
+            left = builder.sub(stops, starts, flags=NO_WRAP)
+            self.loop(f"i{level}", left, lambda: self._level(level + 1), starts, scalar=True)
+
+        self.loop("edge", integer(2), edge, scalar=True)
+
+    def _run(self, level: int, count: ir.Value, start: ir.Value | None) -> None:
+        """A loop over a range, written as vectors if it is an innermost one that can be."""
+        if level < self.kernel.depth - 1 or self.vectors is None:
+            self.loop(f"i{level}", count, lambda: self._level(level + 1), start)
+            return
+        at_once, least = self.vectors
+        accumulators = self.accumulators.values()
+        for accumulator in accumulators:
+            accumulator.begin_lanes(at_once)
+
+        def narrow() -> None:
+            for accumulator in accumulators:
+                accumulator.narrow_lanes(at_once, least)
+
+        self.innermost(count, start, lambda: self._level(level + 1), narrow)
+        for accumulator in accumulators:
+            accumulator.finish_lanes(least)
+
+    def _ranged_masks(self) -> dict[int, int]:
+        """The masks that hold on a range of the innermost loop, and whether its coordinate counts up or down there."""
+        kernel = self.kernel
+        innermost = f"i{kernel.depth - 1}"
+        found = {}
+        for number, instruction in enumerate(kernel.instructions):
+            if not isinstance(instruction, Inside) or not instruction.wide:
+                continue
+            terms = dict(instruction.linear.terms)
+            others = [int(v[1:]) for v in terms if v[0] == "%"]
+            sign = terms.get(innermost)
+            if sign in (1, -1) and all(kernel.levels[n] < kernel.depth for n in others):
+                found[number] = int(sign)
+        return found
+
+    def _where_true(self, number: int, sign: int) -> tuple[ir.Value, ir.Value]:
+        """Where a mask begins and ceases to be true: ``0 <= sign * i + rest < extent``."""
+        instruction, builder = self.kernel.instructions[number], self.builder
+        assert isinstance(instruction, Inside)
+        terms = tuple([t for t in instruction.linear.terms if t[0] != f"i{self.kernel.depth - 1}"])
+        rest, extent = (
+            self.linear(instruction.linear._replace(terms=terms)),
+            self.integers[instruction.extent],
+        )
+        if sign > 0:
+            return builder.neg(rest), builder.sub(extent, rest, flags=NO_WRAP)
+        after = builder.add(rest, integer(1), flags=NO_WRAP)
+        return builder.sub(after, extent, flags=NO_WRAP), after
+
+    def _extreme(self, sign: str, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.builder.select(self.builder.icmp_signed(sign, a, b), a, b)
+
+    def _range(self, level: int) -> tuple[ir.Value, ir.Value | None]:
+        """How often a loop runs, and from where: a task does a part of loop 0."""
+        return (self.count, self.begin) if level == 0 else (self.integers[f"n{level}"], None)
+
+    def _stored(self, store: Store) -> IRValue:
+        """What a store writes that depends on nothing that was written before, or on what stands there."""
+        value, scattered = self.values[store.value], store.scattered
+        if scattered is None or scattered.combining is None:
+            return value
+        return computed(self.math, scattered.combining, (), [self.load(store.address, value.dtype), value])
+
+    # ---- running sums and the like ---------------------------------------------------------------------------------
+
+    def _store_running(self, store: Store) -> None:
+        """What comes before is in a register along the innermost loop, else in memory."""
+        assert store.running is not None
+        form, dtype = store.running.primitive.form, self._dtype_of(store)
+        assert isinstance(form, Running)
+        innermost = store.running.axis == self.kernel.depth - 1
+        before = self.load_from(self.before[store], dtype) if innermost else self._element_before(store)
+        values = [self.values[v] for v in store.running.values]
+        result = form.combine(self.math, before, *values, **dict(store.running.params))
+        self.store(store.address, result)
+        if innermost:
+            self.store_to(self.before[store], result)
+
+    def _element_before(self, store: Store) -> IRValue:
+        assert store.running is not None
+        builder, dtype, loop = self.builder, self._dtype_of(store), f"i{store.running.axis}"
+        here = self.integers[loop]
+        if self.width is not None:
+            first = IRValue(builder, builder.icmp_signed("==", here, integer(0)), np.dtype(np.bool_))
+            return self.math.where(first, self._start(store), self.load_before(store.address, dtype))
+        above, start = builder.block, self._start(store)
+        with builder.if_then(builder.icmp_signed("!=", here, integer(0))):
+            self.integers[loop] = builder.sub(here, integer(1))
+            loaded = self.load(store.address, dtype)
+            inside = builder.block
+        self.integers[loop] = here
+        merged = builder.phi(loaded.ir.type)
+        merged.add_incoming(start.ir, above)
+        merged.add_incoming(loaded.ir, inside)
+        return IRValue(builder, merged, dtype)
+
+    def _start(self, store: Store) -> IRValue:
+        assert store.running is not None
+        form = store.running.primitive.form
+        assert isinstance(form, Running)
+        return self.math.literal(form.start, self._dtype_of(store))
+
+    def _dtype_of(self, store: Store) -> np.dtype[Any]:
+        return self.kernel.operands[store.address.operand].dtype
+
+    def _combine_all(self) -> None:
+        for number, r in enumerate(self.kernel.reductions):
+            value = self.math.cast(self.values[r.value], r.dtype)
+            if number in self.accumulators:
+                self.accumulators[number].add(value)
+            else:
+                self.store(r.address, self.combine(r, self.load(r.address, r.dtype), value))
+
+    def _chunked_loop(self, level: int, chunked: list[Accumulator]) -> None:
+        builder = self.builder
+        total, first = self._range(level)
+        chunk = integer(CHUNK)
+        chunks = builder.sdiv(builder.add(total, integer(CHUNK - 1), flags=NO_WRAP), chunk)
+
+        def one_chunk() -> None:
+            start = builder.mul(self.integers["chunk"], chunk, flags=NO_WRAP)
+            left = builder.sub(total, start, flags=NO_WRAP)
+            count = builder.select(builder.icmp_signed("<", left, chunk), left, chunk)
+            if first is not None:
+                start = builder.add(first, start, flags=NO_WRAP)
+            for accumulator in chunked:
+                accumulator.begin_chunk()
+            self._over(level, count, start)
+            for accumulator in chunked:
+                accumulator.finish_chunk(several)
+
+        several = builder.icmp_signed(">", chunks, integer(1))
+        self.loop("chunk", chunks, one_chunk)
+        for accumulator in chunked:
+            accumulator.finish_loop(several)
+
+    def loop(
+        self,
+        name: str,
+        count: ir.Value,
+        body: Callable[[], None],
+        start: ir.Value | None = None,
+        scalar: bool = False,
+    ) -> None:
+        """Run `body` for `name` from `start` (0) over `count` values; `scalar` if that is not many."""
+        builder = self.builder
+        before = builder.block
+        head, inside, after = (
+            builder.append_basic_block(f"{name}.{part}") for part in ("head", "body", "end")
+        )
+        builder.branch(head)
+        builder.position_at_end(head)
+        index = builder.phi(I64, name)
+        index.add_incoming(integer(0), before)
+        builder.cbranch(builder.icmp_signed("<", index, count), inside, after)
+        builder.position_at_end(inside)
+        self.counted[name] = start, index
+        self.integers[name] = index if start is None else builder.add(start, index, flags=NO_WRAP)
+        body()
+        index.add_incoming(builder.add(index, integer(1), flags=NO_WRAP), builder.block)
+        again = builder.branch(head)
+        if scalar:
+            keep_scalar(again)
+        elif self.is_light and name == f"i{self.kernel.depth - 1}":
+            one_at_a_time(again)
+        builder.position_at_end(after)

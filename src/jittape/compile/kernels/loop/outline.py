@@ -1,0 +1,75 @@
+"""Long expressions as functions of their own, which LLVM inlines where they are called.
+
+Writing an instruction from Python costs 7 µs, inlining it nothing that can be measured: an expression that a module
+has in several places is written once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from jittape.compile.analysis.cost import computed, cost_of_map
+from jittape.compile.ir.kernel import label_of, params_text
+from jittape.compile.llvm.ir_builder import Builder
+from jittape.compile.llvm.ir_math import IRMath
+from jittape.compile.llvm.ir_value import IRValue, llvm_type
+from jittape.compile.llvm.ir_vectors import like
+from jittape.core.primitive import Primitive
+
+__all__ = ["result_of"]
+
+LONG = 12
+"""The cost from which on an expression is a function of its own."""
+
+
+def result_of(
+    m: IRMath,
+    primitive: Primitive,
+    params: tuple[tuple[str, Any], ...],
+    operands: list[IRValue],
+    dtype: np.dtype[Any],
+) -> IRValue:
+    """What a map, or the reduction of few elements, makes of its operands.
+
+    Raises
+    ------
+    TypeError
+        If that has another dtype than the primitive's rule says.
+    """
+    if cost_of_map(primitive, params, tuple([o.dtype for o in operands])) < LONG:
+        return _checked(computed(m, primitive, params, operands), primitive, dtype)
+    kinds = [operand.ir.type for operand in operands]
+    text = f"{label_of(primitive)}{params_text(params)}: {', '.join(map(str, kinds))} -> {dtype}"
+    name = f"jittape_map_{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
+    function = m.builder.module.globals.get(name)
+    if function is None:
+        function = _defined(m.builder.module, name, primitive, params, operands, dtype)
+    return IRValue(m.builder, m.builder.call(function, [operand.ir for operand in operands]), dtype)
+
+
+def _defined(
+    module: ir.Module,
+    name: str,
+    primitive: Primitive,
+    params: tuple[tuple[str, Any], ...],
+    operands: list[IRValue],
+    dtype: np.dtype[Any],
+) -> ir.Function:
+    kind = like(llvm_type(dtype), operands[0].lanes)
+    function = ir.Function(module, ir.FunctionType(kind, [operand.ir.type for operand in operands]), name)
+    function.linkage = "internal"
+    function.attributes.add("alwaysinline")
+    builder = Builder(function.append_basic_block("entry"))
+    arguments = [IRValue(builder, a, o.dtype) for a, o in zip(function.args, operands, strict=True)]
+    builder.ret(_checked(computed(IRMath(builder), primitive, params, arguments), primitive, dtype).ir)
+    return function
+
+
+def _checked(result: IRValue, primitive: Primitive, dtype: np.dtype[Any]) -> IRValue:
+    if result.dtype != dtype:
+        raise TypeError(f"{primitive.name} gave {result.dtype}, its rule says {dtype}")
+    return result

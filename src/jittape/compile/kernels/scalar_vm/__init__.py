@@ -1,0 +1,1 @@
+"""Bytecode for long programs on single numbers, and its interpreter."""

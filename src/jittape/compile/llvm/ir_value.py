@@ -1,0 +1,222 @@
+"""LLVM values that behave like Python numbers: the scalar layer of the kernel compiler.
+
+`IRValue` wraps an LLVM value of the function being built and has Python's operators; functions of it are in `irmath`.
+It may be a vector: what is written for one number then is done in all lanes, and what meets it is spread over these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numpy.typing import DTypeLike
+
+from jittape.compile.llvm.ir_vectors import lanes_of, spread
+
+#: The one fast-math flag: fusing a multiplication and an addition. nan and inf keep their meaning.
+CONTRACT = ("contract",)
+
+#: A method of the builder.
+Operation = Callable[..., ir.Value]
+
+_FLOAT_TYPES = {4: ir.FloatType(), 8: ir.DoubleType()}
+
+
+def llvm_type(dtype: DTypeLike) -> ir.Type:
+    """Return the LLVM type of a dtype in registers; bool is ``i1``."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f" and dtype.itemsize in _FLOAT_TYPES:
+        return _FLOAT_TYPES[dtype.itemsize]
+    if dtype.kind in "iu":
+        return ir.IntType(8 * dtype.itemsize)
+    if dtype.kind == "b":
+        return ir.IntType(1)
+    raise TypeError(f"kernels do not know the dtype {dtype}")
+
+
+def constant(builder: ir.IRBuilder, value: complex, dtype: DTypeLike) -> IRValue:
+    """Return an immediate; the value must be one of the dtype, as NumPy demands of Python scalars."""
+    dtype = np.dtype(dtype)
+    return IRValue(builder, _immediate(value, str(value), dtype), dtype)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _immediate(value: complex, _: str, dtype: np.dtype[Any]) -> ir.Constant:
+    """The same for one number; its text tells zeros apart that differ in their sign."""
+    with np.errstate(over="ignore"):
+        exact = np.asarray(value).astype(dtype) if dtype.kind == "b" else np.array(value, dtype)
+    return ir.Constant(llvm_type(dtype), exact.item())
+
+
+class IRValue:
+    """A typed LLVM value with Python operators.
+
+    Operators take values of one dtype, or a Python scalar on either side. Comparisons give bools. Shift
+    counts must lie within the width (`IRMath.left_shift` and `right_shift` take any).
+
+    Parameters
+    ----------
+    builder
+        Where instructions are written.
+    value
+        The LLVM value, of type ``llvm_type(dtype)`` or a vector of these.
+    dtype
+        float32, float64, a fixed-size integer or bool.
+    """
+
+    __slots__ = ("builder", "dtype", "ir")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, builder: ir.IRBuilder, value: ir.Value, dtype: DTypeLike) -> None:
+        self.builder = builder
+        self.ir = value
+        self.dtype = np.dtype(dtype)
+
+    def __repr__(self) -> str:
+        return f"IRValue({self.ir}, {self.dtype})"
+
+    def __bool__(self) -> bool:
+        raise TypeError("an IRValue has no truth value while a kernel is written; use m.where")
+
+    @property
+    def lanes(self) -> int | None:
+        """How many numbers a vector has; None of a single number."""
+        return lanes_of(self.ir.type)
+
+    def spread(self, lanes: int | None) -> IRValue:
+        """In all lanes, unless it is a vector already or `lanes` is None."""
+        if lanes is None or self.lanes is not None:
+            return self
+        return self._of(spread(self.builder, self.ir, lanes))
+
+    def _operand(self, other: Any) -> IRValue:
+        if not isinstance(other, IRValue):
+            return constant(self.builder, other, self.dtype)
+        if other.dtype != self.dtype:
+            raise TypeError(f"operands of {self.dtype} and {other.dtype}; cast one of them")
+        return other
+
+    def _of(self, result: ir.Value) -> IRValue:
+        return IRValue(self.builder, result, self.dtype)
+
+    def _pair(self, left: Any, right: Any) -> tuple[ir.Value, ir.Value]:
+        """Both operands of an operation, of as many lanes."""
+        left, right = self._operand(left), self._operand(right)
+        if left.ir.type is right.ir.type:
+            return left.ir, right.ir
+        lanes = left.lanes or right.lanes
+        return left.spread(lanes).ir, right.spread(lanes).ir
+
+    def _arithmetic(
+        self, operation: Operation, integer_operation: Operation, left: Any, right: Any
+    ) -> IRValue:
+        pair = self._pair(left, right)
+        if self.dtype.kind == "f":
+            return self._of(operation(*pair, flags=CONTRACT))
+        if self.dtype.kind == "b":
+            raise TypeError("no arithmetic operators on bool; see m.add, m.multiply and m.logical_xor")
+        return self._of(integer_operation(*pair))
+
+    def _bitwise(self, operation: Operation, left: Any, right: Any) -> IRValue:
+        if self.dtype.kind == "f":
+            raise TypeError(f"no bitwise operators on {self.dtype}; see m.bitcast")
+        return self._of(operation(*self._pair(left, right)))
+
+    def _compare(self, operator: str, other: Any) -> IRValue:
+        left, right = self._pair(self, other)
+        if self.dtype.kind == "f":
+            compare = self.builder.fcmp_unordered if operator == "!=" else self.builder.fcmp_ordered
+        else:
+            compare = self.builder.icmp_signed if self.dtype.kind == "i" else self.builder.icmp_unsigned
+        return IRValue(self.builder, compare(operator, left, right), np.bool_)
+
+    def __add__(self, other: Any) -> IRValue:
+        return self._arithmetic(self.builder.fadd, self.builder.add, self, other)
+
+    def __radd__(self, other: Any) -> IRValue:
+        return self._arithmetic(self.builder.fadd, self.builder.add, other, self)
+
+    def __sub__(self, other: Any) -> IRValue:
+        return self._arithmetic(self.builder.fsub, self.builder.sub, self, other)
+
+    def __rsub__(self, other: Any) -> IRValue:
+        return self._arithmetic(self.builder.fsub, self.builder.sub, other, self)
+
+    def __mul__(self, other: Any) -> IRValue:
+        return self._arithmetic(self.builder.fmul, self.builder.mul, self, other)
+
+    def __rmul__(self, other: Any) -> IRValue:
+        return self._arithmetic(self.builder.fmul, self.builder.mul, other, self)
+
+    def __truediv__(self, other: Any) -> IRValue:
+        return self._divide(self, self._operand(other))
+
+    def __rtruediv__(self, other: Any) -> IRValue:
+        return self._divide(self._operand(other), self)
+
+    def _divide(self, left: IRValue, right: IRValue) -> IRValue:
+        if self.dtype.kind != "f":
+            raise TypeError(f"no operator / on {self.dtype}; cast to a float or use m.floor_divide")
+        return self._of(self.builder.fdiv(*self._pair(left, right)))
+
+    def __neg__(self) -> IRValue:
+        if self.dtype.kind == "b":
+            raise TypeError("no unary minus on bool; use ~")
+        return self._of(self.builder.fneg(self.ir) if self.dtype.kind == "f" else self.builder.neg(self.ir))
+
+    def __invert__(self) -> IRValue:
+        if self.dtype.kind == "f":
+            raise TypeError(f"no operator ~ on {self.dtype}")
+        return self._of(self.builder.not_(self.ir))
+
+    def __and__(self, other: Any) -> IRValue:
+        return self._bitwise(self.builder.and_, self, other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> IRValue:
+        return self._bitwise(self.builder.or_, self, other)
+
+    __ror__ = __or__
+
+    def __xor__(self, other: Any) -> IRValue:
+        return self._bitwise(self.builder.xor, self, other)
+
+    __rxor__ = __xor__
+
+    def __lshift__(self, other: Any) -> IRValue:
+        return self._bitwise(self.builder.shl, self, other)
+
+    def __rlshift__(self, other: Any) -> IRValue:
+        return self._bitwise(self.builder.shl, other, self)
+
+    def __rshift__(self, other: Any) -> IRValue:
+        return self._bitwise(self._shift_right(), self, other)
+
+    def __rrshift__(self, other: Any) -> IRValue:
+        return self._bitwise(self._shift_right(), other, self)
+
+    def _shift_right(self) -> Operation:
+        shift: Operation = self.builder.ashr if self.dtype.kind == "i" else self.builder.lshr
+        return shift
+
+    def __eq__(self, other: Any) -> IRValue:  # type: ignore[override]
+        return self._compare("==", other)
+
+    def __ne__(self, other: Any) -> IRValue:  # type: ignore[override]
+        return self._compare("!=", other)
+
+    def __lt__(self, other: Any) -> IRValue:
+        return self._compare("<", other)
+
+    def __le__(self, other: Any) -> IRValue:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: Any) -> IRValue:
+        return self._compare(">", other)
+
+    def __ge__(self, other: Any) -> IRValue:
+        return self._compare(">=", other)

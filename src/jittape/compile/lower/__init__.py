@@ -1,0 +1,1 @@
+"""Lowering of a group of ops to a canonical loop kernel."""

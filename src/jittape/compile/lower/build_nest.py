@@ -1,0 +1,381 @@
+"""How one loop nest comes about: from a group of roots to a canonical `LoopKernel`.
+
+`NestBuilder` inlines maps and views into instructions with concrete strides (a `RawNest`); `canonical` merges loops,
+gives every integer that depends on a shape a symbol, and so arrives at a kernel that all shapes share, and at the
+integers for this shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from jittape.compile.analysis.op_class import Kind
+from jittape.compile.fuse.partition import Partition
+from jittape.compile.ir.index_maps import (
+    EVERYWHERE,
+    UNROLLED,
+    Access,
+    Condition,
+    Position,
+    Quotient,
+    identity,
+    lanes,
+    space_of,
+    viewed,
+)
+from jittape.compile.ir.instructions import Compute, Masked, Scattered
+from jittape.compile.ir.loop_nest import (
+    RawAddress,
+    RawInside,
+    RawInstruction,
+    RawLinear,
+    RawLoad,
+    RawNest,
+    RawReduction,
+    RawRunning,
+    RawStore,
+    RawWhole,
+    renumbered,
+    renumbered_address,
+)
+from jittape.compile.ir.operand_maps import Key, dynamic_keys, scattered_to
+from jittape.core.forms import Coordinate, Join, Overlay, Place, Reduce, Running, Scatter, View
+from jittape.core.program import Aval, Op
+from jittape.primitives.broadcast import sum_op
+from jittape.primitives.elementwise.comparison import where_op
+
+__all__ = ["NestBuilder"]
+
+INT64 = np.dtype(np.int64)
+
+
+class NestBuilder:
+    """Builds the `RawNest` of a group of roots over one space.
+
+    Parameters
+    ----------
+    space : tuple of int
+        The loop extents.
+    partition : Partition
+        Which values stand in memory, and what is known of the ops.
+    position : mapping
+        Where in the program the op stands that defines a slot.
+    """
+
+    def __init__(self, space: tuple[int, ...], partition: Partition, position: Mapping[int, int]) -> None:
+        self.nest = RawNest(space)
+        self.partition = partition
+        self.avals = partition.avals
+        self.op_of = partition.op_of
+        self.stored = partition.stored
+        self.constants = partition.constants
+        self.position = position
+        self.birth = 0
+        self.covered: dict[int, Op] = {}
+        self._own: set[Key] = set()
+        self._ids: dict[Key, int] = {}
+        self._known: dict[RawInstruction, int] = {}
+
+    def add_roots(self, ops: list[Op]) -> None:
+        """Compute and write the results of `ops`."""
+        avals, extents = self.avals, self.nest.extents
+        here = [(op.out, avals[op.out].shape) for op in ops]
+        self._own = {(slot, identity(shape)) for slot, shape in here if space_of(shape) == extents}
+        for op in ops:
+            self.covered[op.out] = op
+            if isinstance(op.primitive.form, Join):
+                self._add_parts(op, op.primitive.form)
+            elif isinstance(op.primitive.form, Running):
+                self._add_running(op)
+            elif isinstance(op.primitive.form, Scatter):
+                self._add_scattered(op, op.primitive.form)
+            elif self.partition.kinds[op.out] is Kind.REDUCE:
+                self._add_reduction(op)
+            else:
+                access = identity(self.avals[op.out].shape)
+                value = self._value((op.out, access))
+                self.nest.stores.append(RawStore(self._address(op.out, access), value))
+
+    def add_copies(self, ops: list[Op]) -> None:
+        """Write the first operands of those that scatter, into whose memory this is done afterwards."""
+        for op in ops:
+            self.covered[op.out] = op
+            access = identity(self.avals[op.out].shape)
+            value = self._value((op.args[0], access))
+            self.nest.stores.append(RawStore(self._address(op.out, access), value))
+
+    def _add_scattered(self, op: Op, form: Scatter) -> None:
+        place, elements = scattered_to(op, self.avals)
+        value = self._value((op.args[1], identity(self.avals[op.args[1]].shape)))
+        for element in elements:
+            self._value(element)
+        how = Scattered(form.combining(**dict(op.params)))
+        self.nest.stores.append(RawStore(self._address(op.out, place), value, None, how))
+
+    def _add_running(self, op: Op) -> None:
+        access = identity(self.avals[op.out].shape)
+        values = tuple([self._value((slot, access)) for slot in op.args])
+        running = RawRunning(op, access.positions[dict(op.params)["axis"]].variable, values)
+        self.nest.stores.append(RawStore(self._address(op.out, access), max(values), running))
+
+    def _add_parts(self, op: Op, form: Join) -> None:
+        """Write those operands whose loops these are where they belong in the result."""
+        operands, out = tuple([self.avals[slot] for slot in op.args]), self.avals[op.out]
+        for number, (slot, operand) in enumerate(zip(op.args, operands, strict=True)):
+            if space_of(operand.shape) != self.nest.extents:
+                continue
+            access = identity(operand.shape)
+            index = form.index(number, operands, out, **dict(op.params))
+            place = viewed(access, index, out.shape, op.args)
+            address = self._address(op.out, place)._replace(part=number)
+            self.nest.stores.append(RawStore(address, self._value((slot, access))))
+
+    def add_copy(self, op: Op) -> None:
+        """Write the result of an alias that has to have memory of its own: its bytes, as integers of up to 8."""
+        self.covered[op.out] = op
+        nbytes, word = self.avals[op.out].nbytes, min(8, self.avals[op.out].dtype.itemsize)
+        whole = Aval((nbytes // word,), np.dtype(f"u{word}"))
+        linear = self._linear_of(identity(whole.shape), whole.shape)
+        value = self._instruction(RawLoad(RawAddress(op.args[0], linear), None, whole.dtype))
+        self.nest.stores.append(RawStore(RawAddress(op.out, linear), value))
+
+    def _add_reduction(self, op: Op) -> None:
+        shape, axes = self.avals[op.args[0]].shape, dict(op.params)["axes"]
+        dtype, size = self.avals[op.out].dtype, self.avals[op.out].size
+        reductions: dict[RawLinear, RawReduction] = {}
+        for access in lanes(shape):
+            value = self._value((op.args[0], access))
+            kept = [p for axis, p in enumerate(access.positions) if axis not in axes]
+            address = self._address(op.out, Access(tuple(kept)))
+            known = reductions.get(address.linear)
+            if known is not None:
+                combined = Compute(op.primitive, _combining(op), (known.value, value), dtype)
+                reductions[address.linear] = known._replace(value=self._instruction(combined))
+                continue
+            loops = [p.variable for axis, p in enumerate(access.positions) if axis in axes]
+            reduced = tuple([variable for variable in loops if variable is not None])
+            reductions[address.linear] = RawReduction(op, address, value, reduced, dtype, size)
+        for reduction in reductions.values():
+            if reduction.axes:
+                self.nest.reductions.append(reduction)
+            else:
+                self.nest.stores.append(RawStore(reduction.address, reduction.value))
+
+    def can_host(self, other: NestBuilder) -> bool:
+        """Whether the loops of `other`, which are a little shorter, can run along: sums of what is read here too."""
+        pairs = list(zip(self.nest.extents, other.nest.extents, strict=False))
+        near = all(n <= m <= n + max(2, n // 8) for m, n in pairs)
+        if len(self.nest.extents) != len(other.nest.extents) or not near or other.nest.stores:
+            return False
+        shorter = {axis for axis, (m, n) in enumerate(pairs) if m > n}
+        # A sum has no place for what is beyond its own loops, unless it adds that up.
+        sums = all(r.op.primitive is sum_op and shorter.issubset(r.axes) for r in other.nest.reductions)
+        return sums and not self._read().isdisjoint(other._read())
+
+    def _read(self) -> set[int]:
+        """The slots of arrays that the nest reads."""
+        loads = [i.address for i in self.nest.instructions if isinstance(i, RawLoad)]
+        return {address.slot for address in loads if address.linear.terms}
+
+    def host(self, other: NestBuilder) -> None:
+        """Take over all that `other` computes: zero is added beyond its loops."""
+        self.covered.update(other.covered)
+        mask = None
+        for axis, (extent, shorter) in enumerate(zip(self.nest.extents, other.nest.extents, strict=True)):
+            if extent != shorter:
+                linear = RawLinear(((axis, 1, True),), 0)
+                mask = self._instruction(RawInside(linear, 1, shorter, mask))
+        here: list[int] = []
+        for instruction, self.birth in zip(other.nest.instructions, other.nest.births, strict=True):
+            moved = renumbered(instruction, here)
+            if isinstance(moved, RawInside) and moved.also is None:
+                moved = moved._replace(also=mask)
+            if isinstance(moved, RawLoad) and moved.mask is None and moved.address.linear.terms:
+                moved = moved._replace(mask=mask)
+            here.append(self._instruction(moved))
+        for r in other.nest.reductions:
+            value = here[r.value] if mask is None else self._instruction(Masked(mask, here[r.value]))
+            address = renumbered_address(r.address, here)
+            self.nest.reductions.append(r._replace(address=address, value=value))
+
+    # ---- inlining: a walk with a stack of its own, since chains are as long as the user's loop ------------------
+
+    def _value(self, root: Key) -> int:
+        root, ids = self._normal(root), self._ids
+        needed = () if root in ids else self._needs(root)
+        pending = [] if root in ids else [(root, needed, iter(needed))]
+        while pending:
+            key, needed, rest = pending[-1]
+            for operand in rest:
+                if operand in ids:
+                    continue
+                inner = self._needs(operand)
+                if inner:
+                    pending.append((operand, inner, iter(inner)))
+                    break
+                ids[operand] = self._make(operand, ())
+            else:
+                ids[key] = self._make(key, tuple([ids[k] for k in needed]))
+                pending.pop()
+        return ids[root]
+
+    def _normal(self, key: Key) -> Key:
+        """A constant is the same everywhere."""
+        return (key[0], EVERYWHERE) if key[0] in self.constants else key
+
+    def _needs(self, key: Key) -> Sequence[Key]:
+        """The elements that one is made from."""
+        slot, access = key
+        if slot in self.stored and key not in self._own:
+            return [self._normal(k) for k in dynamic_keys(*access)]
+        op, constants = self.op_of[slot], self.constants
+        if self.partition.traits[slot].elementwise:
+            return [(operand, EVERYWHERE if operand in constants else access) for operand in op.args]
+        form = op.primitive.form
+        inner = list(self.partition.accesses(op, access, self.nest.extents))
+        if isinstance(form, View | Place | Overlay):
+            # Dynamic offsets are in the access of the array that has them, where an address needs them.
+            del inner[2 if isinstance(form, Overlay) else 1 :]
+        if isinstance(form, Place | Overlay):
+            inner += dynamic_keys((), inner[-1][1].conditions)
+        if isinstance(form, Coordinate):
+            inner += dynamic_keys((access.positions[dict(op.params)["axis"]],), ())
+        return [self._normal(k) for k in inner]
+
+    def _make(self, key: Key, operands: tuple[int, ...]) -> int:
+        slot, access = key
+        self.birth = self.position.get(slot, 0)
+        dtype = self.avals[slot].dtype
+        if slot in self.stored and key not in self._own:
+            # A value of one element can be read where the mask is false, too.
+            mask = self._mask(access.conditions) if access.conditions and self.avals[slot].size != 1 else None
+            return self._instruction(RawLoad(self._address(slot, access), mask, dtype))
+        op = self.covered[slot] = self.op_of[slot]
+        if self.partition.traits[slot].elementwise:
+            return self._instruction(Compute(op.primitive, op.params, operands, dtype))
+        match op.primitive.form:
+            case Reduce():
+                return self._instruction(Compute(op.primitive, _combining(op), operands, dtype))
+            case Coordinate():
+                position = access.positions[dict(op.params)["axis"]]
+                return self._instruction(RawWhole(self._linear(position), 1, dtype))
+            case Place():
+                inner = self.partition.accesses(op, access, self.nest.extents)[0][1]
+                mask = self._mask(inner.conditions)
+                value = self.nest.instructions[operands[0]]
+                if mask is None or (isinstance(value, RawLoad | Masked) and value.mask == mask):
+                    return operands[0]
+                return self._instruction(Masked(mask, operands[0]))
+            case Overlay():
+                over = self.partition.accesses(op, access, self.nest.extents)[1][1]
+                mask = self._mask(over.conditions)
+                if mask is None:
+                    return operands[1]
+                chosen = Compute(where_op, (), (mask, operands[1], operands[0]), dtype)
+                return self._instruction(chosen)
+            case _:
+                return operands[0]
+
+    def _instruction(self, instruction: RawInstruction) -> int:
+        instructions, births = self.nest.instructions, self.nest.births
+        known = self._known.setdefault(instruction, len(instructions))
+        if known == len(instructions):
+            instructions.append(instruction)
+            births.append(self.birth)
+        elif self.birth < births[known]:
+            births[known] = self.birth
+        return known
+
+    # ---- addresses -----------------------------------------------------------------------------------------------
+
+    def _mask(self, conditions: tuple[Condition, ...]) -> int | None:
+        mask = None
+        for numerator, step, extent in conditions:
+            mask = self._instruction(RawInside(self._linear(numerator), step, extent, mask))
+        return mask
+
+    def _address(self, slot: int, access: Access) -> RawAddress:
+        return RawAddress(slot, self._linear_of(access, self.avals[slot].shape))
+
+    def _linear_of(self, access: Access, shape: tuple[int, ...]) -> RawLinear:
+        plain = _plain_linear(access, shape)
+        return _linear(*_parts(access, shape), self._number) if plain is None else plain
+
+    def _linear(self, position: Position) -> RawLinear:
+        """A position as a number."""
+        plain = _plain_position(position)
+        return _linear([(position, 1, True)], 0, self._number) if plain is None else plain
+
+    def _number(self, what: Quotient | Key) -> int:
+        """The instruction for a part of an address."""
+        if isinstance(what, Quotient):
+            return self._instruction(RawWhole(self._linear(what.numerator), what.step, INT64))
+        return self._ids[self._normal(what)]
+
+
+Part = tuple[Position, int, bool]
+"""A position, its stride, and whether that is structure."""
+
+
+def _parts(access: Access, shape: tuple[int, ...]) -> tuple[list[Part], int]:
+    """What the address of an element is the sum of."""
+    parts: list[Part] = []
+    stride, structural, fixed = 1, True, 0
+    for position, extent in zip(reversed(access.positions), reversed(shape), strict=True):
+        written_out = structural and stride * extent <= UNROLLED and position.constant()
+        if written_out:
+            fixed += position.offset * stride
+        elif extent != 1:
+            parts.append((position, stride, structural))
+            structural = False
+        stride *= extent
+    return parts[::-1], fixed
+
+
+@lru_cache(4096)
+def _plain_linear(access: Access, shape: tuple[int, ...]) -> RawLinear | None:
+    """The address of an element if it takes no instructions; 1,850 are asked for in an LSTM, 17 different ones."""
+    if any(_takes_instructions(position) for position in access.positions):
+        return None
+    return _linear(*_parts(access, shape))
+
+
+@lru_cache(4096)
+def _plain_position(position: Position) -> RawLinear | None:
+    """The same for a position by itself."""
+    return None if _takes_instructions(position) else _linear([(position, 1, True)], 0)
+
+
+def _takes_instructions(position: Position) -> bool:
+    return bool(position.dynamic) or isinstance(position.variable, Quotient)
+
+
+def _linear(
+    parts: list[Part], fixed: int, number: Callable[[Quotient | Key], int] = lambda what: 0
+) -> RawLinear:
+    """The sum of ``position * stride``, with `number` for the instructions that it needs."""
+    factors: dict[int | str, tuple[int, bool]] = {}
+    offset = 0
+
+    def add(variable: int | str, factor: int, structural: bool) -> None:
+        before, also = factors.get(variable, (0, True))
+        factors[variable] = (before + factor, structural and also)
+
+    for position, stride, structural in parts:
+        offset += position.offset * stride
+        if isinstance(position.variable, Quotient):
+            add(f"%{number(position.variable)}", position.step * stride, structural)
+        elif position.variable is not None:
+            add(position.variable, position.step * stride, structural)
+        for element, factor in position.dynamic:
+            add(f"%{number(element)}", factor * stride, structural)
+    return RawLinear(tuple([(v, f, s) for v, (f, s) in factors.items() if f]), offset, fixed)
+
+
+def _combining(op: Op) -> tuple[tuple[str, Any], ...]:
+    """The parameters of a reduction that its combining expression may want."""
+    return tuple([(name, value) for name, value in op.params if name not in ("axes", "axis")])

@@ -1,0 +1,357 @@
+"""From the loop nest of one program to the kernel of all shapes: merged loops, symbols for sizes.
+
+Adjacent loops merge where every address agrees, so that an elementwise nest over contiguous arrays of any rank becomes
+one loop. Then every integer that depends on a shape gets a symbol, in the order of appearance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.compile.analysis.parallelism import divided, rows_at_a_time, work_of
+from jittape.compile.ir.instructions import (
+    Address,
+    Compute,
+    Constant,
+    Factor,
+    Inside,
+    Instruction,
+    Linear,
+    Load,
+    Masked,
+    Operand,
+    Reduction,
+    RunningStore,
+    Store,
+    Whole,
+)
+from jittape.compile.ir.kernel import LoopKernel
+from jittape.compile.ir.loop_nest import (
+    RawAddress,
+    RawInside,
+    RawLinear,
+    RawLoad,
+    RawNest,
+    RawReduction,
+    RawStore,
+    RawWhole,
+)
+from jittape.core.primitive import Primitive
+
+__all__ = ["Kernels", "Placed"]
+
+
+class Placed(NamedTuple):
+    """The kernel of a nest, with the slots that are its operands and the integers that are its symbols.
+
+    `partials` are the operands of which every task has one of its own if there are several, with the reductions that
+    write to them.
+    """
+
+    nest: RawNest
+    kernel: LoopKernel
+    slots: tuple[int, ...]
+    sizes: tuple[int, ...]
+    tasks: int
+    work: int
+    partials: tuple[tuple[int, list[RawReduction]], ...]
+
+    def in_blocks(self, rows: int, block: int) -> Placed:
+        """The same with the outermost loop over so many rows divided into blocks, which is not for the nest to say."""
+        extent = block * (self.sizes[0] // rows)
+        return self._replace(sizes=(*self.sizes[:-1], extent), tasks=-(-rows // block))
+
+
+NEIGHBOR = 2
+"""An element so near is structure, so that what is loaded for one element is seen to be loaded for its neighbor."""
+STRUCTURAL = frozenset((0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5))
+
+
+class Kernels:
+    """The kernels of a program's nests, each of which is made once.
+
+    The nests of an unrolled loop's iterations differ in nothing but the slots that they read and write, and where in
+    these they begin: of the 203 nests of an LSTM 9 are different.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Any, _Made] = {}
+
+    def placed(self, nest: RawNest) -> Placed:
+        """The kernel of `nest`; equal structure gives equal text."""
+        key, slots, far = _key(nest)
+        made = self._known.get(key)
+        if made is None:
+            made = self._known[key] = _Canonicalizer(_merged(nest)).result()
+        sizes = made.sizes
+        if far:
+            offset = iter(far)
+            named = zip(made.kernel.symbols, sizes, strict=True)
+            sizes = tuple([next(offset) if name[0] == "o" else size for name, size in named])
+        partials = []
+        for operand, own in made.partials:
+            here = [(r, nest.reductions[i]) for i, r in own]
+            partials.append((operand, [r._replace(op=raw.op, address=_moved(r, raw)) for r, raw in here]))
+        return Placed(nest, made.kernel, slots, sizes, made.tasks, made.work, tuple(partials))
+
+
+class _Made(NamedTuple):
+    """What `Placed` has of all nests that differ in slots alone; `partials` are reductions with their numbers."""
+
+    kernel: LoopKernel
+    sizes: tuple[int, ...]
+    tasks: int
+    work: int
+    partials: tuple[tuple[int, list[tuple[int, RawReduction]]], ...]
+
+
+def _moved(r: RawReduction, raw: RawReduction) -> RawAddress:
+    """The address of `r`, a reduction of merged loops, where `raw` writes to."""
+    linear = r.address.linear._replace(offset=raw.address.linear.offset)
+    return r.address._replace(slot=raw.address.slot, linear=linear)
+
+
+def _key(nest: RawNest) -> tuple[Any, tuple[int, ...], list[int]]:
+    """The nest with numbers in the place of slots, in the order of appearance; these slots, and offsets that are far.
+
+    The offsets are in the order in which `_Canonicalizer` names them.
+    """
+    numbers: dict[tuple[int, int], int] = {}
+    far: list[int] = []
+
+    def near(linear: RawLinear) -> RawLinear:
+        if -NEIGHBOR <= linear.offset <= NEIGHBOR:
+            return linear
+        far.append(linear.offset)
+        return linear._replace(offset=NEIGHBOR + 1)
+
+    def number(address: RawAddress) -> tuple[int, RawLinear]:
+        slot, linear, part = address
+        return numbers.setdefault((slot, part), len(numbers)), near(linear)
+
+    instructions: list[Any] = []
+    for instruction in nest.instructions:
+        if isinstance(instruction, RawLoad):
+            instructions.append((*number(instruction.address), instruction.mask, instruction.dtype))
+        elif isinstance(instruction, RawWhole | RawInside):
+            instructions.append(instruction._replace(linear=near(instruction.linear)))
+        else:
+            instructions.append(instruction)
+    stores = []
+    for address, value, running, scattered in nest.stores:
+        how = running and (running.op.primitive, running.op.params, running.axis, running.values)
+        stores.append((*number(address), value, how, scattered))
+    reductions = [
+        (op.primitive, op.params, *number(address), *others) for op, address, *others in nest.reductions
+    ]
+    key = nest.extents, tuple(instructions), tuple(stores), tuple(reductions)
+    return key, tuple([slot for slot, _ in numbers]), far
+
+
+# ---- merging loops -------------------------------------------------------------------------------------------------
+
+
+def _linears(nest: RawNest) -> list[RawLinear]:
+    linears = [store.address.linear for store in nest.stores] + [r.address.linear for r in nest.reductions]
+    for instruction in nest.instructions:
+        if isinstance(instruction, RawLoad):
+            linears.append(instruction.address.linear)
+        elif isinstance(instruction, RawWhole | RawInside):
+            linears.append(instruction.linear)
+    return linears
+
+
+def _merged(nest: RawNest) -> RawNest:
+    factors = [{v: f for v, f, _ in linear.terms} for linear in set(_linears(nest))]
+    ordered = [r.axes for r in nest.reductions]
+    ordered += [(s.running.axis,) for s in nest.stores if s.running is not None]
+    group = list(range(len(nest.extents)))  # the merged loop that each loop goes to
+    extents = list(nest.extents)
+    for axis in range(1, len(nest.extents)):
+        together = all(f.get(axis - 1, 0) == f.get(axis, 0) * nest.extents[axis] for f in factors) and all(
+            (axis - 1 in axes) == (axis in axes) for axes in ordered
+        )
+        group[axis] = group[axis - 1] if together else group[axis - 1] + 1
+    if len(group) < 2 or group[-1] == len(group) - 1:
+        return nest
+    extents = [1] * (group[-1] + 1)
+    last = {}
+    for axis, merged in enumerate(group):
+        extents[merged] *= nest.extents[axis]
+        last[merged] = axis
+    return nest.with_loops(tuple(extents), {axis: merged for merged, axis in last.items()})
+
+
+@lru_cache(maxsize=1024)
+def _constant_bits(
+    primitive: Primitive, params: tuple[tuple[str, Any], ...], dtype: np.dtype[Any]
+) -> int | None:
+    """The bytes of a constant as an integer, or None if the number is structure.
+
+    The size of a mean is a constant too, and all sizes share a kernel. Numbers that simplify what they meet stay.
+    """
+    value = primitive.evaluate(**dict(params))
+    if dtype.kind == "b" or not np.isfinite(value) or float(value) in STRUCTURAL:
+        return None
+    return int.from_bytes(np.asarray(value, dtype.newbyteorder("<")).tobytes(), "little", signed=False)
+
+
+# ---- symbols -------------------------------------------------------------------------------------------------------
+
+
+class _Canonicalizer:
+    """Names operands and integers in the order of their appearance."""
+
+    def __init__(self, nest: RawNest) -> None:
+        self.nest = nest
+        self.depth = len(nest.extents)
+        self.symbols = [f"n{axis}" for axis in range(self.depth)]
+        self.sizes = list(nest.extents)
+        self.operands: list[Operand] = []
+        self.slots: dict[tuple[int, int], int] = {}
+        self.levels: list[int] = []
+        self.partials: dict[int, str] = {}
+        self.counts = dict.fromkeys("sodarucpt", 0)
+
+    def result(self) -> _Made:
+        instructions = tuple([self._instruction(i) for i in self.nest.instructions])
+        stores = tuple([self._store(s) for s in self.nest.stores])
+        reductions = tuple([self._reduction(r) for r in self.nest.reductions])
+        task = self._symbol("t", self.nest.extents[0]) if self.depth else None
+        kernel = LoopKernel(
+            tuple(self.operands),
+            self.depth,
+            tuple(self.symbols),
+            task,
+            instructions,
+            tuple(self.levels),
+            stores,
+            reductions,
+        )
+        kernel = replace(kernel, rows=rows_at_a_time(kernel, self.nest.extents))
+        work = work_of(kernel, self.nest.extents)
+        count = 1
+        if self.depth:
+            count, self.sizes[-1] = divided(kernel, self.nest.extents, work)
+        partials: dict[int, list[tuple[int, RawReduction]]] = {}
+        for i, (r, raw) in enumerate(zip(reductions, self.nest.reductions, strict=True)):
+            if r.partial:
+                partials.setdefault(r.address.operand, []).append((i, raw))
+        return _Made(kernel, tuple(self.sizes), count, work, tuple(partials.items()))
+
+    def _symbol(self, kind: str, size: int) -> str:
+        name = f"{kind}{self.counts[kind]}"
+        self.counts[kind] += 1
+        self.symbols.append(name)
+        self.sizes.append(size)
+        return name
+
+    def _instruction(self, raw: object) -> Instruction:
+        made: Instruction
+        match raw:
+            case RawLoad(address, mask, dtype):
+                made = Load(self._address(address, "a", dtype), mask, dtype)
+                level = max(self._level(made.address.linear), self._level_of(mask))
+            case RawWhole(linear, divisor, dtype):
+                made = Whole(self._linear(linear), divisor, dtype)
+                level = self._level(made.linear)
+            case RawInside(linear, divisor, extent, also):
+                wide = divisor == 1 and self._is_wide(linear, extent)
+                made = Inside(self._linear(linear), divisor, self._symbol("d", extent), also, wide)
+                level = max(self._level(made.linear), self._level_of(also))
+            case Compute(primitive, params, (), dtype):
+                bits = _constant_bits(primitive, params, dtype)
+                made = raw if bits is None else Constant(self._symbol("c", bits), dtype)
+                level = 0
+            case Compute(args=args):
+                made = raw
+                level = max([self.levels[a] for a in args])
+            case Masked(mask, value):
+                made = raw
+                level = max(self.levels[mask], self.levels[value])
+            case _:
+                raise AssertionError(raw)
+        self.levels.append(level)
+        return made
+
+    def _is_wide(self, linear: RawLinear, extent: int) -> bool:
+        """Whether a mask moves along with the innermost loop and is as long as that, nearly."""
+        along = [factor for variable, factor, _ in linear.terms if variable == self.depth - 1]
+        total = self.nest.extents[-1] if self.depth else 0
+        return along in ([1], [-1]) and total - extent <= max(2, total // 8)
+
+    def _store(self, raw: RawStore) -> Store:
+        kind = "r" if raw.scattered is None else "u"
+        address = self._address(raw.address, kind, self._dtype(raw.value))
+        if raw.scattered is not None:
+            return Store(address, raw.value, self.depth, None, raw.scattered)
+        if raw.running is None:
+            return Store(address, raw.value, max(self._level(address.linear), self.levels[raw.value]), None)
+        op, axis, values = raw.running
+        params = tuple([(name, value) for name, value in op.params if name != "axis"])
+        return Store(address, raw.value, self.depth, RunningStore(op.primitive, params, axis, values))
+
+    def _reduction(self, r: RawReduction) -> Reduction:
+        kept = [axis for axis in range(self.depth) if axis not in r.axes]
+        level = kept[-1] + 1 if kept else 0
+        in_memory = level == self.depth or any(axis < level for axis in r.axes)
+        params = tuple([(name, value) for name, value in r.op.params if name != "axes"])
+        address = self._address(r.address, "r", r.dtype)
+        partial = None
+        if 0 in r.axes:
+            partial = self.partials.get(address.operand) or self._symbol("p", r.size)
+            self.partials[address.operand] = partial
+        return Reduction(r.op.primitive, params, address, r.value, r.axes, level, in_memory, r.dtype, partial)
+
+    def _dtype(self, value: int) -> np.dtype[Any]:
+        instruction = self.nest.instructions[value]
+        while isinstance(instruction, Masked):
+            instruction = self.nest.instructions[instruction.value]
+        assert not isinstance(instruction, RawInside)
+        return instruction.dtype
+
+    def _level(self, linear: Linear) -> int:
+        levels = [self._level_of(int(v[1:])) if v[0] == "%" else int(v[1:]) + 1 for v, _ in linear.terms]
+        return max(levels, default=0)
+
+    def _level_of(self, value: int | None) -> int:
+        return 0 if value is None else self.levels[value]
+
+    def _address(self, raw: RawAddress, kind: str, dtype: np.dtype[Any]) -> Address:
+        operand = self.slots.get((raw.slot, raw.part))
+        if operand is None:
+            operand = self.slots[raw.slot, raw.part] = len(self.slots)
+            self.operands.append(Operand(f"{kind}{self.counts[kind]}", dtype))
+            self.counts[kind] += 1
+        packed = self._packed(raw.linear)
+        if packed is not None:
+            return Address(operand, packed, True)
+        return Address(operand, self._linear(raw.linear), False)
+
+    def _packed(self, linear: RawLinear) -> Linear | None:
+        """The address as a walk through contiguous memory, if it is one: its strides are products of extents."""
+        if linear.offset or linear.fixed:
+            return None
+        stride = 1
+        symbols: list[str] = []
+        terms: list[tuple[str, Factor]] = []
+        for variable, factor, _ in sorted(linear.terms, key=lambda term: term[1]):
+            if isinstance(variable, str) or factor != stride:
+                return None
+            terms.append((f"i{variable}", tuple(reversed(symbols)) or 1))
+            stride *= self.nest.extents[variable]
+            symbols.append(f"n{variable}")
+        return Linear(tuple(reversed(terms)))
+
+    def _linear(self, linear: RawLinear) -> Linear:
+        terms: list[tuple[str, Factor]] = []
+        for variable, factor, structural in linear.terms:
+            name = variable if isinstance(variable, str) else f"i{variable}"
+            terms.append((name, factor if structural else self._symbol("s", factor)))
+        if abs(linear.offset) <= NEIGHBOR:
+            return Linear(tuple(terms), None, linear.fixed + linear.offset)
+        return Linear(tuple(terms), self._symbol("o", linear.offset), linear.fixed)

@@ -1,0 +1,349 @@
+"""Arrays as sums of `Term`: a few values, and where in the array they belong.
+
+`TermWriter` appends the ops on the values, which are few, where a program has ops on the array: slices, sums, shapes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.compile.rewrite.affine_maps import (
+    Spot,
+    cut,
+    ends,
+    is_diagonal,
+    parts_of,
+    plus,
+    renumbered,
+    same_size,
+    split,
+    step_along,
+    times,
+    with_axis_split,
+)
+from jittape.compile.rewrite.passes import Editor
+from jittape.core.builder import literal_op
+from jittape.core.forms import Index, View
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval, Op, Program
+from jittape.primitives.broadcast import broadcast_to_op, iota_op, reshape_op
+from jittape.primitives.elementwise.arithmetic import add_op
+from jittape.primitives.elementwise.comparison import equal_op, where_op
+from jittape.primitives.record_parts import constant_of
+from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
+
+__all__ = ["Term", "TermWriter"]
+
+
+class Term(NamedTuple):
+    """Values (a slot), and where in the array they are added; every axis of the values is in some spot."""
+
+    values: int
+    spots: tuple[Spot, ...]
+
+
+def _pick(x: Any, *, shape: tuple[int, ...], index: tuple[Index, ...]) -> Any:
+    coordinates = np.indices(shape)
+    places = [
+        entry.offset + (0 if entry.axis is None else entry.step * coordinates[entry.axis]) for entry in index
+    ]
+    return np.broadcast_to(x[tuple(places)], shape)
+
+
+picked_op = Primitive(
+    "picked",
+    result=lambda x, *, shape, index: Aval(shape, x.dtype),
+    evaluate=_pick,
+    form=View(lambda x, out, *, shape, index: index),
+    gradient_stops="it is made by the compiler",
+)
+
+
+class TermWriter:
+    """Appends ops on the values of terms.
+
+    Attributes
+    ----------
+    producers : dict
+        The op of every slot, new ones included.
+    op : Op or None
+        What the new ops are there for.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.editor = Editor(program)
+        self.avals = self.editor.avals
+        self.producers: dict[int, Op] = {}
+        self.op: Op | None = None
+
+    def bind(self, primitive: Primitive, *args: int, **params: Any) -> int:
+        out = self.editor.bind(primitive, args, self.op, **params)
+        self.producers[out] = self.editor.ops[-1]
+        return out
+
+    def shape(self, slot: int) -> tuple[int, ...]:
+        return self.avals[slot].shape
+
+    def constant(self, value: float, aval: Aval) -> int:
+        one = self.bind(literal_op, dtype=aval.dtype, value=value)
+        return self.bind(broadcast_to_op, one, shape=aval.shape)
+
+    def full(self, terms: Sequence[Term], aval: Aval) -> int | None:
+        """The slot of an array that none of the terms lies on a diagonal of."""
+        total = None
+        for values, spots in terms:
+            if any(step != 1 for spot in spots for _, step in spot.steps):
+                return None
+            perm = tuple([axis for spot in spots for axis, _ in spot.steps])
+            shape = tuple([self.shape(values)[spot.steps[0][0]] if spot.steps else 1 for spot in spots])
+            if perm != tuple(range(len(perm))):
+                values = self.bind(transpose_op, values, perm=perm)
+            values = self.bind(reshape_op, values, shape=shape)
+            if shape != aval.shape:
+                axes = tuple(range(len(shape)))
+                region = Region(axes, tuple([spot.offset for spot in spots]), shape, (1,) * len(shape))
+                values = self.bind(place_op, values, region=region, shape=aval.shape)
+            total = values if total is None else self.bind(add_op, total, values)
+        return total
+
+    def selected_from(self, term: Term, aval: Aval) -> int | None:
+        """The slot of an array with one diagonal, selected from values that are repeated; None if it is no such."""
+        axes = [axis for spot in term.spots for axis, _ in spot.steps]
+        twice = {axis for axis in axes if axes.count(axis) > 1}
+        if len(axes) != len(set(axes)) + 1 or any(len(spot.steps) > 1 for spot in term.spots):
+            return None
+        a, b = (d for d, spot in enumerate(term.spots) if spot.steps and spot.steps[0][0] in twice)
+        shape, dtype = aval.shape, np.dtype(np.int64)
+        lines = Term(term.values, (*term.spots[:b], *term.spots[b + 1 :]))
+        line = self.full([lines], Aval((*shape[:b], *shape[b + 1 :]), aval.dtype))
+        if line is None or term.spots[b].steps[0][1] != 1:
+            return None
+        line = self.bind(reshape_op, line, shape=(*shape[:b], 1, *shape[b + 1 :]))
+        line = self.bind(broadcast_to_op, line, shape=shape)
+        row = self.bind(iota_op, shape=shape, axis=a, dtype=dtype)
+        beyond = term.spots[b].offset - term.spots[a].offset
+        if beyond:
+            row = self.bind(add_op, row, self.constant(beyond, Aval(shape, dtype)))
+        mask = self.bind(equal_op, row, self.bind(iota_op, shape=shape, axis=b, dtype=dtype))
+        return self.bind(where_op, mask, line, self.constant(0, aval))
+
+    def joined(self, terms: Sequence[Term]) -> list[Term]:
+        """The terms, those on one line as one."""
+        found: list[Term] = []
+        for term in terms:
+            for i, other in enumerate(found):
+                one = self._as_one(other, term)
+                if one is not None:
+                    found[i] = one
+                    break
+            else:
+                found.append(term)
+        return found
+
+    def _as_one(self, one: Term, other: Term) -> Term | None:
+        """Two terms of one axis if one lies where the other does, further along."""
+        if not len(self.shape(one.values)) == len(self.shape(other.values)) == 1:
+            return None
+        if [spot.steps for spot in one.spots] != [spot.steps for spot in other.spots]:
+            return None
+        ways = {
+            ((b.offset - a.offset) / step_along(a, 0)) if a.steps else float(b.offset != a.offset) * math.inf
+            for a, b in zip(one.spots, other.spots, strict=True)
+            if a.steps or b.offset != a.offset
+        }
+        if len(ways) != 1 or not (way := ways.pop()).is_integer():
+            return None
+        if way < 0:
+            one, other, way = other, one, -way
+        begin = int(way)
+        (first,), (second,) = self.shape(one.values), self.shape(other.values)
+        count = max(first, begin + second)
+        region = Region((0,), (0,), (first,), (1,))
+        values = self.bind(place_op, one.values, region=region, shape=(count,))
+        further = self.bind(
+            place_op, other.values, region=region._replace(offsets=(begin,), sizes=(second,)), shape=(count,)
+        )
+        return Term(self.bind(add_op, values, further), one.spots)
+
+    def picked(self, slot: int, spots: Sequence[Spot], shape: tuple[int, ...]) -> int | None:
+        """The elements of an array where the values of a term belong."""
+        op = self.producers.get(slot)
+        while op is not None and op.primitive is broadcast_to_op:
+            inner, outer = self.shape(op.args[0]), self.shape(slot)
+            own = spots[len(outer) - len(inner) :]
+            spots = [
+                Spot() if n == 1 != m else s
+                for s, n, m in zip(own, inner, outer[-len(inner) :] if inner else (), strict=True)
+            ]
+            slot = op.args[0]
+            op = self.producers.get(slot)
+        if not self.shape(slot):
+            return self.bind(broadcast_to_op, slot, shape=shape)
+        own, extents = list[Spot](), list[int]()
+        for spot, n in zip(spots, self.shape(slot), strict=True):
+            parts = [(spot, n)] if len(spot.steps) < 2 else parts_of(spot, n, shape)
+            if not parts:
+                return None
+            own += [part for part, _ in parts]
+            extents += [m for _, m in parts]
+        if is_diagonal(own):
+            return None
+        if tuple(extents) != self.shape(slot):
+            slot = self.bind(reshape_op, slot, shape=tuple(extents))
+        found = []
+        for offset, steps in own:
+            axis, step = steps[0] if steps else (None, 1)
+            found.append(Index(axis, step, offset))
+        index = tuple(found)
+        if shape == tuple(extents) and all(entry == Index(axis) for axis, entry in enumerate(index)):
+            return slot
+        return self.bind(picked_op, slot, shape=shape, index=index)
+
+    def summed(self, term: Term, primitive: Primitive, params: Mapping[str, Any]) -> Term:
+        """Without the dimensions that are summed over; an axis that no other has is summed over itself."""
+        spots = [spot for d, spot in enumerate(term.spots) if d not in params["axes"]]
+        kept = sorted({axis for spot in spots for axis, _ in spot.steps})
+        ndim, values = len(self.shape(term.values)), term.values
+        if len(kept) < ndim:
+            axes = tuple([axis for axis in range(ndim) if axis not in kept])
+            values = self.bind(primitive, values, **{**params, "axes": axes})
+        numbers = {axis: i for i, axis in enumerate(kept)}
+        return Term(values, tuple([renumbered(spot, numbers) for spot in spots]))
+
+    def viewed(self, term: Term, index: Sequence[Index], shape: tuple[int, ...]) -> list[Term] | None:
+        """What a view shows of a term."""
+        for d, entry in enumerate(index):
+            narrowed = self._within(term, d, entry, 1 if entry.axis is None else shape[entry.axis])
+            if not isinstance(narrowed, Term):
+                return narrowed
+            term = narrowed
+        spots: list[Spot | None] = [None] * len(shape)
+        for spot, entry in zip(term.spots, index, strict=True):
+            if entry.axis is None:
+                continue
+            if spots[entry.axis] is not None:
+                return None
+            steps = tuple([(axis, step // entry.step) for axis, step in spot.steps])
+            spots[entry.axis] = Spot((spot.offset - entry.offset) // entry.step, steps)
+        values, own = term.values, self.shape(term.values)
+        for axis, n in enumerate(shape):
+            if spots[axis] is None:
+                spots[axis] = Spot(0, ((len(own), 1),))
+                own = (*own, n)
+        if own != self.shape(values):
+            ones = (1,) * (len(own) - len(self.shape(values)))
+            values = self.bind(reshape_op, values, shape=(*self.shape(values), *ones))
+            values = self.bind(broadcast_to_op, values, shape=own)
+        return [Term(values, tuple([spot for spot in spots if spot is not None]))]
+
+    def _within(self, term: Term, dimension: int, entry: Index, count: int) -> Term | list[Term] | None:
+        """The part of a term at ``entry.offset + entry.step * c`` of a dimension, `c` less than `count`.
+
+        No terms where there is none, None where it cannot be said.
+        """
+        spot, step, first = term.spots[dimension], entry.step, entry.offset
+        if entry.dynamic is not None:
+            return None
+        last = first + step * (count - 1)
+        low, high = min(first, last), max(first, last)
+        own = self.shape(term.values)
+        if not spot.steps:
+            inside = low <= spot.offset <= high and (spot.offset - first) % step == 0
+            return term if inside else []
+        if len(spot.steps) > 1:
+            least, greatest = ends(spot, own)
+            return term if abs(step) == 1 and low <= least and greatest <= high else None
+        ((axis, pace),) = spot.steps
+        if abs(step) == 1:
+            if pace < 0:
+                low, high = -high, -low
+            offset = spot.offset if pace > 0 else -spot.offset
+            begin = max(0, -((offset - low) // abs(pace)))
+            end = min(own[axis], (high - offset) // abs(pace) + 1)
+            return self._narrowed(term, axis, begin, end - begin, 1)
+        if abs(pace) != 1:
+            return None
+        # k = start + stride * c
+        start, stride = pace * (first - spot.offset), pace * step
+        there = [c for c in range(count) if 0 <= start + stride * c < own[axis]]
+        if not there:
+            return []
+        return self._narrowed(term, axis, start + stride * there[0], len(there), stride)
+
+    def _narrowed(self, term: Term, axis: int, start: int, count: int, stride: int) -> Term | list[Term]:
+        """A term with `count` of its values along an axis."""
+        own = self.shape(term.values)
+        if count <= 0:
+            return []
+        if (start, count, stride) == (0, own[axis], 1):
+            return term
+        values, spots = self._sliced(term.values, axis, start, count, stride), []
+        for offset, steps in term.spots:
+            offset += sum([step * start for a, step in steps if a == axis])
+            spots.append(
+                Spot(offset, tuple([(a, step * stride if a == axis else step) for a, step in steps]))
+            )
+        return Term(values, tuple(spots))
+
+    def _sliced(self, values: int, axis: int, start: int, count: int, stride: int) -> int:
+        value = constant_of(values, self.producers)
+        if value is not None:
+            own = self.shape(values)
+            return self.constant(
+                value, Aval((*own[:axis], count, *own[axis + 1 :]), self.avals[values].dtype)
+            )
+        return self.bind(slice_op, values, region=Region((axis,), (start,), (count,), (stride,)))
+
+    def reshaped(self, term: Term, old: tuple[int, ...], new: tuple[int, ...]) -> list[Term] | None:
+        """A term of an array of shape `old` in that array of shape `new`."""
+        term = self._without_ones(term)
+        pairs = [(n, spot) for n, spot in zip(old, term.spots, strict=True) if n != 1]
+        values, spots, number = term.values, list[Spot](), 0
+        groups = same_size([n for n, _ in pairs], [n for n in new if n != 1])
+        merged = []
+        for count, _ in groups:
+            spot = Spot()
+            for n, one in pairs[number : number + count]:
+                spot = plus(times(spot, n), one)
+            merged.append(spot)
+            number += count
+        for i, (_, extents) in enumerate(groups):
+            for axis, step in reversed(merged[i].steps):
+                own = self.shape(values)
+                parts = cut(own[axis], abs(step), extents)
+                if len(parts) > 1:
+                    values = self.bind(reshape_op, values, shape=(*own[:axis], *parts, *own[axis + 1 :]))
+                    merged = [with_axis_split(spot, axis, parts) for spot in merged]
+                    spots = [with_axis_split(spot, axis, parts) for spot in spots]
+            several = split(merged[i], extents, self.shape(values))
+            if several is None:
+                return None
+            spots += several
+        rest = iter(spots)
+        return [self._with_axes_joined(Term(values, tuple([Spot() if n == 1 else next(rest) for n in new])))]
+
+    def _with_axes_joined(self, term: Term) -> Term:
+        """A term with two axes as one where each dimension steps along both, one going on where the other ends."""
+        own, spots = self.shape(term.values), term.spots
+        for axis in range(len(own) - 2, -1, -1):
+            if all(step_along(spot, axis) == step_along(spot, axis + 1) * own[axis + 1] for spot in spots):
+                own = (*own[:axis], own[axis] * own[axis + 1], *own[axis + 2 :])
+                numbers = {a: a - (a > axis) for a in range(len(own) + 1) if a != axis}
+                spots = tuple([renumbered(spot, numbers) for spot in spots])
+        if own == self.shape(term.values):
+            return term
+        return Term(self.bind(reshape_op, term.values, shape=own), spots)
+
+    def _without_ones(self, term: Term) -> Term:
+        """A term without axes of extent 1."""
+        own = self.shape(term.values)
+        kept = [axis for axis, n in enumerate(own) if n != 1]
+        if len(kept) == len(own):
+            return term
+        values = self.bind(reshape_op, term.values, shape=tuple([own[axis] for axis in kept]))
+        numbers = {axis: i for i, axis in enumerate(kept)}
+        return Term(values, tuple([renumbered(spot, numbers) for spot in term.spots]))

@@ -1,0 +1,1 @@
+"""Scheduling: from a program to ordered, checked steps over memory."""

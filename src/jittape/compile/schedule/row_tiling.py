@@ -1,0 +1,355 @@
+"""Steps in a row that work through the same rows: done strip by strip, while the rows are in the cache.
+
+``x @ w``, a function of the result and ``x.T @ g`` are three passes over `x`; done for 256 rows at a time they are one.
+What is handed from one of the steps to the next then never leaves the cache, and what only they need has memory for
+a few strips instead of all rows. A step can be *cut* at a number of rows if each block of rows of its results needs no
+more than the same rows of what other steps in the strip have computed. Sums over rows have a result for each block, as
+those of tasks have (`tasks`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
+from jittape.compile.ir.loop_nest import RawLinear, RawLoad, RawNest
+from jittape.core.program import Aval
+
+__all__ = ["Cut", "Found", "Step", "Strip", "StripFinder", "groups_of"]
+
+CACHE = 1 << 20
+"""Arrays of fewer bytes than this, all together, are in the cache anyway."""
+BLOCK = 1 << 19
+"""Bytes of a block of rows, about."""
+LEAST = 1 << 17
+"""A step that touches no more bytes begins no strip."""
+GROUPS = 64
+"""Blocks are handed out in so many groups at most, each of which has memory of its own for what is only needed in the
+strip: a thread that waits for another's group should not wait long."""
+SHARED_CACHE = 1 << 22
+"""Bytes of all groups' memory, about; but there are `FEWEST` groups."""
+FEWEST = 8
+SKINNY = 64
+"""A product with more columns or summands than this takes all rows at once."""
+
+
+class Cut(NamedTuple):
+    """A step cut into blocks of rows.
+
+    Attributes
+    ----------
+    reads, writes : frozenset of int
+        Slots whose rows are those of the step.
+    whole : frozenset of int
+        Slots that every block may read all of.
+    partial : frozenset of int
+        Slots that every block has a result for.
+    axis : str
+        For a product, the extent that is cut.
+    """
+
+    reads: frozenset[int]
+    writes: frozenset[int]
+    whole: frozenset[int]
+    partial: frozenset[int]
+    axis: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """What steps that are done strip by strip have in common.
+
+    Attributes
+    ----------
+    blocks : int
+        Into so many blocks the rows are divided; each step's tasks.
+    groups : int
+        So many tasks the strip has, each of `blocks / groups` blocks, rounded up.
+    region : int
+        Bytes of the memory that a group has for itself.
+    moved : tuple of (int, int)
+        Storages in that memory, and the bytes of a block of each.
+    work : int
+        About how long all of it takes on one thread, in ns.
+    """
+
+    blocks: int
+    groups: int
+    region: int
+    moved: tuple[tuple[int, int], ...]
+    work: int
+
+
+def possible_rows(nest: RawNest | None, kernel: object, sizes: Sequence[int]) -> list[int]:
+    """The numbers of rows at which a step might be cut."""
+    if nest is not None:
+        return [n for n in nest.extents[:1] if n > 1]
+    if isinstance(kernel, Gemm):
+        named = dict(zip(kernel.SYMBOLS, sizes, strict=True))
+        return [n for n in (named["b0"], named["b1"], named["m"], named["k"]) if n > 1]
+    return []
+
+
+def cut_nest(nest: RawNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
+    """A loop nest cut along its outermost loop; None if it cannot be. `sizes` are the elements of slots."""
+    if nest.extents[:1] != (rows,):
+        return None
+    reads: set[int] = set()
+    whole: set[int] = set()
+    writes: set[int] = set()
+    partial: set[int] = set()
+    for instruction in nest.instructions:
+        if isinstance(instruction, RawLoad):
+            slot, linear = instruction.address[:2]
+            (reads if _stays(linear, nest.extents, sizes[slot]) else whole).add(slot)
+    for store in nest.stores:
+        if store.running is not None and store.running.axis == 0:
+            return None
+        if not _stays(store.address.linear, nest.extents, sizes[store.address.slot]):
+            return None
+        writes.add(store.address.slot)
+    for r in nest.reductions:
+        slot, linear = r.address[:2]
+        if 0 in r.axes:
+            partial.add(slot)
+        elif _stays(linear, nest.extents, sizes[slot]):
+            writes.add(slot)
+        else:
+            return None
+    return Cut(frozenset(reads - whole), frozenset(writes), frozenset(whole), frozenset(partial))
+
+
+def _stays(linear: RawLinear, extents: tuple[int, ...], size: int) -> bool:
+    """Whether an address stays within the row of `size / extents[0]` elements that the outermost loop is at."""
+    rows = extents[0]
+    if size % rows:
+        return False
+    length = size // rows
+    first = last = linear.offset + linear.fixed
+    step = 0
+    for variable, factor, _ in linear.terms:
+        if isinstance(variable, str):
+            return False
+        if variable == 0:
+            step = factor
+        else:
+            reach = factor * (extents[variable] - 1)
+            first, last = first + min(reach, 0), last + max(reach, 0)
+    return step == length and first >= 0 and last < length
+
+
+def cut_product(
+    kernel: Gemm, sizes: Sequence[int], slots: Sequence[int], size_of: Mapping[int, int], rows: int
+) -> Cut | None:
+    """A stack of products cut along the stack, along rows or along the summands; None if it cannot be."""
+    s = dict(zip(kernel.SYMBOLS, sizes, strict=True))
+    x, y, out = slots
+    tx, ty = kernel.transposed
+    m, n, k = s["m"], s["n"], s["k"]
+    stacked = s["b0"] * s["b1"] > 1
+    if kernel.accumulates or size_of[out] != s["b0"] * s["b1"] * m * n:
+        return None
+    extent_x, extent_y = _extent(m, k, s["lx"], tx), _extent(k, n, s["ly"], ty)
+    axis = next((b for b in ("b0", "b1") if s[b] == rows and s["b0"] * s["b1"] == rows), "")
+    written, partial = frozenset([out]), frozenset[int]()
+    if axis:
+        strides = s[f"x{axis[1]}"], s[f"y{axis[1]}"]
+    elif (not stacked and m == rows and max(n, k) <= SKINNY) or (not stacked and m == rows and n == 1):
+        axis, extent_x = "m", _extent(1, k, s["lx"], tx)
+        strides = (1 if tx else s["lx"]), 0
+    elif not stacked and k == rows:
+        axis, written, partial = "k", frozenset[int](), frozenset([out])
+        strides = (s["lx"] if tx else 1), (1 if ty else s["ly"])
+        extent_x, extent_y = _extent(m, 1, s["lx"], tx), _extent(1, n, s["ly"], ty)
+    else:
+        return None
+    if axis == kernel.made_for:
+        return None
+    reads: set[int] = set()
+    whole: set[int] = set()
+    for slot, offset, stride, extent in (
+        (x, s["ox"], strides[0], extent_x),
+        (y, s["oy"], strides[1], extent_y),
+    ):
+        inside = size_of[slot] == stride * rows and offset + extent <= stride
+        (reads if inside else whole).add(slot)
+    return Cut(frozenset(reads - whole), written, frozenset(whole), partial, axis)
+
+
+def _extent(rows: int, columns: int, leading: int, transposed: bool) -> int:
+    """How far a matrix reaches in memory."""
+    if transposed:
+        rows, columns = columns, rows
+    return (rows - 1) * leading + columns
+
+
+def groups_of(blocks: int, region: int) -> int:
+    """How many tasks a strip has, each of which takes `region` bytes."""
+    if blocks <= 2 * FEWEST:
+        return blocks
+    wanted = min(GROUPS, max(FEWEST, SHARED_CACHE // max(1, region)))
+    return math.ceil(blocks / math.ceil(blocks / wanted))
+
+
+class Step(NamedTuple):
+    """What a step does: its kernel, the kernel's sizes, the slots that it reads and writes, the loop nest it was."""
+
+    kernel: Kernel | None
+    sizes: tuple[int, ...]
+    operands: tuple[int, ...]
+    nest: RawNest | None
+
+
+class Found(NamedTuple):
+    """A strip: its steps by number, each with how it is cut, and the slots that are needed nowhere else.
+
+    `moved` has the bytes that a block of them takes.
+    """
+
+    rows: int
+    block: int
+    members: tuple[tuple[int, Cut], ...]
+    moved: dict[int, int]
+
+    @property
+    def blocks(self) -> int:
+        return math.ceil(self.rows / self.block)
+
+    @property
+    def whole(self) -> frozenset[int]:
+        """The slots of which each block may read all."""
+        return frozenset().union(*[cut.whole for _, cut in self.members])
+
+
+class StripFinder:
+    """Finds steps that can be done in strips.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+        In an order in which they can run.
+    avals : mapping
+        Shape and dtype of the slots.
+    holder : mapping
+        The slot in whose memory another one stands.
+    outside : container of int
+        Slots that are inputs or results of the program.
+    """
+
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        avals: Mapping[int, Aval],
+        holder: Mapping[int, int],
+        outside: Container[int],
+    ) -> None:
+        self.steps = steps
+        self.holder = holder
+        self.outside = outside
+        self.users: dict[int, set[int]] = {}
+        self._owners = [self._owners_of(frozenset(step.operands)) for step in steps]
+        for i, owners in enumerate(self._owners):
+            for slot in owners:
+                self.users.setdefault(slot, set()).add(i)
+        slots = frozenset().union(*self._owners, *[step.operands for step in steps])
+        self._size = {slot: avals[slot].size for slot in slots}
+        self._nbytes = {slot: size * avals[slot].dtype.itemsize for slot, size in self._size.items()}
+        self._cuts: dict[tuple[int, int], Cut | None] = {}
+        self._large: dict[int, bool] = {}
+
+    def strip_from(self, first: int, taken: Container[int]) -> Found | None:
+        """The strip that begins with a step and saves most, without those that are `taken`; None if there is none."""
+        step = self.steps[first]
+        if sum([self._nbytes[slot] for slot in step.operands]) <= LEAST:
+            return None
+        best, most = None, 0
+        for rows in dict.fromkeys(possible_rows(step.nest, step.kernel, step.sizes)):
+            if self._cut(first, rows) is None or not self._is_large(rows):
+                continue
+            members = self._members(first, rows, taken)
+            found, saved = self._measured(rows, members)
+            if found is not None and saved > most:
+                best, most = found, saved
+        return best
+
+    def _is_large(self, rows: int) -> bool:
+        """Whether all steps that can be cut at `rows` touch, together, more than fits the cache."""
+        if rows not in self._large:
+            cuts = [cut for i in range(len(self.steps)) if (cut := self._cut(i, rows)) is not None]
+            distinct = frozenset().union(*[cut.reads | cut.writes for cut in cuts])
+            self._large[rows] = sum([self._nbytes[slot] for slot in distinct]) > CACHE
+        return self._large[rows]
+
+    def _members(self, first: int, rows: int, taken: Container[int]) -> list[tuple[int, Cut]]:
+        members: list[tuple[int, Cut]] = []
+        written: set[int] = set()
+        partial: set[int] = set()
+        late: set[int] = set()  # written by steps that come after the strip
+        for i in range(first, len(self.steps)):
+            step = self.steps[i]
+            if i in taken:
+                continue
+            if not isinstance(step.kernel, LoopKernel | Gemm):
+                break
+            cut = self._cut(i, rows)
+            owners = self._owners[i]
+            if (
+                cut is None
+                or not owners.isdisjoint(late)
+                or not cut.whole.isdisjoint(written | partial)
+                or not cut.reads.isdisjoint(partial)
+            ):
+                late |= owners
+                continue
+            members.append((i, cut))
+            written |= cut.writes
+            partial |= cut.partial
+        return members
+
+    def _measured(self, rows: int, members: list[tuple[int, Cut]]) -> tuple[Found | None, int]:
+        """The strip of these steps if it is worth it, and the bytes that need not be fetched again."""
+        used = [cut.reads | cut.writes for _, cut in members]
+        distinct = frozenset().union(*used)
+        nbytes = sum([self._nbytes[slot] for slot in distinct])
+        saved = sum([self._nbytes[slot] for slots in used for slot in slots]) - nbytes
+        block = min(rows, _power_of_two(BLOCK * rows // max(1, nbytes)))
+        partial = sum([self._nbytes[slot] for _, cut in members for slot in cut.partial])
+        blocks = math.ceil(rows / block)
+        if len(members) < 2 or blocks < 2 or nbytes <= CACHE or 4 * saved < nbytes:
+            return None, 0
+        if 4 * partial * blocks > saved:
+            return None, 0
+        inside = {i for i, _ in members}
+        whole = frozenset().union(*[cut.whole for _, cut in members])
+        moved = {
+            slot: block * (self._nbytes[slot] // rows)
+            for slot in sorted(distinct - whole)
+            if slot not in self.outside and self.users[slot] <= inside
+        }
+        return Found(rows, block, tuple(members), moved), saved
+
+    def _cut(self, i: int, rows: int) -> Cut | None:
+        if (i, rows) not in self._cuts:
+            step = self.steps[i]
+            cut = None
+            if step.nest is not None:
+                cut = cut_nest(step.nest, self._size, rows)
+            elif isinstance(step.kernel, Gemm):
+                cut = cut_product(step.kernel, step.sizes, step.operands, self._size, rows)
+            if cut is not None:
+                reads, writes, whole, partial = map(self._owners_of, cut[:4])
+                cut = Cut(reads - whole, writes, whole, partial, cut.axis)
+            self._cuts[i, rows] = cut
+        return self._cuts[i, rows]
+
+    def _owners_of(self, slots: frozenset[int]) -> frozenset[int]:
+        holder = self.holder
+        return slots if holder.keys().isdisjoint(slots) else frozenset([holder.get(s, s) for s in slots])
+
+
+def _power_of_two(number: int) -> int:
+    """The largest one that is not more."""
+    return 1 << (max(1, number).bit_length() - 1)

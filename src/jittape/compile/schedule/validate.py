@@ -1,0 +1,202 @@
+"""The check of a schedule: every step reads only what is given or has been written, and what is still there.
+
+`check_schedule` follows the storages of a schedule through its steps, and the bytes of temporaries through the arena.
+It does not look into kernels, whose loops alone say which elements they touch.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import chain, groupby
+from typing import NamedTuple
+
+from jittape.compile.ir.kernel import Gemm, LoopKernel
+from jittape.compile.kernels.control.control_plan import Release, Stop
+from jittape.compile.schedule.steps import KernelStep, Schedule, Step
+from jittape.core.program import ALIGNMENT
+from jittape.errors import ProgramError
+
+__all__ = ["Touched", "check_schedule", "touched_by"]
+
+
+class Touched(NamedTuple):
+    """The storages of a step, by how it uses them; those of `scratch` hold nothing before it and after it."""
+
+    reads: tuple[int, ...]
+    updates: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
+    scratch: tuple[int, ...] = ()
+    releases: tuple[int, ...] = ()
+
+
+def touched_by(step: Step) -> Touched:
+    """Return the storages of a step, by how it uses them."""
+    if not isinstance(step, KernelStep):
+        return Touched(step.storages, (), step.results)
+    kernel, storages = step.kernel, step.storages
+    if isinstance(kernel, LoopKernel | Gemm):
+        named = list(zip(storages, [operand[0][0] for operand in kernel.operands], strict=True))
+        reads = tuple([s for s, kind in named if kind == "a"])
+        writes = tuple([s for s, kind in named if kind == "r"])
+        if len(reads) + len(writes) == len(storages):
+            return Touched(reads, (), writes)
+        return Touched(reads, tuple([s for s, kind in named if kind == "u"]), writes)
+    if isinstance(kernel, Stop):
+        return Touched(storages)
+    if isinstance(kernel, Release):
+        return Touched((), releases=storages)
+    given = len(step.ops[0].args)
+    made = given + len(step.ops)
+    return Touched(storages[:given], (), storages[given:made], storages[made:])
+
+
+def check_schedule(schedule: Schedule) -> Schedule:
+    """Return `schedule` if its steps can run in their order on their memory, else raise `ProgramError`.
+
+    A step reads inputs and what earlier steps have written. Nothing is written after it has been read, nor over an
+    input that is still needed or while the run may end early. Temporaries that are in use at the same time do not meet
+    in the arena, and every output is written.
+    """
+    touched = [touched_by(step) for step in schedule.steps]
+    _check_order(schedule, touched)
+    _check_in_place(schedule, touched)
+    _check_arena(schedule, touched)
+    return schedule
+
+
+def _fail(schedule: Schedule, number: int, problem: str) -> None:
+    """Raise the error for a step, with three steps on either side of it."""
+    near = range(max(0, number - 3), min(len(schedule.steps), number + 4))
+    lines = [f"{'->' if i == number else '  '} {i}: {_text(schedule.steps[i])}" for i in near]
+    raise ProgramError(f"step {number} {problem}\n" + "\n".join(lines))
+
+
+def _text(step: Step) -> str:
+    reads, updates, writes, scratch, releases = map(list, touched_by(step))
+    ops = ", ".join(op.primitive.name for op in step.ops)
+    kernel = "NumPy" if step.kernel is None else step.kernel.name
+    used = {"reads": reads, "updates": updates, "writes": writes, "uses": scratch, "releases": releases}
+    return f"{kernel} ({ops}) " + ", ".join(f"{how} {own}" for how, own in used.items() if own)
+
+
+def _check_order(schedule: Schedule, touched: list[Touched]) -> None:
+    """Check that every storage is written first and read then."""
+    inputs = len(schedule.program.inputs)
+    written = {*range(inputs), *_empty(schedule)}
+    begun = {inputs + result for _, result, is_read in schedule.in_place if is_read}
+    read: set[int] = set()
+    for number, (reads, updates, writes, scratch, releases) in enumerate(touched):
+        if not written.issuperset(reads) or not written.issuperset(releases):
+            storage = next(s for s in (*reads, *releases) if s not in written)
+            _fail(schedule, number, f"reads storage {storage} before it is written")
+        for storage in updates:
+            if storage not in written and storage not in begun:
+                _fail(schedule, number, f"updates storage {storage} before it is written")
+        changed = (*updates, *writes, *scratch)
+        if not read.isdisjoint(changed) or min(changed, default=inputs) < inputs:
+            _fail(schedule, number, "writes a storage after it has been read")
+        written.update(updates, writes)
+        written.difference_update(releases)
+        read.update(reads, scratch)
+    for storage in schedule.outputs:
+        if storage not in written:
+            _fail(schedule, len(touched) - 1, f"is the last, and output {storage} is not written")
+
+
+def _empty(schedule: Schedule) -> list[int]:
+    """Return the storages without elements, which need not be written."""
+    sizes = [*[aval.size for aval in schedule.results], *schedule.lengths]
+    return [i for i, size in enumerate(sizes, len(schedule.program.inputs)) if not size]
+
+
+def _check_in_place(schedule: Schedule, touched: list[Touched]) -> None:
+    """Check that a result takes an input's memory after its last reader and after all that may end the run."""
+    if not schedule.in_place:
+        return
+    read: dict[int, int] = {}
+    written: dict[int, int] = {}
+    for number, own in enumerate(touched):
+        read.update(dict.fromkeys(own.reads, number))
+        for storage in (*own.updates, *own.writes):
+            written.setdefault(storage, number)
+    may_fail = [i for i, s in enumerate(schedule.steps) if s.kernel is None or s.kernel.ends_run]
+    for position, result, _ in schedule.in_place:
+        storage = len(schedule.program.inputs) + result
+        first = written[storage]
+        if read.get(position, -1) >= first or position in schedule.outputs:
+            _fail(
+                schedule, first, f"writes storage {storage} over input {position}, which is read afterwards"
+            )
+        if may_fail and may_fail[-1] >= first:
+            _fail(
+                schedule, first, f"writes storage {storage} over input {position} while the run may still end"
+            )
+
+
+# ---- the arena -------------------------------------------------------------------------------------------------------
+
+
+class _Place(NamedTuple):
+    """The time in which a storage is in use, its first and last step included, and the bytes where it stands."""
+
+    begin: int
+    end: int
+    start: int
+    stop: int
+    storage: int
+
+
+def _check_arena(schedule: Schedule, touched: list[Touched]) -> None:
+    """Check that temporaries that are in use at the same time do not meet.
+
+    The steps of a strip take turns, so all of them are one step to what stands outside of the strip's own memory.
+    """
+    first = len(schedule.program.inputs) + len(schedule.results)
+    begun: dict[int, int] = {}
+    ended: dict[int, int] = {}
+    for number, own in enumerate(touched):
+        for storage in chain(*own):
+            if storage >= first:
+                begun.setdefault(storage, number)
+                ended[storage] = number
+    places: list[_Place] = []
+    turns: list[tuple[int, int]] = []
+    for strip, group in groupby(schedule.steps, lambda step: step.strip):
+        begin, end = len(turns), len(turns) + len(list(group)) - 1
+        turns += [(begin, end) if strip is not None else (i, i) for i in range(begin, end + 1)]
+        if strip is not None and strip.moved:
+            inner = [_place(schedule, s, begun.pop(s), ended[s]) for s, _ in strip.moved]
+            start = min([place.start for place in inner])
+            if any(place.begin < begin or place.end > end for place in inner):
+                _fail(schedule, begin, "begins a strip whose own memory other steps use")
+            _check_apart(schedule, inner, start + strip.region)
+            places.append(_Place(begin, end, start, start + strip.groups * strip.region, inner[0].storage))
+    places += [_place(schedule, s, turns[a][0], turns[ended[s]][1]) for s, a in begun.items()]
+    _check_apart(schedule, places, schedule.arena)
+
+
+def _place(schedule: Schedule, storage: int, begin: int, end: int) -> _Place:
+    number = storage - len(schedule.program.inputs) - len(schedule.results)
+    start = schedule.offsets[number]
+    return _Place(begin, end, start, start + max(1, schedule.lengths[number]), storage)
+
+
+def _check_apart(schedule: Schedule, places: list[_Place], end: int) -> None:
+    """Check that places that are in use at the same time do not meet, and that they begin aligned and before `end`."""
+    alive: list[tuple[int, int, int]] = []
+    leaving: dict[int, list[tuple[int, int, int]]] = {}
+    now = -1
+    for begin, last, start, stop, storage in sorted(places):
+        for time in range(now, begin):
+            for gone in leaving.pop(time, ()):
+                del alive[bisect_left(alive, gone)]
+        now = begin
+        entry = start, stop, storage
+        at = bisect_left(alive, entry)
+        for other in alive[max(0, at - 1) : at + 1]:
+            if other[0] < stop and start < other[1]:
+                _fail(schedule, begin, f"uses storage {entry} where {other} stands")
+        if stop > end or start % ALIGNMENT:
+            _fail(schedule, begin, f"uses storage {entry} outside of its memory of {end} bytes")
+        alive.insert(at, entry)
+        leaving.setdefault(last, []).append(entry)

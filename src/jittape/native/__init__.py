@@ -1,0 +1,1 @@
+"""Machine code that reads and writes Python objects."""
