@@ -206,7 +206,7 @@ PASSES = (
         "an assignment overwrites a value that an open tape needs", "tests/test_memory.py",
     ),
     Mutation(
-        "memory of results", "runtime/results.py",
+        "memory of results", "runtime/result_memory.py",
         "one = builder.or_(shared(item), seen)",
         "one = seen",
         "a result that is still held is overwritten", "tests/test_results.py",

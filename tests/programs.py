@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.buffers import allocate
 from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.interpret import interpret
 from jittape.core.primitive import active_recorder, recording_with
 from jittape.core.program import Aval, Program, check
 from jittape.core.simplify import simplify
 from jittape.primitives.broadcast import broadcast
-from jittape.runtime.buffers import allocate
 from jittape.runtime.executable import CompiledExecutable
 from jittape.transform.differentiate import Path, Reverse, TapeView, seen
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.core.buffers import Buffer
 from jittape.recording.flushing import Flushing
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import trie
-from jittape.runtime.buffers import Buffer
-from jittape.runtime.path import PathExecutable
+from jittape.runtime.path_executable import PathExecutable
 
 GOOD, BAD = np.array([1, 2]), np.array([1, 9])
 

@@ -14,7 +14,7 @@ import pytest
 import jittape as jt
 from jittape.recording import reverse
 from jittape.runtime import executable
-from jittape.runtime.collector import collector_paused
+from jittape.runtime.gc_pause import collector_paused
 from processes import run_python
 
 
@@ -63,7 +63,7 @@ def test_the_last_thread_to_end_its_pause_ends_it():
 
 FORKED = """
 import gc, os, threading
-from jittape.runtime.collector import collector_paused
+from jittape.runtime.gc_pause import collector_paused
 
 begun, over = threading.Event(), threading.Event()
 

@@ -317,7 +317,7 @@ def test_objects_with_empty_slots_raise(native: str) -> None:
         """
 from jittape.recording import native
 from jittape.recording.trace import Trace, current_trace
-from jittape.runtime.buffers import Buffer
+from jittape.core.buffers import Buffer
 if os.environ["JITTAPE_NATIVE"] == "1":
     native.use()
 x = jt.constant(np.ones(3))

@@ -25,6 +25,7 @@ from jittape.compile.cache.object_store import Batch, DiskCache, cache_directory
 from jittape.compile.llvm import target
 from jittape.compile.llvm.object_file import undefined_symbols
 from jittape.compile.schedule.schedule import schedule
+from jittape.core.buffers import owned
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
@@ -32,7 +33,6 @@ from jittape.core.simplify import simplify
 from jittape.primitives.elementwise.exponential import exp, sqrt
 from jittape.primitives.record_parts import same_float
 from jittape.runtime import executable as executable_module
-from jittape.runtime.buffers import owned
 from processes import SOURCE, run_python
 from programs import program_of
 
@@ -96,7 +96,11 @@ def test_the_named_parts_of_the_environment(monkeypatch, tmp_path):
 def test_a_change_in_the_sources_is_another_environment(monkeypatch, tmp_path):
     package = tmp_path / "jittape"
     (package / "compile").mkdir(parents=True)
-    changed = ["compile/kernels/loop/emit_loops.py", "primitives/reduce/reductions.py", "runtime/objects.py"]
+    changed = [
+        "compile/kernels/loop/emit_loops.py",
+        "primitives/reduce/reductions.py",
+        "native/object_layout.py",
+    ]
     for name in changed + [name for name in fingerprint.SOURCES if name.endswith(".py")]:
         (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_text("a = 1\n")

@@ -9,6 +9,7 @@ import pytest
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.lower import split_nest
 from jittape.compile.lower.split_nest import PIECE
+from jittape.core.buffers import Buffer
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
@@ -22,7 +23,6 @@ from jittape.primitives.identity import identity_op
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.reduce.reductions import all_op, any_op, max_op, min_op, prod_op
 from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
-from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
 from programs import program_of
 from random_programs import random_program

@@ -10,7 +10,7 @@ import pytest
 import jittape as jt
 from jittape.recording import native
 from jittape.recording.trace import current_trace
-from jittape.runtime.path import PathExecutable
+from jittape.runtime.path_executable import PathExecutable
 
 
 @pytest.fixture(params=["Python", "machine code"], autouse=True)

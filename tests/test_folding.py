@@ -11,6 +11,7 @@ import pytest
 import jittape as jt
 from jittape.compile.ir.kernel import Gemm
 from jittape.compile.schedule.schedule import schedule
+from jittape.core.buffers import Buffer
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
@@ -19,7 +20,6 @@ from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.shape.views import transpose_op
-from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
 from programs import program_of
 

@@ -17,8 +17,8 @@ import pytest
 
 import jittape as jt
 from jittape.core.primitive import active_recorder
+from jittape.native.object_layout import object_layout
 from jittape.recording.trie import trie
-from jittape.runtime.objects import object_layout
 
 pytestmark = pytest.mark.usefixtures("mode")
 

@@ -13,6 +13,7 @@ from jittape.compile.kernels.loop import scalar_body
 from jittape.compile.kernels.loop.scalar_body import MANY_PLACES, _places
 from jittape.compile.llvm import target
 from jittape.compile.schedule.schedule import schedule
+from jittape.core.buffers import Buffer
 from jittape.core.builder import literal
 from jittape.core.forms import Index, Map
 from jittape.core.interpret import interpret
@@ -23,7 +24,6 @@ from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.reduce.cumulative import cumsum_op
 from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
-from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
 from programs import program_of
 
@@ -252,7 +252,7 @@ def test_a_loop_over_many_arrays_computes_the_same(length, dtype, monkeypatch):
     for limit in (MANY_PLACES, 10**6):
         monkeypatch.setattr(scalar_body, "MANY_PLACES", limit)
         monkeypatch.setattr("jittape.runtime.executable.registry", Registry())
-        monkeypatch.setattr("jittape.runtime.tables.registry", Registry())
+        monkeypatch.setattr("jittape.runtime.launch_tables.registry", Registry())
         executable = CompiledExecutable(program, frozenset())
         found[limit] = [buffer.array.copy() for buffer in executable.run([Buffer(x) for x in arrays])]
     tolerance = 1e-4 if dtype is np.float32 else 1e-12

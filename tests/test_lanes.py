@@ -49,7 +49,7 @@ def masks(monkeypatch: pytest.MonkeyPatch) -> Masks:
         monkeypatch.setattr(vectorize, "_has_masks", lambda: there)
         monkeypatch.setattr(jt.config, "_cache", False)
         monkeypatch.setattr("jittape.runtime.executable.registry", Registry())
-        monkeypatch.setattr("jittape.runtime.tables.registry", Registry())
+        monkeypatch.setattr("jittape.runtime.launch_tables.registry", Registry())
 
     return say
 

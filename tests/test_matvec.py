@@ -98,7 +98,7 @@ def test_rows_are_added_up_the_same_wherever_they_stand() -> None:
 
 @pytest.mark.usefixtures("wide")
 def test_many_rows_are_divided_and_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jittape.runtime.tables.SHARE", 1)
+    monkeypatch.setattr("jittape.runtime.launch_tables.SHARE", 1)
     x, y = normal(30_001, 100), normal(100, 1)
     program = program_of(matmul, x, y)
     assert [step.tasks for step in schedule(program).steps] == [ON_DEMAND]

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jittape as jt
+from jittape.core.buffers import LARGE, Buffer, Pool, allocate, pool
 from jittape.core.program import Aval
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.linalg.matmul import matmul_op
-from jittape.runtime.buffers import LARGE, Buffer, Pool, allocate, pool
 from jittape.runtime.executable import CompiledExecutable
 from jittape.runtime.workspace import KEPT
 from processes import run_python

@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 
 import jittape as jt
 from jittape.compile.cache import object_store
+from jittape.core.buffers import LARGE
 from jittape.errors import CompileError
 from jittape.recording import methods, native
 from jittape.recording.flushing import LOOP
 from jittape.recording.liveness import wanted_among
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import Node
-from jittape.runtime.buffers import LARGE
 from jittape.runtime.counters import counters
 from processes import run_python
 

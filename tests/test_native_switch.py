@@ -12,10 +12,10 @@ import pytest
 import jittape as jt
 from jittape import doctor
 from jittape.core.config import TESTED, Config
+from jittape.native import object_layout
 from jittape.recording import native
 from jittape.recording.flushing import LOOP
-from jittape.runtime import objects
-from jittape.runtime.results import ResultMemory, count_busy
+from jittape.runtime.result_memory import ResultMemory, count_busy
 from jittape.runtime.workspace import _own_references
 from processes import run_python
 
@@ -136,13 +136,13 @@ def test_the_doctor_says_what_records(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_layout_on_a_python_that_was_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sys.version_info[:2] in TESTED
     monkeypatch.setattr(Config, "native_supported", False)
-    assert objects.object_layout.__wrapped__() is None
-    assert objects.reader("name", lambda *_: None) is not None  # what was found out stays
+    assert object_layout.object_layout.__wrapped__() is None
+    assert object_layout.reader("name", lambda *_: None) is not None  # what was found out stays
 
 
 def test_references_are_counted_on_the_way_of_a_run() -> None:
     """Of an input there are the list's reference, a local variable's and that of the call that counts."""
     assert _own_references() == 3
-    layout = objects.object_layout()
+    layout = object_layout.object_layout()
     assert layout is not None
     assert layout.held == 1

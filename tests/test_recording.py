@@ -17,7 +17,7 @@ from jittape.recording.liveness import wanted_among
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import trie
 from jittape.runtime.counters import counters
-from jittape.runtime.path import PathExecutable
+from jittape.runtime.path_executable import PathExecutable
 
 
 @pytest.fixture(autouse=True)

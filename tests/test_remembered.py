@@ -19,6 +19,7 @@ from jittape.compile.cache.schedule_cache import LARGE, key_of
 from jittape.compile.ir.kernel import NamedKernel
 from jittape.compile.llvm.blas import Blas
 from jittape.compile.schedule.steps import KernelStep, Schedule
+from jittape.core.buffers import Buffer
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
@@ -31,7 +32,6 @@ from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.record_parts import same_float
 from jittape.primitives.reduce.reductions import max_op
 from jittape.runtime import executable as executable_module
-from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable, executable_of
 from processes import run_python
 from programs import program_of

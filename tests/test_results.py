@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.core.buffers import LARGE
 from jittape.core.program import Aval
-from jittape.runtime.buffers import LARGE
-from jittape.runtime.results import SETS, ResultMemory, busy, count_busy
+from jittape.runtime.result_memory import SETS, ResultMemory, busy, count_busy
 
 FLOAT = np.dtype(float)
 
@@ -46,7 +46,7 @@ def test_no_buffers_are_free(count):
 @pytest.mark.parametrize("way", ["machine code", "Python"])
 def test_sets_come_back(way, monkeypatch):
     if way == "Python":
-        monkeypatch.setattr("jittape.runtime.results._BUSY", None)
+        monkeypatch.setattr("jittape.runtime.result_memory._BUSY", None)
         busy.cache_clear()
     results = memory((4,), (5,))
     first, packed = results.take()

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.core.buffers import Buffer
 from jittape.recording.trace import begin_step, current_trace
-from jittape.runtime.buffers import Buffer
 
 
 @pytest.fixture(autouse=True)

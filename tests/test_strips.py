@@ -13,6 +13,7 @@ from jittape.compile.ir.kernel import Gemm
 from jittape.compile.schedule import row_tiling
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep
+from jittape.core.buffers import Buffer
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
@@ -25,7 +26,6 @@ from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.reduce.cumulative import cumsum_op
 from jittape.primitives.reduce.reductions import max_op
 from jittape.primitives.shape.views import Region, concat_op, placed, slice_op, sliced, transpose_op
-from jittape.runtime.buffers import Buffer
 from jittape.runtime.executable import CompiledExecutable
 from programs import program_of
 from random_programs import random_program
@@ -122,7 +122,7 @@ def run_on(threads: int, executable: CompiledExecutable, arrays: list[Array]) ->
 def test_values_in_strips_and_the_same_bits_on_two_threads(
     function: Callable[..., Any], shapes: tuple[tuple[int, ...], ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jittape.runtime.tables.SHARE", 1)
+    monkeypatch.setattr("jittape.runtime.launch_tables.SHARE", 1)
     arrays = [normal(*shape) for shape in shapes]
     program = program_of(function, *arrays)
     (members,) = strips_of(program)

@@ -11,6 +11,7 @@ import jittape as jt
 from jittape.compile.analysis import parallelism
 from jittape.compile.kernels.gemm import lower_gemm
 from jittape.compile.llvm.thread_pool import Cell
+from jittape.core.buffers import Buffer
 from jittape.core.interpret import interpret
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, square
@@ -20,8 +21,7 @@ from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.reduce.cumulative import cumsum_op
 from jittape.primitives.reduce.reductions import all_op, any_op, max_op, min_op, prod_op
 from jittape.primitives.shape.views import transpose_op
-from jittape.runtime import tables, threads
-from jittape.runtime.buffers import Buffer
+from jittape.runtime import launch_tables, threads
 from jittape.runtime.executable import CompiledExecutable
 from processes import run_python
 from programs import program_of
@@ -39,7 +39,7 @@ def small_tasks(monkeypatch):
     """Everything is divided, and every region is worth many threads."""
     monkeypatch.setattr(parallelism, "HEAVY", 1)
     monkeypatch.setattr(parallelism, "TASK", 200)
-    monkeypatch.setattr(tables, "SHARE", 1)
+    monkeypatch.setattr(launch_tables, "SHARE", 1)
 
 
 def executable_of(function, *operands):

@@ -1,13 +1,13 @@
-"""From the second compiled run of a path on its inputs are written by machine code: `jittape.runtime.warm`."""
+"""From the second compiled run of a path on its inputs are written by machine code: `jittape.runtime.fast_run`."""
 
 import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.native.object_layout import object_layout
 from jittape.recording.trace import begin_step
 from jittape.runtime.counters import counters
-from jittape.runtime.objects import object_layout
-from jittape.runtime.path import PathExecutable
+from jittape.runtime.path_executable import PathExecutable
 
 NAN, INF = float("nan"), float("inf")
 
@@ -107,7 +107,7 @@ def test_the_interpreter_can_still_be_asked_for(monkeypatch):
 
 
 def test_without_a_layout_all_go_the_longer_way(monkeypatch):
-    monkeypatch.setattr("jittape.runtime.warm.runner", lambda: None)
+    monkeypatch.setattr("jittape.runtime.fast_run.runner", lambda: None)
     x = jt.constant(np.linspace(0, 1, 6))
     np.testing.assert_allclose(run(lambda: jt.exp(x) * 0.5 - x), np.exp(x) * 0.5 - x, rtol=1e-15)
     assert path()._warm is None

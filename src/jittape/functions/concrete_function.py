@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jittape.core.buffers import LARGE, Buffer
 from jittape.core.builder import WeakScalar
 from jittape.core.config import config
 from jittape.core.primitive import active_recorder
@@ -24,9 +25,8 @@ from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.tracing import Drawn, Leaf, Tracing
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import LARGE, Buffer
 from jittape.runtime.counters import counters
-from jittape.runtime.path import compiled_from, interpreted
+from jittape.runtime.path_executable import compiled_from, interpreted
 
 __all__ = ["Concrete"]
 

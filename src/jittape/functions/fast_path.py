@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jittape.core.buffers import Buffer, address_of
 from jittape.core.program import Aval
 from jittape.core.scalar_program import Changed, HostProgram
 from jittape.core.traced_scalar import HostNumber
@@ -22,7 +23,6 @@ from jittape.functions.scalar_plan import entries_for
 from jittape.functions.signature import MISS, static_value
 from jittape.recording.tracing import Drawn, Leaf
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import Buffer, address_of
 from jittape.runtime.counters import counters
 from jittape.runtime.executable import CompiledExecutable
 from jittape.runtime.workspace import CELL, KEPT, SCALAR_FORMATS, Workspace, array_of

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jittape.core.buffers import Buffer, address_of
 from jittape.core.program import Aval
 from jittape.recording.tensor import Tensor
-from jittape.runtime.buffers import Buffer, address_of
 
 __all__ = ["TYPES", "VALUE", "WORDS", "Entry", "Form", "Head", "Kind", "Returned", "plan"]
 

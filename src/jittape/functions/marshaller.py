@@ -31,12 +31,12 @@ from jittape.compile.llvm.driver import (
 )
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import BYTES, alloca_once, external, for_range
+from jittape.core.buffers import Buffer
 from jittape.functions.emit_arithmetic import Arithmetic
 from jittape.functions.marshal_plan import TYPES, VALUE, WORDS, Form, Head, Kind
+from jittape.native.object_layout import FIT, ObjectLayout, object_layout, reader, slot_places
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import Buffer
-from jittape.runtime.objects import FIT, ObjectLayout, object_layout, reader, slot_places
 
 __all__ = ["Outcome", "binder"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jittape.core.forms import Call, Map, Reduce
 from jittape.core.program import Op, Program
 from jittape.runtime.counters import counters
-from jittape.runtime.path import PathExecutable
+from jittape.runtime.path_executable import PathExecutable
 
 if TYPE_CHECKING:
     from jittape.compile.schedule.steps import KernelStep, NumpyStep

@@ -82,7 +82,7 @@ class NativeFunction:
 
         from jittape.compile.ir.kernel import Gemm
         from jittape.compile.llvm.blas import blas
-        from jittape.runtime.buffers import address_of
+        from jittape.core.buffers import address_of
 
         for position, constant in self.constants.items():
             if constant.nbytes > BAKED:

@@ -27,7 +27,7 @@ from jittape.compile.llvm.external_functions import PLACEHOLDER, Linked, call_li
 from jittape.compile.llvm.ir_helpers import for_range
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
-from jittape.runtime.buffers import address_of
+from jittape.core.buffers import address_of
 
 __all__ = ["as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked", "python_function"]
 

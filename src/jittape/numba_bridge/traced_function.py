@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.buffers import Buffer
 from jittape.core.builder import Builder, literal
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Op, Program
@@ -25,7 +26,6 @@ from jittape.recording.operators import Operators
 from jittape.recording.tape import GradientTape
 from jittape.recording.tracing import Drawn, Leaf, Look, Tracing
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import Buffer
 
 __all__ = ["Argument", "Result", "Traced", "trace", "with_gradient"]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.buffers import copied
 from jittape.core.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64
 from jittape.core.program import Aval
 from jittape.core.traced_scalar import HostNumber
@@ -18,7 +19,6 @@ from jittape.primitives.identity import identity
 from jittape.primitives.shape.reshaping import as_shape, broadcast_to, reshape
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, holds_tensors, leaves_of, stacked, tensor_of
-from jittape.runtime.buffers import copied
 
 __all__ = ["constant", "convert_to_tensor", "is_tensor"]
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 from weakref import ref
 
+from jittape.core.buffers import LARGE, Buffer
 from jittape.core.forms import Control
 from jittape.core.primitive import active
 from jittape.core.tickets import Ticket
@@ -17,9 +18,8 @@ from jittape.recording.liveness import wanted_among
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import Key, Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import LARGE, Buffer
 from jittape.runtime.counters import counters
-from jittape.runtime.path import PathExecutable
+from jittape.runtime.path_executable import PathExecutable
 
 __all__ = ["LOOP", "Assignment", "Flushing"]
 

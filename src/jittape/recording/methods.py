@@ -15,10 +15,12 @@ from jittape.compile.cache.emit_kernel import Definition
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.llvm.driver import BY_NAMES, NO_ARGUMENT, ONE_ARGUMENT, as_method
 from jittape.compile.llvm.symbols import define
+from jittape.core.buffers import LARGE, Buffer, address_of
 from jittape.core.config import Config, config
 from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.native.object_code import TABLE, ObjectCode
+from jittape.native.object_layout import object_layout, slot_places
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.elementwise.division import divide_op
 from jittape.recording import callables
@@ -29,8 +31,6 @@ from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import UNPLACED, Node, trie
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import LARGE, Buffer, address_of
-from jittape.runtime.objects import object_layout, slot_places
 
 __all__ = ["Found", "methods"]
 

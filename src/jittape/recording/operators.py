@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.buffers import Buffer
 from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.primitives.elementwise import arithmetic, bits, comparison, division, piecewise, powers
@@ -21,7 +22,6 @@ from jittape.primitives.linalg import matmul
 from jittape.primitives.shape import reshaping
 from jittape.recording.exits import leave, look
 from jittape.recording.numpy_protocol import array_function, array_ufunc
-from jittape.runtime.buffers import Buffer
 
 __all__ = ["Operators"]
 

@@ -21,7 +21,7 @@ from jittape.recording.source import user_line
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
-from jittape.runtime.collector import collector_paused
+from jittape.runtime.gc_pause import collector_paused
 from jittape.transform.differentiate import Callback, Path, Reverse, TapeView, seen
 from jittape.transform.opaque import Demand, unknown_among
 

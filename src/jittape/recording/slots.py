@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from weakref import ref
 
+from jittape.core.buffers import Buffer
 from jittape.recording.exits import Exits
 from jittape.recording.flushing import Flushing
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import Buffer
 
 __all__ = ["NOTHING_READ", "NOTHING_WRITTEN", "Slots", "Variables"]
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from jittape.core.buffers import Buffer
 from jittape.core.dtypes import as_dtype
 from jittape.core.primitive import active
 from jittape.core.program import Aval
@@ -19,7 +20,6 @@ from jittape.primitives.identity import identity
 from jittape.primitives.indexing import getitem
 from jittape.primitives.shape.joining import stack
 from jittape.recording.operators import Operators
-from jittape.runtime.buffers import Buffer
 
 __all__ = ["FailedBuffer", "Tensor", "TensorRef", "holds_tensors", "leaves_of", "stacked", "tensor_of"]
 

@@ -18,6 +18,7 @@ from weakref import ref
 
 import numpy as np
 
+from jittape.core.buffers import LARGE, Buffer
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
 from jittape.core.locks import rlock
@@ -32,7 +33,6 @@ from jittape.recording.slots import NOTHING_WRITTEN, Slots
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import UNPLACED, Node, trie
 from jittape.recording.variable import Variable, read_variable_op
-from jittape.runtime.buffers import LARGE, Buffer
 
 __all__ = ["Trace", "begin_step", "current_trace"]
 

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from jittape.core.buffers import Buffer, owned
 from jittape.core.interpret import interpret
 from jittape.core.locks import rlock
 from jittape.core.program import Aval, Program, SourceLine
@@ -29,7 +30,6 @@ from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import Buffer, owned
 
 __all__ = ["Drawn", "Leaf", "Look", "Tracing", "drawn", "read_each_call"]
 

@@ -20,7 +20,7 @@ from jittape.core.user_calls import frame_of_user
 from jittape.transform.differentiate import Callback, Path, Reverse
 
 if TYPE_CHECKING:
-    from jittape.runtime.path import PathExecutable
+    from jittape.runtime.path_executable import PathExecutable
 
 __all__ = ["UNPLACED", "Key", "Node", "ScalarInput", "Trie", "aval_of", "cut_program", "path_to", "trie"]
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
+from jittape.core.buffers import Buffer
 from jittape.core.primitive import active_recorder
 from jittape.recording.flushing import Assignment
 from jittape.recording.trace import current_trace
 from jittape.recording.variable import Variable
-from jittape.runtime.buffers import Buffer
 
 __all__ = ["as_before", "before_update"]
 

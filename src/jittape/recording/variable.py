@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.buffers import Buffer
 from jittape.core.dtypes import as_dtype
 from jittape.core.primitive import Primitive, active, active_recorder, apply
 from jittape.core.program import Aval
@@ -18,7 +19,6 @@ from jittape.recording.convert import cast_to_dtype, constant, convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.scattering import Scattering
 from jittape.recording.tensor import Tensor, TensorRef, holds_tensors, stacked
-from jittape.runtime.buffers import Buffer
 
 __all__ = ["Variable", "read_variable_op"]
 

@@ -17,13 +17,13 @@ from jittape.compile.ir.kernel import Kernel
 from jittape.compile.llvm.target import Use
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
+from jittape.core.buffers import Buffer
 from jittape.core.config import config
 from jittape.core.interpret import interpret
 from jittape.core.locks import cached_property
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
-from jittape.runtime.buffers import Buffer
-from jittape.runtime.tables import Calls, announce, segments
+from jittape.runtime.launch_tables import Calls, announce, segments
 from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace, array_of
 
 __all__ = ["CompiledExecutable", "UsedKernel", "executable_of"]

@@ -21,8 +21,8 @@ from jittape.compile.llvm.compile_pool import uninterrupted
 from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
 from jittape.compile.llvm.target import Effort
 from jittape.compile.llvm.thread_pool import ASLEEP, GONE, Cell, define_helper
+from jittape.core.buffers import address_of
 from jittape.core.config import config
-from jittape.runtime.buffers import address_of
 
 __all__ = ["MOST", "announce_helper", "cells_address"]
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.schedule.steps import NumpyStep, Schedule
+from jittape.core.buffers import LARGE, Buffer, address_of, allocate
 from jittape.core.forms import Control
 from jittape.core.interpret import run_control, run_op
 from jittape.core.program import ALIGNMENT, Aval, Program, is_grown
-from jittape.runtime.buffers import LARGE, Buffer, address_of, allocate
-from jittape.runtime.results import ResultMemory
+from jittape.runtime.result_memory import ResultMemory
 
 __all__ = ["CELL", "KEPT", "SCALAR_FORMATS", "Input", "Layout", "PoisonedWorkspace", "Workspace", "array_of"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jittape.runtime.buffers import Buffer, address_of
+from jittape.core.buffers import Buffer, address_of
 from jittape.runtime.executable import CompiledExecutable
-from jittape.runtime.runner import Feed, plan, runner
+from jittape.runtime.table_runner import Feed, plan, runner
 from jittape.runtime.workspace import KEPT
 
 __all__ = ["warm_run"]

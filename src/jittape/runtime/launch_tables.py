@@ -18,7 +18,7 @@ from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
 from jittape.compile.llvm.target import Effort
 from jittape.compile.schedule.row_tiling import Strip
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
-from jittape.runtime.buffers import address_of
+from jittape.core.buffers import address_of
 from jittape.runtime.threads import MOST, announce_helper, cells_address
 from jittape.runtime.workspace import Layout
 

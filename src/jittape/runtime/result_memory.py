@@ -21,10 +21,10 @@ from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.llvm.driver import as_function, object_argument, return_integer
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import for_range, load_at
+from jittape.core.buffers import LARGE, Buffer, allocate
 from jittape.core.config import config
 from jittape.core.program import Aval
-from jittape.runtime.buffers import LARGE, Buffer, allocate
-from jittape.runtime.objects import ObjectLayout, reader
+from jittape.native.object_layout import ObjectLayout, reader
 
 __all__ = ["ResultMemory", "busy", "count_busy"]
 

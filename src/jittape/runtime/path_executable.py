@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from jittape.core.buffers import Buffer, owned
 from jittape.core.config import config
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
-from jittape.runtime.buffers import Buffer, owned
-from jittape.runtime.collector import collector_paused
 from jittape.runtime.counters import counters
+from jittape.runtime.gc_pause import collector_paused
 
 __all__ = ["PathExecutable", "compiled_from", "interpreted", "release_cold"]
 
@@ -122,7 +122,7 @@ class PathExecutable:
     def _compile(self, inputs: list[Any]) -> Any:
         # Not at the top, as LLVM comes with it; and first, so that its machine code is made with the first kernels.
         from jittape.compile.cache.kernel_cache import registry
-        from jittape.runtime.warm import warm_run
+        from jittape.runtime.fast_run import warm_run
 
         registry.relieve = release_cold
         self._compiled = compiled = compiled_from(self.program, self.scalars, self._donated)

@@ -17,9 +17,9 @@ from llvmlite import ir
 
 from jittape.compile.cache.emit_kernel import Definition
 from jittape.compile.llvm.driver import DRIVER_TYPE
+from jittape.core.buffers import LARGE, Buffer, pool
 from jittape.core.config import config
 from jittape.core.program import Aval
-from jittape.runtime.buffers import LARGE, Buffer, pool
 
 __all__ = ["FIT", "ObjectLayout", "object_layout", "place", "reader", "slot_places"]
 

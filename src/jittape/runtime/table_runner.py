@@ -24,7 +24,7 @@ from jittape.compile.llvm.driver import (
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import BYTES, external, for_range, load_at
 from jittape.core.config import config
-from jittape.runtime.objects import ObjectLayout, reader
+from jittape.native.object_layout import ObjectLayout, reader
 
 __all__ = ["Feed", "plan", "runner"]
 
