@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import jittape as jt
-from jittape.recording import native
+from jittape.recording import native_switch
 
 # The same examples in every run, so that a red test is red again; `--hypothesis-profile=explore` looks for new ones.
 slow_first_example = [HealthCheck.too_slow, HealthCheck.filter_too_much]
@@ -24,7 +24,7 @@ def recorded_by_machine_code(cache_folder: Path) -> None:
 
     With ``JITTAPE_NATIVE=0`` Python records.
     """
-    native.follow()
+    native_switch.follow()
     # A step begins: what the tests' modules have recorded when they were imported is not a part of the first test.
     with jt.GradientTape():
         pass

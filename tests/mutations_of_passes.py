@@ -181,7 +181,7 @@ PASSES = (
         "paths survive a change of the default dtype", "tests/test_recording.py tests/test_convert.py",
     ),
     Mutation(
-        "path key: kind of parameter", "recording/growth.py",
+        "path key: kind of parameter", "recording/trie_insertion.py",
         "parts: list[Any] = [key[0], static, kinds, config._default_float]",
         "parts: list[Any] = [key[0], static, config._default_float]",
         "1, 1.0 and True are one parameter", "tests/test_templates.py",

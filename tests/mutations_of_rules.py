@@ -256,7 +256,7 @@ RULES = (
         "the rule reads other operands", "tests/test_control.py tests/test_custom_gradient.py",
     ),
     Mutation(
-        "forward mode", "recording/forward.py",
+        "forward mode", "autodiff/forward_mode.py",
         "tuple([t for _, t in pairs])",
         "tuple([t for _, t in reversed(pairs)])",
         "tangents of several operands in reversed order", "tests/test_forward_mode.py",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jittape.recording.numpy_protocol import UFUNCS
+from jittape.numpy_api.numpy_protocol import UFUNCS
 from numpy_protocol_samples import (
     AXES,
     BOOLS,

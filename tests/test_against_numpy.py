@@ -24,8 +24,8 @@ import numpy_table_protocol
 import numpy_table_protocol_shape
 import numpy_table_reduce
 import numpy_table_shape
-from jittape.recording.numpy_functions import FUNCTIONS
-from jittape.recording.numpy_protocol import LOOKS, REDUCTIONS, UFUNCS
+from jittape.numpy_api.numpy_functions import FUNCTIONS
+from jittape.numpy_api.numpy_protocol import LOOKS, REDUCTIONS, UFUNCS
 from numpy_rows import Deviation, Row
 from numpy_samples import edges
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.recording import reverse
+from jittape.autodiff import reverse
 from jittape.runtime import executable
 from jittape.runtime.gc_pause import collector_paused
 from processes import run_python

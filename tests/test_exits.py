@@ -24,7 +24,7 @@ import scipy.sparse
 import scipy.stats
 
 import jittape as jt
-from jittape.recording.remedies import MATH
+from jittape.recording.exit_remedies import MATH
 
 HERE = __file__
 

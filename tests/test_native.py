@@ -21,7 +21,7 @@ import jittape as jt
 from jittape.compile.cache import object_store
 from jittape.core.buffers import LARGE
 from jittape.errors import CompileError
-from jittape.recording import methods, native
+from jittape.recording import native_methods, native_switch
 from jittape.recording.flushing import LOOP
 from jittape.recording.liveness import wanted_among
 from jittape.recording.trace import Trace, current_trace
@@ -33,13 +33,13 @@ from processes import run_python
 @pytest.fixture(autouse=True)
 def machine_code() -> Iterator[None]:
     """Recorded by machine code; afterwards as before."""
-    before, pending = native.is_used(), jt.config.max_pending_ops
+    before, pending = native_switch.is_used(), jt.config.max_pending_ops
     current_trace().flush()
-    native.use()
-    assert native.is_used()
+    native_switch.use()
+    assert native_switch.is_used()
     yield
     jt.config.max_pending_ops = pending
-    (native.use if before else native.use_python)()
+    (native_switch.use if before else native_switch.use_python)()
 
 
 def calls_of_python(run: Callable[[], Any]) -> set[str]:
@@ -157,7 +157,7 @@ def test_the_same_path_and_the_same_values(program: list[tuple[Any, ...]], taped
     values = data()
     before = [v.numpy().copy() for v in values]
     found = []
-    for use in (native.use_python, native.use_python, native.use, native.use):
+    for use in (native_switch.use_python, native_switch.use_python, native_switch.use, native_switch.use):
         use()
         for v, array in zip(values[2:], before[2:], strict=True):
             v.assign(array)
@@ -176,7 +176,7 @@ def test_the_same_path_and_the_same_values(program: list[tuple[Any, ...]], taped
         assert state["node"] is found[1][0]["node"]
         assert [k for k, v in state.items() if repr(v) != repr(found[1][0][k]) and k != "inputs"] == []
         np.testing.assert_equal(numbers, found[1][1])
-    native.use()
+    native_switch.use()
 
 
 def test_a_training_loop():
@@ -193,7 +193,7 @@ def test_a_training_loop():
         return [*losses, w.numpy().tolist(), b.numpy().tolist()]
 
     by_machine = trained()
-    native.use_python()
+    native_switch.use_python()
     assert trained() == by_machine
 
 
@@ -222,7 +222,7 @@ def test_known_paths_are_recorded_without_python():
     for _ in range(3):
         step()
     assert not recording & calls_of_python(step)
-    native.use_python()
+    native_switch.use_python()
     assert recording - {"_apply_any"} <= calls_of_python(step)
 
 
@@ -240,7 +240,7 @@ def test_calls_by_name_and_wrong_calls():
     with pytest.raises(TypeError, match="unexpected keyword argument 'step'"):
         w.assign_sub(1.0, step=2)
     trace = current_trace()
-    (pending,) = [trace.apply(arrays=(x, 1.0), body=methods._OPS["add"])]
+    (pending,) = [trace.apply(arrays=(x, 1.0), body=native_methods._OPS["add"])]
     assert pending.numpy().tolist() == [1, 2, 3, 4, 5]
     with pytest.raises(TypeError, match="missing"):
         trace.apply()
@@ -258,7 +258,7 @@ def test_errors_name_what_the_user_has_called(seen: bool):
             b.assign_add(x)
     before = current_trace().node
     with pytest.raises(TypeError, match="no parameter can be of type"):
-        current_trace().apply(methods._OPS["add"], (x, 1.0), ([1],))
+        current_trace().apply(native_methods._OPS["add"], (x, 1.0), ([1],))
     assert current_trace().node is before
     assert (w + x).numpy().tolist() == [1, 2, 3, 4, 5]
 
@@ -311,15 +311,15 @@ def test_an_interrupted_limit(monkeypatch: pytest.MonkeyPatch):
     def failing(self: Trace) -> None:
         raise RuntimeError("relieved")
 
-    monkeypatch.setitem(methods._KNOWN, "Trace._relieve", failing)
-    number = list(methods._KNOWN).index("Trace._relieve")
-    before = methods._table[number]
-    methods._table[number] = id(failing)
+    monkeypatch.setitem(native_methods._KNOWN, "Trace._relieve", failing)
+    number = list(native_methods._KNOWN).index("Trace._relieve")
+    before = native_methods._table[number]
+    native_methods._table[number] = id(failing)
     try:
         with pytest.raises(RuntimeError, match="relieved"):
             add(y)
     finally:
-        methods._table[number] = before
+        native_methods._table[number] = before
     assert (x + 1).numpy().tolist() == [1, 2, 3, 4, 5]
 
 
@@ -429,7 +429,7 @@ def test_ten_thousand_steps_hold_nothing():
             x._aval,
             trace,
             trace.node,
-            *methods._OPS.values(),
+            *native_methods._OPS.values(),
         )
         held += tuple(path)
         kinds = (jt.Tensor, jt.Variable, Trace, tuple)
@@ -455,7 +455,7 @@ def test_ten_thousand_steps_hold_nothing():
 def test_refused_calls_hold_nothing():
     x, y, w, _ = data()
     trace = current_trace()
-    op = methods._OPS["add"]
+    op = native_methods._OPS["add"]
     _ = w + x
 
     def refused() -> None:
@@ -546,7 +546,7 @@ def test_a_loop_turns_it_on(tmp_path: Path):
         assert float(value) == pytest.approx(-0.1 * (LOOP + 5))
         assert own == "False"
         written.append(sorted(file.name for file in tmp_path.rglob("method_*")))
-    assert len(written[0]) == len(methods._METHODS)
+    assert len(written[0]) == len(native_methods._METHODS)
     assert written[1] == written[0]
     object_store.clear(tmp_path)
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
@@ -557,10 +557,10 @@ def test_a_loop_turns_it_on(tmp_path: Path):
 
 @pytest.fixture
 def nothing_made() -> Iterator[None]:
-    native.use_python()
-    methods.methods.cache_clear()
+    native_switch.use_python()
+    native_methods.methods.cache_clear()
     yield
-    methods.methods.cache_clear()
+    native_methods.methods.cache_clear()
 
 
 @pytest.mark.usefixtures("nothing_made")
@@ -570,13 +570,13 @@ def test_python_records_where_there_is_no_machine_code(monkeypatch: pytest.Monke
         raise {"place": ValueError, "compiler": CompileError, "memory": OSError}[reason]("no")
 
     if reason == "layout":
-        monkeypatch.setattr(methods, "object_layout", lambda: None)
+        monkeypatch.setattr(native_methods, "object_layout", lambda: None)
     elif reason == "place":
-        monkeypatch.setattr(methods, "slot_places", fail)
+        monkeypatch.setattr(native_methods, "slot_places", fail)
     else:
-        monkeypatch.setattr(methods.registry, "apart", fail)
-    native.use()
-    assert not native.is_used()
+        monkeypatch.setattr(native_methods.registry, "apart", fail)
+    native_switch.use()
+    assert not native_switch.is_used()
     x, _, w, _ = data()
     for _ in range(3):
         assert w.assign_add(x) is w
@@ -591,8 +591,8 @@ def test_what_a_user_has_put_there_stays(monkeypatch: pytest.MonkeyPatch):
         return self.assign(self + 2 * delta)
 
     monkeypatch.setattr(jt.Variable, "assign_add", twice)
-    native.use_python()
-    native.use()
+    native_switch.use_python()
+    native_switch.use()
     assert vars(jt.Variable)["assign_add"] is twice
     for _ in range(3):
         b.assign_add(jt.constant(np.float64(1)))
@@ -601,7 +601,7 @@ def test_what_a_user_has_put_there_stays(monkeypatch: pytest.MonkeyPatch):
 
 def test_methods_describe_themselves():
     for name in ("assign_add", "assign_sub"):
-        machine, python = getattr(jt.Variable, name), methods._python[f"Variable.{name}"]
+        machine, python = getattr(jt.Variable, name), native_methods._python[f"Variable.{name}"]
         assert machine is not python
         assert [*inspect.signature(machine).parameters] == [*inspect.signature(python).parameters]
         assert machine.__doc__ == inspect.getdoc(python)
@@ -610,9 +610,9 @@ def test_methods_describe_themselves():
 
 
 def test_back_to_python():
-    python = methods._python
+    python = native_methods._python
     assert vars(Trace)["apply"] is not python["Trace.apply"]
-    native.use_python()
-    assert not native.is_used()
-    for method in methods._METHODS:
+    native_switch.use_python()
+    assert not native_switch.is_used()
+    for method in native_methods._METHODS:
         assert vars(method.owner)[method.name] is python[method.label]

@@ -13,7 +13,7 @@ import jittape as jt
 from jittape import doctor
 from jittape.core.config import TESTED, Config
 from jittape.native import object_layout
-from jittape.recording import native
+from jittape.recording import native_switch
 from jittape.recording.flushing import LOOP
 from jittape.runtime.result_memory import ResultMemory, count_busy
 from jittape.runtime.workspace import _own_references
@@ -24,7 +24,7 @@ from processes import run_python
 def switch() -> Iterator[None]:
     yield
     jt.config.native = True
-    native.follow()
+    native_switch.follow()
 
 
 def trained(steps: int) -> list[float]:
@@ -42,14 +42,14 @@ def trained(steps: int) -> list[float]:
 
 
 def test_the_same_values_on_and_off_and_on_again() -> None:
-    native.follow()
+    native_switch.follow()
     on = trained(5)
     jt.config.native = False
-    assert not native.is_used()
+    assert not native_switch.is_used()
     assert ResultMemory._busy is count_busy
     assert trained(5) == on
     jt.config.native = True
-    assert native.is_used()
+    assert native_switch.is_used()
     assert trained(5) == on
 
 
@@ -104,17 +104,17 @@ def test_off_while_somebody_traces() -> None:
             (x * 3.0).numpy()
 
     loop()
-    assert native.is_used()
+    assert native_switch.is_used()
     before = sys.gettrace()
     sys.settrace(lambda *_: None)
     try:
         loop()
-        assert not native.is_used()
-        assert "traces" in native.status()
+        assert not native_switch.is_used()
+        assert "traces" in native_switch.status()
     finally:
         sys.settrace(before)
     loop()
-    assert native.is_used() or before is not None
+    assert native_switch.is_used() or before is not None
 
 
 def report() -> str:

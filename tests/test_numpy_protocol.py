@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.recording.numpy_functions import FUNCTIONS
-from jittape.recording.numpy_protocol import LOOKS, UFUNCS
+from jittape.numpy_api.numpy_functions import FUNCTIONS
+from jittape.numpy_api.numpy_protocol import LOOKS, UFUNCS
 
 X = np.random.default_rng(0).normal(size=(3, 4))
 DTYPES = {"float64": X, "float32": X.astype(np.float32), "int64": (X * 4).astype(np.int64)}

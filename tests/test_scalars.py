@@ -12,7 +12,7 @@ from jittape.compile.kernels.scalar_vm.bytecode import MANY, Machine, gathered, 
 from jittape.core.interpret import interpret
 from jittape.core.program import check
 from jittape.core.simplify import simplify
-from jittape.recording.tracing import Leaf
+from jittape.recording.function_trace import Leaf
 from jittape.runtime.counters import counters
 from programs import compiled, program_of
 

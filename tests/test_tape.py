@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.recording import arguments
+from jittape.autodiff import tape_arguments
 
 UNCONNECTED = jt.UnconnectedGradientWarning
 
@@ -189,7 +189,7 @@ def test_g9_watch_of_a_variable_after_use():
 
 
 def test_g10_watch_of_an_integer_is_logged_five_times(caplog: Any, monkeypatch: Any):
-    monkeypatch.setattr(arguments._LogCount, "so_far", 0)
+    monkeypatch.setattr(tape_arguments._LogCount, "so_far", 0)
     n = jt.constant(3)
     with caplog.at_level(logging.WARNING, logger="jittape"), jt.GradientTape() as tape:
         for _ in range(8):

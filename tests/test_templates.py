@@ -27,7 +27,7 @@ from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.primitives.elementwise.exponential import exp_op
 from jittape.primitives.indexing.index_keys import Slicing
 from jittape.primitives.shape.views import Region
-from jittape.recording import growth
+from jittape.recording import trie_insertion
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import path_to, trie
 from jittape.transform import templates
@@ -49,7 +49,7 @@ SAID = [
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No situation is known, and no path."""
-    monkeypatch.setattr(growth, "_calls", Memory())
+    monkeypatch.setattr(trie_insertion, "_calls", Memory())
     monkeypatch.setattr("jittape.transform.differentiate._rules", Memory())
     begin()
     before = jt.config.default_float
@@ -77,7 +77,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Counts:
 
         return counting
 
-    monkeypatch.setattr(growth, "_run", counted("bodies", growth._run))
+    monkeypatch.setattr(trie_insertion, "_run", counted("bodies", trie_insertion._run))
     monkeypatch.setattr(Reverse, "_run_rule", counted("rules", Reverse._run_rule))
     return counts
 
@@ -392,7 +392,7 @@ def test_what_fails_fails_each_time_on_its_own_line():
         with pytest.raises(jt.errors.ShapeError, match=r"\[add\] shapes \(2,\) and \(3,\) do not broadcast"):
             x + y
         x = jt.sin(x)
-    assert len(growth._calls) == 2  # of an array that comes in, and of a value on the path
+    assert len(trie_insertion._calls) == 2  # of an array that comes in, and of a value on the path
 
 
 def test_random_numbers_are_drawn_each_time():
@@ -408,7 +408,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch):
     for n in range(50):
         x = jt.constant(np.arange(float(n)))
         assert float(jt.reduce_sum(jt.square(x) + 1.0)) == sum(i * i + 1 for i in range(n))
-        assert len(growth._calls) <= 20
+        assert len(trie_insertion._calls) <= 20
 
 
 def test_memory_counts_slots(monkeypatch: pytest.MonkeyPatch):

@@ -21,6 +21,9 @@ from jittape import nn as nn
 from jittape import optimizers as optimizers
 from jittape import random as random
 from jittape import test as test
+from jittape.autodiff.custom_gradient import custom_gradient as custom_gradient
+from jittape.autodiff.tape import GradientTape as GradientTape
+from jittape.autodiff.tape_arguments import UnconnectedGradients as UnconnectedGradients
 from jittape.core.config import config as config
 from jittape.core.dtypes import as_dtype as as_dtype
 from jittape.core.dtypes import bool_ as bool
@@ -213,15 +216,12 @@ from jittape.primitives.shape.reshaping import reverse as reverse
 from jittape.primitives.shape.reshaping import roll as roll
 from jittape.primitives.shape.reshaping import squeeze as squeeze
 from jittape.primitives.shape.reshaping import transpose as transpose
-from jittape.recording.arguments import UnconnectedGradients as UnconnectedGradients
 from jittape.recording.convert import constant as constant
 from jittape.recording.convert import convert_to_tensor as convert_to_tensor
 from jittape.recording.convert import is_tensor as is_tensor
-from jittape.recording.custom import custom_gradient as custom_gradient
-from jittape.recording.scattering import IndexedSlices as IndexedSlices
-from jittape.recording.tape import GradientTape as GradientTape
 from jittape.recording.tensor import Tensor as Tensor
 from jittape.recording.variable import Variable as Variable
+from jittape.recording.variable_scatter import IndexedSlices as IndexedSlices
 from jittape.transforms import batch_jacobian as batch_jacobian
 from jittape.transforms import check_gradient as check_gradient
 from jittape.transforms import grad as grad

@@ -1,3 +1,3 @@
 """Forward mode under TensorFlow's name (``jt.autodiff``)."""
 
-from jittape.recording.accumulator import ForwardAccumulator as ForwardAccumulator
+from jittape.autodiff.forward_accumulator import ForwardAccumulator as ForwardAccumulator

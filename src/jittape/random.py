@@ -23,9 +23,9 @@ from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.shape.reshaping import as_shape
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.function_trace import drawn
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor, tensor_of
-from jittape.recording.tracing import drawn
 
 __all__ = ["get_state", "normal", "set_seed", "set_state", "shuffle", "truncated_normal", "uniform"]
 

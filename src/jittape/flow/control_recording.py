@@ -23,7 +23,7 @@ from jittape.primitives.elementwise.comparison import logical_and
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import reshape
-from jittape.recording.bodies import BodyTrace, Recorded
+from jittape.recording.body_tracing import BodyTrace, Recorded
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace

@@ -17,7 +17,7 @@ from jittape.flow.structure import names_of, numbers_of, stacks_of, taken_apart
 from jittape.functions.signature import TensorSpec
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import expand_dims
-from jittape.recording.bodies import BodyTrace
+from jittape.recording.body_tracing import BodyTrace
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.trace import current_trace
 

@@ -21,9 +21,9 @@ from jittape.core.program import Aval, Program
 from jittape.core.scalar_program import Changed, HostProgram
 from jittape.core.traced_scalar import HostNumber, static
 from jittape.functions.signature import MISS, Call, is_one
+from jittape.recording.function_trace import Drawn, Leaf, Tracing
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trace import Trace
-from jittape.recording.tracing import Drawn, Leaf, Tracing
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.path_executable import compiled_from, interpreted

@@ -21,7 +21,7 @@ from jittape.functions.marshal_plan import Entry, Form, Kind, Returned, plan
 from jittape.functions.marshaller import Outcome, binder
 from jittape.functions.scalar_plan import entries_for
 from jittape.functions.signature import MISS, static_value
-from jittape.recording.tracing import Drawn, Leaf
+from jittape.recording.function_trace import Drawn, Leaf
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.executable import CompiledExecutable

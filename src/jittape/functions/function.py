@@ -55,10 +55,10 @@ from jittape.functions.trace_report import (
 )
 from jittape.functions.trace_table import Traces
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.function_trace import Look, Tracing
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
-from jittape.recording.tracing import Look, Tracing
 
 __all__ = ["Function"]
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from jittape.autodiff.custom_gradient import custom_gradient
+from jittape.autodiff.tape import GradientTape
 from jittape.core.dtypes import as_dtype, is_differentiable, uint8
 from jittape.core.primitive import Primitive, active_recorder, apply, recording_with
 from jittape.core.program import Aval
@@ -14,12 +16,10 @@ from jittape.core.user_calls import function_name
 from jittape.errors import NoGradientError
 from jittape.functions.signature import TensorSpec
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
-from jittape.recording.custom import custom_gradient
+from jittape.recording.function_trace import Tracing
 from jittape.recording.handles import own_handles
-from jittape.recording.tape import GradientTape
 from jittape.recording.tensor import tensor_of
 from jittape.recording.trace import Trace
-from jittape.recording.tracing import Tracing
 
 __all__ = ["numpy_function", "py_function"]
 

@@ -8,8 +8,8 @@ from typing import Any
 from jittape.core.primitive import active_recorder
 from jittape.core.traced_scalar import HostNumber
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.function_trace import Tracing
 from jittape.recording.operators import Operators
-from jittape.recording.tracing import Tracing
 
 __all__ = ["print"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from jittape.core.scalar_program import reachable
 from jittape.core.traced_scalar import HostNumber, from_front, slice_length, slice_start
 from jittape.functions.marshal_plan import Entry, Kind
-from jittape.recording.scalars import within
+from jittape.recording.scalar_inputs import within
 
 __all__ = ["entries_for"]
 

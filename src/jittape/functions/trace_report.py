@@ -10,8 +10,8 @@ from jittape.core.config import config
 from jittape.core.program import Aval
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.signature import Call, difference, distance
-from jittape.recording.source import line_of_error
-from jittape.recording.tracing import Look
+from jittape.recording.function_trace import Look
+from jittape.recording.user_line import line_of_error
 
 __all__ = [
     "Reason",

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.autodiff.tape import GradientTape
 from jittape.core.buffers import Buffer
 from jittape.core.builder import Builder, literal
 from jittape.core.primitive import recording_with
@@ -21,10 +22,9 @@ from jittape.core.traced_scalar import HostNumber
 from jittape.functions.signature import TensorSpec
 from jittape.functions.trace_report import recorded_because
 from jittape.primitives.identity import identity
+from jittape.recording.function_trace import Drawn, Leaf, Look, Tracing
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
-from jittape.recording.tape import GradientTape
-from jittape.recording.tracing import Drawn, Leaf, Look, Tracing
 from jittape.recording.variable import Variable
 
 __all__ = ["Argument", "Result", "Traced", "trace", "with_gradient"]

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from jittape.autodiff.tape import GradientTape
 from jittape.core.primitive import apply
 from jittape.optimizers.argument_checks import (
     NOT_NEGATIVE,
@@ -29,9 +30,8 @@ from jittape.optimizers.schedules import deserialize, serialize
 from jittape.optimizers.state import Stateful, work_dtype
 from jittape.primitives.broadcast import cast_to
 from jittape.primitives.elementwise.arithmetic import multiply, subtract
+from jittape.recording.assignment_rollback import as_before, before_update
 from jittape.recording.operators import Operators
-from jittape.recording.tape import GradientTape
-from jittape.recording.undo import as_before, before_update
 from jittape.recording.variable import Variable
 
 __all__ = ["Optimizer"]

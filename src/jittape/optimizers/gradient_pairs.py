@@ -16,8 +16,8 @@ from jittape.primitives.elementwise.piecewise import clip_by_value
 from jittape.primitives.nn.gradient_clipping import clip_by_global_norm, clip_by_norm
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
-from jittape.recording.scattering import IndexedSlices
 from jittape.recording.variable import Variable
+from jittape.recording.variable_scatter import IndexedSlices
 
 __all__ = ["Pair", "checked_pairs", "checked_variables", "clipped", "is_trained"]
 

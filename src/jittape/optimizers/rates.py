@@ -13,8 +13,8 @@ from jittape.core.primitive import apply
 from jittape.core.traced_scalar import HostNumber
 from jittape.optimizers.argument_checks import NOT_NEGATIVE, number
 from jittape.primitives.broadcast import cast_to
+from jittape.recording.function_trace import read_each_call
 from jittape.recording.operators import Operators
-from jittape.recording.tracing import read_each_call
 from jittape.recording.variable import Variable
 from jittape.typing import TensorLike
 

@@ -61,7 +61,7 @@ class Flushing:
     """The tickets of the tapes that hold a trace, by identity."""
 
     loop_found: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
-    """Called every `LOOP` flushes of known paths: see `jittape.recording.native`."""
+    """Called every `LOOP` flushes of known paths: see `jittape.recording.native_switch`."""
 
     def _end(self) -> None:
         raise NotImplementedError

@@ -14,14 +14,14 @@ import numpy as np
 from jittape.core.buffers import Buffer
 from jittape.core.primitive import active
 from jittape.core.program import Aval
+from jittape.numpy_api.numpy_protocol import array_function, array_ufunc
 from jittape.primitives.elementwise import arithmetic, bits, comparison, division, piecewise, powers
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.elementwise.division import divide_op
 from jittape.primitives.indexing import getitem
 from jittape.primitives.linalg import matmul
 from jittape.primitives.shape import reshaping
-from jittape.recording.exits import leave, look
-from jittape.recording.numpy_protocol import array_function, array_ufunc
+from jittape.recording.tape_exits import leave, look
 
 __all__ = ["Operators"]
 

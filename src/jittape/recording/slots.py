@@ -10,8 +10,8 @@ from types import MappingProxyType
 from weakref import ref
 
 from jittape.core.buffers import Buffer
-from jittape.recording.exits import Exits
 from jittape.recording.flushing import Flushing
+from jittape.recording.tape_exits import Exits
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.variable import Variable
 

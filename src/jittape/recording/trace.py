@@ -27,11 +27,11 @@ from jittape.core.program import Aval
 from jittape.core.traced_scalar import HostNumber
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.flushing import Assignment
-from jittape.recording.growth import Marker, entered, grow, marker_for, refuse_parameters
-from jittape.recording.scalars import scalar_inputs
+from jittape.recording.scalar_inputs import scalar_inputs
 from jittape.recording.slots import NOTHING_WRITTEN, Slots
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import UNPLACED, Node, trie
+from jittape.recording.trie_insertion import Marker, entered, grow, marker_for, refuse_parameters
 from jittape.recording.variable import Variable, read_variable_op
 
 __all__ = ["Trace", "begin_step", "current_trace"]
@@ -71,9 +71,9 @@ class Trace(Slots):
     written : dict
         The slots that tensors had before they were written to, by identity.
     former : mapping of int to int
-        Where a tensor has got another slot meanwhile, from that to the one that it had: see `jittape.recording.graft`.
+        Where a tensor has got another slot meanwhile, from that to the one that it had: see `jittape.autodiff.splice`.
     exits : dict or None
-        What has been turned into arrays and numbers while a tape recorded, see `jittape.recording.exits`.
+        What has been turned into arrays and numbers while a tape recorded, see `jittape.recording.tape_exits`.
     traced_in : str or None
         The function that is traced, where this is no recording of what happens.
     """

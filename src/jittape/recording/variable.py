@@ -17,8 +17,8 @@ from jittape.primitives.identity import identity
 from jittape.primitives.indexing import getitem
 from jittape.recording.convert import cast_to_dtype, constant, convert_to_tensor
 from jittape.recording.operators import Operators
-from jittape.recording.scattering import Scattering
 from jittape.recording.tensor import Tensor, TensorRef, holds_tensors, stacked
+from jittape.recording.variable_scatter import Scattering
 
 __all__ = ["Variable", "read_variable_op"]
 

@@ -6,10 +6,10 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jittape.autodiff.forward_accumulator import ForwardAccumulator
+from jittape.autodiff.tape_arguments import UnconnectedGradients, fitting
 from jittape.core.user_calls import as_function
 from jittape.primitives.identity import stop_gradient
-from jittape.recording.accumulator import ForwardAccumulator
-from jittape.recording.arguments import UnconnectedGradients, fitting
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten, flatten_like

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from jittape.autodiff.forward_accumulator import ForwardAccumulator
+from jittape.autodiff.tape_arguments import UnconnectedGradients
 from jittape.primitives.elementwise.complex_numbers import cast
-from jittape.recording.accumulator import ForwardAccumulator
-from jittape.recording.arguments import UnconnectedGradients
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.autodiff.tape import GradientTape
 from jittape.core.dtypes import is_differentiable
 from jittape.core.traced_scalar import HostNumber
 from jittape.core.user_calls import as_function, as_int
@@ -22,7 +23,6 @@ from jittape.primitives.identity import identity
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.nested import flatten, flatten_like
 from jittape.recording.operators import Operators
-from jittape.recording.tape import GradientTape
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
 

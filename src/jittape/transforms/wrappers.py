@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from jittape.autodiff.custom_gradient import custom_gradient, tensors_read
+from jittape.autodiff.tape import GradientTape
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import apply
 from jittape.primitives.identity import identity
 from jittape.primitives.shape.views import again
-from jittape.recording.custom import custom_gradient, tensors_read
 from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
-from jittape.recording.tape import GradientTape
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
 

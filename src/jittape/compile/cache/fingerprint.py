@@ -15,9 +15,9 @@ SOURCES = (
     "functions/marshaller.py",
     "functions/marshal_plan.py",
     "primitives",
-    "recording/callables.py",
-    "recording/methods.py",
-    "recording/recorder.py",
+    "recording/emit_methods.py",
+    "recording/native_methods.py",
+    "recording/emit_recorder.py",
     "runtime",
     "vectormath",
 )

@@ -18,12 +18,12 @@ from jittape.core.traced_scalar import HostNumber
 from jittape.core.traced_scalar import static as as_static
 from jittape.errors import ControlFlowError, LeakedTensorError
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.growth import grow, marker_for
-from jittape.recording.source import call_of_user, user_line
-from jittape.recording.symbolic import SymbolicTrace
+from jittape.recording.symbolic_trace import SymbolicTrace
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import cut_program, path_to
+from jittape.recording.trie_insertion import grow, marker_for
+from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable
 
 __all__ = ["BodyTrace", "Recorded", "Row"]

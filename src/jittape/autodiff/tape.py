@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.primitive import active, recording_with
-from jittape.core.user_calls import stack_level
-from jittape.errors import TapeUsageWarning, UnconnectedGradientWarning
-from jittape.recording.arguments import (
+from jittape.autodiff.gradient_diagnostics import Asked, all_reasons, reason
+from jittape.autodiff.reverse import ORDINARY, record_gradient
+from jittape.autodiff.tape_arguments import (
     UnconnectedGradients,
     check_batch_shapes,
     check_source,
@@ -22,13 +21,14 @@ from jittape.recording.arguments import (
     seeds_for,
     wants_zeros,
 )
+from jittape.autodiff.tape_interval import Span
+from jittape.autodiff.tape_jacobians import batch_jacobian_of, jacobians_of
+from jittape.core.primitive import active, recording_with
+from jittape.core.user_calls import stack_level
+from jittape.errors import TapeUsageWarning, UnconnectedGradientWarning
 from jittape.recording.flushing import Flushing
-from jittape.recording.jacobians import batch_jacobian_of, jacobians_of
-from jittape.recording.native import follow
+from jittape.recording.native_switch import follow
 from jittape.recording.nested import flatten
-from jittape.recording.reasons import Asked, all_reasons, reason
-from jittape.recording.reverse import ORDINARY, record_gradient
-from jittape.recording.span import Span
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, path_to

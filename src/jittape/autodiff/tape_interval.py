@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from jittape.autodiff.gradient_diagnostics import Asked
+from jittape.autodiff.reverse import gradient_key
+from jittape.autodiff.splice import graft
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import active, replace_recorder
 from jittape.core.tickets import Ticket
-from jittape.recording.exits import Exits
-from jittape.recording.graft import graft
-from jittape.recording.reasons import Asked
-from jittape.recording.reverse import gradient_key
 from jittape.recording.slots import NOTHING_READ, Variables
+from jittape.recording.tape_exits import Exits
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import UNPLACED, Node, aval_of, path_to, trie

@@ -13,18 +13,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from jittape.autodiff.gradient_diagnostics import dependent_slots
+from jittape.autodiff.reverse import Slots, record_gradient
 from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.program import Aval
 from jittape.errors import NoGradientError
 from jittape.primitives.broadcast import broadcast
-from jittape.recording.exits import described
-from jittape.recording.growth import attach
-from jittape.recording.reasons import dependent_slots
-from jittape.recording.reverse import Slots, record_gradient
-from jittape.recording.source import user_line
+from jittape.recording.tape_exits import described
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
+from jittape.recording.trie_insertion import attach
+from jittape.recording.user_line import user_line
 from jittape.transform.batching import batched
 from jittape.transform.differentiate import TapeView
 from jittape.transform.opaque import Demand

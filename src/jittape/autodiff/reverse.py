@@ -16,11 +16,11 @@ from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval
 from jittape.primitives.broadcast import broadcast
-from jittape.recording.growth import attach
-from jittape.recording.source import user_line
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
+from jittape.recording.trie_insertion import attach
+from jittape.recording.user_line import user_line
 from jittape.runtime.gc_pause import collector_paused
 from jittape.transform.differentiate import Callback, Path, Reverse, TapeView, seen
 from jittape.transform.opaque import Demand, unknown_among

@@ -17,6 +17,8 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.core.primitive import apply
 from jittape.errors import DTypeError
+from jittape.numpy_api.numpy_functions import FUNCTIONS
+from jittape.numpy_api.numpy_reductions import array_like, dtype_of, refuse
 from jittape.primitives.elementwise import (
     arithmetic,
     bits,
@@ -31,8 +33,6 @@ from jittape.primitives.elementwise import (
 from jittape.primitives.elementwise import trigonometric as trig
 from jittape.primitives.identity import identity
 from jittape.primitives.linalg import matmul
-from jittape.recording.numpy_functions import FUNCTIONS
-from jittape.recording.numpy_reductions import array_like, dtype_of, refuse
 
 __all__ = ["array_function", "array_ufunc"]
 

@@ -15,10 +15,10 @@ from weakref import ref
 from jittape.core.config import config
 from jittape.core.program import Op
 from jittape.primitives.identity import stop_gradient_op
-from jittape.recording.growth import join
 from jittape.recording.slots import Variables
 from jittape.recording.trace import Trace
 from jittape.recording.trie import UNPLACED, Node, path_to
+from jittape.recording.trie_insertion import join
 from jittape.transform.differentiate import Path, TapeView
 
 __all__ = ["Grafted", "graft"]

@@ -20,8 +20,8 @@ from jittape.core.program import Aval
 from jittape.core.user_calls import argument_of_user, named
 from jittape.errors import DTypeError
 from jittape.primitives.identity import identity_op
-from jittape.recording.source import user_line
 from jittape.recording.trie import UNPLACED, Node, ScalarInput, trie
+from jittape.recording.user_line import user_line
 from jittape.transform.templates import Memory, Template, is_pure, kinds_of
 
 __all__ = ["Marker", "attach", "entered", "grow", "join", "marker_for", "refuse_parameters"]

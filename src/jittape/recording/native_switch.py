@@ -36,7 +36,7 @@ def use() -> None:
     """
     global _impossible, _used
     # Not at the top, as LLVM comes with it.
-    from jittape.recording.methods import methods
+    from jittape.recording.native_methods import methods
 
     try:
         found = methods()
@@ -54,7 +54,7 @@ def use_python() -> None:
     """Record by Python alone again."""
     global _used
     if _used:
-        from jittape.recording.methods import methods
+        from jittape.recording.native_methods import methods
 
         for method in methods():
             if vars(method.owner)[method.name] is method.machine:

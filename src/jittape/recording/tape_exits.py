@@ -23,7 +23,7 @@ from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import active
 from jittape.core.user_calls import is_of_user
 from jittape.errors import TapeExitWarning
-from jittape.recording.remedies import remedy_for
+from jittape.recording.exit_remedies import remedy_for
 
 __all__ = ["Exits", "described", "first_order_excused", "leave", "look"]
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from jittape.autodiff.forward_mode import placeholders, record_batch, record_tangents
+from jittape.autodiff.gradient_diagnostics import Asked
+from jittape.autodiff.reverse import ORDINARY, record_gradient
 from jittape.core.program import Aval
 from jittape.primitives.shape.creation import eye
 from jittape.primitives.shape.reshaping import broadcast_to, reshape, transpose
-from jittape.recording.forward import placeholders, record_batch, record_tangents
-from jittape.recording.reasons import Asked
-from jittape.recording.reverse import ORDINARY, record_gradient
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.transform.opaque import Demand

@@ -23,10 +23,10 @@ from jittape.native.object_code import TABLE, ObjectCode
 from jittape.native.object_layout import object_layout, slot_places
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.elementwise.division import divide_op
-from jittape.recording import callables
+from jittape.recording import emit_methods
+from jittape.recording.emit_recorder import New
 from jittape.recording.flushing import Flushing
 from jittape.recording.operators import Operators
-from jittape.recording.recorder import New
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import UNPLACED, Node, trie
@@ -99,20 +99,20 @@ class Found(NamedTuple):
 
 def _methods() -> list[_Method]:
     methods = [
-        _Method(Trace, "apply", BY_NAMES, callables.define_apply),
-        _Method(Trace, "tensors_at", ONE_ARGUMENT, callables.define_tensors_at),
-        _Method(Flushing, "_taken", NO_ARGUMENT, callables.define_taken),
-        _Method(Flushing, "_hand_out", BY_NAMES, callables.define_hand_out),
+        _Method(Trace, "apply", BY_NAMES, emit_methods.define_apply),
+        _Method(Trace, "tensors_at", ONE_ARGUMENT, emit_methods.define_tensors_at),
+        _Method(Flushing, "_taken", NO_ARGUMENT, emit_methods.define_taken),
+        _Method(Flushing, "_hand_out", BY_NAMES, emit_methods.define_hand_out),
     ]
     for name in _OPS:
         for reflected in (False, True):
             method = f"__{'r' * reflected}{name}__"
-            define = partial(callables.define_binary, f"Operators.{method}", name, reflected)
+            define = partial(emit_methods.define_binary, f"Operators.{method}", name, reflected)
             methods.append(_Method(Operators, method, ONE_ARGUMENT, define))
-    define = partial(callables.define_unary, "Operators.__neg__", "neg")
+    define = partial(emit_methods.define_unary, "Operators.__neg__", "neg")
     methods.append(_Method(Operators, "__neg__", NO_ARGUMENT, define))
     for method, op in (("assign_add", "add"), ("assign_sub", "sub")):
-        define = partial(callables.define_update, f"Variable.{method}", op)
+        define = partial(emit_methods.define_update, f"Variable.{method}", op)
         methods.append(_Method(Variable, method, BY_NAMES, define))
     return methods
 

@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_helpers import integer, load_at
 from jittape.native.object_code import ObjectCode
-from jittape.recording.recorder import New, assign, new_tensor, record
+from jittape.recording.emit_recorder import New, assign, new_tensor, record
 
 __all__ = [
     "define_apply",

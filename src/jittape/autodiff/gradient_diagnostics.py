@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from jittape.autodiff.rebinding import rebinding_of
 from jittape.core.dtypes import is_differentiable
 from jittape.core.program import Op
-from jittape.recording.exits import Exits, described
-from jittape.recording.rebinding import rebinding_of
-from jittape.recording.source import user_line
+from jittape.recording.tape_exits import Exits, described
 from jittape.recording.trie import Node, path_to
+from jittape.recording.user_line import user_line
 from jittape.recording.variable import Variable
 from jittape.transform.differentiate import Path, Seen, TapeView, carries, seen
 from jittape.transform.opaque import opaque_op_between

@@ -6,21 +6,21 @@ import warnings
 from typing import Any
 from weakref import ref
 
-from jittape.core.primitive import active_recorder, recording_with
-from jittape.core.user_calls import stack_level
-from jittape.errors import UnconnectedGradientWarning
-from jittape.primitives.shape.creation import zeros_like
-from jittape.recording.arguments import (
+from jittape.autodiff.forward_mode import record_tangents
+from jittape.autodiff.gradient_diagnostics import all_reasons
+from jittape.autodiff.tape_arguments import (
     UnconnectedGradients,
     check_target,
     check_watched,
     fitting,
     wants_zeros,
 )
-from jittape.recording.forward import record_tangents
+from jittape.autodiff.tape_interval import Span
+from jittape.core.primitive import active_recorder, recording_with
+from jittape.core.user_calls import stack_level
+from jittape.errors import UnconnectedGradientWarning
+from jittape.primitives.shape.creation import zeros_like
 from jittape.recording.nested import flatten, flatten_like
-from jittape.recording.reasons import all_reasons
-from jittape.recording.span import Span
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 

@@ -9,6 +9,15 @@ import numpy as np
 
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
+from jittape.numpy_api.numpy_reductions import (
+    array_like,
+    axis_of,
+    converted,
+    dtype_of,
+    refuse,
+    shape_of,
+    strong,
+)
 from jittape.primitives.broadcast import axis_key
 from jittape.primitives.elementwise.arithmetic import subtract
 from jittape.primitives.elementwise.comparison import not_equal, where
@@ -26,15 +35,6 @@ from jittape.primitives.shape.reshaping import (
     reshape,
     reverse,
     transpose,
-)
-from jittape.recording.numpy_reductions import (
-    array_like,
-    axis_of,
-    converted,
-    dtype_of,
-    refuse,
-    shape_of,
-    strong,
 )
 
 __all__ = [

@@ -14,12 +14,12 @@ from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import apply
 from jittape.core.user_calls import function_name
 from jittape.primitives.identity import custom_gradient_op
-from jittape.recording.bodies import BodyTrace
+from jittape.recording.body_tracing import BodyTrace
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
-from jittape.recording.exits import first_order_excused
 from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
+from jittape.recording.tape_exits import first_order_excused
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import Node

@@ -14,6 +14,48 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
+from jittape.numpy_api.numpy_reductions import (
+    array_like,
+    axis_of,
+    converted,
+    dtype_of,
+    extreme_adapter,
+    numpy_average,
+    numpy_mean,
+    numpy_norm,
+    numpy_ptp,
+    place_adapter,
+    refuse,
+    running_adapter,
+    shape_of,
+    spread_adapter,
+    strong,
+    sum_adapter,
+    truth_adapter,
+    wide,
+)
+from jittape.numpy_api.numpy_shapes import (
+    joining_adapter,
+    numpy_array_split,
+    numpy_broadcast_arrays,
+    numpy_column_stack,
+    numpy_concatenate,
+    numpy_diag,
+    numpy_diff,
+    numpy_flip,
+    numpy_meshgrid,
+    numpy_pad,
+    numpy_ravel,
+    numpy_repeat,
+    numpy_reshape,
+    numpy_split,
+    numpy_stack,
+    numpy_swapaxes,
+    numpy_tile,
+    numpy_tril,
+    numpy_triu,
+    rank_adapter,
+)
 from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import multiply, positive
 from jittape.primitives.elementwise.comparison import where
@@ -46,48 +88,6 @@ from jittape.primitives.shape.reshaping import (
     roll,
     squeeze,
     transpose,
-)
-from jittape.recording.numpy_reductions import (
-    array_like,
-    axis_of,
-    converted,
-    dtype_of,
-    extreme_adapter,
-    numpy_average,
-    numpy_mean,
-    numpy_norm,
-    numpy_ptp,
-    place_adapter,
-    refuse,
-    running_adapter,
-    shape_of,
-    spread_adapter,
-    strong,
-    sum_adapter,
-    truth_adapter,
-    wide,
-)
-from jittape.recording.numpy_shapes import (
-    joining_adapter,
-    numpy_array_split,
-    numpy_broadcast_arrays,
-    numpy_column_stack,
-    numpy_concatenate,
-    numpy_diag,
-    numpy_diff,
-    numpy_flip,
-    numpy_meshgrid,
-    numpy_pad,
-    numpy_ravel,
-    numpy_repeat,
-    numpy_reshape,
-    numpy_split,
-    numpy_stack,
-    numpy_swapaxes,
-    numpy_tile,
-    numpy_tril,
-    numpy_triu,
-    rank_adapter,
 )
 
 __all__ = ["FUNCTIONS"]

@@ -22,13 +22,13 @@ from jittape.core.program import Aval, Program, SourceLine
 from jittape.core.traced_scalar import HostNumber
 from jittape.core.traced_scalar import static as as_static
 from jittape.errors import LeakedTensorError
-from jittape.recording.growth import grow, marker_for
-from jittape.recording.numpy_protocol import array_ufunc
-from jittape.recording.source import call_of_user, user_line
-from jittape.recording.symbolic import SymbolicTrace
+from jittape.numpy_api.numpy_protocol import array_ufunc
+from jittape.recording.symbolic_trace import SymbolicTrace
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import Node, cut_program, path_to, trie
+from jittape.recording.trie_insertion import grow, marker_for
+from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable
 
 __all__ = ["Drawn", "Leaf", "Look", "Tracing", "drawn", "read_each_call"]

@@ -1,0 +1,1 @@
+"""Gradient tapes and forward accumulators."""

@@ -1,0 +1,1 @@
+"""NumPy's protocols: what its functions do with a tensor."""
