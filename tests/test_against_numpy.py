@@ -188,6 +188,7 @@ NO_ARRAYS = {
         "jittape.inspect",
         "jittape.numba_bridge",
         "jittape.transforms",
+        "jittape.autodiff",
         "jittape.recording",
         "jittape.core.dtypes",
     ),

@@ -267,7 +267,7 @@ def test_machine_code_is_bounded() -> None:
     """Code that a function refers to, or that is at work, stays; all else is compiled again when it comes again."""
     run(
         """
-from jittape.compile import registry as module
+from jittape.compile.cache import kernel_cache as module
 module.SHELF = 1 << 12
 jt.config.max_code_bytes = limit = 1 << 15
 registry = module.registry
@@ -315,11 +315,11 @@ assert total < registry.stats().compiled + registry.stats().loaded, "nothing has
 def test_objects_with_empty_slots_raise(native: str) -> None:
     run(
         """
-from jittape.recording import native
+from jittape.recording import native_switch
 from jittape.recording.trace import Trace, current_trace
 from jittape.core.buffers import Buffer
 if os.environ["JITTAPE_NATIVE"] == "1":
-    native.use()
+    native_switch.use()
 x = jt.constant(np.ones(3))
 doubled = jt.function(lambda a: a * 2.0)
 w = jt.Variable(np.ones(3))

@@ -95,18 +95,20 @@ def test_the_named_parts_of_the_environment(monkeypatch, tmp_path):
 
 def test_a_change_in_the_sources_is_another_environment(monkeypatch, tmp_path):
     package = tmp_path / "jittape"
-    (package / "compile").mkdir(parents=True)
+    for folder in [name for name in fingerprint.SOURCES if not name.endswith(".py")]:
+        (package / folder).mkdir(parents=True)
     changed = [
         "compile/kernels/loop/emit_loops.py",
         "primitives/reduce/reductions.py",
         "native/object_layout.py",
+        "core/simplify.py",
     ]
     for name in changed + [name for name in fingerprint.SOURCES if name.endswith(".py")]:
-        (package / name).parent.mkdir(exist_ok=True)
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text("a = 1\n")
-    monkeypatch.setattr(fingerprint, "__file__", str(package / "compile" / "sources.py"))
+    monkeypatch.setattr(fingerprint, "__file__", str(package / "compile" / "cache" / "fingerprint.py"))
     digests = []
-    for name in (*changed, "simplify.py"):
+    for name in changed:
         digests.append(fingerprint.source_digest.__wrapped__())
         (package / name).write_text("a = 2\n")
     assert len({*digests, fingerprint.source_digest.__wrapped__()}) == 5
@@ -417,12 +419,12 @@ COMPILED_FUNCTION = """
 import json, sys
 import numpy as np
 import jittape as jt
-from jittape.compile import machine
+from jittape.compile.llvm import target
 
 jt.config.threads = 1
 compiled = []
-translated = machine.translated
-machine.translated = lambda module: compiled.append(module) or translated(module)
+translated = target.translated
+target.translated = lambda module: compiled.append(module) or translated(module)
 function = jt.function(lambda x: jt.reduce_sum(x * x))
 values = [float(function(np.arange(3.0))) for call in range(3)]
 print(json.dumps([values, len(compiled), "numba" in sys.modules, function._recent is not None]))
@@ -523,7 +525,7 @@ def test_a_crowd_that_writes_reads_drops_and_clears(tmp_path):
 
 KILLED = """
 import os, signal
-from jittape.compile import diskcache
+from jittape.compile.cache import object_store
 
 function = os.{function}
 def kill(*args):
@@ -534,7 +536,7 @@ def counted(*args):
     global calls
     calls += 1
     return kill(*args) if calls == {call} else function(*args)
-diskcache.os.{function} = counted
+object_store.os.{function} = counted
 """
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import jittape as jt
 from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, form_of
-from jittape.compile.analysis.parallelism import ON_DEMAND
 from jittape.compile.ir.kernel import Gemm
+from jittape.compile.ir.task_counts import ON_DEMAND
 from jittape.compile.schedule import row_tiling
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep

@@ -524,14 +524,14 @@ def test_threads_share_constants():
 PROGRAM = f"""
 import numpy as np, jittape as jt
 from jittape.compile.cache.kernel_cache import registry
-from jittape.recording import native
+from jittape.recording import native_switch
 x, w = jt.constant(np.ones(3)), jt.Variable(np.zeros(3))
 used = []
 for i in range({LOOP + 5}):
     with jt.GradientTape() as tape:
         y = jt.reduce_sum(w * x)
     w.assign_sub(0.1 * tape.gradient(y, w))
-    used.append(native.is_used())
+    used.append(native_switch.is_used())
 print(used.index(True), w.numpy()[0].round(6), any("method" in name for name in registry._own))
 """
 

@@ -82,13 +82,13 @@ def test_what_is_given_must_be_a_flag() -> None:
 def test_the_environment_variable(value: str | None) -> None:
     text = f"""
 import numpy as np, jittape as jt
-from jittape.recording import native
+from jittape.recording import native_switch
 assert jt.config.native is {value != "0"}
 x, f = jt.constant(np.ones(3)), jt.function(lambda a: a + 1.0)
 for _ in range({LOOP + 5}):
     y = (x * 2.0).numpy()
     z = f(x)
-assert native.is_used() is {value != "0"}, native.status()
+assert native_switch.is_used() is {value != "0"}, native_switch.status()
 assert (f._recent is not None) is {value != "0"}
 """
     ended = run_python("-c", text, timeout=120, JITTAPE_NATIVE=value)

@@ -452,13 +452,13 @@ def settled(x, n):
 """
 
 COUNTED = """
-from jittape.compile import machine
-translated, batches = machine.translated, 0
+from jittape.compile.llvm import target
+translated, batches = target.translated, 0
 def counted(module):
     global batches
     batches += 1
     return translated(module)
-machine.translated = counted
+target.translated = counted
 """
 
 FIRST = (

@@ -241,8 +241,8 @@ def test_compiled_against_interpreted(row: Row, dtype: str) -> None:
 def registered() -> dict[str, Primitive]:
     """All primitives of the package by name."""
     found = {}
-    for info in pkgutil.iter_modules(jittape.primitives.__path__):
-        module = importlib.import_module(f"jittape.primitives.{info.name}")
+    for info in pkgutil.walk_packages(jittape.primitives.__path__, "jittape.primitives."):
+        module = importlib.import_module(info.name)
         for value in vars(module).values():
             if isinstance(value, Primitive):
                 found[value.name] = value
@@ -251,8 +251,8 @@ def registered() -> dict[str, Primitive]:
 
 def test_names_of_primitives_are_unique() -> None:
     primitives = set()
-    for info in pkgutil.iter_modules(jittape.primitives.__path__):
-        module = importlib.import_module(f"jittape.primitives.{info.name}")
+    for info in pkgutil.walk_packages(jittape.primitives.__path__, "jittape.primitives."):
+        module = importlib.import_module(info.name)
         primitives |= {value for value in vars(module).values() if isinstance(value, Primitive)}
     assert len(primitives) == len({p.name for p in primitives})
 

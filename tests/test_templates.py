@@ -493,8 +493,8 @@ IMPURE = {
 
 
 def modules_of(package: Any) -> Iterator[Any]:
-    for found in pkgutil.iter_modules(package.__path__):
-        yield importlib.import_module(f"{package.__name__}.{found.name}")
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        yield importlib.import_module(found.name)
 
 
 def bodies_in(module: Any) -> Iterator[Any]:

@@ -9,6 +9,7 @@ import pytest
 
 import jittape as jt
 from jittape.compile.analysis import parallelism
+from jittape.compile.ir import task_counts
 from jittape.compile.kernels.gemm import lower_gemm
 from jittape.compile.llvm.thread_pool import Cell
 from jittape.core.buffers import Buffer
@@ -224,7 +225,7 @@ def test_products_in_shares(shapes, flags, dtype):
 def test_a_product_is_the_same_whether_other_threads_come_or_not():
     x, y = np.random.default_rng(0).normal(size=(2, 513, 513))
     compiled = executable_of(lambda a, b: matmul(transpose_op.bind(a, perm=(1, 0)), b), x, y)
-    assert compiled.steps[0].tasks == parallelism.ON_DEMAND
+    assert compiled.steps[0].tasks == task_counts.ON_DEMAND
     shared = run_with(2, compiled, [Buffer(x), Buffer(y)])[0]
     threads._cells[Cell.BUSY] = 1  # as if another Python thread's loop had the helpers
     (alone,) = compiled.run([Buffer(x), Buffer(y)])
@@ -236,7 +237,7 @@ def test_large_products_are_divided_and_small_ones_are_not():
     def tasks_of(*shapes):
         return executable_of(matmul, *[np.ones(s) for s in shapes]).steps[0].tasks
 
-    assert tasks_of((256, 784), (784, 128)) == parallelism.ON_DEMAND
+    assert tasks_of((256, 784), (784, 128)) == task_counts.ON_DEMAND
     assert tasks_of((32, 64), (64, 10)) == 1
     assert tasks_of((5000, 3000), (3000, 1)) == 1  # rows of a product with a vector: see `gemm`
 

@@ -17,8 +17,8 @@ from loop_ir import Nest, run_product
 from memory import Array, Heap, Pointer
 from scalar_machine import run_table
 
-from jittape.compile.analysis.parallelism import ON_DEMAND, SHARES_SHIFT
 from jittape.compile.ir.kernel import Gemm, LoopKernel
+from jittape.compile.ir.task_counts import ON_DEMAND, SHARES_SHIFT
 from jittape.compile.kernels.control.control_plan import Release, Rounds, Stop
 from jittape.compile.kernels.scalar_vm.bytecode import Machine
 from jittape.compile.rewrite.diagonal_op import LOOPS, Laying

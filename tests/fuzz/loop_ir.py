@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from memory import Heap, Pointer
 
-from jittape.compile.analysis.parallelism import SHARES_SHIFT
 from jittape.compile.ir.instructions import (
     Compute,
     Constant,
@@ -26,6 +25,7 @@ from jittape.compile.ir.instructions import (
     Whole,
 )
 from jittape.compile.ir.kernel import Gemm, LoopKernel
+from jittape.compile.ir.task_counts import SHARES_SHIFT
 from jittape.core.forms import Map, Reduce, Running
 from jittape.vectormath.numpy_math import NumPyMath
 

@@ -213,7 +213,8 @@ class Control:
         lists of parts to be added up, by pick.
     flow : callable
         ``flow(follow, arriving, **params) -> Flow or None``: how the result depends on the sources of a gradient, given
-        how the operands do. ``follow(program, arriving)`` answers that for the slots of a body; see `jittape.transform.opaque`.
+        how the operands do. ``follow(program, arriving)`` answers that for the slots of a body; see
+        `jittape.transform.opaque`.
     """
 
     kind: str

@@ -92,9 +92,9 @@ class Primitive:
         ``simplified(op, producers) -> slot or None``: a slot that holds the very value of `op`, if there is one
         (multiplication by a literal 1, an identity, the transpose of a transpose). `producers` maps a slot to its op.
     batch : Batch, callable or None
-        How it runs on a stack of operands: see `jittape.transform.batching`. A callable is called as ``batch(n, stacked,
-        *operands, **params)``, where ``stacked[i]`` says whether operand `i` has a first dimension of `n` more. None:
-        an op of the form `Map` runs as it is, any other runs on one row after the other.
+        How it runs on a stack of operands: see `jittape.transform.batching`. A callable is called as
+        ``batch(n, stacked, *operands, **params)``, where ``stacked[i]`` says whether operand `i` has a first dimension
+        of `n` more. None: an op of the form `Map` runs as it is, any other runs on one row after the other.
     linear : tuple of tuples of int
         Operands in which it is linear together, each alone or in groups, whatever the others are: of zeros it makes
         zeros, though another operand be infinite. That is where the diagonals of a Jacobian stay diagonals.

@@ -14,37 +14,11 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import external, for_range, integer, load_at
+from jittape.compile.llvm.symbols import PYTHON_FUNCTIONS
 
-__all__ = ["PYTHON_FUNCTIONS", "TABLE", "ObjectCode"]
+__all__ = ["TABLE", "ObjectCode"]
 
 I64 = ir.IntType(64)
-
-PYTHON_FUNCTIONS: Mapping[str, int] = {
-    "PyDict_GetItemWithError": 64,
-    "PyDict_New": 64,
-    "PyDict_Next": 32,
-    "PyDict_SetItem": 32,
-    "PyDict_Size": 64,
-    "PyErr_Clear": 0,
-    "PyErr_Occurred": 64,
-    "PyEval_GetFrame": 64,
-    "PyFrame_GetCode": 64,
-    "PyFrame_GetLasti": 32,
-    "PyList_Append": 32,
-    "PyList_GetItem": 64,
-    "PyList_New": 64,
-    "PyList_Size": 64,
-    "PyLong_AsSsize_t": 64,
-    "PyLong_FromSsize_t": 64,
-    "PyNumber_Float": 64,
-    "PyObject_GetAttr": 64,
-    "PyObject_Vectorcall": 64,
-    "PyTuple_New": 64,
-    "PyType_GenericAlloc": 64,
-    "Py_DecRef": 0,
-    "Py_IncRef": 0,
-}
-"""What is called of the C API, and the bits of what it answers. All of it is exported by every Python from 3.11 on."""
 
 TABLE = "jittape_objects"
 

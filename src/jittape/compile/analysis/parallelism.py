@@ -18,19 +18,12 @@ from jittape.compile.ir.kernel import LoopKernel
 
 __all__ = [
     "HEAVY",
-    "ON_DEMAND",
-    "SHARES_SHIFT",
     "Tasks",
     "divided",
     "rows_at_a_time",
     "work_of",
     "work_of_products",
 ]
-
-ON_DEMAND = 0
-"""In the place of a number of tasks: as many equal shares as there may be threads."""
-SHARES_SHIFT = 32
-"""Where the number of shares stands in a kernel's last argument."""
 
 TASK = 10_000
 """What a task should take, in ns of `work_of`: long enough that handing it out does not count."""

@@ -12,12 +12,13 @@ SOURCES = (
     "compile",
     "core",
     "functions/emit_arithmetic.py",
-    "functions/marshaller.py",
     "functions/marshal_plan.py",
+    "functions/marshaller.py",
+    "native",
     "primitives",
     "recording/emit_methods.py",
-    "recording/native_methods.py",
     "recording/emit_recorder.py",
+    "recording/native_methods.py",
     "runtime",
     "vectormath",
 )
@@ -27,7 +28,7 @@ SOURCES = (
 @cache
 def source_digest() -> str:
     """A hash of the files in `SOURCES`, so that a change in the package never meets code from before; 3 ms."""
-    package = Path(__file__).parent.parent
+    package = Path(__file__).parents[2]
     digest = hashlib.blake2b(digest_size=8)
     for name in SOURCES:
         path = package / name
@@ -41,6 +42,6 @@ def source_digest() -> str:
 @lru_cache(maxsize=1024)
 def covers(file: str) -> bool:
     """Whether a source file of this name is a part of the environment: 8 µs, for few files again and again."""
-    package = Path(__file__).parent.parent
+    package = Path(__file__).parents[2]
     path = Path(file)
     return path.is_relative_to(package) and path.relative_to(package).parts[0] in SOURCES

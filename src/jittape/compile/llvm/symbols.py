@@ -8,14 +8,40 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import llvmlite.binding as llvm
 
 from jittape.compile.llvm.blas import ROUTINES, blas, symbol
-from jittape.native.object_code import PYTHON_FUNCTIONS
 
-__all__ = ["PROVIDERS", "define", "provide"]
+__all__ = ["PROVIDERS", "PYTHON_FUNCTIONS", "define", "provide"]
+
+PYTHON_FUNCTIONS: Mapping[str, int] = {
+    "PyDict_GetItemWithError": 64,
+    "PyDict_New": 64,
+    "PyDict_Next": 32,
+    "PyDict_SetItem": 32,
+    "PyDict_Size": 64,
+    "PyErr_Clear": 0,
+    "PyErr_Occurred": 64,
+    "PyEval_GetFrame": 64,
+    "PyFrame_GetCode": 64,
+    "PyFrame_GetLasti": 32,
+    "PyList_Append": 32,
+    "PyList_GetItem": 64,
+    "PyList_New": 64,
+    "PyList_Size": 64,
+    "PyLong_AsSsize_t": 64,
+    "PyLong_FromSsize_t": 64,
+    "PyNumber_Float": 64,
+    "PyObject_GetAttr": 64,
+    "PyObject_Vectorcall": 64,
+    "PyTuple_New": 64,
+    "PyType_GenericAlloc": 64,
+    "Py_DecRef": 0,
+    "Py_IncRef": 0,
+}
+"""What is called of the C API, and the bits of what it answers. All of it is exported by every Python from 3.11 on."""
 
 
 def _from_python(name: str) -> None:

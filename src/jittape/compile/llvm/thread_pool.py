@@ -27,7 +27,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from jittape.compile.analysis.parallelism import ON_DEMAND, SHARES_SHIFT
+from jittape.compile.ir.task_counts import ON_DEMAND, SHARES_SHIFT
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, alloca_once, external, for_range, integer
 

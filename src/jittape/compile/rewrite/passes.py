@@ -14,11 +14,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Container, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from jittape.compile.analysis.op_class import BLAS, Kind
-from jittape.compile.analysis.uses import Group
-from jittape.compile.fuse.partition import Partition
+from jittape.compile.analysis.op_class import BLAS
 from jittape.core.builder import Builder, Symbol, literal_op
 from jittape.core.forms import Alias, Call, Checked, Composed, Coordinate, Overlay, Place, View
 from jittape.core.locks import cached_property
@@ -27,11 +25,11 @@ from jittape.core.program import Aval, Op, Program, dead_code_removed
 from jittape.core.simplify import common_subexpressions_merged
 from jittape.errors import ShapeError
 from jittape.primitives.broadcast import reshape_op, sum_op
-from jittape.primitives.elementwise.arithmetic import add_op, negative_op
+from jittape.primitives.elementwise.arithmetic import negative_op
 from jittape.primitives.identity import identity_op
 from jittape.primitives.linalg.matmul import matmul_op
 
-__all__ = ["Editor", "distinct", "expanded", "joined_sums", "primitives_of", "settled", "summed_first"]
+__all__ = ["Editor", "distinct", "expanded", "primitives_of", "settled", "summed_first"]
 
 
 class Editor:
@@ -230,39 +228,3 @@ def _path_to_product(op: Op, op_of: dict[int, Op], editor: Editor) -> list[Op]:
             )
         before = op_of.get(before.args[0])
     return []
-
-
-class _Sum(NamedTuple):
-    """What a sum is taken of, its parameters, and the nest that takes it."""
-
-    operand: int
-    params: tuple[tuple[str, Any], ...]
-    group: Group
-
-
-def joined_sums(program: Program, partition: Partition) -> Program:
-    """`program` with its sums of sums joined where one loop nest computes them all."""
-    if not primitives_of(program).issuperset((sum_op, add_op)):
-        return program
-    editor = Editor(program)
-    avals, uses = editor.avals, editor.uses
-    sums: dict[int, _Sum] = {}
-    nothing: list[_Sum] = []
-    for op in program.ops:
-        pair = nothing
-        if op.primitive is add_op:
-            pair = [sums[slot] for slot in op.args if slot in sums and uses[slot] == 1]
-        elif op.primitive is sum_op and partition.kinds[op.out] is Kind.REDUCE:
-            sums[op.out] = _Sum(op.args[0], op.params, partition.group(op.out))
-        if len(pair) < 2 or pair[0][1:] != pair[1][1:]:
-            editor.ops.append(op)
-            continue
-        first, second = pair
-        if avals[first.operand] != avals[second.operand]:
-            editor.ops.append(op)
-            continue
-        added = editor.new_slot(avals[first.operand])
-        editor.ops.append(Op(add_op, (first.operand, second.operand), (), added, op.source))
-        editor.ops.append(Op(sum_op, (added,), first.params, op.out, op.source))
-        sums[op.out] = first._replace(operand=added)
-    return editor.result()

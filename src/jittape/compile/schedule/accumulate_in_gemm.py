@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from jittape.compile.analysis.parallelism import ON_DEMAND
 from jittape.compile.ir.instructions import Compute, Operand
 from jittape.compile.ir.kernel import Gemm, LoopKernel, bits_of
 from jittape.compile.ir.loop_nest import RawInstruction, RawLoad, RawNest
+from jittape.compile.ir.task_counts import ON_DEMAND
 from jittape.compile.schedule.unplaced_steps import Draft, first_in_place, written
 from jittape.core.program import Aval, Program
 from jittape.primitives.broadcast import cast_op

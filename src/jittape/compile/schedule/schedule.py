@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from jittape.compile.analysis.op_class import NATIVE, Kind
 from jittape.compile.analysis.uses import Group
+from jittape.compile.fuse.joined_sums import joined_sums
 from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.index_maps import space_of
 from jittape.compile.ir.kernel import Gemm, Kernel
@@ -23,7 +24,7 @@ from jittape.compile.lower.canonicalize import Kernels, Placed
 from jittape.compile.lower.split_nest import split
 from jittape.compile.rewrite.diagonals import diagonals_laid
 from jittape.compile.rewrite.layout_transposition import turned
-from jittape.compile.rewrite.passes import distinct, expanded, joined_sums, summed_first
+from jittape.compile.rewrite.passes import distinct, expanded, summed_first
 from jittape.compile.schedule.accumulate_in_gemm import folded
 from jittape.compile.schedule.memory_planning import Placer
 from jittape.compile.schedule.row_tiling import Cut, Found, Strip, StripFinder

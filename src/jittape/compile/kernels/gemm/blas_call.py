@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
-from jittape.compile.analysis.parallelism import SHARES_SHIFT
 from jittape.compile.ir.kernel import Gemm, bits_of
+from jittape.compile.ir.task_counts import SHARES_SHIFT
 from jittape.compile.kernels.loop.kernel_arguments import operand, size
 from jittape.compile.llvm.blas import symbol
 from jittape.compile.llvm.ir_builder import Builder

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.analysis.gemm_operands import Product, form_of, pieces, with_column
-from jittape.compile.analysis.parallelism import HEAVY, ON_DEMAND, work_of_products
+from jittape.compile.analysis.parallelism import HEAVY, work_of_products
 from jittape.compile.ir.instructions import Operand
 from jittape.compile.ir.kernel import Gemm, bits_of
+from jittape.compile.ir.task_counts import ON_DEMAND
 from jittape.compile.llvm.blas import blas, has_avx512
 
 __all__ = ["Called", "Calls"]
