@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from jittape.compile.analysis.op_class import Kind
-from jittape.compile.fuse.partition import Group, Partition
+from jittape.compile.analysis.uses import Group
+from jittape.compile.fuse.partition import Partition
 from jittape.compile.rewrite.passes import Editor, primitives_of
 from jittape.core.program import Op, Program
 from jittape.primitives.broadcast import sum_op
