@@ -16,7 +16,7 @@ from numpy_table import checked, unlike
 # ---- picking and putting ---------------------------------------------------------------------------------------------
 
 
-def gathered(x: Any, indices: Any, axis: Any = None) -> Any:
+def to_bytecode(x: Any, indices: Any, axis: Any = None) -> Any:
     """NumPy's `take` along one axis."""
     return np.take(x, indices, 0 if axis is None else axis)
 
@@ -135,7 +135,7 @@ PICKED: list[Row] = [
     Row(
         "jt.gather",
         jt.gather,
-        gathered,
+        to_bytecode,
         given(*[(q, k, {"axis": a}) for q in (X, V, CUBE, E) for k in KEYS for a in (None, 0, -1, 2)]),
         (NO_INDEX, WHOLE),
     ),

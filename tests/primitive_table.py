@@ -161,7 +161,7 @@ ARITHMETIC = (
     ),
     binary(
         "annihilate",
-        ar.annihilate_op,
+        ar.doubly_zero_dominant_multiply_op,
         lambda x, y: zero_where((x == 0) | (y == 0), x * y),
         signed(0.3, 3.0, SHAPE, SHAPE),
         edges=(PAIRS,),

@@ -13,14 +13,14 @@ import optree
 import pytest
 
 import jittape as jt
-from jittape.functions.signature import MISS
+from jittape.functions.signature import GUARD_FAILED
 
 DATA = np.arange(40.0).reshape(20, 2)
 LARGEST = 2**63 - 1
 
 
 def quick(function: Any, *args: Any) -> Any:
-    """What the quick way of the last trace gives; `MISS` if it does not do it."""
+    """What the quick way of the last trace gives; `GUARD_FAILED` if it does not do it."""
     return function._recent.quick(args)
 
 
@@ -57,7 +57,7 @@ def test_arithmetic_of_numbers_is_that_of_python(name):
     function = warm(lambda x, n: x + compute(n), np.zeros(2), values[0])
     for value in (*values, values[0]):
         found = quick(function, np.zeros(2), value)
-        assert found is not MISS
+        assert found is not GUARD_FAILED
         expected = np.zeros(2) + compute(value)
         np.testing.assert_array_equal(found, expected)
         np.testing.assert_array_equal(function(np.zeros(2), value), expected)
@@ -78,8 +78,8 @@ def test_arithmetic_of_numbers_is_that_of_python(name):
 )
 def test_what_does_not_fit_is_left_to_python(compute, good, bad):
     function = warm(lambda x, n: x + compute(n), np.zeros(2), good)
-    assert quick(function, np.zeros(2), good) is not MISS
-    assert quick(function, np.zeros(2), bad) is MISS
+    assert quick(function, np.zeros(2), good) is not GUARD_FAILED
+    assert quick(function, np.zeros(2), bad) is GUARD_FAILED
     np.testing.assert_array_equal(function(np.zeros(2), bad), np.zeros(2) + float(compute(bad)))
 
 
@@ -111,9 +111,9 @@ def test_slices_and_indices():
         np.testing.assert_array_equal(quick(part, i), DATA[i : i + 3].sum(axis=0))
         np.testing.assert_array_equal(quick(row, i), DATA[i])
     for i in (18, -2, -1, 30):  # a slice of another length
-        assert quick(part, i) is MISS
+        assert quick(part, i) is GUARD_FAILED
     for i in (20, -21, 2**70):
-        assert quick(row, i) is MISS
+        assert quick(row, i) is GUARD_FAILED
         with pytest.raises((IndexError, OverflowError)):
             row(i)
 
@@ -125,10 +125,10 @@ def test_ints_that_the_trace_holds_for():
         return x + 1.0 if steps < 100 else x - 1.0
 
     function = warm(power, np.ones(2), 1000, 7)
-    assert quick(function, np.ones(2), 1000, 99) is not MISS
-    assert quick(function, np.ones(2), 1000, 100) is MISS
-    assert quick(function, np.ones(2), 1001, 7) is MISS
-    assert quick(function, np.ones(2), True, 7) is MISS
+    assert quick(function, np.ones(2), 1000, 99) is not GUARD_FAILED
+    assert quick(function, np.ones(2), 1000, 100) is GUARD_FAILED
+    assert quick(function, np.ones(2), 1001, 7) is GUARD_FAILED
+    assert quick(function, np.ones(2), True, 7) is GUARD_FAILED
     np.testing.assert_array_equal(function(np.ones(2), 3, 200), [7.0, 7.0])
 
 
@@ -136,7 +136,7 @@ def test_an_int_must_fit_the_dtype_that_it_meets():
     x = np.arange(3, dtype=np.int32)
     function = warm(lambda x, n: x + n * 2, x, 5)
     np.testing.assert_array_equal(quick(function, x, -7), x - 14)
-    assert quick(function, x, 2**30) is MISS
+    assert quick(function, x, 2**30) is GUARD_FAILED
     with pytest.raises(OverflowError, match="does not fit int32"):
         function(x, 2**30)
     unsigned = warm(lambda x, n: x + n, np.arange(3, dtype=np.uint64), 5)
@@ -234,11 +234,11 @@ RETURNED = {
 
 @pytest.mark.parametrize("name", RETURNED)
 def test_what_is_returned_is_as_python_makes_it(name):
-    python, put_together = RETURNED[name]
+    python, unflatten_call = RETURNED[name]
     x = jt.constant([1.0, 2.0])
     function = warm(python, x)
     found = quick(function, x)
-    expected = put_together(np.array([2.0, 3.0]), np.array([2.0, 4.0]))
+    expected = unflatten_call(np.array([2.0, 3.0]), np.array([2.0, 4.0]))
     tensors, structure = optree.tree_flatten(found)
     arrays, wanted = optree.tree_flatten(expected)
     assert structure == wanted
@@ -276,8 +276,8 @@ def test_a_missed_call_changes_nothing():
     quick(step, np.ones(3))
     counts = sys.getrefcount(total._buffer), sys.getrefcount(last._buffer)
     for _ in range(20):
-        assert quick(step, np.ones(4)) is MISS
-        assert quick(step, np.ones(3), 1.0) is MISS
+        assert quick(step, np.ones(4)) is GUARD_FAILED
+        assert quick(step, np.ones(3), 1.0) is GUARD_FAILED
     assert (sys.getrefcount(total._buffer), sys.getrefcount(last._buffer)) == counts
     np.testing.assert_array_equal(total, np.ones(3))
 

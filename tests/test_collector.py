@@ -14,7 +14,7 @@ import pytest
 import jittape as jt
 from jittape.autodiff import reverse
 from jittape.runtime import executable
-from jittape.runtime.gc_pause import collector_paused
+from jittape.runtime.gc_pause import gc_paused
 from processes import run_python
 
 
@@ -29,16 +29,16 @@ def collector() -> Iterator[None]:
 def test_it_is_as_it_was(enabled: bool):
     if not enabled:
         gc.disable()
-    with collector_paused():
+    with gc_paused():
         assert not gc.isenabled()
-        with collector_paused():
+        with gc_paused():
             assert not gc.isenabled()
         assert not gc.isenabled()
     assert gc.isenabled() == enabled
 
 
 def test_it_is_as_it_was_after_an_error():
-    with pytest.raises(ValueError, match="mine"), collector_paused():
+    with pytest.raises(ValueError, match="mine"), gc_paused():
         raise ValueError("mine")
     assert gc.isenabled()
 
@@ -47,12 +47,12 @@ def test_the_last_thread_to_end_its_pause_ends_it():
     begun, over = threading.Event(), threading.Event()
 
     def pause() -> None:
-        with collector_paused():
+        with gc_paused():
             begun.set()
             over.wait(10)
 
     thread = threading.Thread(target=pause)
-    with collector_paused():
+    with gc_paused():
         thread.start()
         assert begun.wait(10)
     assert not gc.isenabled()

@@ -132,10 +132,10 @@ def test_the_edges_of_loops_whose_middle_has_no_masks(n: int) -> None:
         total = add(placed(x, 0, exp), multiply(placed(x, 1, sin), 10.0))
         return add(total, multiply(placed(x, 2, exp), 100.0))
 
-    def turned(x: Any) -> Any:
+    def transpose_layouts(x: Any) -> Any:
         backwards = Region((0,), (n + 1,), (n + 2,), (-1,))
         return exp(slice_op.bind(placed(x, 2, sin), region=backwards))
 
     x = normal((n + 10,))
     check(neighbors, x)
-    check(turned, x)
+    check(transpose_layouts, x)

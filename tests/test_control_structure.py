@@ -73,7 +73,7 @@ def test_only_what_the_gradient_needs_is_stacked():
     del y
     gradient.numpy()
     forward, _ = loops()
-    assert sorted(dict(op.params)["pick"][0] for op in forward.ops) == ["stack"], (
+    assert sorted(dict(op.params)["result_index"][0] for op in forward.ops) == ["stack"], (
         "the state before each iteration"
     )
 

@@ -8,13 +8,19 @@ import pytest
 import jittape as jt
 from jittape.compile.ir.instructions import Compute
 from jittape.compile.ir.kernel import LoopKernel
-from jittape.compile.rewrite.affine_maps import Spot
-from jittape.compile.rewrite.diagonal_op import Laying, laid_op
-from jittape.compile.rewrite.diagonals import diagonals_laid
+from jittape.compile.rewrite.affine_maps import AffineMap
+from jittape.compile.rewrite.diagonal_op import DiagonalScatter, diagonal_scatter_op
+from jittape.compile.rewrite.diagonals import scatter_diagonals
 from jittape.core.interpret import interpret
 from jittape.core.program import Op, Program, check
 from jittape.primitives.broadcast import broadcast, sum_over
-from jittape.primitives.elementwise.arithmetic import add, chain, chain_op, multiply, negative
+from jittape.primitives.elementwise.arithmetic import (
+    add,
+    multiply,
+    negative,
+    zero_dominant_multiply,
+    zero_dominant_multiply_op,
+)
 from jittape.primitives.shape.creation import eye
 from jittape.primitives.shape.reshaping import reshape, transpose
 from jittape.primitives.shape.views import Region, concat_op, place_op, slice_op
@@ -28,7 +34,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 
 def laid(program: Program) -> list[Op]:
-    return [op for op in program.ops if op.primitive is laid_op]
+    return [op for op in program.ops if op.primitive is diagonal_scatter_op]
 
 
 # ---- whole Jacobians -------------------------------------------------------------------------------------------------
@@ -139,7 +145,7 @@ def test_rosenbrock_has_three_diagonals_and_two_kernels() -> None:
     np.testing.assert_allclose(function(x), wanted, rtol=1e-12)
     executable = function.get_concrete_function(x)._found.compiled
     kernels = [step.kernel for step in executable.steps]
-    assert [type(kernel) for kernel in kernels] == [LoopKernel, Laying]
+    assert [type(kernel) for kernel in kernels] == [LoopKernel, DiagonalScatter]
     assert kernels[0].depth == 1
 
 
@@ -200,19 +206,21 @@ def test_terms_that_cancel_leave_zeros_for_an_infinite_derivative() -> None:
     def joined(x):
         unit = eye(n, dtype=np.dtype("float64"))
         other = place_op.bind(slice_op.bind(unit, region=rest), region=rest, shape=(n, n))
-        return chain_op.bind(add(unit, negative(other)), broadcast(x, (n, n)))
+        return zero_dominant_multiply_op.bind(add(unit, negative(other)), broadcast(x, (n, n)))
 
     def crossing(x):
         unit = eye(n, dtype=np.dtype("float64"))
-        return chain_op.bind(add(unit, negative(slice_op.bind(unit, region=back))), broadcast(x, (n, n)))
+        return zero_dominant_multiply_op.bind(
+            add(unit, negative(slice_op.bind(unit, region=back))), broadcast(x, (n, n))
+        )
 
     for function, is_laid in ((joined, True), (crossing, False)):
         program = program_of(function, x)
         (wanted,) = interpret(program, [x])
         assert wanted[12, 12] == 0
-        for got in (*interpret(diagonals_laid(program), [x]), *compiled(program, [x])):
+        for got in (*interpret(scatter_diagonals(program), [x]), *compiled(program, [x])):
             np.testing.assert_array_equal(got, wanted)
-        assert bool(laid(diagonals_laid(program))) is is_laid
+        assert bool(laid(scatter_diagonals(program))) is is_laid
 
 
 def test_a_diagonal_is_selected_where_it_meets_a_full_array() -> None:
@@ -299,17 +307,19 @@ def random_walk(seed: int):
                 if shape and shape[-1] <= N:
                     line = slice_op.bind(x, region=Region((0,), (0,), (shape[-1],), (1,)))
                     other = broadcast(line, shape)
-                s = chain_op.bind(s, other)
+                s = zero_dominant_multiply_op.bind(s, other)
             elif kind == "sum" and len(shape) > 1 and choose(True, False, False):
                 s = sum_over(s, (axis,))
             elif kind == "add" and shape:
-                turned = slice_op.bind(s, region=Region((axis,), (shape[axis] - 1,), (shape[axis],), (-1,)))
-                s = add(negative(s), multiply(turned, 2.0))
+                transpose_layouts = slice_op.bind(
+                    s, region=Region((axis,), (shape[axis] - 1,), (shape[axis],), (-1,))
+                )
+                s = add(negative(s), multiply(transpose_layouts, 2.0))
             elif kind == "broadcast" and len(shape) < 4 and s.aval.size < 2000:
                 s = broadcast(s, (int(random.integers(1, 4)), *shape))
             elif kind == "join" and shape and s.aval.size < 2000:
                 s = (
-                    concat_op.bind(s, chain(s, s), negative(s), axis=axis)
+                    concat_op.bind(s, zero_dominant_multiply(s, s), negative(s), axis=axis)
                     if choose(0, 1, 1) == 0
                     else (concat_op.bind(s, negative(s), axis=axis))
                 )
@@ -322,7 +332,7 @@ def random_walk(seed: int):
 def test_random_walks(seed: int) -> None:
     x = rng(seed).normal(size=N)
     program = program_of(random_walk(seed), x)
-    written = check(diagonals_laid(program))
+    written = check(scatter_diagonals(program))
     (wanted,) = interpret(program, [x])
     (got,) = interpret(written, [x])
     np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-12)
@@ -332,7 +342,7 @@ def test_random_walks(seed: int) -> None:
 
 
 def test_random_walks_find_diagonals() -> None:
-    found = [bool(laid(diagonals_laid(program_of(random_walk(seed), np.ones(N))))) for seed in range(300)]
+    found = [bool(laid(scatter_diagonals(program_of(random_walk(seed), np.ones(N))))) for seed in range(300)]
     assert sum(found) > 100
 
 
@@ -344,10 +354,10 @@ def test_operands_are_added_where_their_spots_say(dtype: str) -> None:
     random = rng(3)
     operands = [random.normal(size=n).astype(dtype) for n in (5, (3, 4), (2, 3, 2), ())]
     spots = (
-        (Spot(4, ((0, -1),)), Spot(0, ((0, 2),)), Spot(1)),
-        (Spot(1, ((0, 1),)), Spot(0, ((0, 1), (1, 2))), Spot(0, ((0, 1),))),
-        (Spot(0, ((0, 2),)), Spot(2, ((1, 3),)), Spot(0, ((1, 1),))),
-        (Spot(4), Spot(8), Spot(2)),
+        (AffineMap(4, ((0, -1),)), AffineMap(0, ((0, 2),)), AffineMap(1)),
+        (AffineMap(1, ((0, 1),)), AffineMap(0, ((0, 1), (1, 2))), AffineMap(0, ((0, 1),))),
+        (AffineMap(0, ((0, 2),)), AffineMap(2, ((1, 3),)), AffineMap(0, ((1, 1),))),
+        (AffineMap(4), AffineMap(8), AffineMap(2)),
     )
     wanted = np.zeros((5, 9, 3), dtype)
     for i in range(5):
@@ -357,7 +367,9 @@ def test_operands_are_added_where_their_spots_say(dtype: str) -> None:
     for i, j, k in np.ndindex(2, 3, 2):
         wanted[2 * i, 2 + 3 * j, j] += operands[2][i, j, k]
     wanted[4, 8, 2] += operands[3]
-    program = program_of(lambda *xs: laid_op.bind(*xs, shape=(5, 9, 3), spots=spots, pick=0), *operands)
+    program = program_of(
+        lambda *xs: diagonal_scatter_op.bind(*xs, shape=(5, 9, 3), spots=spots, result_index=0), *operands
+    )
     assert program.output_avals()[0] == aval_of(wanted)
     np.testing.assert_allclose(interpret(program, operands)[0], wanted, rtol=1e-6)
     np.testing.assert_allclose(compiled(program, operands)[0], wanted, rtol=1e-6)

@@ -344,7 +344,7 @@ def test_the_gradient_of_a_real_number_is_real():
 
 # ---- what has no gradient --------------------------------------------------------------------------------------------
 
-unwritten = Primitive("unwritten", result=lambda x: x, evaluate=lambda x: x)
+unwritten = Primitive("unwritten", abstract_eval=lambda x: x, impl=lambda x: x)
 
 
 def test_an_op_without_rule_is_named_with_its_line():
@@ -375,7 +375,7 @@ def test_an_op_without_rule_off_the_way_does_no_harm():
     ],
 )
 def test_a_rule_that_gives_another_shape_or_dtype_is_found(rule: Any, message: str):
-    careless = Primitive("careless", result=lambda x: x, evaluate=lambda x: x, vjp=(rule,))
+    careless = Primitive("careless", abstract_eval=lambda x: x, impl=lambda x: x, vjp=(rule,))
     with Recording() as r:
         x = r.input((3,))
         y = careless.bind(x)
@@ -385,7 +385,7 @@ def test_a_rule_that_gives_another_shape_or_dtype_is_found(rule: Any, message: s
 
 
 def test_a_rule_may_say_that_there_is_nothing():
-    silent = Primitive("silent", result=lambda x: x, evaluate=lambda x: x, vjp=(lambda g, out, x: None,))
+    silent = Primitive("silent", abstract_eval=lambda x: x, impl=lambda x: x, vjp=(lambda g, out, x: None,))
     with Recording() as r:
         x = r.input()
         y = silent.bind(jt.exp(x))

@@ -591,7 +591,7 @@ def test_a_primitive_of_the_users_own_is_not_kept(folder, monkeypatch):
     """Its kernel goes by the primitive's name, and what that computes may be another tomorrow."""
     for factor in (2.0, 3.0):
         form = Map(lambda m, x, factor=factor: factor * x)
-        own = Primitive("own", same_float("own"), lambda x, factor=factor: factor * x, form=form)
+        own = Primitive("own", same_float("own"), lambda x, factor=factor: factor * x, lowering=form)
         for _ in range(2):
             assert origins_of(monkeypatch, Registry(), own.bind) == [Origin.COMPILED]
 

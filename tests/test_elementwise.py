@@ -14,7 +14,11 @@ from jittape.core.interpret import interpret
 from jittape.core.simplify import simplify
 from jittape.errors import DTypeError, NoGradientError, ShapeError
 from jittape.primitives.broadcast import broadcast
-from jittape.primitives.elementwise.arithmetic import annihilate_op, chain, chain_op
+from jittape.primitives.elementwise.arithmetic import (
+    doubly_zero_dominant_multiply_op,
+    zero_dominant_multiply,
+    zero_dominant_multiply_op,
+)
 from programs import Array, derivative, gradient, gradient_program, gradients, program_of, value
 
 INF, NAN = np.inf, np.nan
@@ -141,7 +145,7 @@ def test_floor_divide_stops_the_gradient_of_its_path_alone() -> None:
 def test_an_op_without_a_rule_is_named() -> None:
     from jittape.core.primitive import Primitive
 
-    bare = Primitive("bare", result=lambda x: x, evaluate=np.copy)
+    bare = Primitive("bare", abstract_eval=lambda x: x, impl=np.copy)
     with pytest.raises(NoGradientError, match="bare"):
         gradient_program(program_of(bare.bind, arr(1)), [0])
 
@@ -215,14 +219,16 @@ def test_a_compiled_where_leaks_no_nan() -> None:
 
 
 def test_the_chain_rule_with_a_literal_cotangent_costs_nothing() -> None:
-    program = program_of(lambda x: chain(broadcast(literal(1.0, x.dtype), x.shape), x), arr(1, 2))
+    program = program_of(
+        lambda x: zero_dominant_multiply(broadcast(literal(1.0, x.dtype), x.shape), x), arr(1, 2)
+    )
     assert [op.primitive for op in simplify(program).ops] == []
 
 
 def test_the_chain_rule_sees_only_the_cotangent() -> None:
     zero, inf = arr(0, 0, 1, INF), arr(INF, NAN, INF, 0)
-    np.testing.assert_array_equal(value(chain_op, zero, inf), [0, 0, INF, NAN])
-    np.testing.assert_array_equal(value(annihilate_op, zero, inf), [0, 0, INF, 0])
+    np.testing.assert_array_equal(value(zero_dominant_multiply_op, zero, inf), [0, 0, INF, NAN])
+    np.testing.assert_array_equal(value(doubly_zero_dominant_multiply_op, zero, inf), [0, 0, INF, 0])
 
 
 def test_where_takes_both_branches_or_neither() -> None:

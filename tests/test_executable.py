@@ -365,7 +365,7 @@ def test_a_kernel_says_whether_it_was_found():
 
 def test_an_expression_that_fails_is_a_compile_error_with_the_listing():
     broken = Primitive(
-        "broken", result=lambda x: x, evaluate=np.sin, form=Map(lambda m, x: m.cast(x, np.int32))
+        "broken", abstract_eval=lambda x: x, impl=np.sin, lowering=Map(lambda m, x: m.cast(x, np.int32))
     )
     program = program_of(broken.bind, np.ones(3))
     with pytest.raises(CompileError, match=r"broken gave int32(.|\n)*load a0"):
@@ -376,7 +376,7 @@ def test_an_expression_that_fails_is_a_compile_error_with_the_listing():
 
 def test_an_exception_in_a_numpy_step_leaves_the_executable_usable():
     moody = Primitive(
-        "moody", result=lambda x: x, evaluate=lambda x: 1 / (x[0] != 0) * x if x[0] else raising()
+        "moody", abstract_eval=lambda x: x, impl=lambda x: 1 / (x[0] != 0) * x if x[0] else raising()
     )
 
     def raising():
@@ -392,7 +392,7 @@ def test_an_exception_in_a_numpy_step_leaves_the_executable_usable():
 
 
 def test_a_numpy_step_that_returns_its_operand():
-    same = Primitive("same", result=lambda x: x, evaluate=lambda x: x)
+    same = Primitive("same", abstract_eval=lambda x: x, impl=lambda x: x)
     x = np.ones(3)
     (found,) = executable_of(lambda a: same.bind(a), x).run(given := buffers(x))
     assert found is not given[0]

@@ -167,7 +167,7 @@ def by_itself(w: Any, x: Any, g: Any) -> Any:
     return subtract(w, matmul_op.bind(w, g))
 
 
-def turned(w: Any, x: Any, g: Any) -> Any:
+def transpose_layouts(w: Any, x: Any, g: Any) -> Any:
     return subtract(w, transpose_op.bind(gradient(g, x), perm=(1, 0)))
 
 
@@ -194,7 +194,7 @@ def in_another_shape(w: Any, x: Any, g: Any) -> Any:
         read_afterwards,
         by_itself,
         by_a_fixed_zero,
-        turned,
+        transpose_layouts,
         squared,
         by_two_products,
         in_another_shape,

@@ -178,12 +178,12 @@ def test_views_of_results_keep_their_values():
 def test_tensors_do_not_alias():
     for _ in range(3):
         a = jt.constant([1.0, 2.0, 3.0])
-        b, part, turned = jt.identity(a), a[:2], jt.reshape(a, (3, 1))
+        b, part, transpose_layouts = jt.identity(a), a[:2], jt.reshape(a, (3, 1))
         a[0] = 50.0
         np.testing.assert_array_equal(a, [50.0, 2.0, 3.0])
         np.testing.assert_array_equal(b, [1.0, 2.0, 3.0])
         np.testing.assert_array_equal(part, [1.0, 2.0])
-        np.testing.assert_array_equal(turned, [[1.0], [2.0], [3.0]])
+        np.testing.assert_array_equal(transpose_layouts, [[1.0], [2.0], [3.0]])
 
 
 def test_a_tensor_written_to_in_a_later_step_is_not_the_old_one_to_an_earlier_tape():

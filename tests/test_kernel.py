@@ -187,7 +187,7 @@ def test_gemm_says_how_its_operands_lie():
 
 def test_primitives_of_one_name_are_told_apart():
     def made():
-        return Primitive("twin", result=lambda x: x, evaluate=lambda x: x, form=Map(lambda m, x: x))
+        return Primitive("twin", abstract_eval=lambda x: x, impl=lambda x: x, lowering=Map(lambda m, x: x))
 
     first, second = made(), made()
     assert label_of(first) != label_of(second)

@@ -23,7 +23,7 @@ from jittape.core.buffers import LARGE
 from jittape.errors import CompileError
 from jittape.recording import native_methods, native_switch
 from jittape.recording.flushing import LOOP
-from jittape.recording.liveness import wanted_among
+from jittape.recording.liveness import live_among
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import Node
 from jittape.runtime.counters import counters
@@ -486,7 +486,7 @@ def test_values_that_nobody_wants_are_not_computed():
         pending = current_trace().pending
         assert len(pending) == 2
         del dropped
-        assert [t is kept for t in wanted_among(pending)] == [True]
+        assert [t is kept for t in live_among(pending)] == [True]
         del pending
         assert kept.numpy().tolist() == [0, 2, 4, 6, 8]
 

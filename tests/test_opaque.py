@@ -14,7 +14,7 @@ import jittape as jt
 from jittape.core.primitive import Primitive, apply
 
 mystery_op = Primitive(
-    "mystery", result=lambda x: x, evaluate=lambda x: np.sin(x), gradient_stops="a test", opaque=True
+    "mystery", abstract_eval=lambda x: x, impl=lambda x: np.sin(x), gradient_stops="a test", opaque=True
 )
 """Its derivative is cos, but jittape does not know that. Unlike `numpy_function` it runs in bodies of loops."""
 SHAPE = jt.TensorSpec([2], jt.float64)

@@ -22,7 +22,7 @@ from jittape.core.primitive import Primitive
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
 from jittape.primitives.elementwise import trigonometric
-from jittape.primitives.elementwise.arithmetic import chain, negative
+from jittape.primitives.elementwise.arithmetic import negative, zero_dominant_multiply
 from primitive_table import Row
 from programs import compiled, gradient_program, program_of
 
@@ -171,10 +171,10 @@ def test_gradient_has_the_dtype_of_its_operand(row: Row, dtype: str) -> None:
 
 wrong_sine = Primitive(
     "wrong_sine",
-    result=trigonometric.sin_op.result,
-    evaluate=np.sin,
-    vjp=(lambda g, out, x: chain(g, negative(trigonometric.cos(x))),),
-    form=Map(lambda m, x: m.sin(x)),
+    abstract_eval=trigonometric.sin_op.abstract_eval,
+    impl=np.sin,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, negative(trigonometric.cos(x))),),
+    lowering=Map(lambda m, x: m.sin(x)),
 )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import assume, given, settings
 
 import jittape as jt
-from jittape.core.forms import Call, Map, Reduce, Running
+from jittape.core.forms import Call, Map, Reduce, Scan
 from jittape.core.interpret import interpret, run_op
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
@@ -47,8 +47,8 @@ def shaken(program: Program, inputs: Sequence[Array], rng: np.random.Generator) 
     for op in program.ops:
         operands = [values[slot] for slot in op.args]
         rounds = program.avals[op.out].dtype.kind == "f" and op.primitive.name not in EXACT
-        form = op.primitive.form
-        if rounds and (form is None or isinstance(form, (Reduce, Running, Call))):
+        form = op.primitive.lowering
+        if rounds and (form is None or isinstance(form, (Reduce, Scan, Call))):
             # In whatever order a sum is taken, it is the sum of slightly different terms.
             operands = [noisy(x) if x.dtype.kind == "f" else x for x in operands]
         result = run_op(program, op, operands)

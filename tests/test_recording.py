@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.recording.liveness import wanted_among
+from jittape.recording.liveness import live_among
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import trie
 from jittape.runtime.counters import counters
@@ -103,7 +103,7 @@ def test_python_finds_what_is_held_without_machine_code():
 
     held, computed = Pending(), Pending()
     computed._buffer = 1
-    assert wanted_among([Pending(), held, computed]) == [held]
+    assert live_among([Pending(), held, computed]) == [held]
 
 
 def test_an_assigned_variable_runs_with_the_step():

@@ -159,8 +159,8 @@ def test_the_kernels_of_the_blas_are_a_part_of_the_name(monkeypatch: pytest.Monk
 
 
 def test_small_programs_and_the_users_own_primitives_are_not_kept(folder: Path) -> None:
-    own = Primitive("own", same_float("own"), np.sin, form=Map(lambda m, x: m.sin(x)))
-    foreign = Primitive("foreign", lambda x: x, np.sin, form=None)
+    own = Primitive("own", same_float("own"), np.sin, lowering=Map(lambda m, x: m.sin(x)))
+    foreign = Primitive("foreign", lambda x: x, np.sin, lowering=None)
     assert key_of(program_of(lambda x: exp(sin(x)), X), ()) is None
     for primitive in (own, foreign):
         program = program_of(lambda x, p=primitive: p.bind(chain(x)[0]), X)

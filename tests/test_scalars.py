@@ -8,7 +8,7 @@ import pytest
 import jittape as jt
 from jittape.compile.cache.kernel_cache import Origin
 from jittape.compile.ir.kernel import LoopKernel
-from jittape.compile.kernels.scalar_vm.bytecode import MANY, Machine, gathered, scalars_op
+from jittape.compile.kernels.scalar_vm.bytecode import MANY, ScalarVM, bytecode_op, to_bytecode
 from jittape.core.interpret import interpret
 from jittape.core.program import check
 from jittape.core.simplify import simplify
@@ -79,7 +79,7 @@ def test_a_long_unrolled_recording_is_two_steps_and_compiles_next_to_nothing():
     assert float(y) == pytest.approx(values[-1], rel=1e-12)
     np.testing.assert_allclose(gradient.numpy(), gradient_by_hand(ops, values), rtol=1e-9)
     kernels = [kernel.kernel for kernel in counters.last.compiled.kernels]
-    assert sum(isinstance(kernel, Machine) for kernel in kernels) == 1
+    assert sum(isinstance(kernel, ScalarVM) for kernel in kernels) == 1
     assert len(kernels) < 10
     assert jt.stats().kernels + jt.stats().kernels_found + jt.stats().kernels_loaded < 20
 
@@ -92,7 +92,7 @@ def test_another_graph_of_the_same_operations_compiles_no_machine():
 
     run(1)
     run(2)
-    (machine,) = [kernel for kernel in counters.last.compiled.kernels if isinstance(kernel.kernel, Machine)]
+    (machine,) = [kernel for kernel in counters.last.compiled.kernels if isinstance(kernel.kernel, ScalarVM)]
     assert machine.origin is Origin.MEMORY
 
 
@@ -114,8 +114,8 @@ def long_program(array):
 def test_groups_between_arrays_give_what_the_interpreter_gives(dtype):
     array = np.linspace(0.2, 0.9, 5).astype(dtype)
     program, inputs = traced(long_program, array)
-    together = check(gathered(program))
-    assert len({op.args for op in together.ops if op.primitive is scalars_op}) == 3
+    together = check(to_bytecode(program))
+    assert len({op.args for op in together.ops if op.primitive is bytecode_op}) == 3
     wanted = interpret(program, inputs)
     for found in (interpret(together, inputs), compiled(program, inputs)):
         for a, b in zip(found, wanted, strict=True):
@@ -132,7 +132,7 @@ def traced(function, array):
 
 def test_few_operations_are_left_alone():
     program = simplify(program_of(lambda x: x, 1.0))
-    assert gathered(program) is program
+    assert to_bytecode(program) is program
     ops, _ = random_graph(MANY // 4)
     jt.function(lambda x: by_tensors(ops, [x[i] for i in range(10)]))(LEAVES)
     assert all(isinstance(kernel.kernel, LoopKernel) for kernel in counters.last.compiled.kernels)

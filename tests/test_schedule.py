@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jittape.compile.fuse.partition import Partition
-from jittape.compile.ir.instructions import Inside
+from jittape.compile.ir.instructions import BoundsMask
 from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.compile.lower import split_nest
 from jittape.compile.lower.split_nest import LIMIT, PIECE
@@ -248,7 +248,7 @@ def test_neighbors_are_one_nest_and_masks_are_left_out_in_its_middle():
 
     (step,) = schedule(with_gradient(differences, N)).steps
     assert step.kernel.loops == 1
-    masks = [i for i in step.kernel.instructions if isinstance(i, Inside)]
+    masks = [i for i in step.kernel.instructions if isinstance(i, BoundsMask)]
     assert masks
     assert all(mask.wide for mask in masks)
 
@@ -260,7 +260,7 @@ def test_masks_of_halves_are_no_reason_for_a_loop_of_their_own():
         return add(left, right)
 
     kernels = [step.kernel for step in steps_of(halves, N)]
-    assert not any(i.wide for k in kernels for i in k.instructions if isinstance(i, Inside))
+    assert not any(i.wide for k in kernels for i in k.instructions if isinstance(i, BoundsMask))
 
 
 def test_two_sums_of_which_one_needs_the_other_are_two_nests():
@@ -331,8 +331,8 @@ def test_what_is_known_of_a_program_is_known_of_one_like_it():
         assert found.stored == wanted.stored
         for name in ("kinds", "depth", "begun", "products", "addends"):
             assert getattr(found, name) == getattr(wanted, name)
-        assert {s: astuple(t) for s, t in found.traits.items()} == {
-            s: astuple(t) for s, t in wanted.traits.items()
+        assert {s: astuple(t) for s, t in found.properties.items()} == {
+            s: astuple(t) for s, t in wanted.properties.items()
         }
 
 
@@ -378,7 +378,7 @@ def test_an_alias_handed_out_alone_is_not_copied():
 
 
 def test_a_primitive_without_a_form_runs_between_kernels():
-    median = Primitive("median", result=lambda x: x._replace(shape=()), evaluate=lambda x: np.median(x))
+    median = Primitive("median", abstract_eval=lambda x: x._replace(shape=()), impl=lambda x: np.median(x))
     steps = steps_of(lambda x: exp(median.bind(sin(x))), np.ones(5))
     assert [type(step).__name__ for step in steps] == ["KernelStep", "NumpyStep", "KernelStep"]
     assert [[op.primitive.name for op in step.ops] for step in steps] == [["sin"], ["median"], ["exp"]]
@@ -515,7 +515,7 @@ def test_a_stencil_is_not_inlined_without_bound():
 def test_every_op_is_covered_by_some_step():
     program = with_gradient(lambda x, w: total(tanh(matmul_op.bind(x, w))), np.ones((4, 3)), np.ones((3, 2)))
     covered = {op.out for step in schedule(program).steps for op in step.ops}
-    free = {op.out for op in program.ops if isinstance(op.primitive.form, Alias)}
+    free = {op.out for op in program.ops if isinstance(op.primitive.lowering, Alias)}
     swapped = {op.out for op in program.ops if op.primitive is transpose_op}
     assert {op.out for op in program.ops} - free - swapped <= covered
 

@@ -17,7 +17,7 @@ from jittape.core.program import Program, SourceLine
 from jittape.core.simplify import common_subexpressions_merged, identities_removed, simplify
 from jittape.errors import ProgramError
 from jittape.primitives.broadcast import broadcast, cast_to
-from jittape.primitives.elementwise.arithmetic import chain_op
+from jittape.primitives.elementwise.arithmetic import zero_dominant_multiply_op
 from jittape.primitives.identity import custom_gradient_op
 from jittape.recording.variable import read_variable_op
 from programs import compiled, program_of
@@ -76,7 +76,7 @@ IDENTITIES: dict[str, Body] = {
     "x - 0": lambda x: jt.subtract(x, 0),
     "x - 0.0": lambda x: jt.subtract(x, 0.0),
     "x / 1": lambda x: jt.divide(x, 1),
-    "chain(1, x)": lambda x: chain_op.bind(ones(x), x),
+    "chain(1, x)": lambda x: zero_dominant_multiply_op.bind(ones(x), x),
     "+x": jt.math.positive,
     "identity": jt.identity,
     "stop_gradient": jt.stop_gradient,
@@ -108,8 +108,8 @@ NO_IDENTITIES: dict[str, tuple[Body, str]] = {
     "x / x: nan of 0": (lambda x: jt.divide(x, x), "divide"),
     "1 / x": (lambda x: jt.divide(1, x), "divide"),
     "-(-x)": (lambda x: jt.negative(jt.negative(x)), "negative"),
-    "chain(x, 1): zero of nan": (lambda x: chain_op.bind(x, number(1, x)), "chain"),
-    "chain(0, x)": (lambda x: chain_op.bind(number(0, x), x), "chain"),
+    "chain(x, 1): zero of nan": (lambda x: zero_dominant_multiply_op.bind(x, number(1, x)), "chain"),
+    "chain(0, x)": (lambda x: zero_dominant_multiply_op.bind(number(0, x), x), "chain"),
     "x * 1.0000001": (lambda x: jt.multiply(x, 1.0000001), "multiply"),
     "where of equal branches": (lambda x: jt.where(jt.greater(x, 0), x, x), "where"),
     "maximum with itself": (lambda x: jt.maximum(x, x), "maximum"),

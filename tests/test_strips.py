@@ -219,8 +219,8 @@ def test_small_arrays_are_in_the_cache_anyway() -> None:
 def test_rows_that_another_block_computes_are_not_read_in_the_strip() -> None:
     def mirrored(x: Any) -> Any:
         y = exp(x)
-        turned = slice_op.bind(y, region=Region((0,), (x.shape[0] - 1,), (x.shape[0],), (-1,)))
-        return multiply(add(y, turned), spread(sum_op.bind(y, axes=(1,)), x.shape, (1,)))
+        transpose_layouts = slice_op.bind(y, region=Region((0,), (x.shape[0] - 1,), (x.shape[0],), (-1,)))
+        return multiply(add(y, transpose_layouts), spread(sum_op.bind(y, axes=(1,)), x.shape, (1,)))
 
     def next_row(x: Any) -> Any:
         y = exp(x)

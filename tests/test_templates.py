@@ -113,7 +113,7 @@ def recorded(function: Callable[..., Any], *arrays: Any) -> Path:
 def recorded_without(function: Callable[..., Any], *arrays: Any) -> Path:
     """The same, every body and rule run."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Memory, "find", lambda self, situation: None)
+        patch.setattr(Memory, "find", lambda self, template_key: None)
         return recorded(function, *arrays)
 
 
@@ -209,7 +209,7 @@ def test_the_default_float_is_a_part_of_a_rule_s_situation():
     def rule(g: Any, out: Any, x: Any) -> Any:
         return jt.multiply(g, float(default_dtype(float) == np.float64))
 
-    op = Primitive("mine", result=lambda x: x, evaluate=lambda x: x, vjp=(ours(rule),))
+    op = Primitive("mine", abstract_eval=lambda x: x, impl=lambda x: x, vjp=(ours(rule),))
     for default, expected in (("float32", 0.0), ("float64", 1.0), ("float32", 0.0)):
         jt.config.default_float = default
         x = jt.constant(np.ones(()))
@@ -298,7 +298,7 @@ def test_a_node_is_made_alike():
 
     begin()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Memory, "find", lambda self, situation: None)
+        patch.setattr(Memory, "find", lambda self, template_key: None)
         expected = nodes()
     begin()
     first = nodes()
@@ -343,7 +343,7 @@ def test_a_rule_of_somebody_else_is_run_each_time():
         calls.append(None)
         return g
 
-    op = Primitive("mine", result=lambda x: x, evaluate=lambda x: x, vjp=(rule,))
+    op = Primitive("mine", abstract_eval=lambda x: x, impl=lambda x: x, vjp=(rule,))
     x = jt.constant(np.zeros(2))
     with jt.GradientTape() as tape:
         tape.watch(x)
@@ -364,7 +364,7 @@ def test_a_rule_of_somebody_else_may_use_any_value():
         kept.append(g)
         return jt.multiply(g, kept[0])
 
-    op = Primitive("mine", result=result, evaluate=lambda x: x, vjp=(rule,))
+    op = Primitive("mine", abstract_eval=result, impl=lambda x: x, vjp=(rule,))
     x = jt.constant(np.ones(2))
     with jt.GradientTape() as tape:
         tape.watch(x)
@@ -379,7 +379,7 @@ def test_an_op_with_a_result_rule_of_somebody_else_asks_it_each_time():
         asked.append(x)
         return x
 
-    op = Primitive("mine", result=result, evaluate=lambda x: x)
+    op = Primitive("mine", abstract_eval=result, impl=lambda x: x)
     x = jt.constant(np.zeros(2))
     for _ in range(3):
         x = apply(op, (x,))

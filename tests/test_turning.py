@@ -10,7 +10,7 @@ import pytest
 
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.rewrite import layout_transposition
-from jittape.compile.rewrite.layout_transposition import turned
+from jittape.compile.rewrite.layout_transposition import transpose_layouts
 from jittape.compile.schedule.schedule import schedule
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
@@ -92,7 +92,7 @@ def test_values_are_the_same(
     monkeypatch.setattr(layout_transposition, "SMALLER", 1)
     operands = [normal(n, d), normal(stacks, d), normal(stacks, d, d) / d]
     program = simplify(program_of(function, *operands))
-    assert turned(program) is not program
+    assert transpose_layouts(program) is not program
     check(program, operands)
 
 
@@ -102,7 +102,7 @@ def test_gradients_are_the_same() -> None:
 
     operands = [normal(1000, 10), normal(25, 10), normal(25, 10, 10) / 4]
     program = simplify(gradient_program(program_of(total, *operands), (0, 1, 2)))
-    assert turned(program) is not program
+    assert transpose_layouts(program) is not program
     check(program, [*operands, np.ones(())])
 
 
@@ -135,7 +135,7 @@ def test_small_arrays_and_what_others_see_are_left_alone() -> None:
 
     def left_alone(function: Callable[..., Any], n: int, d: int, stacks: int) -> bool:
         program = simplify(program_of(function, normal(n, d), normal(stacks, d), normal(stacks, d, d)))
-        return turned(program) is program
+        return transpose_layouts(program) is program
 
     assert not left_alone(distances, 1000, 10, 25)
     assert left_alone(distances, 100, 10, 3)

@@ -163,7 +163,7 @@ def test_steps_in_another_order_are_refused():
 
 def test_steps_that_are_missing_are_noticed():
     good = a_schedule()
-    for i in [i for i, step in enumerate(good.steps) if not (step.kernel and step.kernel.ends_run)]:
+    for i in [i for i, step in enumerate(good.steps) if not (step.kernel and step.kernel.effectful)]:
         with pytest.raises(ProgramError, match=r"before it is written|is not written"):
             check_schedule(replace(good, steps=(*good.steps[:i], *good.steps[i + 1 :])))
 
@@ -202,7 +202,7 @@ def test_nothing_is_overwritten_while_the_run_may_end():
     operands = np.ones((7, 7)), np.ones((7, 7)), INDICES[:7]
     good = schedule(program_of(function, *operands), ((0, 0),))
     assert check_schedule(good).in_place == ((0, 0, True),)
-    check = next(step for step in good.steps if step.kernel.ends_run)
+    check = next(step for step in good.steps if step.kernel.effectful)
     late = [step for step in good.steps if step is not check]
     with pytest.raises(ProgramError, match="over input 0 while the run may still end"):
         check_schedule(replace(good, steps=(*late, check)))

@@ -260,14 +260,14 @@ def nanoseconds(compiled: Compiled, *arrays: Any) -> float:
 def formula(name: str) -> Callable[..., Any]:
     """Return the scalar formula of a function, as ``formula(m, *values)``."""
     if name in COMPOSED:
-        return OPS[name].form.expression  # type: ignore[no-any-return, union-attr]
+        return OPS[name].lowering.expression  # type: ignore[no-any-return, union-attr]
     return lambda m, *values: getattr(m, name)(*values)
 
 
 def interpreted(name: str, *arguments: Any) -> np.ndarray[Any, Any]:
     """Evaluate as the interpreter does."""
     with np.errstate(all="ignore"):
-        return np.asarray(OPS[name].evaluate(*arguments))
+        return np.asarray(OPS[name].impl(*arguments))
 
 
 def main(names: list[str], count: int = 4000) -> None:

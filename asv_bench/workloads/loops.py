@@ -48,7 +48,10 @@ class AdamByHand(Workload):
 
         state = self.state(np.array)
         arguments = tuple(zip(*state, self.gradients, strict=True))
-        return Side(lambda: adam(arguments, RATE, BETA_1, BETA_2, EPSILON), lambda _: list(chain(*state)))
+        return Side(
+            lambda: adam(arguments, RATE, BETA_1, BETA_2, EPSILON),
+            lambda _: list(chain(*state)),
+        )
 
     def tape(self, tf: Any, compiled: Any) -> Side:
         state = self.state(tf.Variable)

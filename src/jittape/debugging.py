@@ -30,8 +30,8 @@ def _check_vjp(g: Any, out: Any, x: Any, *, message: str, of: str) -> Any:
 
 check_numerics_op: Primitive = Primitive(
     "check_numerics",
-    result=lambda x, *, message, of: require_kinds("check_numerics", "fc", x),
-    evaluate=_check_evaluate,
+    abstract_eval=lambda x, *, message, of: require_kinds("check_numerics", "fc", x),
+    impl=_check_evaluate,
     vjp=(_check_vjp,),
     batch=alike(),
 )

@@ -15,7 +15,7 @@ from jittape.core.config import config
 from jittape.core.dtypes import as_dtype, int64, is_floating
 from jittape.core.primitive import active_recorder
 from jittape.core.program import Aval
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import as_array, named
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
@@ -338,7 +338,7 @@ def _float_dtype(name: str, dtype: Any) -> np.dtype[Any]:
 def _traced(*values: Any) -> bool:
     """Whether one of them is another at each call of the function that is traced."""
     return active_recorder().traced_in is not None and any(
-        isinstance(v, (Operators, HostNumber)) for v in values
+        isinstance(v, (Operators, TracedScalar)) for v in values
     )
 
 

@@ -20,14 +20,14 @@ from scalar_machine import run_table
 from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.compile.ir.task_counts import ON_DEMAND, SHARES_SHIFT
 from jittape.compile.kernels.control.control_plan import Release, Rounds, Stop
-from jittape.compile.kernels.scalar_vm.bytecode import Machine
-from jittape.compile.rewrite.diagonal_op import LOOPS, Laying
-from jittape.compile.schedule.row_tiling import Strip
+from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
+from jittape.compile.rewrite.diagonal_op import LOOPS, DiagonalScatter
+from jittape.compile.schedule.row_tiling import RowTile
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.compile.schedule.validate import touched_by
 from jittape.core.forms import Control
 from jittape.core.interpret import run_control, run_op
-from jittape.core.program import is_grown
+from jittape.core.program import is_dynamic_dim
 
 MOST_SHARES = 3
 
@@ -126,7 +126,7 @@ class Run:
             known = self._last_uses[id(schedule)] = schedule, found
         return known[1]
 
-    def _strip(self, strip: Strip, steps: list[KernelStep], cells: list[Pointer]) -> None:
+    def _strip(self, strip: RowTile, steps: list[KernelStep], cells: list[Pointer]) -> None:
         """Do all steps for a block before the next block; groups of blocks may be done in any order."""
         share = -(-strip.blocks // strip.groups)
         groups = list(range(strip.groups))
@@ -163,9 +163,9 @@ class Run:
             case Stop():
                 if self.heap.view(np.dtype(bool))[pointers[0].address]:
                     raise Stopped
-            case Machine():
+            case ScalarVM():
                 run_table(self.heap, step.kernel, pointers, step.sizes)
-            case Laying():
+            case DiagonalScatter():
                 self._lay(step.kernel, pointers, step.sizes)
             case Rounds(kind="loop"):
                 self.controls.loop(step, pointers)
@@ -178,20 +178,20 @@ class Run:
 
     def _numpy(self, schedule: Schedule, step: NumpyStep, cells: list[Pointer]) -> None:
         arrays = [
-            self.grown[storage] if is_grown(aval) else self.heap.array(cells[storage], aval).copy()
+            self.grown[storage] if is_dynamic_dim(aval) else self.heap.array(cells[storage], aval).copy()
             for storage, aval in zip(step.storages, step.avals, strict=True)
         ]
-        if isinstance(step.op.primitive.form, Control):
+        if isinstance(step.op.primitive.lowering, Control):
             values = run_control(schedule.program, step.ops, arrays)
         else:
             values = [run_op(schedule.program, step.op, arrays)]
         for storage, aval, value in zip(step.results, step.result_avals, values, strict=True):
-            if is_grown(aval):
+            if is_dynamic_dim(aval):
                 self.grown[storage] = value
             else:
                 self.heap.array(cells[storage], aval)[...] = value
 
-    def _lay(self, kernel: Laying, pointers: Sequence[Pointer], sizes: Sequence[int]) -> None:
+    def _lay(self, kernel: DiagonalScatter, pointers: Sequence[Pointer], sizes: Sequence[int]) -> None:
         """Fill with zeros and add operands along steps; see `laid.table_of`."""
         elements, count = sizes[:2]
         memory = self.heap.view(kernel.dtype)

@@ -14,19 +14,19 @@ import numpy as np
 from memory import Heap, Pointer
 
 from jittape.compile.ir.instructions import (
+    AffineValue,
+    BoundsMask,
     Compute,
     Constant,
-    Inside,
     Linear,
     Load,
-    Masked,
     Reduction,
     Store,
-    Whole,
+    ZeroMask,
 )
 from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.compile.ir.task_counts import SHARES_SHIFT
-from jittape.core.forms import Map, Reduce, Running
+from jittape.core.forms import Map, Reduce, Scan
 from jittape.vectormath.numpy_math import NumPyMath
 
 MATH = NumPyMath()
@@ -35,11 +35,11 @@ SHARE_STEP = 16
 
 def computed(primitive: Any, params: Sequence[tuple[str, Any]], operands: Sequence[Any], dtype: Any) -> Any:
     """Evaluate the scalar expression of a map, or combine a few elements as a reduction does."""
-    if isinstance(primitive.form, Map):
-        result = primitive.evaluate(*operands, **dict(params))
+    if isinstance(primitive.lowering, Map):
+        result = primitive.impl(*operands, **dict(params))
     else:
-        assert isinstance(primitive.form, Reduce)
-        result = reduce(lambda a, b: primitive.form.combine(MATH, a, b), operands)
+        assert isinstance(primitive.lowering, Reduce)
+        result = reduce(lambda a, b: primitive.lowering.combine(MATH, a, b), operands)
     result = np.asarray(result)
     return result if result.dtype == dtype else result.astype(dtype)
 
@@ -103,14 +103,14 @@ class Nest:
                     .view(np.uint8)[: dtype.itemsize]
                     .view(dtype)[0]
                 )
-            case Whole(linear, divisor, dtype):
+            case AffineValue(linear, divisor, dtype):
                 number = np.asarray(self._linear(linear))
                 return np.trunc(number / divisor).astype(dtype)
-            case Inside(linear, divisor, extent, also, _):
+            case BoundsMask(linear, divisor, extent, also, _):
                 number, rest = np.divmod(self._linear(linear), divisor)
                 inside = (rest == 0) & (number >= 0) & (number < self.symbols[extent])
                 return inside if also is None else inside & values[also]
-            case Masked(mask, value):
+            case ZeroMask(mask, value):
                 zero = np.zeros((), values[value].dtype)
                 return np.where(values[mask], values[value], zero)
         raise AssertionError(instruction)
@@ -168,8 +168,8 @@ class Nest:
     def _running(self, store: Store, dtype: np.dtype[Any]) -> Any:
         running = store.running
         assert running is not None
-        form = running.primitive.form
-        assert isinstance(form, Running)
+        form = running.primitive.lowering
+        assert isinstance(form, Scan)
         assert running.axis > 0 or self.begin == 0, "what runs along the outermost loop is divided"
         operands = [
             np.moveaxis(np.broadcast_to(self.values[v], self.extents), running.axis, 0)
@@ -183,7 +183,7 @@ class Nest:
         return np.moveaxis(np.array(rows, dtype), 0, running.axis)
 
     def _identity(self, r: Reduction) -> Any:
-        form = r.primitive.form
+        form = r.primitive.lowering
         assert isinstance(form, Reduce)
         return np.asarray(form.identity(r.dtype)).astype(r.dtype)
 
@@ -196,7 +196,7 @@ class Nest:
             kept = [1 if axis in r.axes else n for axis, n in enumerate(self.extents)]
             places, value = np.broadcast_to(places, kept), np.broadcast_to(value, kept)
         if combining:
-            form = r.primitive.form
+            form = r.primitive.lowering
             assert isinstance(form, Reduce)
             value = form.combine(MATH, memory[places], value)
         memory[places] = value
@@ -209,7 +209,7 @@ class Nest:
                 self._write(r, self._identity(r))
             return
         value = np.broadcast_to(self.values[r.value], self.extents).astype(r.dtype)
-        total = np.asarray(r.primitive.evaluate(value, axes=r.axes, **dict(r.params)))
+        total = np.asarray(r.primitive.impl(value, axes=r.axes, **dict(r.params)))
         assert total.dtype == r.dtype
         self._write(r, np.expand_dims(total, r.axes), r.in_memory)
 

@@ -79,9 +79,9 @@ def _shaken(program: Program, inputs: Sequence[Any], rng: np.random.Generator) -
         for op in program.ops:
             run = runs.get(op.out, (op,))
             operands = [noisy(values[slot]) for slot in op.args]
-            if isinstance(op.primitive.form, Control):
+            if isinstance(op.primitive.lowering, Control):
                 made = run_control(program, run, operands) if op is run[0] else []
             else:
-                made = [op.primitive.evaluate(*operands, **dict(op.params))]
+                made = [op.primitive.impl(*operands, **dict(op.params))]
             values.update({one.out: noisy(value) for one, value in zip(run, made, strict=False)})
     return [np.asarray(values[slot]) for slot in program.outputs]

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from loop_ir import computed
 from memory import Heap, Pointer
 
-from jittape.compile.kernels.scalar_vm.bytecode import BITS, CONSTANT, FIRST, LOAD, STORE, Machine
+from jittape.compile.kernels.scalar_vm.bytecode import BITS, CONSTANT, FIRST, LOAD, STORE, ScalarVM
 
 CELL = 8
 
 
-def run_table(heap: Heap, machine: Machine, pointers: Sequence[Pointer], sizes: Sequence[int]) -> None:
+def run_table(heap: Heap, machine: ScalarVM, pointers: Sequence[Pointer], sizes: Sequence[int]) -> None:
     """Run the instructions of a table."""
     cells = pointers[sizes[0]]
     at = 1

@@ -108,8 +108,8 @@ def test_an_input_that_each_block_of_a_strip_reads_is_not_overwritten(monkeypatc
     _, (x, w) = a_strip(monkeypatch)
 
     def function(x, w):
-        turned = slice_op.bind(x, region=Region((0,), (511,), (512,), (-1,)))
-        return add(matmul_op.bind(exp(turned), w), x)
+        transpose_layouts = slice_op.bind(x, region=Region((0,), (511,), (512,), (-1,)))
+        return add(matmul_op.bind(exp(transpose_layouts), w), x)
 
     program = program_of(function, x, w)
     made = schedule(program, ((0, 0),))

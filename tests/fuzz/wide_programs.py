@@ -19,7 +19,12 @@ from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Body, Program, check, dead_code_removed
 from jittape.primitives.broadcast import broadcast, cast_op, reshape_op, sum_op
-from jittape.primitives.elementwise.arithmetic import add_op, chain_op, multiply_op, subtract_op
+from jittape.primitives.elementwise.arithmetic import (
+    add_op,
+    multiply_op,
+    subtract_op,
+    zero_dominant_multiply_op,
+)
 from jittape.primitives.elementwise.comparison import greater_op, less_op, where_op
 from jittape.primitives.elementwise.exponential import exp_op
 from jittape.primitives.elementwise.hyperbolic import tanh_op
@@ -180,10 +185,10 @@ class WideGenerator(Generator):
             return None
         x = self.rng.choice(vectors)
         n = x.shape[0]
-        made = chain_op.bind(eye(n, dtype=x.dtype), broadcast(x, (n, n)))
+        made = zero_dominant_multiply_op.bind(eye(n, dtype=x.dtype), broadcast(x, (n, n)))
         y = self.rng.choice([y for y in self.values if y.aval == x.aval])
         if self.rng.random() < 0.6:
-            other = chain_op.bind(eye(n, dtype=x.dtype), broadcast(tanh_op.bind(y), (n, n)))
+            other = zero_dominant_multiply_op.bind(eye(n, dtype=x.dtype), broadcast(tanh_op.bind(y), (n, n)))
             made = add_op.bind(transpose_op.bind(made, perm=(1, 0)), other)
         if self.rng.random() < 0.6:
             region = Region((0,), (self.rng.randint(0, 2),), (n - 2,), (1,))
@@ -254,7 +259,7 @@ class WideGenerator(Generator):
         avals = [y.aval for y in given]
         bodies = tuple([self._body(avals, results, None) for _ in range(self.rng.randint(1, 3))])
         made = [
-            branch_op.bind(self.start, *given, bodies=bodies, pick=i)
+            branch_op.bind(self.start, *given, bodies=bodies, result_index=i)
             for i in self.rng.sample(range(len(results)), self.rng.randint(1, len(results)))
         ]
         self.values += made[1:]
@@ -285,9 +290,9 @@ class WideGenerator(Generator):
         if trips > 0:
             floats = [s for s, aval in body.program.avals.items() if aval.dtype.kind == "f"]
             picks += [stack(slot) for slot in rng.sample(floats, min(len(floats), rng.randint(0, 2)))]
-        made = [loop_op.bind(*head, *fixed, *carries, *stacks, **params, pick=pick) for pick in picks]
+        made = [loop_op.bind(*head, *fixed, *carries, *stacks, **params, result_index=pick) for pick in picks]
         if trips == WHILE:
-            count = loop_op.bind(*head, *fixed, *carries, *stacks, **params, pick=COUNT)
+            count = loop_op.bind(*head, *fixed, *carries, *stacks, **params, result_index=COUNT)
             made.append(cast_op.bind(count, dtype=np.dtype(np.float64)))
         rng.shuffle(made)
         self.values += made[1:]

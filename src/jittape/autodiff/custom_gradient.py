@@ -157,7 +157,9 @@ def _with_rule(*handles: Any) -> tuple[Any, ...]:
     settled += [
         o.resolve(rule.program.avals[slot].dtype) if isinstance(o, WeakScalar) else o for o, slot in captured
     ]
-    return tuple([ruled_op.bind(*settled, rule=rule, count=count, to=to, pick=i) for i in range(count)])
+    return tuple(
+        [ruled_op.bind(*settled, rule=rule, count=count, to=to, result_index=i) for i in range(count)]
+    )
 
 
 def _custom(*operands_and_count: Any) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""`ForwardAccumulator`: forward mode as a tape. What it holds is a `Span`; the tangents are made by `forward`."""
+"""`ForwardAccumulator`: forward mode as a tape, which holds a `TapeInterval`; see `forward_mode` for the tangents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jittape.autodiff.tape_arguments import (
     fitting,
     wants_zeros,
 )
-from jittape.autodiff.tape_interval import Span
+from jittape.autodiff.tape_interval import TapeInterval
 from jittape.core.primitive import active_recorder, recording_with
 from jittape.core.user_calls import stack_level
 from jittape.errors import UnconnectedGradientWarning
@@ -73,7 +73,7 @@ class ForwardAccumulator:
             fitting(f"tangents[{i}]", t, "its primal", leaf)
             for i, (t, leaf) in enumerate(zip(given, leaves, strict=True))
         ]
-        self._span = Span(accessed=False)
+        self._span = TapeInterval(accessed=False)
         self._around: list[ref[Any]] = []
 
     def __enter__(self) -> ForwardAccumulator:
@@ -157,7 +157,7 @@ class ForwardAccumulator:
         """To a tape or accumulator around this one, a tangent was computed along with its value."""
         for weak in self._around:
             span = weak()
-            if isinstance(span, Span):
+            if isinstance(span, TapeInterval):
                 span.extend(begin)
 
     def __reduce__(self) -> Any:

@@ -15,10 +15,10 @@ from jittape.recording.variable import Variable
 from jittape.transform.differentiate import Path, Seen, TapeView, carries, seen
 from jittape.transform.opaque import opaque_op_between
 
-__all__ = ["Asked", "all_reasons", "dependent_slots", "reason"]
+__all__ = ["GradientQuery", "all_reasons", "dependent_slots", "reason"]
 
 
-class Asked(NamedTuple):
+class GradientQuery(NamedTuple):
     """A question about a gradient.
 
     Attributes
@@ -45,7 +45,7 @@ class Asked(NamedTuple):
     exits: Exits | None
 
 
-def all_reasons(before: Node, after: Node, asked: Asked, missing: list[int]) -> str:
+def all_reasons(before: Node, after: Node, asked: GradientQuery, missing: list[int]) -> str:
     """The sentences for all sources in `missing`.
 
     They are found once for every gradient in the trie and every line that asks, and kept with its node, so that a loop
@@ -70,7 +70,7 @@ def all_reasons(before: Node, after: Node, asked: Asked, missing: list[int]) -> 
     return text
 
 
-def reason(path: Path, asked: Asked, number: int) -> str:
+def reason(path: Path, asked: GradientQuery, number: int) -> str:
     """The sentence for source `number`, whether it has a gradient or not, and the exits of what depends on it."""
     text = _reason(path, asked, number)
     if asked.exits is None:
@@ -83,7 +83,7 @@ def reason(path: Path, asked: Asked, number: int) -> str:
     return f"{text.removesuffix(_EXPOSED)}; the value was taken out with {', '.join(exits)}"
 
 
-def _reason(path: Path, asked: Asked, number: int) -> str:
+def _reason(path: Path, asked: GradientQuery, number: int) -> str:
     slots, value, view = asked.sources[number], asked.values[number], asked.view
     name = _name(value, number)
     if not is_differentiable(value.dtype):

@@ -21,7 +21,7 @@ from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
 from jittape.recording.trie_insertion import attach
 from jittape.recording.user_line import user_line
-from jittape.runtime.gc_pause import collector_paused
+from jittape.runtime.gc_pause import gc_paused
 from jittape.transform.differentiate import Callback, Path, Reverse, TapeView, seen
 from jittape.transform.opaque import Demand, unknown_among
 
@@ -61,7 +61,7 @@ def record_gradient(
         key = (*key, demand)
     node = trace.node.children.get(key)
     if node is None:
-        with collector_paused():
+        with gc_paused():
             node = _derive(trace, key, path_to(trace.node), demand)
     trace.node = node
     while node.callback is not None:

@@ -21,10 +21,10 @@ from jittape.recording.trie import UNPLACED, Node, path_to
 from jittape.recording.trie_insertion import join
 from jittape.transform.differentiate import Path, TapeView
 
-__all__ = ["Grafted", "graft"]
+__all__ = ["Spliced", "splice"]
 
 
-class Grafted(NamedTuple):
+class Spliced(NamedTuple):
     """Where things stand now.
 
     Attributes
@@ -57,7 +57,7 @@ class Grafted(NamedTuple):
         return {number: (variable, versions) for number, (variable, versions) in moved.items() if versions}
 
 
-def graft(old: Trace, view: TapeView, onto: Trace) -> Grafted:
+def splice(old: Trace, view: TapeView, onto: Trace) -> Spliced:
     """Append what a tape with `view` recorded on `old` to `onto`. No other tape sees these ops as recorded.
 
     All values of `old` that anybody holds are computed.
@@ -76,7 +76,7 @@ def graft(old: Trace, view: TapeView, onto: Trace) -> Grafted:
         onto.exits = {**(onto.exits or {}), **moved}
     used = {slot for op in path.ops if view.records(op.out) for slot in op.args} if view.accessed else set()
     read = [slots[slot] for slot, trainable in path.variables.items() if trainable and slot in used]
-    return Grafted(slots, first, appended, read)
+    return Spliced(slots, first, appended, read)
 
 
 def _in_order(path: Path) -> list[int]:
@@ -125,7 +125,7 @@ def _append(old: Trace, onto: Trace, path: Path, slots: dict[int, int], appended
     if onto.node is UNPLACED:
         onto.begin()
     parent = onto.node
-    key = ("graft", entering, tuple([(op.out, op.key) for op in ops]))
+    key = ("splice", entering, tuple([(op.out, op.key) for op in ops]))
     node = parent.children.get(key)
     if node is None:
         node = Node(parent)
@@ -141,7 +141,7 @@ def _append(old: Trace, onto: Trace, path: Path, slots: dict[int, int], appended
 
 def _move_tensors(old: Trace, onto: Trace, path: Path, slots: dict[int, int]) -> None:
     """Give the tensors of `old` their slots in `onto`; `old` remembers them for other tapes."""
-    for tensor in old._at_hand():
+    for tensor in old._available():
         assert tensor._buffer is not None
         old.entered[id(tensor)] = (tensor._slot, tensor, tensor._buffer)
     inputs = set(path.inputs)

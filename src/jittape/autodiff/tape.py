@@ -1,4 +1,4 @@
-"""`GradientTape`: what its user calls. What it holds is a `Span` of the trace; the gradients are made by `reverse`."""
+"""`GradientTape`: the public class. It holds a `TapeInterval` of the trace; `reverse` records the gradients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.autodiff.gradient_diagnostics import Asked, all_reasons, reason
+from jittape.autodiff.gradient_diagnostics import GradientQuery, all_reasons, reason
 from jittape.autodiff.reverse import ORDINARY, record_gradient
 from jittape.autodiff.tape_arguments import (
     UnconnectedGradients,
@@ -21,7 +21,7 @@ from jittape.autodiff.tape_arguments import (
     seeds_for,
     wants_zeros,
 )
-from jittape.autodiff.tape_interval import Span
+from jittape.autodiff.tape_interval import TapeInterval
 from jittape.autodiff.tape_jacobians import batch_jacobian_of, jacobians_of
 from jittape.core.primitive import active, recording_with
 from jittape.core.user_calls import stack_level
@@ -72,7 +72,7 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = persistent
         self._used_up = False
-        self._span = Span(watch_accessed_variables)
+        self._span = TapeInterval(watch_accessed_variables)
 
     # ---- recording ----------------------------------------------------------------------------------
 
@@ -393,7 +393,9 @@ class GradientTape:
         )
 
 
-def _seed_slots(trace: Trace, asked: Asked, targets: list[Any], seeds: list[Tensor | None] | None) -> Any:
+def _seed_slots(
+    trace: Trace, asked: GradientQuery, targets: list[Any], seeds: list[Tensor | None] | None
+) -> Any:
     """The slot of the cotangent of each known target; None stands for ones."""
     if seeds is None:
         return (None,) * len(asked.targets)
@@ -401,7 +403,7 @@ def _seed_slots(trace: Trace, asked: Asked, targets: list[Any], seeds: list[Tens
     return tuple([None if seed is None else trace.enter(seed) for seed in known])
 
 
-def _explain_missing(results: list[Any], asked: Asked, before: Node, after: Node) -> None:
+def _explain_missing(results: list[Any], asked: GradientQuery, before: Node, after: Node) -> None:
     """Warn of every None among `results`."""
     for result in results:
         if result is None:

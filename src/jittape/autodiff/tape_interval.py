@@ -1,4 +1,4 @@
-"""`Span`: the part of a trace that a tape has recorded, and the slots that it watches.
+"""`TapeInterval`: the part of a trace that a tape has recorded, and the slots that it watches.
 
 A span holds no ops. It holds positions in the trace, between which its tape recorded; the ops are the trace's. See
 `jittape.transform.differentiate` for how the two give a gradient.
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jittape.autodiff.gradient_diagnostics import Asked
+from jittape.autodiff.gradient_diagnostics import GradientQuery
 from jittape.autodiff.reverse import gradient_key
-from jittape.autodiff.splice import graft
+from jittape.autodiff.splice import splice
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import active, replace_recorder
 from jittape.core.tickets import Ticket
@@ -25,7 +25,7 @@ from jittape.recording.trie import UNPLACED, Node, aval_of, path_to, trie
 from jittape.recording.variable import Variable
 from jittape.transform.differentiate import TapeView, carries
 
-__all__ = ["Span"]
+__all__ = ["TapeInterval"]
 
 _Past = tuple[
     Trace, Node, Variables, list[int], list[tuple[int, int]], list[tuple[int, Variable]], Exits | None
@@ -35,7 +35,7 @@ _new: Any = tuple.__new__
 """Makes a named tuple in 0.12 µs; calling its class takes 0.25."""
 
 
-class Span:
+class TapeInterval:
     """A tape's hold on a trace: from its first entry until it is used up or gone.
 
     Attributes
@@ -181,10 +181,10 @@ class Span:
         if current.traced_in is not None:
             current.flush()  # what was recorded outside a traced function is no part of the function
         variables = self._versions(trace)
-        others = [span for r in current.spans if isinstance(span := r(), Span) and span.recording]
+        others = [span for r in current.spans if isinstance(span := r(), TapeInterval) and span.recording]
         for span in others:
             span._segments.append(current.node.n_slots)
-        grafted = graft(trace, self.view(trace), current)
+        grafted = splice(trace, self.view(trace), current)
         for span in others:
             span._segments.append(current.node.n_slots)
         self._segments = [grafted.position(at) for at in self._segments]
@@ -357,7 +357,7 @@ class Span:
         trace.node = node
         return trace.tensors_at(node)
 
-    def question(self, trace: Trace, targets: list[Any], sources: list[Any]) -> Asked:
+    def question(self, trace: Trace, targets: list[Any], sources: list[Any]) -> GradientQuery:
         """A question about a gradient as structure."""
         if trace.node is UNPLACED:
             trace.begin()
@@ -373,7 +373,9 @@ class Span:
             pairs = zip(sources, source_slots, strict=True)
             source_slots = tuple([self._as_watched(trace, view, *pair) for pair in pairs])
         exits = None if trace.exits is None else dict(trace.exits)
-        return _new(Asked, (tuple(target_slots), source_slots, view, tuple(sources), len(targets), exits))
+        return _new(
+            GradientQuery, (tuple(target_slots), source_slots, view, tuple(sources), len(targets), exits)
+        )
 
     @staticmethod
     def _as_watched(trace: Trace, view: TapeView, source: Any, slots: tuple[int, ...]) -> tuple[int, ...]:
@@ -384,7 +386,7 @@ class Span:
             slots = slots if before is None else (before,)
         return slots
 
-    def past_question(self, target: Any, source: Any) -> tuple[Node, Asked] | None:
+    def past_question(self, target: Any, source: Any) -> tuple[Node, GradientQuery] | None:
         """Return a question about the gradient of a tape that is used up, and where in the trie it was.
 
         None if `target` or `source` has become part of another step since, so that its slot is not known.
@@ -401,7 +403,7 @@ class Span:
                 return None
         view = self._view_of(variables, segments, watches, watched_variables)
         watched = self._as_watched(trace, view, source, slots[1])
-        return node, Asked(slots[0][-1:], (watched,), view, (source,), 1, exits)
+        return node, GradientQuery(slots[0][-1:], (watched,), view, (source,), 1, exits)
 
     def _slots_of(self, value: Any) -> tuple[int, ...]:
         """As `Trace.slots_of`, with versions of a Variable that came with a graft."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jittape.autodiff.forward_mode import placeholders, record_batch, record_tangents
-from jittape.autodiff.gradient_diagnostics import Asked
+from jittape.autodiff.gradient_diagnostics import GradientQuery
 from jittape.autodiff.reverse import ORDINARY, record_gradient
 from jittape.core.program import Aval
 from jittape.primitives.shape.creation import eye
@@ -35,7 +35,7 @@ def takes_forward(target: Aval, sources: Sequence[Aval]) -> bool:
 
 
 def jacobians_of(
-    trace: Trace, target: Tensor, asked: Asked, forward: bool | None = None, zeros: bool = False
+    trace: Trace, target: Tensor, asked: GradientQuery, forward: bool | None = None, zeros: bool = False
 ) -> list[Any]:
     """For every source the derivatives of all elements of `target`, or None.
 
@@ -71,7 +71,9 @@ def jacobians_of(
     ]
 
 
-def _reverse(trace: Trace, target: Aval, asked: Asked, stack: Tensor, zeros: bool) -> list[Tensor | None]:
+def _reverse(
+    trace: Trace, target: Aval, asked: GradientQuery, stack: Tensor, zeros: bool
+) -> list[Tensor | None]:
     """For every source the cotangents that the rows of `stack` give, stacked."""
     demand = Demand(zeros=True) if zeros else ORDINARY
     with placeholders(trace, [target]) as (seed,):
@@ -81,7 +83,7 @@ def _reverse(trace: Trace, target: Aval, asked: Asked, stack: Tensor, zeros: boo
     return [None if g is None else next(found) for g in gradients]
 
 
-def _forward(trace: Trace, asked: Asked, number: int, stack: Tensor, zeros: bool) -> Tensor | None:
+def _forward(trace: Trace, asked: GradientQuery, number: int, stack: Tensor, zeros: bool) -> Tensor | None:
     """The tangents of the target that the rows of `stack` give as tangents of source `number`, stacked."""
     sources = (asked.sources[number],)
     with placeholders(trace, [asked.values[number].aval]) as (seed,):
@@ -91,7 +93,7 @@ def _forward(trace: Trace, asked: Asked, number: int, stack: Tensor, zeros: bool
     return record_batch(trace, seed._slot, [tangent._slot], trace.enter(stack))[0]
 
 
-def _columns(trace: Trace, target: Tensor, asked: Asked, number: int, zeros: bool) -> Any:
+def _columns(trace: Trace, target: Tensor, asked: GradientQuery, number: int, zeros: bool) -> Any:
     leaf = asked.values[number]
     shape = target.shape + leaf.shape
     if leaf.size == 0:
@@ -100,7 +102,7 @@ def _columns(trace: Trace, target: Tensor, asked: Asked, number: int, zeros: boo
     return None if columns is None else reshape(_moved(columns, target.ndim), shape)
 
 
-def batch_jacobian_of(trace: Trace, target: Tensor, asked: Asked) -> Any:
+def batch_jacobian_of(trace: Trace, target: Tensor, asked: GradientQuery) -> Any:
     """The derivatives of every row of `target` with respect to the same row of the source; None if they are zero.
 
     All rows share a pass, as none depends on another's.

@@ -13,7 +13,7 @@ from jittape.control.body import body_of, inlined, numbered
 from jittape.control.loop_parts import COUNT, WHILE, Parts, Pick
 from jittape.core.builder import Builder, Symbol, literal
 from jittape.core.primitive import Primitive, recording_with
-from jittape.core.program import Body, Program, is_grown
+from jittape.core.program import Body, Program, is_dynamic_dim
 from jittape.errors import NoGradientError
 from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.elementwise.comparison import equal_op, logical_and_op, where_op
@@ -78,7 +78,7 @@ def stacked_loop(
     fixed: int,
     carries: int,
     trips: int,
-    pick: Pick,
+    result_index: Pick,
     **params: Any,
 ) -> Any:
     """The batch rule of `loop`."""
@@ -87,7 +87,7 @@ def stacked_loop(
     inputs = Parts.of_body(body, fixed, carries)
     params |= {"fixed": fixed, "trips": trips, "carries": carries}
     if trips == WHILE:
-        found = _stacked_while(loop, n, flags, given, inputs, body, pick, params)
+        found = _stacked_while(loop, n, flags, given, inputs, body, result_index, params)
         if found is not None:
             return found
     elif any(flags.head):
@@ -104,7 +104,7 @@ def stacked_loop(
         for slot, before in zip(body.program.outputs, inputs.carries, strict=False)
     ]
     outputs += [new.symbol(slot, False) for slot in body.program.outputs[carries:]]
-    kind, number = pick
+    kind, number = result_index
     asked = new.symbol(number, False) if kind == "stack" else None
     new_body, slots = numbered(new.program_of(outputs))
     if asked is not None and asked.slot not in slots:
@@ -114,8 +114,10 @@ def stacked_loop(
         for x, f, slot in zip(given.carries, flags.carries, inputs.carries, strict=True)
     ]
     rows = [_rows_first(x) if f else x for x, f in zip(given.stacks, flags.stacks, strict=True)]
-    new_pick = pick if asked is None else (kind, slots[asked.slot])
-    result = loop.bind(*given.head, *given.fixed, *begin, *rows, body=new_body, pick=new_pick, **params)
+    new_pick = result_index if asked is None else (kind, slots[asked.slot])
+    result = loop.bind(
+        *given.head, *given.fixed, *begin, *rows, body=new_body, result_index=new_pick, **params
+    )
     if kind == "carry":
         return result if inputs.carries[number] in state else Shared(result)
     if kind == "count" or number not in new.values:
@@ -137,7 +139,7 @@ def _settled(
 
 def _rows_first(x: Symbol) -> Any:
     """A stack of stacks with its first two dimensions exchanged; a grown one as it is."""
-    return x if is_grown(x.aval) else permuted(x, (1, 0, *range(2, x.aval.ndim)))
+    return x if is_dynamic_dim(x.aval) else permuted(x, (1, 0, *range(2, x.aval.ndim)))
 
 
 def _stacked_while(
@@ -147,7 +149,7 @@ def _stacked_while(
     given: Parts,
     inputs: Parts,
     body: Body,
-    pick: Pick,
+    result_index: Pick,
     params: dict[str, Any],
 ) -> Any:
     """A loop that ends at another time for each row: it runs as long as any goes on, and the others stay.
@@ -160,7 +162,7 @@ def _stacked_while(
     new, _ = _settled(program, n, chosen, inputs.carries, state)
     if not any(flags.head) and program.outputs[count] not in new.values:
         return None
-    if pick[0] != "carry" or pick == COUNT:
+    if result_index[0] != "carry" or result_index == COUNT:
         raise NoGradientError(
             "[vectorized_map] a derivative within it goes through a loop that ends at another time for each element"
         )
@@ -183,7 +185,13 @@ def _stacked_while(
     head = given.head[0] if flags.head[0] else spread(given.head[0], n)
     params = {**params, "carries": count + 1}
     return loop.bind(
-        any_op.bind(head, axes=(0,)), *given.fixed, *begin, head, body=new_body, pick=pick, **params
+        any_op.bind(head, axes=(0,)),
+        *given.fixed,
+        *begin,
+        head,
+        body=new_body,
+        result_index=result_index,
+        **params,
     )
 
 
@@ -193,17 +201,17 @@ def stacked_branch(
     stacked: tuple[bool, ...],
     operands: Sequence[Any],
     bodies: tuple[Body, ...],
-    pick: int,
+    result_index: int,
 ) -> Any:
     """The batch rule of `branch`: where each row takes a branch of its own, all run."""
     which, *rest = operands
     slots = [i for i, flag in enumerate(stacked[1:]) if flag]
     new_bodies = [stacked_body(body, n, slots) for body in bodies]
     if not stacked[0]:
-        return branch.bind(which, *rest, bodies=tuple(new_bodies), pick=pick)
-    result = inlined(new_bodies[-1], rest)[pick]
+        return branch.bind(which, *rest, bodies=tuple(new_bodies), result_index=result_index)
+    result = inlined(new_bodies[-1], rest)[result_index]
     for number, body in enumerate(new_bodies[:-1]):
         taken = equal_op.bind(which, broadcast(literal(number, which.dtype), which.shape))
         condition = broadcast(to_shape(taken, (n, *(1,) * (result.aval.ndim - 1))), result.shape)
-        result = where_op.bind(condition, inlined(body, rest)[pick], result)
+        result = where_op.bind(condition, inlined(body, rest)[result_index], result)
     return result

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jittape.core.builder import Builder, Symbol, literal
-from jittape.core.forms import Alias, Control, Coordinate, Map, Place, View
+from jittape.core.forms import Alias, Control, Iota, Map, Pad, View
 from jittape.core.locks import lock
 from jittape.core.primitive import recording_with
-from jittape.core.program import Aval, Body, Op, Program, check, dead_code_removed, is_grown
+from jittape.core.program import Aval, Body, Op, Program, check, dead_code_removed, is_dynamic_dim
 from jittape.core.tickets import WeakValues
 from jittape.errors import NoGradientError
 from jittape.primitives.broadcast import broadcast
@@ -184,7 +184,9 @@ def saved_slots(program: Program, needed: set[int], free: set[int]) -> tuple[lis
 
 
 def _computed_again(op: Op, avals: Mapping[int, Aval]) -> bool:
-    form = op.primitive.form
+    form = op.primitive.lowering
     if isinstance(form, Control):
-        return bool(dict(op.params).get("again")) or any(is_grown(avals[slot]) for slot in (op.out, *op.args))
-    return isinstance(form, Map | View | Place | Alias | Coordinate)
+        return bool(dict(op.params).get("again")) or any(
+            is_dynamic_dim(avals[slot]) for slot in (op.out, *op.args)
+        )
+    return isinstance(form, Map | View | Pad | Alias | Iota)

@@ -22,7 +22,7 @@ from jittape.transform.opaque import Flow, Follow, joined
 __all__ = ["branch_op"]
 
 
-def _result(which: Aval, *operands: Aval, bodies: tuple[Body, ...], pick: int) -> Aval:
+def _result(which: Aval, *operands: Aval, bodies: tuple[Body, ...], result_index: int) -> Aval:
     for body in bodies:
         if (
             body.program.input_avals() != operands
@@ -31,12 +31,12 @@ def _result(which: Aval, *operands: Aval, bodies: tuple[Body, ...], pick: int) -
             raise ProgramError(
                 f"{body.program} does not take {', '.join(map(str, operands))}, or gives something else"
             )
-    return bodies[0].program.output_avals()[pick]
+    return bodies[0].program.output_avals()[result_index]
 
 
 def _run(operands: Sequence[Any], picks: Sequence[int], *, bodies: tuple[Body, ...]) -> list[Any]:
     results = interpret(bodies[_taken(int(operands[0]), len(bodies))].program, operands[1:])
-    return [results[pick] for pick in picks]
+    return [results[result_index] for result_index in picks]
 
 
 def _taken(which: int, count: int) -> int:
@@ -68,16 +68,16 @@ def _vjp(
         reverse.append(pullback.body(given, outputs))
     incoming: list[Any] = [total(cotangents[p]) for p in picks]
     return {
-        i + 1: branch_op.bind(*operands, *incoming, bodies=tuple(reverse), pick=position)
+        i + 1: branch_op.bind(*operands, *incoming, bodies=tuple(reverse), result_index=position)
         for position, i in enumerate(reached)
     }
 
 
 def _flow(
-    follow: Follow, arriving: Sequence[Flow | None], *, bodies: tuple[Body, ...], pick: int
+    follow: Follow, arriving: Sequence[Flow | None], *, bodies: tuple[Body, ...], result_index: int
 ) -> Flow | None:
     """How a result depends on the sources of a gradient: as in any of the bodies."""
-    return joined([follow(b.program, arriving[1:]).get(b.program.outputs[pick]) for b in bodies])
+    return joined([follow(b.program, arriving[1:]).get(b.program.outputs[result_index]) for b in bodies])
 
 
 def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, **params: Any) -> Any:
@@ -86,10 +86,10 @@ def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, **params: Any) 
 
 branch_op: Primitive = Primitive(
     "branch",
-    result=_result,
-    evaluate=lambda *operands, pick, **params: _run(operands, [pick], **params)[0],
+    abstract_eval=_result,
+    impl=lambda *operands, result_index, **params: _run(operands, [result_index], **params)[0],
     vjp=lambda *_, **__: None,
-    form=Control("branch", _run, _vjp, _flow),
+    lowering=Control("branch", _run, _vjp, _flow),
     batch=_batch,
 )
 """One result of a branch. The first operand, an int64, is the number of the body in `bodies`; the last one is taken

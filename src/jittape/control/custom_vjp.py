@@ -17,7 +17,7 @@ __all__ = ["ruled_op"]
 
 
 def _run(operands: Sequence[Any], picks: Sequence[int], **params: Any) -> list[Any]:
-    return [operands[pick] for pick in picks]
+    return [operands[result_index] for result_index in picks]
 
 
 def _vjp(
@@ -42,23 +42,23 @@ def _flow(
     return joined([arriving[count + i] for i in to])
 
 
-def _result(*operands: Aval, rule: Body, count: int, to: tuple[int, ...], pick: int) -> Aval:
-    return operands[pick]
+def _result(*operands: Aval, rule: Body, count: int, to: tuple[int, ...], result_index: int) -> Aval:
+    return operands[result_index]
 
 
-def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, pick: int, **params: Any) -> Any:
+def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, result_index: int, **params: Any) -> Any:
     """The value itself: a gradient has been taken before a program is run on stacks."""
-    return operands[pick] if stacked[pick] else Shared(operands[pick])
+    return operands[result_index] if stacked[result_index] else Shared(operands[result_index])
 
 
 ruled_op = Primitive(
     "ruled",
-    result=_result,
-    evaluate=lambda *operands, pick, **params: operands[pick],
+    abstract_eval=_result,
+    impl=lambda *operands, result_index, **params: operands[result_index],
     vjp=lambda *_, **__: None,
-    form=Control("ruled", _run, _vjp, _flow),
+    lowering=Control("ruled", _run, _vjp, _flow),
     batch=_batch,
-    simplified=lambda op, producers: op.args[dict(op.params)["pick"]],
+    simplified=lambda op, producers: op.args[dict(op.params)["result_index"]],
 )
 """The first `count` operands, each with the gradient that the body `rule` computes: from their cotangents, and from the
 last operands. It gives the gradients of those of the operands after the first that the positions `to` say."""

@@ -22,7 +22,7 @@ from jittape.core.builder import Symbol
 from jittape.core.forms import Control
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive, recording_with
-from jittape.core.program import GROWN, Aval, Body
+from jittape.core.program import DYNAMIC_DIM, Aval, Body
 from jittape.errors import ProgramError
 from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.transform.opaque import Flow, Follow, joined
@@ -39,7 +39,7 @@ def _result(
     limit: int | None,
     backwards: bool,
     again: bool,
-    pick: Pick,
+    result_index: Pick,
 ) -> Aval:
     avals = body.program.avals
     given = Parts.of_operands(operands, trips, fixed, carries)
@@ -47,11 +47,11 @@ def _result(
     for aval, slot in zip((*given.fixed, *given.carries), (*wanted.fixed, *wanted.carries), strict=True):
         if aval != avals[slot]:
             raise ProgramError(f"an operand is {aval}, the body takes {avals[slot]}")
-    length = trips if trips >= 0 else GROWN
+    length = trips if trips >= 0 else DYNAMIC_DIM
     for aval, slot in zip(given.stacks, wanted.stacks, strict=True):
         if aval != _stacked(avals[slot], length):
             raise ProgramError(f"an operand is {aval}, the body takes {length} of {avals[slot]}")
-    kind, number = pick
+    kind, number = result_index
     if kind == "count":
         return Aval((), np.dtype(np.int64))
     if kind == "carry":
@@ -98,7 +98,7 @@ def _run(
         made["stack", slot] = np.array(kept[::-1] if backwards else kept, aval.dtype).reshape(
             count, *aval.shape
         )
-    return [made[pick] for pick in picks]
+    return [made[result_index] for result_index in picks]
 
 
 def _begin(given: Parts, trips: int) -> tuple[bool, float]:
@@ -236,7 +236,7 @@ class _Gradient:
         }  # fmt: skip
         picks = [*[carry(i) for i in range(len(begin))]]
         picks += [stack(slot) for slot in body.program.outputs[len(begin) :]]
-        results = [loop_op.bind(*operands, **params, pick=pick) for pick in picks]
+        results = [loop_op.bind(*operands, **params, result_index=result_index) for result_index in picks]
         sources = [self._position(self.inputs.carries[i]) for i in carried]
         sources += [self._position(slot) for slot in (*fixed, *rows)]
         return dict(zip(sources, results, strict=True))
@@ -245,9 +245,9 @@ class _Gradient:
         """The number of the operand that comes in at an input of the body."""
         return len(self.given.head) + self.program.inputs.index(slot) - 1
 
-    def _pick(self, pick: Pick) -> Symbol:
+    def _pick(self, result_index: Pick) -> Symbol:
         """A further result of the loop."""
-        symbol: Symbol = loop_op.bind(*self.operands, **self.params, pick=pick)
+        symbol: Symbol = loop_op.bind(*self.operands, **self.params, result_index=result_index)
         return symbol
 
     def _count(self) -> tuple[Symbol, ...]:
@@ -270,7 +270,7 @@ def _flow(
     fixed: int,
     carries: int,
     trips: int,
-    pick: Pick,
+    result_index: Pick,
     **params: Any,
 ) -> Flow | None:
     """How a result depends on the sources of a gradient: what one iteration adds comes in at the next."""
@@ -281,7 +281,7 @@ def _flow(
         at = follow(body.program, [None, *given.fixed, *state, *given.stacks])
         before = state
         state = tuple([joined([s, at.get(out)]) for s, out in zip(state, outputs, strict=True)])
-    kind, number = pick
+    kind, number = result_index
     if kind == "carry":
         return at.get(outputs[number]) if trips > 0 else state[number]
     return at.get(number) if kind == "stack" else None
@@ -293,10 +293,10 @@ def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, **params: Any) 
 
 loop_op: Primitive = Primitive(
     "loop",
-    result=_result,
-    evaluate=lambda *operands, pick, **params: _run(operands, [pick], **params)[0],
+    abstract_eval=_result,
+    impl=lambda *operands, result_index, **params: _run(operands, [result_index], **params)[0],
     vjp=lambda *_, **__: None,
-    form=Control("loop", _run, _vjp, _flow),
+    lowering=Control("loop", _run, _vjp, _flow),
     batch=_batch,
 )
 """One result of a loop. The parameters besides `pick`: the `body`; how many operands are `fixed` and how many

@@ -117,7 +117,7 @@ class Builder:
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Symbol:
         """Append one op; the result's aval is inferred by the primitive's rule."""
         symbols = [o if o.__class__ is Symbol else self._settled(o) for o in operands]
-        aval = primitive.result(*[s.aval for s in symbols], **params)
+        aval = primitive.abstract_eval(*[s.aval for s in symbols], **params)
         if not symbols or aval is not symbols[0].aval:
             _require_possible(primitive, aval)
         key = tuple(sorted(params.items())) if params else ()
@@ -164,9 +164,9 @@ def _number(value: Any) -> Any:
 
 literal_op = Primitive(
     "literal",
-    result=_literal_result,
-    evaluate=_literal_evaluate,
-    form=Map(lambda m, *, value, dtype: m.literal(_number(value), dtype)),
+    abstract_eval=_literal_result,
+    impl=_literal_evaluate,
+    lowering=Map(lambda m, *, value, dtype: m.literal(_number(value), dtype)),
     gradient_stops="it is a constant",
 )
 

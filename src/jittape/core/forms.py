@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Alias",
+    "Assert",
     "Call",
-    "Check",
-    "Checked",
-    "Composed",
+    "CheckedMap",
+    "Concatenate",
     "Control",
-    "Coordinate",
-    "Form",
+    "Decomposition",
+    "DynamicUpdateSlice",
     "Index",
-    "Join",
+    "Iota",
+    "Lowering",
     "Map",
-    "Overlay",
-    "Place",
+    "Pad",
     "Reduce",
-    "Running",
+    "Scan",
     "Scatter",
     "View",
     "run_key",
@@ -79,7 +79,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Place:
+class Pad:
     """The converse of `View`: the first operand is laid into zeros.
 
     ``index(operand aval, result aval, **params)`` gives one `Index` for every dimension of the *result*, in terms of
@@ -90,18 +90,18 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Overlay:
+class DynamicUpdateSlice:
     """The second operand is laid over the first.
 
     ``index(second operand's aval, result aval, **params)`` gives one `Index` for every dimension of the result, in
-    terms of the second operand's coordinates, as for `Place`. Further operands are integer scalars, numbered from 2.
+    terms of the second operand's coordinates, as for `Pad`. Further operands are integer scalars, numbered from 2.
     """
 
     index: Callable[..., tuple[Index, ...]]
 
 
 @dataclass(frozen=True)
-class Join:
+class Concatenate:
     """Every operand is a part of the result, and every element of the result is in one of them.
 
     ``index(operand number, operand avals, result aval, **params)`` gives one `Index` for every dimension of the result,
@@ -117,7 +117,7 @@ class Alias:
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class Iota:
     """No operands; every element is its own coordinate along the axis that the parameter `axis` names."""
 
 
@@ -134,7 +134,7 @@ class Reduce:
 
 
 @dataclass(frozen=True)
-class Running:
+class Scan:
     """Elements are combined one after another along the axis that the parameter `axis` names.
 
     ``combine(m, before, *elements)`` gives an element of the result from the one before it, which is `start` for the
@@ -159,10 +159,10 @@ class Scatter:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedMap:
     """A map of its operand that exists only for values in a range.
 
-    In machine code ``of(operand, **params)`` takes its place, written with user-level functions, `Check` among them;
+    In machine code ``of(operand, **params)`` takes its place, written with user-level functions, `Assert` among them;
     or the operand itself if it is known to be from 0 to below the parameter `size`.
     """
 
@@ -170,12 +170,12 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Check:
+class Assert:
     """Ends the run where the operand, a truth value, is true: what the program says cannot be done."""
 
 
 @dataclass(frozen=True)
-class Composed:
+class Decomposition:
     """In machine code, other ops take its place: ``of(*handles, **params)``, written with user-level functions.
 
     Where it gives None, the op stays what it is.
@@ -188,7 +188,7 @@ class Composed:
 class Call:
     """A library routine, by the name under which the code generator knows its calling sequence (``"gemm"``).
 
-    For dtypes that the routine does not have, `otherwise` takes its place if there is one, as in `Composed`.
+    For dtypes that the routine does not have, `otherwise` takes its place if there is one, as in `Decomposition`.
     """
 
     routine: str
@@ -223,21 +223,21 @@ class Control:
     flow: Callable[..., Any] = lambda *_, **__: None
 
 
-Form = (
-    Map | View | Place | Overlay | Join | Alias | Coordinate | Reduce | Running
-    | Scatter | Checked | Check | Composed | Call | Control
+Lowering = (
+    Map | View | Pad | DynamicUpdateSlice | Concatenate | Alias | Iota | Reduce | Scan
+    | Scatter | CheckedMap | Assert | Decomposition | Call | Control
 )  # fmt: skip
 
 
 def run_key(op: Op) -> tuple[Any, ...]:
     """What the ops of one run have in common."""
-    return (op.primitive, op.args, tuple([pair for pair in op.params if pair[0] != "pick"]))
+    return (op.primitive, op.args, tuple([pair for pair in op.params if pair[0] != "result_index"]))
 
 
 def runs_of(ops: Iterable[Op]) -> dict[int, tuple[Op, ...]]:
     """For every op of a `Control` primitive, by its slot, all ops of its run, in order."""
     runs: dict[tuple[Any, ...], list[Op]] = {}
     for op in ops:
-        if isinstance(op.primitive.form, Control):
+        if isinstance(op.primitive.lowering, Control):
             runs.setdefault(run_key(op), []).append(op)
     return {op.out: tuple(run) for run in runs.values() for op in run}

@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.core.config import config
 from jittape.core.forms import Control, runs_of
-from jittape.core.program import Op, Program, is_grown
+from jittape.core.program import Op, Program, is_dynamic_dim
 from jittape.errors import NumericsError, ProgramError
 
 __all__ = ["interpret", "not_finite", "run_control", "run_op"]
@@ -64,7 +64,7 @@ def interpret(program: Program, inputs: Sequence[Any], failures: list[int] | Non
 
 def _evaluated(program: Program, run: Sequence[Op], operands: list[Any]) -> list[np.ndarray[Any, Any]]:
     """The results of an op, or of a run of ops that are one loop or branch."""
-    if isinstance(run[0].primitive.form, Control):
+    if isinstance(run[0].primitive.lowering, Control):
         return run_control(program, run, operands)
     return [run_op(program, run[0], operands)]
 
@@ -73,7 +73,7 @@ def run_op(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any, Any
     """Evaluate one op. Python's and NumPy's own errors get a note that names the op and its source line."""
     try:
         with np.errstate(all="ignore"):
-            result = np.asarray(op.primitive.evaluate(*operands, **dict(op.params)))
+            result = np.asarray(op.primitive.impl(*operands, **dict(op.params)))
     except Exception as error:
         error.add_note(f"in op {op.primitive.name}, recorded at {op.source or 'an unknown line'}")
         raise
@@ -91,10 +91,10 @@ def run_op(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any, Any
 
 def run_control(program: Program, run: Sequence[Op], operands: list[Any]) -> list[np.ndarray[Any, Any]]:
     """Evaluate a loop or a branch for all its results that the program asks for."""
-    form, params = run[0].primitive.form, dict(run[0].params)
+    form, params = run[0].primitive.lowering, dict(run[0].params)
     assert isinstance(form, Control)
-    picks = [dict(op.params)["pick"] for op in run]
-    del params["pick"]
+    picks = [dict(op.params)["result_index"] for op in run]
+    del params["result_index"]
     try:
         with np.errstate(all="ignore"):
             results = [np.asarray(result) for result in form.run(operands, picks, **params)]
@@ -103,7 +103,7 @@ def run_control(program: Program, run: Sequence[Op], operands: list[Any]) -> lis
         raise
     for op, result in zip(run, results, strict=True):
         aval = program.avals[op.out]
-        shape = (result.shape[0], *aval.shape[1:]) if is_grown(aval) else aval.shape
+        shape = (result.shape[0], *aval.shape[1:]) if is_dynamic_dim(aval) else aval.shape
         if result.shape != shape or result.dtype != aval.dtype:
             raise ProgramError(
                 f"{op.primitive.name} evaluated to {result.dtype}{list(result.shape)}, but its rule says {aval}"

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from jittape.core.forms import Form
+from jittape.core.forms import Lowering
 from jittape.core.program import Aval, Op
 
 __all__ = [
@@ -111,11 +111,11 @@ class Primitive:
     """
 
     name: str
-    result: Callable[..., Aval]
-    evaluate: Callable[..., Any]
+    abstract_eval: Callable[..., Aval]
+    impl: Callable[..., Any]
     vjp: tuple[Rule | None, ...] | Callable[..., Any] = ()
-    form: Form | None = None
-    prepare: Callable[..., tuple[Any, ...]] | None = None
+    lowering: Lowering | None = None
+    promote_args: Callable[..., tuple[Any, ...]] | None = None
     gradient_stops: str = ""
     simplified: Callable[[Op, Mapping[int, Op]], int | None] | None = None
     batch: Batch | Callable[..., Any] | None = None
@@ -124,7 +124,7 @@ class Primitive:
     reads_variable: bool = False
     opaque: bool = False
     calls_back: bool = False
-    ends_run: bool = False
+    effectful: bool = False
 
     def bind(self, *operands: Handle, **params: Any) -> Any:
         """Record this op on operands that already fit; for use in bodies and rules."""
@@ -132,8 +132,8 @@ class Primitive:
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """The op as a body: make the operands fit, then record. What `apply` calls."""
-        if self.prepare is not None:
-            operands = self.prepare(*operands)
+        if self.promote_args is not None:
+            operands = self.promote_args(*operands)
         return self.bind(*operands, **params)
 
     def rule_for(self, operand: int) -> Rule | None:

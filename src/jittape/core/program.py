@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALIGNMENT",
-    "GROWN",
+    "DYNAMIC_DIM",
     "Aval",
     "Body",
     "Op",
@@ -29,7 +29,7 @@ __all__ = [
     "SourceLine",
     "check",
     "dead_code_removed",
-    "is_grown",
+    "is_dynamic_dim",
     "listing",
 ]
 
@@ -56,16 +56,16 @@ class Aval(NamedTuple):
         return self.size * self.dtype.itemsize
 
     def __str__(self) -> str:
-        return f"{self.dtype.name}[{','.join('?' if n == GROWN else str(n) for n in self.shape)}]"
+        return f"{self.dtype.name}[{','.join('?' if n == DYNAMIC_DIM else str(n) for n in self.shape)}]"
 
 
-GROWN = -1
+DYNAMIC_DIM = -1
 """The first extent of what a loop of unknown length has stacked. Only loops read such values."""
 
 
-def is_grown(aval: Aval) -> bool:
+def is_dynamic_dim(aval: Aval) -> bool:
     """Whether the first extent is known at run time only."""
-    return aval.shape[:1] == (GROWN,)
+    return aval.shape[:1] == (DYNAMIC_DIM,)
 
 
 class SourceLine(NamedTuple):
@@ -170,7 +170,7 @@ def dead_code_removed(program: Program, keep_inputs: bool = True) -> Program:
     needed = set(program.outputs)
     kept: list[Op] = []
     for op in reversed(program.ops):
-        if op.out in needed or op.primitive.ends_run:
+        if op.out in needed or op.primitive.effectful:
             kept.append(op)
             needed.update(op.args)
     kept.reverse()
@@ -236,7 +236,7 @@ def _broken_rule(program: Program, op: Op) -> str | None:
     if len(names) > 1 and names != sorted(set(names)):
         return f"has its parameters out of order: {', '.join(names)}"
     try:
-        inferred = op.primitive.result(*[program.avals[s] for s in op.args], **dict(op.params))
+        inferred = op.primitive.abstract_eval(*[program.avals[s] for s in op.args], **dict(op.params))
     except Exception as error:
         return f"breaks its own rule: {error}"
     if inferred != program.avals[op.out]:

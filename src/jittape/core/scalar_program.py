@@ -1,4 +1,4 @@
-"""`HostProgram`: computes, at each call of a function, the numbers that its trace made of its arguments."""
+"""`ScalarProgram`: computes, at each call of a function, the numbers that its trace made of its arguments."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Callable, Container, Sequence
 from operator import itemgetter
 from typing import Any
 
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 
-__all__ = ["Changed", "HostProgram", "reachable"]
+__all__ = ["GuardFailed", "ScalarProgram", "reachable"]
 
 
 _Step = tuple[Callable[..., Any], Callable[[list[Any]], Any], type]
 """What a number is computed by, what picks its operands among all values, and the type that it must be of."""
 
 
-class Changed(Exception):
+class GuardFailed(Exception):
     """A trace does not hold: a number is of another type or value than it was, or cannot be computed."""
 
 
-class HostProgram:
+class ScalarProgram:
     """Computes numbers from the leaves of a call, each once.
 
     The values that the trace holds for are checked first, in the order in which Python asked for them, and each is
@@ -45,14 +45,14 @@ class HostProgram:
 
     def __init__(
         self,
-        wanted: Sequence[HostNumber],
-        settled: Sequence[tuple[HostNumber, Any]],
-        computed: Sequence[HostNumber],
+        wanted: Sequence[TracedScalar],
+        settled: Sequence[tuple[TracedScalar, Any]],
+        computed: Sequence[TracedScalar],
     ) -> None:
         nodes = reachable([*wanted, *[number for number, _ in settled], *computed])
         read = _read(nodes)
         leaves = sorted({number.leaf for number in nodes if number.leaf is not None})
-        constants = {_typed(p): p for n in nodes for p in n.parts if not isinstance(p, HostNumber)}
+        constants = {_typed(p): p for n in nodes for p in n.parts if not isinstance(p, TracedScalar)}
         self._leaves = leaves
         self._constants: list[Any] = list(constants.values())
         self._known: dict[Any, int] = {key: i for i, key in enumerate(constants)}
@@ -93,12 +93,12 @@ class HostProgram:
             for _, steps, place, settled in self._guards:
                 _extend(values, steps)
                 if values[place] != settled:
-                    raise Changed
+                    raise GuardFailed
             _extend(values, self._plain)
-        except Changed:
+        except GuardFailed:
             raise
         except Exception as error:
-            raise Changed from error
+            raise GuardFailed from error
         return values
 
     def run(self, leaves: Sequence[Any]) -> list[Any]:
@@ -113,13 +113,13 @@ class HostProgram:
         _extend(values, self._reading)
         return [values[place] for place in self._wanted]
 
-    def _steps(self, nodes: Sequence[HostNumber], place: dict[int, int]) -> list[_Step]:
+    def _steps(self, nodes: Sequence[TracedScalar], place: dict[int, int]) -> list[_Step]:
         """The steps that compute `nodes`, equal ones once; `place` gets the position of each."""
         steps: list[_Step] = []
         known = self._known
         for number in nodes:
             parts = tuple(
-                [place[p.serial] if isinstance(p, HostNumber) else known[_typed(p)] for p in number.parts]
+                [place[p.serial] if isinstance(p, TracedScalar) else known[_typed(p)] for p in number.parts]
             )
             key = (number.compute, parts, type(number.now))
             if key not in known:
@@ -135,18 +135,18 @@ class HostProgram:
 
 
 def _extend(values: list[Any], steps: list[_Step]) -> None:
-    for compute, pick, kind in steps:
-        value = compute(*pick(values))
+    for compute, result_index, kind in steps:
+        value = compute(*result_index(values))
         if value.__class__ is not kind:
-            raise Changed
+            raise GuardFailed
         values.append(value)
 
 
-def _read(nodes: Sequence[HostNumber]) -> set[int]:
+def _read(nodes: Sequence[TracedScalar]) -> set[int]:
     """The serial numbers of those that a function of the user's gives, and of what is made of them."""
     found: set[int] = set()
     for number in nodes:
-        parts = [p.serial for p in number.parts if isinstance(p, HostNumber)]
+        parts = [p.serial for p in number.parts if isinstance(p, TracedScalar)]
         if (number.leaf is None and not number.parts) or not found.isdisjoint(parts):
             found.add(number.serial)
     return found
@@ -168,13 +168,13 @@ def _picker(places: tuple[int, ...]) -> Callable[[list[Any]], Any]:
     return itemgetter(slice(first, first + len(places)))
 
 
-def reachable(numbers: Sequence[HostNumber], known: Container[int] = ()) -> list[HostNumber]:
+def reachable(numbers: Sequence[TracedScalar], known: Container[int] = ()) -> list[TracedScalar]:
     """`numbers` and all that they are made of, oldest first; without those whose serial numbers are `known`."""
-    found: dict[int, HostNumber] = {}
+    found: dict[int, TracedScalar] = {}
     stack = list(numbers)
     while stack:
         number = stack.pop()
         if number.serial not in found and number.serial not in known:
             found[number.serial] = number
-            stack.extend([p for p in number.parts if isinstance(p, HostNumber)])
+            stack.extend([p for p in number.parts if isinstance(p, TracedScalar)])
     return [found[serial] for serial in sorted(found)]

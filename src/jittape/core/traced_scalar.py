@@ -1,4 +1,4 @@
-"""`HostNumber`: a Python or NumPy number while a function is traced, with a new value at each call.
+"""`TracedScalar`: a Python or NumPy number while a function is traced, with a new value at each call.
 
 It behaves as the number does: weak if it is a Python number, an operand of any operation, and arithmetic of such
 numbers gives such numbers, which Python computes at each call (`hostprogram`). Code that needs the value itself
@@ -22,7 +22,7 @@ import numpy as np
 from jittape.core.dtypes import as_dtype, default_dtype
 
 __all__ = [
-    "HostNumber",
+    "TracedScalar",
     "derived",
     "from_front",
     "slice_length",
@@ -44,16 +44,16 @@ class Owner(Protocol):
     """The trace of the function, which is told what is computed and where the value itself is needed."""
 
     over: bool
-    computed: list[HostNumber]
+    computed: list[TracedScalar]
 
-    def demanded(self, number: HostNumber) -> Any: ...
-    def failed(self, number: HostNumber) -> None: ...
+    def demanded(self, number: TracedScalar) -> Any: ...
+    def failed(self, number: TracedScalar) -> None: ...
     def array_ufunc(
         self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any: ...
 
 
-class HostNumber:
+class TracedScalar:
     """A number that has a new value at each call.
 
     Attributes
@@ -95,7 +95,7 @@ class HostNumber:
         self.parts = parts
         self.kind: Any = as_dtype(now.dtype) if isinstance(now, np.generic) else type(now)
         own = isinstance(now, (bool, int, np.bool_, np.integer))
-        self.steady: bool = own and all(p.steady for p in parts if isinstance(p, HostNumber))
+        self.steady: bool = own and all(p.steady for p in parts if isinstance(p, TracedScalar))
         self.settled = False
         self.serial = next(_serial)
 
@@ -106,10 +106,10 @@ class HostNumber:
 
     def __getattr__(self, name: str) -> Any:
         """An attribute of the value, such as ``real`` or ``bit_length``."""
-        if name.startswith("__") or name in HostNumber.__slots__:
+        if name.startswith("__") or name in TracedScalar.__slots__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         found = getattr(self.now, name)
-        return found if name in _OF_ITS_TYPE else getattr(self.demand(), name)
+        return found if name in _OF_ITS_TYPE else getattr(self.concretize(), name)
 
     @property
     def default_dtype(self) -> np.dtype[Any]:
@@ -121,23 +121,23 @@ class HostNumber:
         """Whether it can be an index."""
         return isinstance(self.now, (int, np.integer)) and not isinstance(self.now, bool)
 
-    def __copy__(self) -> HostNumber:
+    def __copy__(self) -> TracedScalar:
         return self
 
-    def __deepcopy__(self, memo: Any) -> HostNumber:
+    def __deepcopy__(self, memo: Any) -> TracedScalar:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _value, (self.demand(),)
+        return _value, (self.concretize(),)
 
     # ---- the value itself is needed ----------------------------------------------------------------------------
 
-    def demand(self) -> Any:
+    def concretize(self) -> Any:
         """The value, if the trace may hold for this value only."""
         return self.owner.demanded(self)
 
     def __repr__(self) -> str:
-        return f"<traced {self.described}>" if self.owner.over else repr(self.demand())
+        return f"<traced {self.described}>" if self.owner.over else repr(self.concretize())
 
     @property
     def described(self) -> str:
@@ -147,31 +147,31 @@ class HostNumber:
     def __bool__(self) -> bool:
         """Whether it is not 0: that is all the trace holds for."""
         number = self if type(self.now) is bool else _binary(operator.ne, "!=", self, 0)
-        return bool(number.demand() if type(number) is HostNumber else number)
+        return bool(number.concretize() if type(number) is TracedScalar else number)
 
     def __int__(self) -> int:
-        return int(self.demand())
+        return int(self.concretize())
 
     def __index__(self) -> int:
-        return operator.index(self.demand())
+        return operator.index(self.concretize())
 
     def __float__(self) -> float:
-        return float(self.demand())
+        return float(self.concretize())
 
     def __complex__(self) -> complex:
-        return complex(self.demand())
+        return complex(self.concretize())
 
     def __hash__(self) -> int:
-        return hash(self.demand())
+        return hash(self.concretize())
 
     def __str__(self) -> str:
-        return str(self.demand())
+        return str(self.concretize())
 
     def __format__(self, spec: str) -> str:
-        return format(self.demand(), spec)
+        return format(self.concretize(), spec)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.asarray(self.demand(), dtype)
+        return np.asarray(self.concretize(), dtype)
 
     # ---- arithmetic, computed by Python at each call -----------------------------------------------------------
 
@@ -314,7 +314,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    return value.text if isinstance(value, HostNumber) else repr(value)
+    return value.text if isinstance(value, TracedScalar) else repr(value)
 
 
 def _binary(compute: Callable[..., Any], sign: str, a: Any, b: Any) -> Any:
@@ -325,24 +325,24 @@ def _binary(compute: Callable[..., Any], sign: str, a: Any, b: Any) -> Any:
 
 
 def derived(compute: Callable[..., Any], text: str, *parts: Any) -> Any:
-    """``compute(*parts)``, now and at each call; at least one of `parts` is a `HostNumber`.
+    """``compute(*parts)``, now and at each call; at least one of `parts` is a `TracedScalar`.
 
     The value itself where it can be no other: where the trace holds for one value of all `parts`, as it must where the
     result is no number that a program can take, such as a Fraction.
     """
-    traced = [p for p in parts if isinstance(p, HostNumber)]
+    traced = [p for p in parts if isinstance(p, TracedScalar)]
     try:
-        now = compute(*[p.now if isinstance(p, HostNumber) else p for p in parts])
+        now = compute(*[p.now if isinstance(p, TracedScalar) else p for p in parts])
     except Exception:
         for number in traced:
             number.owner.failed(number)
         raise
     if not (type(now) in _PYTHON or isinstance(now, np.generic)):
         for number in traced:
-            number.demand()
+            number.concretize()
     if all([number.settled for number in traced]):
         return now
-    number = HostNumber(traced[0].owner, now, text, compute=compute, parts=parts)
+    number = TracedScalar(traced[0].owner, now, text, compute=compute, parts=parts)
     number.owner.computed.append(number)
     return number
 
@@ -351,7 +351,7 @@ def static(value: Any) -> Any:
     """A parameter, which is part of a program's structure: the value of a traced number, also within a tuple."""
     if type(value) is tuple:
         return tuple([static(v) for v in value])
-    return value.demand() if type(value) is HostNumber else value
+    return value.concretize() if type(value) is TracedScalar else value
 
 
 # ---- as a key --------------------------------------------------------------------------------------------------------
@@ -387,7 +387,7 @@ def traced_slice(part: slice, size: int) -> tuple[Any, int, int]:
     )
 
 
-def traced_index(op: str, index: HostNumber, axis: int, size: int) -> Any:
+def traced_index(op: str, index: TracedScalar, axis: int, size: int) -> Any:
     """`index` counted from the front of an axis of `size`.
 
     Raises

@@ -8,7 +8,7 @@ from typing import Any
 from jittape.core.user_calls import as_int
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
 from jittape.flow.control_recording import INT64, branch, predicate
-from jittape.flow.structure import Structure, taken_apart
+from jittape.flow.structure import Structure, flatten_call
 from jittape.primitives.elementwise.comparison import logical_not, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.convert import convert_to_tensor
@@ -178,7 +178,7 @@ def _chosen(op: str, which: Any, functions: Sequence[Callable[[], Any]]) -> Any:
     structures: list[Structure] = []
 
     def flatten(result: Any) -> list[Any]:
-        leaves, structure = taken_apart(result)
+        leaves, structure = flatten_call(result)
         structures.append(structure)
         if structure.tree != structures[0].tree:
             raise ControlFlowError(

@@ -241,7 +241,7 @@ def _loop(*handles: Any) -> tuple[Any, ...]:
         "body": body, "fixed": fixed, "carries": carries, "trips": trips, "limit": limit,
         "backwards": backwards, "again": again,
     }  # fmt: skip
-    return tuple([loop_op.bind(*operands, **params, pick=pick) for pick in picks])
+    return tuple([loop_op.bind(*operands, **params, result_index=result_index) for result_index in picks])
 
 
 def settled_for(operand: Any, body: Body, slot: int | None) -> Any:
@@ -335,7 +335,7 @@ def _branch(*handles: Any) -> tuple[Any, ...]:
         settled_for(o, bodies[0], slot) for o, slot in zip(operands, bodies[0].program.inputs, strict=True)
     ]
     count = len(bodies[0].program.outputs)
-    return tuple([branch_op.bind(which, *operands, bodies=bodies, pick=i) for i in range(count)])
+    return tuple([branch_op.bind(which, *operands, bodies=bodies, result_index=i) for i in range(count)])
 
 
 def segment_length(op: str, checkpoint: Any, trips: int | None) -> int | None:

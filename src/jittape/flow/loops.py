@@ -12,7 +12,7 @@ from jittape.control.loop_parts import WHILE
 from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ControlFlowError, DTypeError
 from jittape.flow.control_recording import Loop, predicate, segment_length
-from jittape.flow.structure import names_of, numbers_of, taken_apart
+from jittape.flow.structure import flatten_call, names_of, numbers_of
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
@@ -80,7 +80,7 @@ def while_loop(
     if not isinstance(loop_vars, (list, tuple)):
         loop_vars = (loop_vars,)
     limit = _limit(maximum_iterations)
-    leaves, structure = taken_apart(loop_vars)
+    leaves, structure = flatten_call(loop_vars)
     if not leaves:
         raise ControlFlowError("[while_loop] loop_vars holds no tensor: give at least one")
 
@@ -156,7 +156,7 @@ def fori_loop(
     45.0
     """
     as_function("body_fun", body_fun)
-    leaves, structure = taken_apart(init_val)
+    leaves, structure = flatten_call(init_val)
     if not leaves:
         raise ControlFlowError("[fori_loop] init_val holds no tensor: give at least one")
     carried = [convert_to_tensor(leaf) for leaf in leaves]

@@ -13,7 +13,7 @@ from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag, as_function
 from jittape.errors import ControlFlowError, DTypeError
 from jittape.flow.control_recording import Loop, segment_length, settled_for
-from jittape.flow.structure import names_of, numbers_of, stacks_of, taken_apart
+from jittape.flow.structure import flatten_call, names_of, numbers_of, stacks_of
 from jittape.functions.signature import TensorSpec
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import expand_dims
@@ -144,7 +144,7 @@ def _along(
         stacks = [t[:-1] if backwards else t[1:] for t in stacks]
         trips -= 1
     else:
-        leaves, structure = taken_apart(initializer)
+        leaves, structure = flatten_call(initializer)
         if not leaves:
             raise ControlFlowError(f"[{op}] initializer holds no tensor: give at least one")
         carried = [convert_to_tensor(leaf) for leaf in leaves]
@@ -244,7 +244,7 @@ def vectorized_map(
     found: list[Any] = []
 
     def function(rows: list[Any]) -> list[Any]:
-        leaves, structure = taken_apart(fn(elem_structure.rebuilt(rows)))
+        leaves, structure = flatten_call(fn(elem_structure.rebuilt(rows)))
         found.append(structure)
         return leaves
 
@@ -279,7 +279,7 @@ def _mapped(op: str, fn: Callable[[Any], Any], elems: Any, signature: Any) -> An
     found: list[Any] = []
 
     def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
-        leaves, structure = taken_apart(fn(elem_structure.rebuilt(rows)))
+        leaves, structure = flatten_call(fn(elem_structure.rebuilt(rows)))
         found.append(structure)
         return [], [convert_to_tensor(leaf) for leaf in leaves]
 
@@ -292,7 +292,7 @@ def _mapped(op: str, fn: Callable[[Any], Any], elems: Any, signature: Any) -> An
 
 def _check_signature(op: str, out: list[Any], signature: Any) -> None:
     """Whether the results have the dtypes that were announced."""
-    wanted, _ = taken_apart(signature)
+    wanted, _ = flatten_call(signature)
     dtypes = [as_dtype(one.dtype if isinstance(one, TensorSpec) else one) for one in wanted]
     if len(dtypes) != len(out):
         raise ControlFlowError(

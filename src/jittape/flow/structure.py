@@ -9,7 +9,7 @@ from jittape.errors import ControlFlowError, ShapeError
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 
-__all__ = ["Structure", "names_of", "numbers_of", "stacks_of", "taken_apart"]
+__all__ = ["Structure", "flatten_call", "names_of", "numbers_of", "stacks_of"]
 
 Flatten = Callable[[Any], list[Any]]
 
@@ -39,7 +39,7 @@ class Structure:
         return leaves
 
 
-def taken_apart(value: Any) -> tuple[list[Any], Structure]:
+def flatten_call(value: Any) -> tuple[list[Any], Structure]:
     """The leaves of `value`, as they are, and their structure."""
     leaves, tree = _flat(value)
     return leaves, Structure(tree)
@@ -64,7 +64,7 @@ def names_of(what: str, count: int) -> tuple[str, ...]:
 
 def stacks_of(op: str, elems: Any) -> tuple[list[Any], Structure, int]:
     """The leaves of `elems` as tensors, their structure, and how many elements each has along its first axis."""
-    leaves, structure = taken_apart(elems)
+    leaves, structure = flatten_call(elems)
     if not leaves:
         raise ControlFlowError(f"[{op}] elems holds no tensor: give at least one")
     tensors = [convert_to_tensor(leaf) for leaf in leaves]

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 from jittape.core.config import config
 from jittape.core.primitive import active_recorder
 from jittape.functions.concrete_function import Concrete
-from jittape.functions.signature import MISS, Call, TensorSpec, aval_of_leaf, keys_of, leaf_names, shown
+from jittape.functions.signature import (
+    GUARD_FAILED,
+    Call,
+    TensorSpec,
+    aval_of_leaf,
+    keys_of,
+    leaf_names,
+    shown,
+)
 from jittape.functions.trace_report import Recorded, Signature
 from jittape.recording.trace import Trace
 
@@ -35,7 +43,7 @@ class BoundFunction:
                 recorder.spans or config._interpret or config._eager_functions
             ):
                 result = recent.quick(args)
-                if result is not MISS:
+                if result is not GUARD_FAILED:
                     return result
         return function._call((self.__self__,), args, kwargs)
 
@@ -94,14 +102,14 @@ class ConcreteFunction:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         function, found = self._function, self._found
-        call = function._taken_apart(self._owner, args, kwargs)
+        call = function._flatten_with_optree(self._owner, args, kwargs)
         keys = keys_of(function._python, call, len(self._owner))
-        result = MISS
+        result = GUARD_FAILED
         if (call.structure, keys) == (found.structure, found.keys):
             result = function._run(found, self._owner, call, active_recorder())
-            if result is MISS and (error := found.failure(call.leaves)) is not None:  # type: ignore[union-attr]
+            if result is GUARD_FAILED and (error := found.failure(call.leaves)) is not None:  # type: ignore[union-attr]
                 raise error
-        if result is MISS:
+        if result is GUARD_FAILED:
             names = leaf_names(function._python, call, len(self._owner))
             given = ", ".join([f"{name}: {shown(key)}" for name, key in zip(names, keys, strict=True)])
             raise TypeError(

@@ -18,10 +18,10 @@ from jittape.core.builder import WeakScalar
 from jittape.core.config import config
 from jittape.core.primitive import active_recorder
 from jittape.core.program import Aval, Program
-from jittape.core.scalar_program import Changed, HostProgram
-from jittape.core.traced_scalar import HostNumber, static
-from jittape.functions.signature import MISS, Call, is_one
-from jittape.recording.function_trace import Drawn, Leaf, Tracing
+from jittape.core.scalar_program import GuardFailed, ScalarProgram
+from jittape.core.traced_scalar import TracedScalar, static
+from jittape.functions.signature import GUARD_FAILED, Call, is_one
+from jittape.recording.function_trace import Leaf, RandomInput, Tracing
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.variable import Variable
@@ -52,7 +52,7 @@ class Concrete:
     program : Program
         As recorded. Its outputs are the tensors returned and the new values of Variables.
     sources : list
-        Where each of its inputs comes from: `Leaf`, `Drawn`, `HostNumber`, Variable, Buffer or a Python number.
+        Where each of its inputs comes from: `Leaf`, `RandomInput`, `TracedScalar`, Variable, Buffer or a Python number.
     pairs : list of (int, int, bool)
         Arrays among the leaves of which the trace holds only if they are, or are not, one tensor.
     avals, assigned : lists
@@ -62,7 +62,7 @@ class Concrete:
     returns_one : bool
         Whether the result is its one leaf.
     quick : callable
-        The quick way; gives `MISS` for what it does not know.
+        The quick way; gives `GUARD_FAILED` for what it does not know.
     recordable : bool
         Whether a tape around a call may see the program in the place of the function.
     """
@@ -87,9 +87,9 @@ class Concrete:
         special = any(op.primitive.reads_variable or op.primitive.calls_back for op in self.program.ops)
         self.recordable = not (special or self.prints)
         self.settled = list(tracing.settled)
-        numbers = [source for source in self.sources if isinstance(source, HostNumber)]
+        numbers = [source for source in self.sources if isinstance(source, TracedScalar)]
         self.computed = list(tracing.computed)
-        self.host = HostProgram([*numbers, *self._numbers.values()], self.settled, self.computed)
+        self.host = ScalarProgram([*numbers, *self._numbers.values()], self.settled, self.computed)
         self.visits = 0
         self._recordings = 0
         self.ran_compiled = True
@@ -113,7 +113,7 @@ class Concrete:
             self._leaves, tree = optree.tree_flatten(result, none_is_leaf=True, namespace="jittape")
             self._rebuild = lambda leaves: optree.tree_unflatten(tree, leaves)
         self._tensors = {i: (t._slot, t.aval) for i, t in enumerate(self._leaves) if tracing.owns(t)}
-        self._numbers = {i: n for i, n in enumerate(self._leaves) if isinstance(n, HostNumber)}
+        self._numbers = {i: n for i, n in enumerate(self._leaves) if isinstance(n, TracedScalar)}
         self._leaves = [
             None if i in self._tensors or i in self._numbers else _constant(r)
             for i, r in enumerate(self._leaves)
@@ -136,7 +136,7 @@ class Concrete:
         """Whether the trace holds for leaves of its key."""
         try:
             self.host.check(leaves)
-        except Changed:
+        except GuardFailed:
             return False
         return self.shares(leaves)
 
@@ -148,27 +148,27 @@ class Concrete:
         """The error of a number that cannot be computed of `leaves`."""
         try:
             self.host.check(leaves)
-        except Changed as changed:
+        except GuardFailed as changed:
             return changed.__cause__
         return None
 
     @property
-    def numbers_returned(self) -> Sequence[HostNumber]:
+    def numbers_returned(self) -> Sequence[TracedScalar]:
         """The numbers among the results."""
         return list(self._numbers.values())
 
     # ---- calling ---------------------------------------------------------------------------------------------------
 
     def __call__(self, leaves: tuple[Any, ...]) -> Any:
-        """The result, or `MISS`."""
+        """The result, or `GUARD_FAILED`."""
         if config._native and not config._interpret:
             result = self.quick(leaves)
-            if result is not MISS:
+            if result is not GUARD_FAILED:
                 return result
         try:
             numbers = self._numbers_at(leaves)
-        except Changed:
-            return MISS
+        except GuardFailed:
+            return GUARD_FAILED
         inputs = self.inputs(leaves, numbers)
         counters.last = self
         self.visits += 1
@@ -185,15 +185,15 @@ class Concrete:
         for variable, buffer in zip(self.assigned, buffers[len(self.avals) : last], strict=True):
             variable._set(buffer)
         _print(self.prints, buffers[last:])
-        return self.put_together(buffers, numbers)
+        return self.unflatten_call(buffers, numbers)
 
     def _numbers_at(self, leaves: tuple[Any, ...]) -> Sequence[Any]:
         """The numbers that the trace has made of its arguments, for a call that it holds for."""
         if not self.shares(leaves):
-            raise Changed
+            raise GuardFailed
         return self.host.run(leaves)
 
-    def put_together(self, values: Sequence[Any], numbers: Sequence[Any]) -> Any:
+    def unflatten_call(self, values: Sequence[Any], numbers: Sequence[Any]) -> Any:
         """The result: of buffers or pending tensors for its tensors, and of the last of the call's numbers."""
         tensors = [
             Tensor(None, -1, aval, value) if value.__class__ is Buffer else value
@@ -221,14 +221,14 @@ class Concrete:
             if isinstance(source, Leaf):
                 leaf = leaves[source.number]
                 inputs.append(_buffer_of(leaf) if isinstance(leaf, Tensor) else self._copied(slot, leaf))
-            elif isinstance(source, HostNumber):
+            elif isinstance(source, TracedScalar):
                 value = next(values)
                 inputs.append(value.item() if isinstance(value, np.generic) else value)
             elif isinstance(source, Variable):
                 inputs.append(source._computed())
             else:
                 inputs.append(source)
-        draws = [i for i, source in enumerate(self.sources) if isinstance(source, Drawn)]
+        draws = [i for i, source in enumerate(self.sources) if isinstance(source, RandomInput)]
         if drawn is None:
             drawn = [Buffer(np.asarray(inputs[i].draw(), order="C")) for i in draws]
         for i, buffer in zip(draws, drawn, strict=True):
@@ -249,7 +249,7 @@ class Concrete:
         return self._compiled
 
     def _compile(self) -> None:
-        number = (HostNumber, bool, int, float, complex)
+        number = (TracedScalar, bool, int, float, complex)
         pairs = zip(self.program.inputs, self.sources, strict=True)
         scalars = frozenset(slot for slot, source in pairs if isinstance(source, number))
         self._compiled = compiled_from(self.program, scalars, self._donated(), self._constants())
@@ -277,28 +277,28 @@ class Concrete:
 
     def _prepare(self) -> None:
         """Make the quick way, at the second call: the first binder of a machine takes 35 ms to compile."""
-        from jittape.functions.fast_path import quick_call
+        from jittape.functions.fast_path import fast_call
 
         self._prepared = True
-        self.quick = quick_call(self, self.compiled) or _missed
+        self.quick = fast_call(self, self.compiled) or _missed
 
     # ---- under a tape ----------------------------------------------------------------------------------------------
 
     def record(self, trace: Trace, leaves: tuple[Any, ...]) -> Any:
-        """The result as pending tensors of `trace`, or `MISS`."""
+        """The result as pending tensors of `trace`, or `GUARD_FAILED`."""
         try:
             numbers = self._numbers_at(leaves)
-        except Changed:
-            return MISS
+        except GuardFailed:
+            return GUARD_FAILED
         self._recordings += 1
         values = iter(numbers)
         operands: list[Any] = []
         for source in self.sources:
             if isinstance(source, Leaf):
                 operands.append(leaves[source.number])
-            elif isinstance(source, HostNumber):
+            elif isinstance(source, TracedScalar):
                 operands.append(next(values))
-            elif isinstance(source, Drawn):
+            elif isinstance(source, RandomInput):
                 operands.append(tensor_of(source.draw()))
             elif isinstance(source, Buffer):
                 operands.append(tensor_of(source.array))
@@ -307,7 +307,7 @@ class Concrete:
         made: Sequence[Tensor] = trace.apply(self._replay, tuple(operands)) if self.program.outputs else ()
         for variable, tensor in zip(self.assigned, made[len(self.avals) :], strict=True):
             trace.assign(variable, tensor)
-        return self.put_together(made, numbers)
+        return self.unflatten_call(made, numbers)
 
 
 class _Replay:
@@ -376,7 +376,7 @@ def _constant(leaf: Any) -> Any:
 
 
 def _missed(leaves: tuple[Any, ...]) -> Any:
-    return MISS
+    return GUARD_FAILED
 
 
 def _only(leaves: list[Any]) -> Any:

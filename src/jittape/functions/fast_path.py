@@ -1,4 +1,4 @@
-"""The quick way to call a compiled function: see `quick_call`.
+"""The quick way to call a compiled function: see `fast_call`.
 
 Python takes memory for the results; then one call of machine code, of the binder, checks the arguments, writes all
 addresses into the slot table, runs the kernels and makes the Tensors that are returned.
@@ -15,13 +15,13 @@ import numpy as np
 
 from jittape.core.buffers import Buffer, address_of
 from jittape.core.program import Aval
-from jittape.core.scalar_program import Changed, HostProgram
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.scalar_program import GuardFailed, ScalarProgram
+from jittape.core.traced_scalar import TracedScalar
 from jittape.functions.marshal_plan import Entry, Form, Kind, Returned, plan
-from jittape.functions.marshaller import Outcome, binder
+from jittape.functions.marshaller import Outcome, marshaller
 from jittape.functions.scalar_plan import entries_for
-from jittape.functions.signature import MISS, static_value
-from jittape.recording.function_trace import Drawn, Leaf
+from jittape.functions.signature import GUARD_FAILED, static_value
+from jittape.recording.function_trace import Leaf, RandomInput
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.executable import CompiledExecutable
@@ -30,9 +30,9 @@ from jittape.runtime.workspace import CELL, KEPT, SCALAR_FORMATS, Workspace, arr
 if TYPE_CHECKING:
     from jittape.functions.concrete_function import Concrete
 
-__all__ = ["quick_call"]
+__all__ = ["fast_call"]
 
-_AtHand = tuple[Workspace, int, int, tuple[np.ndarray[Any, Any], ...]]
+_Available = tuple[Workspace, int, int, tuple[np.ndarray[Any, Any], ...]]
 """What one call at a time uses: a workspace, the addresses of its plan and of the one that checks, and these."""
 _FLOATS = {"f8": Kind.FLOAT64, "f4": Kind.FLOAT32}
 _NONE: Mapping[int, Buffer] = {}
@@ -40,16 +40,16 @@ _NO_CALLS = np.zeros(2, np.int64)
 """A driver's table with nothing in it."""
 
 
-def quick_call(concrete: Concrete, compiled: CompiledExecutable) -> Callable[[tuple[Any, ...]], Any] | None:
-    """A function of leaves that gives the result or `MISS`; None if the program is none for it."""
+def fast_call(concrete: Concrete, compiled: CompiledExecutable) -> Callable[[tuple[Any, ...]], Any] | None:
+    """A function of leaves that gives the result or `GUARD_FAILED`; None if the program is none for it."""
     layout = compiled.layout
     whole = len(compiled.tables or ()) == 1 and layout.plain_outputs and layout.results and not layout.boxed
-    if not whole or concrete.prints or binder() is None:
+    if not whole or concrete.prints or marshaller() is None:
         return None
-    return _Quick(concrete, compiled).call
+    return _FastPath(concrete, compiled).call
 
 
-class _Quick:
+class _FastPath:
     """What the quick way has prepared."""
 
     def __init__(self, concrete: Concrete, compiled: CompiledExecutable) -> None:
@@ -58,10 +58,10 @@ class _Quick:
         self.entries: list[Entry] = []
         self.direct: set[int] = set()
         self.presets: list[tuple[str, int, Any]] = []
-        self.numbers: list[tuple[HostNumber, int, np.dtype[Any]]] = []
+        self.numbers: list[tuple[TracedScalar, int, np.dtype[Any]]] = []
         self.donated = {i: position for position, (i, _, _) in enumerate(compiled.schedule.in_place)}
         self.donors: dict[int, Variable] = {}
-        self.draws: list[tuple[int, Aval, Drawn]] = []
+        self.draws: list[tuple[int, Aval, RandomInput]] = []
         for cell, (slot, source) in enumerate(zip(concrete.program.inputs, concrete.sources, strict=True)):
             self._place(cell, concrete.program.avals[slot], source)
         self.entries.sort(key=lambda entry: entry.kind is not Kind.VARIABLE)
@@ -78,14 +78,14 @@ class _Quick:
         code = f"{aval.dtype.kind}{aval.dtype.itemsize}"
         if isinstance(source, Variable):
             self._place_variable(cell, aval, source)
-        elif isinstance(source, Drawn):
+        elif isinstance(source, RandomInput):
             self.draws.append((cell, aval, source))
         elif isinstance(source, Leaf):
             self.entries.append(Entry(Kind.ARRAY, False, source.number, cell, aval))
             self.direct.add(source.number)
         elif isinstance(source, Buffer):
             self.presets.append(("=Q", cell, source.address))
-        elif not isinstance(source, HostNumber):
+        elif not isinstance(source, TracedScalar):
             self.presets.append(("=" + SCALAR_FORMATS[code], cell, array_of(source, aval.dtype).item()))
         elif source.leaf is not None and source.kind is float and code in _FLOATS:
             self.entries.append(Entry(_FLOATS[code], False, source.leaf, cell))
@@ -122,15 +122,15 @@ class _Quick:
         for first, second, same in concrete.pairs:
             self.entries.append(Entry(Kind.SHARED, False, first, second, value=int(same)))
 
-    def _host_program(self) -> HostProgram:
+    def _host_program(self) -> ScalarProgram:
         """What is left to Python of the numbers that the trace has made; nothing if the binder can do it."""
         returned, computed = self.concrete.numbers_returned, self.concrete.computed
         if not returned:
             entries = entries_for(self.numbers, self.settled, computed, len(self.entries))
             if entries is not None:
                 self.entries += entries
-                return HostProgram([], [], [])
-        return HostProgram([*[number for number, _, _ in self.numbers], *returned], self.settled, computed)
+                return ScalarProgram([], [], [])
+        return ScalarProgram([*[number for number, _, _ in self.numbers], *returned], self.settled, computed)
 
     def _write(self, cells: memoryview, values: Sequence[Any]) -> None:
         """Write the numbers that Python has worked out."""
@@ -141,7 +141,7 @@ class _Quick:
                 # `struct` is strict where NumPy rounds to infinity or wraps around, and knows no NumPy scalars.
                 pack(cells, offset, array_of(value, dtype).item())
 
-    def _at_hand(self, tables: tuple[np.ndarray[Any, Any], ...]) -> _AtHand:
+    def _available(self, tables: tuple[np.ndarray[Any, Any], ...]) -> _Available:
         """A fresh workspace, with the constants in it, and plans."""
         workspace = self.compiled.workspace()
         workspace.enter()
@@ -157,7 +157,7 @@ class _Quick:
         count, one = len(avals), concrete.returns_one
         several = None if one or rebuild is tuple else rebuild
         new_values = [(count + i, variable) for i, variable in enumerate(assigned)]
-        run, free = binder(), list[_AtHand]()
+        run, free = marshaller(), list[_Available]()
         assert run is not None
         tables, self._keep = self._plans(new_values)
         (calls,) = self.compiled.tables or (0,)
@@ -169,7 +169,11 @@ class _Quick:
             )
             for _, cell, dtype in self.numbers
         ]
-        new_at_hand, write, put_together = partial(self._at_hand, tables), self._write, concrete.put_together
+        new_at_hand, write, unflatten_call = (
+            partial(self._available, tables),
+            self._write,
+            concrete.unflatten_call,
+        )
         numbers_from = None if self.host.empty else self._typed(self.host)
         fits = self._check(run) if len(tables) > 1 else None
         arena = self.compiled.schedule.arena >= KEPT
@@ -183,18 +187,18 @@ class _Quick:
             if donors:
                 held = tuple([v._buffer if v._assigned_in is None else v._computed() for _, v in donors])
             try:
-                at_hand = free.pop()
+                available = free.pop()
             except IndexError:
-                at_hand = new_at_hand()
-            numbers: Any = () if fits is None or fits(leaves, held, at_hand) else None
+                available = new_at_hand()
+            numbers: Any = () if fits is None or fits(leaves, held, available) else None
             if numbers is not None and numbers_from is not None:
                 numbers = numbers_from(leaves)
             if numbers is None:
-                free.append(at_hand)
-                return MISS
+                free.append(available)
+                return GUARD_FAILED
             if draws:
                 held += tuple([Buffer(np.asarray(draw(), order="C")) for draw in draws])
-            workspace, entries, _, _ = at_hand
+            workspace, entries, _, _ = available
             inputs = {i: held[position] for position, (i, _) in enumerate(donors)} if donors else _NONE
             if arena:
                 workspace.enter()
@@ -218,15 +222,15 @@ class _Quick:
                     for variable, buffer in zip(assigned, results[count:], strict=True):
                         variable._set(buffer)
                 elif result:
-                    free.append(at_hand)
-                    return MISS
-                result = put_together(results, numbers)
+                    free.append(available)
+                    return GUARD_FAILED
+                result = unflatten_call(results, numbers)
             elif several is not None:
                 result = several(result)
             counters.compiled_runs += 1
             counters.last = concrete
             concrete.visits += 1
-            free.append(at_hand)  # not before the buffers are referred to
+            free.append(available)  # not before the buffers are referred to
             return result
 
         return call
@@ -248,12 +252,14 @@ class _Quick:
         checking, more = plan(count, self.checked, (), Returned(first, (), Form.NOTHING))
         return (table, checking), [*kept, *more]
 
-    def _check(self, run: Callable[..., int]) -> Callable[[tuple[Any, ...], tuple[Any, ...], _AtHand], bool]:
+    def _check(
+        self, run: Callable[..., int]
+    ) -> Callable[[tuple[Any, ...], tuple[Any, ...], _Available], bool]:
         """What says whether leaves fit, and changes nothing."""
         settle, no_calls, pending = self._settle, address_of(_NO_CALLS), Outcome.PENDING
 
-        def fits(leaves: tuple[Any, ...], held: tuple[Any, ...], at_hand: _AtHand) -> bool:
-            workspace, _, checking, _ = at_hand
+        def fits(leaves: tuple[Any, ...], held: tuple[Any, ...], available: _Available) -> bool:
+            workspace, _, checking, _ = available
             while (outcome := run(leaves, held, (), checking, workspace.address, no_calls)) == pending:
                 settle()
             return outcome == Outcome.DONE
@@ -272,7 +278,7 @@ class _Quick:
         if self.host.empty:
             every = concrete.host.run(leaves)
         else:
-            used = [source for source in concrete.sources if isinstance(source, HostNumber)]
+            used = [source for source in concrete.sources if isinstance(source, TracedScalar)]
             known = {number.serial: leaves[number.leaf] for number in used if number.leaf is not None}
             known |= {
                 number.serial: value for (number, _, _), value in zip(self.numbers, numbers, strict=False)
@@ -280,7 +286,7 @@ class _Quick:
             every = [known[number.serial] for number in used]
         self.compiled.explain(concrete.inputs(leaves, every, drawn))
 
-    def _typed(self, host: HostProgram) -> Callable[[tuple[Any, ...]], Sequence[Any] | None]:
+    def _typed(self, host: ScalarProgram) -> Callable[[tuple[Any, ...]], Sequence[Any] | None]:
         """What gives the numbers; None where the arguments are of other types, or the trace does not hold for them."""
         kinds = [(i, key) for i, key in enumerate(self.concrete.keys) if isinstance(key, type)]
         count = len(self.concrete.keys)
@@ -293,7 +299,7 @@ class _Quick:
                     return None
             try:
                 return host.run(leaves)
-            except Changed:
+            except GuardFailed:
                 return None
 
         return numbers

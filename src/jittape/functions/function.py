@@ -28,19 +28,19 @@ from jittape.functions.concrete_function import Concrete
 from jittape.functions.function_pickling import holder_of, loaded, packed, unpacked
 from jittape.functions.python_function import call_python, run_python
 from jittape.functions.signature import (
-    MISS,
+    GUARD_FAILED,
     STEADY,
     Call,
     TensorSpec,
     asks_for_identity,
     aval_of_leaf,
     fitted,
+    flatten_call,
     is_array_like,
     keys_of,
     leaf_names,
     shared,
     shown,
-    taken_apart,
 )
 from jittape.functions.trace_report import (
     Reason,
@@ -99,7 +99,7 @@ class Function:
                 recorder.spans or config._interpret or config._eager_functions
             ):
                 result = recent.quick(args)
-                if result is not MISS:
+                if result is not GUARD_FAILED:
                     return result
         return self._call((), args, kwargs)
 
@@ -111,8 +111,8 @@ class Function:
             or recorder.traced_in is not None
             or not isinstance(recorder, Trace)
         ):
-            return run_python(self._python, self._name, owner, self._taken_apart(owner, args, kwargs))
-        call = self._taken_apart(owner, args, kwargs)
+            return run_python(self._python, self._name, owner, self._flatten_with_optree(owner, args, kwargs))
+        call = self._flatten_with_optree(owner, args, kwargs)
         recent = self._recent_nested
         if (
             recent is not None
@@ -120,14 +120,14 @@ class Function:
             and recent.structure == call.structure
         ):
             result = recent.quick(call.leaves)
-            if result is not MISS:
+            if result is not GUARD_FAILED:
                 return result
         keys = keys_of(self._python, call, len(owner))
         key = _key(call, keys)
         traces = self._traces.found(key)
         for found in traces:
             result = self._run(found, owner, call, recorder)
-            if result is not MISS:
+            if result is not GUARD_FAILED:
                 if found is not traces[0]:
                     with self._lock:
                         self._traces.move_to_front(key, found)
@@ -135,16 +135,16 @@ class Function:
         return self._run(self._traced(owner, call, keys), owner, call, active_recorder())
 
     def _run(self, found: Concrete | Recorded, owner: tuple[Any, ...], call: Call, recorder: Any) -> Any:
-        """The result by way of `found`, or `MISS`."""
+        """The result by way of `found`, or `GUARD_FAILED`."""
         if isinstance(found, Recorded):
             found.uses += 1
             return self._recorded(owner, call)
         if recorder.spans:
             if found.recordable:
                 return found.record(recorder, call.leaves)
-            return self._recorded(owner, call) if found.holds(call.leaves) else MISS
+            return self._recorded(owner, call) if found.holds(call.leaves) else GUARD_FAILED
         result = found(call.leaves)
-        if result is not MISS and found.is_quick:
+        if result is not GUARD_FAILED and found.is_quick:
             if isinstance(found.structure, int):
                 self._recent = found
             else:
@@ -157,12 +157,14 @@ class Function:
         leaves = tuple([tensors.get(id(x), x) for x in call.leaves])
         return run_python(self._python, self._name, owner, Call(leaves, call.structure))
 
-    def _taken_apart(self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    def _flatten_with_optree(
+        self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Call:
         if kwargs or self._array_defaults:
             args, kwargs = self._positional(owner, args, kwargs)
         if self._input_signature is not None:
             args = fitted(self._name, args, self._input_signature)
-        return taken_apart(args, kwargs)
+        return flatten_call(args, kwargs)
 
     def _positional(
         self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -249,7 +251,7 @@ class Function:
                     if i not in plain:
                         stand_ins[i] = number
                     elif steady:
-                        stand_ins[i] = number.demand()
+                        stand_ins[i] = number.concretize()
                 self.trace_count += 1
                 try:
                     with recording_with(tracing):
@@ -322,7 +324,7 @@ class Function:
     ) -> ConcreteFunction:
         if not args and not kwargs and self._input_signature is not None:
             args = tuple(self._input_signature)
-        call = self._taken_apart(owner, args, kwargs)
+        call = self._flatten_with_optree(owner, args, kwargs)
         made, signature = self._signature_of(owner, call)
         return ConcreteFunction(self, owner, call, made, signature)
 

@@ -216,8 +216,8 @@ def _computed_once(n: int, stacked: tuple[bool, ...], *operands: Any) -> Any:
 
 numpy_value_op = Primitive(
     "numpy_function",
-    result=lambda y, *operands: y,
-    evaluate=lambda y, *operands: y,
+    abstract_eval=lambda y, *operands: y,
+    impl=lambda y, *operands: y,
     gradient_stops=BY_NUMPY,
     opaque=True,
     batch=_computed_once,
@@ -247,8 +247,8 @@ def _call_evaluate(*arrays: Any, func: Callable[..., Any], avals: tuple[Aval, ..
 
 numpy_call_op = Primitive(
     "numpy_function",
-    result=lambda *operands, func, avals: Aval((sum([aval.nbytes for aval in avals]),), uint8),
-    evaluate=_call_evaluate,
+    abstract_eval=lambda *operands, func, avals: Aval((sum([aval.nbytes for aval in avals]),), uint8),
+    impl=_call_evaluate,
     gradient_stops=BY_NUMPY,
 )
 """The bytes of all results of one call."""
@@ -260,8 +260,8 @@ def _part_evaluate(packed: Any, *operands: Any, offset: int, aval: Aval) -> Any:
 
 numpy_part_op = Primitive(
     "numpy_function",
-    result=lambda packed, *operands, offset, aval: aval,
-    evaluate=_part_evaluate,
+    abstract_eval=lambda packed, *operands, offset, aval: aval,
+    impl=_part_evaluate,
     gradient_stops=BY_NUMPY,
     opaque=True,
 )

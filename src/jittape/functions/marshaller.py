@@ -38,7 +38,7 @@ from jittape.native.object_layout import FIT, ObjectLayout, object_layout, reade
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
-__all__ = ["Outcome", "binder"]
+__all__ = ["Outcome", "marshaller"]
 
 
 _VARIABLE = ("_buffer", "_trace", "_assigned_in")
@@ -58,7 +58,9 @@ class Outcome(IntEnum):
 
 
 @cache
-def binder() -> Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Buffer, ...], int, int, int], Any] | None:
+def marshaller() -> (
+    Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Buffer, ...], int, int, int], Any] | None
+):
     """``run(arguments, held, results, plan, cells, calls)``, the last three addresses; gives an `Outcome`.
 
     Where all is done and the plan has a `Form` for what is returned, it gives that instead.
@@ -76,7 +78,7 @@ def binder() -> Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Buffer, ...], 
     def define(function: ir.Function, layout: ObjectLayout) -> None:
         _Emitter(function, layout, *places).emit()
 
-    definition = reader("binder", define, *places)
+    definition = reader("marshaller", define, *places)
     return None if definition is None else as_function(registry.own(definition))
 
 

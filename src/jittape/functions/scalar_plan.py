@@ -1,6 +1,6 @@
-"""The Python numbers of a call, worked out by the binder: what `HostProgram` does, as entries of a plan.
+"""The Python numbers of a call, worked out by the binder: what `ScalarProgram` does, as entries of a plan.
 
-`HostProgram` takes 1.8 µs for the start and the length of ``x[i : i + 32]``; the binder a few ns. It knows ints of 64
+`ScalarProgram` takes 1.8 µs for the start and the length of ``x[i : i + 32]``; the binder a few ns. It knows ints of 64
 bits and floats, and arithmetic that cannot fail; where a result does not fit, it says so and Python does it all.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.scalar_program import reachable
-from jittape.core.traced_scalar import HostNumber, from_front, slice_length, slice_start
+from jittape.core.traced_scalar import TracedScalar, from_front, slice_length, slice_start
 from jittape.functions.marshal_plan import Entry, Kind
 from jittape.recording.scalar_inputs import within
 
@@ -41,9 +41,9 @@ class _Unknown(Exception):
 
 
 def entries_for(
-    written: Sequence[tuple[HostNumber, int, np.dtype[Any]]],
-    settled: Sequence[tuple[HostNumber, Any]],
-    computed: Sequence[HostNumber],
+    written: Sequence[tuple[TracedScalar, int, np.dtype[Any]]],
+    settled: Sequence[tuple[TracedScalar, Any]],
+    computed: Sequence[TracedScalar],
     first: int,
 ) -> list[Entry] | None:
     """Entries that write numbers to cells and see to it that others are what the trace holds for; None if they cannot.
@@ -72,9 +72,9 @@ class _Writer:
 
     def all_of(
         self,
-        written: Sequence[tuple[HostNumber, int, np.dtype[Any]]],
-        settled: Sequence[tuple[HostNumber, Any]],
-        computed: Sequence[HostNumber],
+        written: Sequence[tuple[TracedScalar, int, np.dtype[Any]]],
+        settled: Sequence[tuple[TracedScalar, Any]],
+        computed: Sequence[TracedScalar],
     ) -> list[Entry]:
         needed = [*[number for number, *_ in written], *[number for number, _ in settled], *computed]
         for number in reachable(needed):
@@ -98,7 +98,7 @@ class _Writer:
 
     # ---- values ----------------------------------------------------------------------------------------------------
 
-    def _value(self, number: HostNumber) -> tuple[int, type]:
+    def _value(self, number: TracedScalar) -> tuple[int, type]:
         kind = type(number.now)
         if number.leaf is not None:
             if kind not in (int, float):
@@ -110,7 +110,7 @@ class _Writer:
         return known
 
     def _part(self, part: Any) -> tuple[int, type]:
-        if isinstance(part, HostNumber):
+        if isinstance(part, TracedScalar):
             return self.known[part.serial]
         if type(part) is float or (type(part) is int and _LIMITS[0] <= part <= _LIMITS[1]):
             return self._once(type(part), Kind.CONSTANT, value=part)
@@ -122,7 +122,7 @@ class _Writer:
             raise _Unknown
         return entry
 
-    def _slice(self, number: HostNumber) -> tuple[int, type] | None:
+    def _slice(self, number: TracedScalar) -> tuple[int, type] | None:
         if number.compute not in (slice_start, slice_length):
             return None
         start, stop, step, size = number.parts
@@ -132,7 +132,7 @@ class _Writer:
         kind = Kind.START if number.compute is slice_start else Kind.LENGTH
         return self._once(int, kind, begin, end, extent=size)
 
-    def _index(self, number: HostNumber) -> tuple[int, type] | None:
+    def _index(self, number: TracedScalar) -> tuple[int, type] | None:
         if number.compute is from_front:
             index, _, _, size = number.parts
             return self._once(int, Kind.FROM_FRONT, self._int(index), extent=size)
@@ -150,7 +150,7 @@ class _Writer:
             return entry, int
         return None
 
-    def _arithmetic(self, number: HostNumber) -> tuple[int, type] | None:
+    def _arithmetic(self, number: TracedScalar) -> tuple[int, type] | None:
         if len(number.parts) != 2:
             return None
         operands = [self._part(part) for part in number.parts]

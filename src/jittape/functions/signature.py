@@ -21,7 +21,7 @@ import numpy as np
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype
 from jittape.core.program import Aval
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import function_name
 from jittape.errors import DTypeError
 from jittape.recording.convert import convert_to_tensor
@@ -30,7 +30,7 @@ from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
 __all__ = [
-    "MISS",
+    "GUARD_FAILED",
     "STEADY",
     "Call",
     "TensorSpec",
@@ -40,6 +40,7 @@ __all__ = [
     "difference",
     "distance",
     "fitted",
+    "flatten_call",
     "is_array_like",
     "is_one",
     "key_of",
@@ -49,10 +50,9 @@ __all__ = [
     "shared",
     "shown",
     "static_value",
-    "taken_apart",
 ]
 
-MISS: Any = object()
+GUARD_FAILED: Any = object()
 """Instead of a result: a trace does not hold for these arguments."""
 
 NUMBERS = (bool, int, float, complex)
@@ -143,7 +143,7 @@ class Call:
         return args, kwargs
 
 
-def taken_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     """The leaves of the arguments, and what puts them together again."""
     if not kwargs and all([type(a) in _PLAIN for a in args]):
         return Call(args, len(args))
@@ -163,7 +163,7 @@ def _same(a: Any, b: Any) -> bool:
 
 def is_array_like(value: Any) -> bool:
     """Whether `value` is no array but has an array's values, which may change: a pandas object, an `array.array`."""
-    if isinstance(value, (Operators, np.ndarray, np.generic, HostNumber)):
+    if isinstance(value, (Operators, np.ndarray, np.generic, TracedScalar)):
         return False
     return hasattr(type(value), "__array__") or isinstance(value, (array, memoryview))
 

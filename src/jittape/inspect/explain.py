@@ -195,7 +195,7 @@ def _nbytes(program: Program, slots: Iterable[int]) -> int:
 
 
 def _operations(program: Program, op: Op) -> int:
-    form = op.primitive.form
+    form = op.primitive.lowering
     if isinstance(form, Map):
         return program.avals[op.out].size
     if isinstance(form, Reduce):

@@ -116,10 +116,10 @@ class _Body:
         count = len(op.operands)
         self.primitive = Primitive(
             f"numba_op:{op.name}" + ("" if item is None else f"[{item}]"),
-            result=self.result,
-            evaluate=self.evaluate,
+            abstract_eval=self.result,
+            impl=self.evaluate,
             vjp=(self.refuse,) * count if rules is None else rules,
-            form=self.form,
+            lowering=self.form,
         )
 
     form: Map | None = None
@@ -220,7 +220,7 @@ class OnArrays(_Body):
 
 def array_call(primitive: Primitive) -> OnArrays | None:
     """What `primitive` calls, if that is a function of the user's on whole arrays."""
-    body = getattr(primitive.evaluate, "__self__", None)
+    body = getattr(primitive.impl, "__self__", None)
     return body if isinstance(body, OnArrays) else None
 
 

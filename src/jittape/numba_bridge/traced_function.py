@@ -18,11 +18,11 @@ from jittape.core.builder import Builder, literal
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import simplify
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.functions.signature import TensorSpec
 from jittape.functions.trace_report import recorded_because
 from jittape.primitives.identity import identity
-from jittape.recording.function_trace import Drawn, Leaf, Look, Tracing
+from jittape.recording.function_trace import Leaf, Look, RandomInput, Tracing
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 from jittape.recording.variable import Variable
@@ -135,7 +135,7 @@ def _result(name: str, tracing: Tracing, returned: Any, slots: list[int]) -> Res
     """The structure of what was returned; the slots of its tensors go to `slots`."""
     if type(returned) in (tuple, list):
         return tuple([_result(name, tracing, part, slots) for part in returned])
-    number = (bool, int, float, complex, np.ndarray, np.generic, HostNumber)
+    number = (bool, int, float, complex, np.ndarray, np.generic, TracedScalar)
     if not isinstance(returned, (Operators, *number)):
         raise _cannot(
             name, f"it returns {type(returned).__name__}; only tensors and tuples of them can be returned"
@@ -151,7 +151,7 @@ def _leaves(name: str, program: Program, sources: list[Any]) -> Leaves:
         dtype = program.avals[slot].dtype
         if isinstance(source, Leaf):
             leaves.append(source.number)
-        elif isinstance(source, Drawn):
+        elif isinstance(source, RandomInput):
             raise _cannot(name, "it draws random numbers; pass them as an argument")
         elif isinstance(source, Variable):
             leaves.append(np.array(source._computed().array))
@@ -160,7 +160,7 @@ def _leaves(name: str, program: Program, sources: list[Any]) -> Leaves:
         else:
             with np.errstate(over="ignore", invalid="ignore"):
                 leaves.append(
-                    np.array(source.now if isinstance(source, HostNumber) else source).astype(dtype)
+                    np.array(source.now if isinstance(source, TracedScalar) else source).astype(dtype)
                 )
     return tuple(leaves)
 

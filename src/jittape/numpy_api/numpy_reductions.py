@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.core.dtypes import as_dtype
 from jittape.core.primitive import apply
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import axis_key, normalized_axes
@@ -83,7 +83,7 @@ def shape_of(a: Any) -> tuple[int, ...]:
 
 def dtype_of(a: Any) -> np.dtype[Any]:
     """The dtype that NumPy gives `a`."""
-    if isinstance(a, HostNumber):
+    if isinstance(a, TracedScalar):
         return np.dtype(a.kind)
     return np.asarray(a).dtype if isinstance(a, (int, float, complex, list, tuple)) else a.dtype
 

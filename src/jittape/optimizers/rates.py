@@ -10,7 +10,7 @@ import numpy as np
 
 from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.optimizers.argument_checks import NOT_NEGATIVE, number
 from jittape.primitives.broadcast import cast_to
 from jittape.recording.function_trace import read_each_call
@@ -77,7 +77,7 @@ def rate_from(owner: str, value: Any, name: str = "") -> Rate:
     ValueError
         If it is negative, nan or infinite.
     """
-    if isinstance(value, (Operators, HostNumber)):
+    if isinstance(value, (Operators, TracedScalar)):
         if value.shape or np.dtype(value.dtype).kind not in "fiu":
             raise TypeError(
                 f"{owner}: `learning_rate` must be a single number, got {value.dtype.name} of shape {value.shape}"
@@ -95,7 +95,7 @@ def checked_rate(owner: str, value: Any) -> Any:
     """`value` if it can be assigned to a learning rate; a tensor will be checked by the assignment."""
     return (
         value
-        if isinstance(value, (Operators, HostNumber))
+        if isinstance(value, (Operators, TracedScalar))
         else number(owner, "learning_rate", value, NOT_NEGATIVE)
     )
 
@@ -127,7 +127,7 @@ def _takes_step(rate: Callable[..., Any]) -> bool:
 
 def in_dtype(value: Any, dtype: np.dtype[Any]) -> Any:
     """`value` cast to `dtype`; a number fits any."""
-    if isinstance(value, (int, float, HostNumber)) or value.dtype == dtype:
+    if isinstance(value, (int, float, TracedScalar)) or value.dtype == dtype:
         return value
     return apply(_cast, (value,), (dtype,))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from jittape.core.dtypes import float16, float32, float64
 from jittape.core.primitive import active_recorder
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.optimizers.rates import Rate, checked_rate, rate_from, rate_now
 from jittape.optimizers.statefile import StateFile
 from jittape.recording.operators import Operators
@@ -55,7 +55,7 @@ class Stateful(StateFile):
             rate.assign(value)  # as it is set at every step: 0.6 µs instead of 1.2
             return
         owner = type(self).__name__
-        if callable(value) and not isinstance(value, (Operators, HostNumber)):
+        if callable(value) and not isinstance(value, (Operators, TracedScalar)):
             self._learning_rate = rate_from(owner, value)
         elif not isinstance(self._learning_rate, Variable):
             raise TypeError(

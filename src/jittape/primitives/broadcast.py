@@ -13,7 +13,7 @@ import numpy as np
 
 from jittape.core.builder import Symbol, WeakScalar
 from jittape.core.dtypes import default_dtype, int32, int64, is_differentiable, uint32, uint64
-from jittape.core.forms import Alias, Coordinate, Index, Map, Reduce, View
+from jittape.core.forms import Alias, Index, Iota, Map, Reduce, View
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.core.user_calls import named, shown
@@ -80,10 +80,10 @@ def _cast_vjp(g: Any, out: Any, x: Any, *, dtype: np.dtype[Any]) -> Any:
 
 cast_op = Primitive(
     "cast",
-    result=lambda x, *, dtype: Aval(x.shape, dtype),
-    evaluate=_cast_evaluate,
+    abstract_eval=lambda x, *, dtype: Aval(x.shape, dtype),
+    impl=_cast_evaluate,
     vjp=(_cast_vjp,),
-    form=Map(lambda m, x, *, dtype: m.cast(x, dtype)),
+    lowering=Map(lambda m, x, *, dtype: m.cast(x, dtype)),
     linear=((0,),),
 )
 
@@ -103,16 +103,16 @@ def _real_part(x: Aval) -> Aval:
 
 real_op = Primitive(
     "real",
-    result=_real_part,
-    evaluate=lambda x: np.real(x).copy(),
+    abstract_eval=_real_part,
+    impl=lambda x: np.real(x).copy(),
     vjp=(lambda g, out, x: cast_to(g, x.dtype),),
     batch=alike(),
 )
 
 conj_op = Primitive(
     "conj",
-    result=lambda x: x,
-    evaluate=np.conjugate,
+    abstract_eval=lambda x: x,
+    impl=np.conjugate,
     vjp=(lambda g, out, x: conj(g),),
     batch=alike(),
 )
@@ -137,10 +137,10 @@ def _reshape_result(x: Aval, *, shape: tuple[int, ...]) -> Aval:
 
 reshape_op = Primitive(
     "reshape",
-    result=_reshape_result,
-    evaluate=lambda x, *, shape: x.reshape(shape),
+    abstract_eval=_reshape_result,
+    impl=lambda x, *, shape: x.reshape(shape),
     vjp=(lambda g, out, x, *, shape: to_shape(g, x.shape),),
-    form=Alias(),
+    lowering=Alias(),
     batch=in_shape(alike()),
 )
 
@@ -181,10 +181,10 @@ def _broadcast_batch(n: int, stacked: tuple[bool, ...], x: Any, *, shape: tuple[
 
 broadcast_to_op = Primitive(
     "broadcast_to",
-    result=_broadcast_result,
-    evaluate=lambda x, *, shape: np.broadcast_to(x, shape),
+    abstract_eval=_broadcast_result,
+    impl=lambda x, *, shape: np.broadcast_to(x, shape),
     vjp=(_broadcast_vjp,),
-    form=View(_broadcast_index),
+    lowering=View(_broadcast_index),
     batch=_broadcast_batch,
 )
 
@@ -203,9 +203,9 @@ def _iota_evaluate(*, shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -
 
 iota_op = Primitive(
     "iota",
-    result=lambda *, shape, axis, dtype: Aval(shape, dtype),
-    evaluate=_iota_evaluate,
-    form=Coordinate(),
+    abstract_eval=lambda *, shape, axis, dtype: Aval(shape, dtype),
+    impl=_iota_evaluate,
+    lowering=Iota(),
     gradient_stops="it is a constant",
 )
 
@@ -235,10 +235,10 @@ def spread(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
 
 sum_op = Primitive(
     "sum",
-    result=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
-    evaluate=lambda x, *, axes: np.sum(x, axis=axes, dtype=x.dtype),
+    abstract_eval=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
+    impl=lambda x, *, axes: np.sum(x, axis=axes, dtype=x.dtype),
     vjp=(lambda g, out, x, *, axes: spread(g, x.shape, axes),),
-    form=Reduce(combine=lambda m, a, b: m.add(a, b), identity=lambda dtype: 0),
+    lowering=Reduce(combine=lambda m, a, b: m.add(a, b), identity=lambda dtype: 0),
     batch=along_axes(),
     linear=((0,),),
 )

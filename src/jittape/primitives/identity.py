@@ -17,11 +17,11 @@ __all__ = ["custom_gradient_op", "identity", "identity_n", "identity_op", "stop_
 
 identity_op = Primitive(
     "identity",
-    result=lambda x: x,
-    evaluate=lambda x: x,
+    abstract_eval=lambda x: x,
+    impl=lambda x: x,
     vjp=(lambda g, out, x: g,),
-    form=Map(lambda m, x: x),
-    prepare=lambda x: (settle(x),),
+    lowering=Map(lambda m, x: x),
+    promote_args=lambda x: (settle(x),),
     simplified=lambda op, producers: op.args[0],
 )
 
@@ -60,10 +60,10 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Ten
 
 stop_gradient_op = Primitive(
     "stop_gradient",
-    result=lambda x: x,
-    evaluate=lambda x: x,
-    form=Map(lambda m, x: x),
-    prepare=lambda x: (settle(x),),
+    abstract_eval=lambda x: x,
+    impl=lambda x: x,
+    lowering=Map(lambda m, x: x),
+    promote_args=lambda x: (settle(x),),
     gradient_stops="stopping it is what it is for",
     simplified=lambda op, producers: op.args[0],
 )
@@ -95,8 +95,8 @@ def _custom_evaluate(y: Any, *operands: Any, index: int, count: int) -> Any:
 
 custom_gradient_op = Primitive(
     "custom_gradient",
-    result=_custom_result,
-    evaluate=_custom_evaluate,
+    abstract_eval=_custom_result,
+    impl=_custom_evaluate,
     simplified=lambda op, producers: op.args[0],
     calls_back=True,
 )

@@ -14,7 +14,7 @@ import numpy as np
 
 from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Program
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
 from jittape.errors import ControlFlowError, LeakedTensorError
 from jittape.recording.convert import convert_to_tensor
@@ -166,7 +166,7 @@ class BodyTrace(SymbolicTrace):
         return self._apply_any(body, arrays, as_static(static))
 
     def _recordable(self, a: Any) -> Any:
-        if isinstance(a, (HostNumber, Variable)):
+        if isinstance(a, (TracedScalar, Variable)):
             return a
         if isinstance(a, Tensor):
             if a._buffer.__class__ is FailedBuffer:

@@ -10,7 +10,7 @@ import numpy as np
 from jittape.core.buffers import copied
 from jittape.core.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64
 from jittape.core.program import Aval
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import argument_of_user, named, refuse_deferred
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import cast_op
@@ -53,7 +53,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     >>> jt.constant([1.0, 2.0])
     <jt.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>
     """
-    if isinstance(value, (Operators, HostNumber)) or holds_tensors(value):
+    if isinstance(value, (Operators, TracedScalar)) or holds_tensors(value):
         tensor = identity(convert_to_tensor(value, dtype))
         return tensor if shape is None else _filling(tensor, _wanted_shape(tensor.aval, shape))
     array = _array_of(value, None if dtype is None else as_dtype(dtype))
@@ -110,7 +110,7 @@ def convert_to_tensor(
     array([1., 2.], dtype=float32)
     """
     wanted = None if dtype is None else as_dtype(dtype)
-    if isinstance(value, HostNumber):
+    if isinstance(value, TracedScalar):
         return _from_traced(value, wanted, dtype_hint)
     if isinstance(value, Operators):
         if wanted is not None and value.dtype != wanted:
@@ -132,11 +132,11 @@ def convert_to_tensor(
     return tensor_of(_array_of(value, wanted))
 
 
-def _from_traced(number: HostNumber, dtype: np.dtype[Any] | None, hint: Any) -> Tensor:
+def _from_traced(number: TracedScalar, dtype: np.dtype[Any] | None, hint: Any) -> Tensor:
     """A number of a traced function as a tensor, of the dtype that the number itself would get."""
     if dtype is None and number.kind is int and not -(2**31) <= number.now < 2**31:
         return convert_to_tensor(
-            number.demand(), dtype, hint
+            number.concretize(), dtype, hint
         )  # the dtype of a large int depends on its value
     if dtype is None and hint is not None and isinstance(number.kind, type):
         hinted = as_dtype(hint)

@@ -14,7 +14,7 @@ from jittape.core.buffers import LARGE, Buffer
 from jittape.core.forms import Control
 from jittape.core.primitive import active
 from jittape.core.tickets import Ticket
-from jittape.recording.liveness import wanted_among
+from jittape.recording.liveness import live_among
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import Key, Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable
@@ -100,34 +100,34 @@ class Flushing:
                     needed = (*needed[: len(alive)], wanted._slot, *needed[len(alive) :])
                     alive.append(wanted)
             if needed:
-                at_hand = self._at_hand() if self.materialized else []
+                available = self._available() if self.materialized else []
                 counters.flushes += 1
                 buffers = None
                 try:
-                    buffers = self._run(needed, at_hand)
+                    buffers = self._run(needed, available)
                     self._commit(alive, buffers)
                 except Exception as error:
-                    self._salvage(pending, alive, at_hand, error)
+                    self._salvage(pending, alive, available, error)
                     self._end()
                     raise
                 except BaseException:
                     self.pending[:0] = pending
                     # With buffers some values may have been handed out, and all are computed once more.
                     if buffers is None:
-                        self._put_off(alive, needed, at_hand)
+                        self._put_off(alive, needed, available)
                     raise
             self._end()
 
     def _taken(self) -> tuple[list[Tensor], list[Tensor], tuple[int, ...]]:
         """What was pending, what of it is wanted, and the slots of that and of the new values of Variables."""
         pending, self.pending = self.pending, []
-        alive = wanted_among(pending) if pending else []
+        alive = live_among(pending) if pending else []
         needed = [t._slot for t in alive]
         if self.assigned:
             needed += [slot for _, slot, _, _ in self.assigned.values()]
         return pending, alive, tuple(needed)
 
-    def _at_hand(self) -> list[Tensor]:
+    def _available(self) -> list[Tensor]:
         """Computed results that need not be computed again, one for each slot.
 
         A handle may have moved on: to another trace that it came into, or to the value that was written to a part of
@@ -136,9 +136,9 @@ class Flushing:
         held = [t for r in self.materialized if (t := r()) is not None]
         return list({t._slot: t for t in held if t._trace is self and t._buffer is not None}.values())
 
-    def _run(self, needed: tuple[int, ...], at_hand: list[Tensor]) -> list[Buffer]:
+    def _run(self, needed: tuple[int, ...], available: list[Tensor]) -> list[Buffer]:
         node = self.node
-        slots = tuple([t._slot for t in at_hand]) if at_hand else ()
+        slots = tuple([t._slot for t in available]) if available else ()
         key = (needed, slots, self._donated(needed) if self.large else ())
         executable = node.executables.get(key)
         if executable is None:
@@ -150,7 +150,7 @@ class Flushing:
                 Flushing.loop_found()
         trie.clock = node.stamp = trie.clock + 1
         counters.last = executable
-        return executable.run(self.inputs, [t._buffer for t in at_hand] if at_hand else [])
+        return executable.run(self.inputs, [t._buffer for t in available] if available else [])
 
     def _donated(self, needed: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
         """Old and new values of large Variables, as positions in the inputs and in `needed`; nobody needs the old then.
@@ -204,14 +204,14 @@ class Flushing:
                 variable._slot = -1
             self.assigned = {}  # last: after an interrupt they are run once more
 
-    def _put_off(self, alive: list[Tensor], needed: tuple[int, ...], at_hand: list[Tensor]) -> None:
+    def _put_off(self, alive: list[Tensor], needed: tuple[int, ...], available: list[Tensor]) -> None:
         """Keep everything pending after an interrupt, except what a loop may have held up.
 
         Looking at another value must not begin the loop again. So Variables have the values that they had before the
         first loop, and tensors that depend on a loop raise an error.
         """
-        program = cut_program(path_to(self.node), needed, tuple([t._slot for t in at_hand]))
-        loops = [op.out for op in program.ops if isinstance(op.primitive.form, Control)]
+        program = cut_program(path_to(self.node), needed, tuple([t._slot for t in available]))
+        loops = [op.out for op in program.ops if isinstance(op.primitive.lowering, Control)]
         if not loops:
             return
         dependent = set(loops)
@@ -235,7 +235,7 @@ class Flushing:
                 kept[0]._assigned_in = kept[0]._trace = self
 
     def _salvage(
-        self, pending: list[Tensor], alive: list[Tensor], at_hand: list[Tensor], error: Exception
+        self, pending: list[Tensor], alive: list[Tensor], available: list[Tensor], error: Exception
     ) -> None:
         """Settle what was pending after a failed run: see `flush`. Only an interrupt leaves it pending."""
         buffers: list[Buffer | None]
@@ -243,8 +243,8 @@ class Flushing:
         slots = [t._slot for t in alive] + [slot for own in versions for _, slot, *_ in own]
         failed = FailedBuffer(error)
         try:
-            executable = self._made((tuple(slots), tuple([t._slot for t in at_hand]), ()))
-            buffers, first = executable.salvage(self.inputs, [t._buffer for t in at_hand])
+            executable = self._made((tuple(slots), tuple([t._slot for t in available]), ()))
+            buffers, first = executable.salvage(self.inputs, [t._buffer for t in available])
         except Exception:  # not even the interpreter can run it, and never will: nothing of it stays pending
             buffers, first = [None] * len(slots), -1
         except BaseException:

@@ -19,7 +19,7 @@ from jittape.core.buffers import Buffer, owned
 from jittape.core.interpret import interpret
 from jittape.core.locks import rlock
 from jittape.core.program import Aval, Program, SourceLine
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
 from jittape.errors import LeakedTensorError
 from jittape.numpy_api.numpy_protocol import array_ufunc
@@ -31,7 +31,7 @@ from jittape.recording.trie_insertion import grow, marker_for
 from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable
 
-__all__ = ["Drawn", "Leaf", "Look", "Tracing", "drawn", "read_each_call"]
+__all__ = ["Leaf", "Look", "RandomInput", "Tracing", "drawn", "read_each_call"]
 
 _one_at_a_time = rlock()
 """Variables belong to the tracing while it runs; another thread that needs one waits for its end."""
@@ -49,7 +49,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RandomInput:
     """An input that is drawn at every call."""
 
     draw: Draw
@@ -112,8 +112,8 @@ class Tracing(SymbolicTrace):
         super().__init__(name)
         self._root = self.node = trie.apart()  # shared nodes would name the lines of others
         self.made = 0
-        self.computed: list[HostNumber] = []
-        self.settled: list[tuple[HostNumber, Any]] = []
+        self.computed: list[TracedScalar] = []
+        self.settled: list[tuple[TracedScalar, Any]] = []
         self.look: Look | None = None
         self.prints: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
         self.distinct: set[int] = set()
@@ -171,9 +171,9 @@ class Tracing(SymbolicTrace):
         slot = self.slot_of(tensor)
         self.distinct.update(() if slot is None else self._placeholders.get(slot, ()))
 
-    def number(self, leaf: int, now: Any, text: str) -> HostNumber:
+    def number(self, leaf: int, now: Any, text: str) -> TracedScalar:
         """A number among the arguments."""
-        return HostNumber(self, now, text, leaf)
+        return TracedScalar(self, now, text, leaf)
 
     def program(self, outputs: tuple[int, ...]) -> tuple[Program, list[Any]]:
         """What computes `outputs`, and where each of its inputs comes from."""
@@ -218,7 +218,7 @@ class Tracing(SymbolicTrace):
         key = (_entered, (), marker_for(aval, None))
         node = self.node.children.get(key)
         self.node = grow(self.node, key) if node is None else node
-        self.inputs.append(Drawn(draw, aval))
+        self.inputs.append(RandomInput(draw, aval))
         (tensor,) = self.tensors_at(self.node)
         return tensor
 
@@ -239,7 +239,7 @@ class Tracing(SymbolicTrace):
                 return
         raise self.needed("a traced tensor" if wanted is not None else "a Variable")
 
-    def demanded(self, number: HostNumber) -> Any:
+    def demanded(self, number: TracedScalar) -> Any:
         """A number's value is needed; the trace holds for this value from now on, unless it is a float's."""
         if self.over:
             raise LeakedTensorError(
@@ -253,7 +253,7 @@ class Tracing(SymbolicTrace):
             self.settled.append((number, number.now))
         return number.now
 
-    def failed(self, number: HostNumber) -> None:
+    def failed(self, number: TracedScalar) -> None:
         """An error is raised because of a number; if the function handles it, the trace holds for this value only."""
         if number.steady:
             self.demanded(number)
@@ -309,11 +309,11 @@ class Tracing(SymbolicTrace):
                     "described by a jt.TensorSpec: call the function with values first"
                 )
             return leaf._computed().array if isinstance(leaf, Tensor) else np.asarray(leaf)
-        if isinstance(source, Drawn):
+        if isinstance(source, RandomInput):
             if id(source) not in self._drawn:
                 self._drawn[id(source)] = source.draw()
             return self._drawn[id(source)]
-        if isinstance(source, HostNumber):
+        if isinstance(source, TracedScalar):
             return source.now
         if isinstance(source, Variable):
             return source._buffer.array
@@ -347,5 +347,5 @@ def read_each_call(read: Callable[[], Any], text: str) -> Any:
     recorder = current_trace().outermost
     now = read()
     if isinstance(recorder, Tracing) and type(now) is float:
-        return HostNumber(recorder, now, text, compute=read)
+        return TracedScalar(recorder, now, text, compute=read)
     return now

@@ -9,10 +9,10 @@ from __future__ import annotations
 from sys import getrefcount
 from typing import Any
 
-__all__ = ["wanted_among"]
+__all__ = ["live_among"]
 
 
-def wanted_among(pending: list[Any]) -> list[Any]:
+def live_among(pending: list[Any]) -> list[Any]:
     """The tensors of `pending` that have no value yet and that something besides this list refers to."""
     return [t for t in pending if getrefcount(t) > _UNREFERRED and t._buffer is None]
 

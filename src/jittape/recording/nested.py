@@ -33,14 +33,14 @@ def flatten(structure: Any, check: Callable[[Any], None] | None = None) -> tuple
                 break
         else:
             return list(structure), _as_list if kind is list else tuple
-    leaves, rebuild = ([structure], _only) if kind in _LEAVES else _taken_apart(structure)
+    leaves, rebuild = ([structure], _only) if kind in _LEAVES else _flatten_with_optree(structure)
     if check is not None:
         for leaf in leaves:
             check(leaf)
     return leaves, rebuild
 
 
-def _taken_apart(structure: Any) -> tuple[list[Any], Rebuild]:
+def _flatten_with_optree(structure: Any) -> tuple[list[Any], Rebuild]:
     import optree  # 60 ms that a flat list of sources need not pay
 
     leaves, tree = optree.tree_flatten(structure, none_is_leaf=True, namespace="jittape")

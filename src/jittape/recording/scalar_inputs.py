@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.traced_scalar import HostNumber, derived
+from jittape.core.traced_scalar import TracedScalar, derived
 from jittape.core.user_calls import named
 from jittape.primitives.broadcast import cast_op
 from jittape.recording.trie import Node
@@ -25,7 +25,7 @@ def scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
 
 def _fitted(value: Any, dtype: np.dtype[Any]) -> Any:
     try:
-        if type(value) is HostNumber:
+        if type(value) is TracedScalar:
             return derived(within, value.text, value, dtype)
         return within(value, dtype)
     except OverflowError as error:
@@ -42,7 +42,7 @@ def within(value: Any, dtype: np.dtype[Any]) -> Any:
         If it is an int that does not fit: for a float dtype, one beyond float64.
     """
     if isinstance(value, (float, complex)):
-        return cast_op.evaluate(np.asarray(value), dtype=dtype).item()
+        return cast_op.impl(np.asarray(value), dtype=dtype).item()
     try:
         with np.errstate(over="ignore"):
             return dtype.type(value).item()

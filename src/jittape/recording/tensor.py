@@ -14,7 +14,7 @@ from jittape.core.buffers import Buffer
 from jittape.core.dtypes import as_dtype
 from jittape.core.primitive import active
 from jittape.core.program import Aval
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.primitives.elementwise import arithmetic
 from jittape.primitives.identity import identity
 from jittape.primitives.indexing import getitem
@@ -211,7 +211,7 @@ def _unpickled(array: np.ndarray[Any, Any]) -> Tensor:
     return tensor_of(np.array(array, as_dtype(array.dtype), order="C"))
 
 
-_TRACED = (Operators, HostNumber)
+_TRACED = (Operators, TracedScalar)
 
 
 def holds_tensors(value: Any) -> bool:
@@ -232,7 +232,7 @@ def stacked(value: Any) -> Tensor:
     """A nested sequence that holds tensors as one tensor; Python numbers in it are weak."""
     leaves = list(leaves_of(value))
     known = [leaf.dtype for leaf in leaves if isinstance(leaf, Operators)]
-    known = known or [leaf.default_dtype for leaf in leaves if isinstance(leaf, HostNumber)]
+    known = known or [leaf.default_dtype for leaf in leaves if isinstance(leaf, TracedScalar)]
     return _stacked(value, np.result_type(*known))
 
 

@@ -24,7 +24,7 @@ from jittape.core.dtypes import as_dtype
 from jittape.core.locks import rlock
 from jittape.core.primitive import Primitive, active, active_recorder, set_default_recorder
 from jittape.core.program import Aval
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.flushing import Assignment
 from jittape.recording.scalar_inputs import scalar_inputs
@@ -221,8 +221,8 @@ class Trace(Slots):
         fresh: dict[int, tuple[Any, int]] = {}
         for a in arrays:
             kind = type(a)
-            if kind in _SCALARS or kind is HostNumber:
-                parts.append(a.kind if kind is HostNumber else kind)
+            if kind in _SCALARS or kind is TracedScalar:
+                parts.append(a.kind if kind is TracedScalar else kind)
                 scalars.append(a)
             elif isinstance(a, np.generic):
                 parts.append(as_dtype(a.dtype))
@@ -261,8 +261,8 @@ class Trace(Slots):
     def _recordable(self, a: Any) -> Any:
         """`a` as something that has a slot here or can get one: Tensor, Variable or scalar."""
         kind = type(a)
-        if kind is HostNumber:
-            return a if a.owner is self else a.demand()
+        if kind is TracedScalar:
+            return a if a.owner is self else a.concretize()
         if kind in _SCALARS or isinstance(a, np.generic):
             return a
         if kind is not Variable:
@@ -304,7 +304,7 @@ class Trace(Slots):
 
     def nbytes(self) -> int:
         """Bytes of the inputs, and of computed results that somebody still holds."""
-        return self.node.nbytes + sum(t.aval.nbytes for t in self._at_hand())
+        return self.node.nbytes + sum(t.aval.nbytes for t in self._available())
 
     def assign(self, variable: Variable, value: Tensor) -> None:
         """Make `value` the new value of `variable`; reading it later gives a slot of its own."""

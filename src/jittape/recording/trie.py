@@ -310,9 +310,9 @@ def aval_of(node: Node, slot: int) -> Aval:
     return _known.avals[slot]
 
 
-def cut_program(path: Path, needed: tuple[int, ...], at_hand: tuple[int, ...]) -> Program:
-    """The ops of `path` that compute the slots in `needed`, starting from the inputs and the slots `at_hand`."""
-    cut = set(at_hand)
+def cut_program(path: Path, needed: tuple[int, ...], available: tuple[int, ...]) -> Program:
+    """The ops of `path` that compute the slots in `needed`, starting from the inputs and the slots `available`."""
+    cut = set(available)
     ops = tuple([op for op in path.ops if op.out not in cut])
-    inputs = tuple(dict.fromkeys(path.inputs + at_hand))  # the result of a call may be its very argument
+    inputs = tuple(dict.fromkeys(path.inputs + available))  # the result of a call may be its very argument
     return dead_code_removed(Program(inputs, ops, needed, path.avals), keep_inputs=False)

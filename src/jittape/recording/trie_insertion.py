@@ -71,13 +71,13 @@ def grow(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Node
         child = parent.children.get(key)
         if child is not None:
             return child
-    situation = _situation(parent, key, arrays)
-    known = None if situation is None else _calls.find(situation)
+    template_key = _template_key(parent, key, arrays)
+    known = None if template_key is None else _calls.find(template_key)
     if known is None:
         node, builder = _run(parent, key, arrays)
         attached = attach(parent, key, node, builder)
-        if situation is not None and is_pure(key[0]):
-            _calls.keep(situation, _Call.of(node, key, parent.n_slots), node.n_slots - parent.n_slots)
+        if template_key is not None and is_pure(key[0]):
+            _calls.keep(template_key, _Call.of(node, key, parent.n_slots), node.n_slots - parent.n_slots)
         return attached
     node = Node(parent)
     node.source = user_line()
@@ -85,7 +85,7 @@ def grow(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Node
     return join(parent, key, node)
 
 
-def _situation(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...] | None:
+def _template_key(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...] | None:
     """The key with avals in the place of slots; None for parameters that are not plain data."""
     static = key[1]
     kinds = kinds_of(static) if static else ()

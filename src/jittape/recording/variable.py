@@ -26,8 +26,8 @@ _serial = itertools.count()
 
 read_variable_op = Primitive(
     "read_variable",
-    result=lambda x, *, trainable: x,
-    evaluate=lambda x, *, trainable: x,
+    abstract_eval=lambda x, *, trainable: x,
+    impl=lambda x, *, trainable: x,
     gradient_stops="the Variable was assigned, which a gradient does not flow through",
     simplified=lambda op, producers: op.args[0],
     reads_variable=True,

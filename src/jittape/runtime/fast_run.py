@@ -14,12 +14,12 @@ from jittape.runtime.executable import CompiledExecutable
 from jittape.runtime.table_runner import Feed, plan, runner
 from jittape.runtime.workspace import KEPT
 
-__all__ = ["warm_run"]
+__all__ = ["fast_run"]
 
 _NONE: Mapping[int, Buffer] = {}
 
 
-def warm_run(
+def fast_run(
     compiled: CompiledExecutable, picks: Sequence[int], values: Sequence[Any]
 ) -> Callable[[list[Any]], list[Buffer]] | None:
     """A function of inputs that does ``compiled.run([inputs[i] for i in picks])``; None if the program is none for it.
@@ -31,12 +31,12 @@ def warm_run(
     if run is None or not plain or tables is None or len(tables) != 1 or min(picks, default=0) < 0:
         return None
     feeds: dict[Any, list[Feed]] = {Buffer: [], "f8": [], "f4": []}
-    for cell, pick in enumerate(picks):
+    for cell, result_index in enumerate(picks):
         dtype = layout.scalar_dtypes[cell]
         kind = Buffer if dtype is None else dtype.str[1:]
-        if kind not in feeds or values[pick].__class__ is not (Buffer if dtype is None else float):
+        if kind not in feeds or values[result_index].__class__ is not (Buffer if dtype is None else float):
             return None
-        feeds[kind].append((pick, cell))
+        feeds[kind].append((result_index, cell))
     planned = plan(tables[0], *feeds.values())
     address = address_of(planned)
     donors = [(cell, picks[cell]) for cell, _, _ in compiled.schedule.in_place]
@@ -49,7 +49,7 @@ def warm_run(
             workspace = compiled.workspace()
         try:
             # The trace and the Variable refer to what may be written in place, besides the dictionary.
-            donated = {cell: inputs[pick] for cell, pick in donors} if donors else _NONE
+            donated = {cell: inputs[result_index] for cell, result_index in donors} if donors else _NONE
             results = list(workspace.begin(donated, 2))
             run(tuple(inputs), workspace.address, address)
         except IndexError:

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["collector_paused"]
+__all__ = ["gc_paused"]
 
 
 class _Pauses:
@@ -51,7 +51,7 @@ def _after_fork() -> None:
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Look for no cyclic garbage inside, in any thread; afterwards all is as it was before."""
     pauses = _pauses
     pauses.begin()

@@ -12,11 +12,11 @@ import numpy as np
 from jittape.compile.analysis.parallelism import HEAVY
 from jittape.compile.cache.emit_kernel import Definition
 from jittape.compile.cache.kernel_cache import registry
-from jittape.compile.kernels.tiled.emit_tiles import define_strip
+from jittape.compile.kernels.tiled.emit_tiles import define_row_tiles
 from jittape.compile.llvm.driver import WATCHED
 from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
 from jittape.compile.llvm.target import Effort
-from jittape.compile.schedule.row_tiling import Strip
+from jittape.compile.schedule.row_tiling import RowTile
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.core.buffers import address_of
 from jittape.runtime.threads import MOST, announce_helper, cells_address
@@ -24,7 +24,7 @@ from jittape.runtime.workspace import Layout
 
 __all__ = ["Calls", "announce", "segments"]
 
-_STRIP = Definition("strip", KERNEL_TYPE, define_strip, Effort.LEAST)
+_STRIP = Definition("strip", KERNEL_TYPE, define_row_tiles, Effort.LEAST)
 SHARE = HEAVY // 2
 """Another thread is worth its while for so many ns of work."""
 
@@ -109,7 +109,7 @@ def _most_threads(steps: Sequence[KernelStep]) -> int:
 
 
 def _strip_table(
-    strip: Strip, cell_of: Sequence[int], cells: int, rows: list[list[int]]
+    strip: RowTile, cell_of: Sequence[int], cells: int, rows: list[list[int]]
 ) -> np.ndarray[Any, Any]:
     """What `stripper` reads: see there."""
     share = -(-strip.blocks // strip.groups)

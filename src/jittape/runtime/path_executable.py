@@ -16,7 +16,7 @@ from jittape.core.config import config
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.runtime.counters import counters
-from jittape.runtime.gc_pause import collector_paused
+from jittape.runtime.gc_pause import gc_paused
 
 __all__ = ["PathExecutable", "compiled_from", "interpreted", "release_cold"]
 
@@ -82,7 +82,7 @@ class PathExecutable:
         """The `CompiledExecutable`, or None while all runs were interpreted."""
         return self._compiled
 
-    def run(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
+    def run(self, inputs: list[Any], available: list[Buffer]) -> list[Buffer]:
         """One buffer for every output of the program."""
         self.visits += 1
         warm, compiled = self._warm, self._compiled  # another thread may let go of them: see `release_cold`
@@ -93,40 +93,40 @@ class PathExecutable:
         if config._interpret or compiled is None:
             if config._interpret or self.visits <= config.compile_after:
                 self.ran_compiled = False
-                return self.interpret(inputs, at_hand)
+                return self.interpret(inputs, available)
             compiled = self._compile(inputs)
         self.ran_compiled = True
         counters.compiled_runs += 1
-        values = self._picked(inputs, at_hand)
+        values = self._picked(inputs, available)
         # The trace and the Variable refer to a donated buffer, and `values`.
         results: list[Buffer] = compiled.run(values, 2)
         return results
 
-    def interpret(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Buffer]:
+    def interpret(self, inputs: list[Any], available: list[Buffer]) -> list[Buffer]:
         """As `run`, op by op in NumPy."""
-        return interpreted(self.program, self._picked(inputs, at_hand))
+        return interpreted(self.program, self._picked(inputs, available))
 
-    def salvage(self, inputs: list[Any], at_hand: list[Buffer]) -> tuple[list[Buffer | None], int]:
+    def salvage(self, inputs: list[Any], available: list[Buffer]) -> tuple[list[Buffer | None], int]:
         """As `interpret`, where an op fails: None for what depends on one that does; and the slot of the first.
 
         The slot is -1 where no op fails by NumPy: then it is not known what did.
         """
-        values = self._picked(inputs, at_hand)
+        values = self._picked(inputs, available)
         failures: list[int] = []
         found = interpret(self.program, _arrays(values), failures)
         return _buffers(found, values), min(failures, default=-1)
 
-    def _picked(self, inputs: list[Any], at_hand: list[Buffer]) -> list[Any]:
-        return [inputs[i] if i >= 0 else at_hand[-1 - i] for i in self._picks]
+    def _picked(self, inputs: list[Any], available: list[Buffer]) -> list[Any]:
+        return [inputs[i] if i >= 0 else available[-1 - i] for i in self._picks]
 
     def _compile(self, inputs: list[Any]) -> Any:
         # Not at the top, as LLVM comes with it; and first, so that its machine code is made with the first kernels.
         from jittape.compile.cache.kernel_cache import registry
-        from jittape.runtime.fast_run import warm_run
+        from jittape.runtime.fast_run import fast_run
 
         registry.relieve = release_cold
         self._compiled = compiled = compiled_from(self.program, self.scalars, self._donated)
-        self._warm = warm_run(compiled, self._picks, inputs)
+        self._warm = fast_run(compiled, self._picks, inputs)
         self._visits_before = 0
         _compiled_paths.append(ref(self))
         return compiled
@@ -186,7 +186,7 @@ def compiled_from(
 
     `constants` are inputs that are the same at every run.
     """
-    with collector_paused():
+    with gc_paused():
         # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
         from jittape.compile.cache.kernel_cache import Origin
         from jittape.compile.rewrite.passes import settled

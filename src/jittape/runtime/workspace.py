@@ -19,7 +19,7 @@ from jittape.compile.schedule.steps import NumpyStep, Schedule
 from jittape.core.buffers import LARGE, Buffer, address_of, allocate
 from jittape.core.forms import Control
 from jittape.core.interpret import run_control, run_op
-from jittape.core.program import ALIGNMENT, Aval, Program, is_grown
+from jittape.core.program import ALIGNMENT, Aval, Program, is_dynamic_dim
 from jittape.runtime.result_memory import ResultMemory
 
 __all__ = ["CELL", "KEPT", "SCALAR_FORMATS", "Input", "Layout", "PoisonedWorkspace", "Workspace", "array_of"]
@@ -191,12 +191,12 @@ class Workspace:
     def evaluate(self, step: NumpyStep, inputs: list[Input], results: list[Buffer]) -> None:
         """Run a NumPy step."""
         arrays = [self._array(s, a, inputs, results) for s, a in zip(step.storages, step.avals, strict=True)]
-        if isinstance(step.ops[0].primitive.form, Control):
+        if isinstance(step.ops[0].primitive.lowering, Control):
             values = run_control(self._program, step.ops, arrays)
         else:
             values = [run_op(self._program, step.ops[0], arrays)]
         for storage, aval, value in zip(step.results, step.result_avals, values, strict=True):
-            if is_grown(aval):
+            if is_dynamic_dim(aval):
                 self._grown[storage] = value
             else:
                 np.copyto(self._array(storage, aval, inputs, results), value)
@@ -206,7 +206,7 @@ class Workspace:
     ) -> np.ndarray[Any, Any]:
         """The memory of a storage as an array."""
         layout = self._layout
-        if is_grown(aval):
+        if is_dynamic_dim(aval):
             return self._grown[storage]
         if storage < layout.count:
             value = inputs[storage]

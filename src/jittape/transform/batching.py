@@ -117,7 +117,7 @@ def _applied(op: Op, n: int, stacked: tuple[bool, ...], operands: list[Symbol]) 
         return Shared(op.primitive.bind(*operands, **params))
     if op.primitive.calls_back:  # its value is that of its first operand; the rest is for a gradient
         return operands[0] if stacked[0] else spread(operands[0], n)
-    if rule is None and isinstance(op.primitive.form, Map):
+    if rule is None and isinstance(op.primitive.lowering, Map):
         rule = alike()
     if rule is not None and not isinstance(rule, Batch):
         return rule(n, stacked, *operands, **params)

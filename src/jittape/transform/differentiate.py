@@ -20,7 +20,7 @@ from jittape.core.config import config
 from jittape.core.dtypes import is_differentiable
 from jittape.core.forms import Control, runs_of
 from jittape.core.primitive import recording_with
-from jittape.core.program import Aval, Op, is_grown
+from jittape.core.program import Aval, Op, is_dynamic_dim
 from jittape.errors import NoGradientError, ProgramError
 from jittape.primitives.broadcast import real_op
 from jittape.primitives.elementwise.arithmetic import add_op
@@ -173,7 +173,7 @@ class Reverse:
             while self.position < len(self.steps):
                 op, along = self.steps[self.position]
                 self.position += 1
-                if isinstance(op.primitive.form, Control):
+                if isinstance(op.primitive.lowering, Control):
                     if op.out in self.runs:
                         self._run_control(builder, self.runs[op.out], along)
                     continue
@@ -190,16 +190,16 @@ class Reverse:
     def _run_control(self, builder: Builder, run: tuple[Op, ...], along: tuple[int, ...]) -> None:
         """A loop or a branch: one rule for all its results."""
         op = run[0]
-        form, params = op.primitive.form, dict(op.params)
+        form, params = op.primitive.lowering, dict(op.params)
         assert isinstance(form, Control)
-        del params["pick"]
+        del params["result_index"]
         cotangents: dict[Any, list[Symbol]] = {}
         for one in run:
             found = self.stacked.get(one.out, [])
             if one.out in self.cotangents:
                 found = [*found, self.cotangents[one.out]]
             if found:
-                cotangents.setdefault(dict(one.params)["pick"], []).extend(found)
+                cotangents.setdefault(dict(one.params)["result_index"], []).extend(found)
         if not cotangents:
             return
         builder.source = op.source
@@ -234,13 +234,13 @@ class Reverse:
         given = (cotangent.slot, op.out, *op.args)
         same = () if len(set(given)) == len(given) else tuple([given.index(slot) for slot in given])
         kinds = map(self.avals.__getitem__, given[1:])
-        situation = (op.primitive, op.params, along, config._default_float, same, cotangent.aval, *kinds)
-        known = _rules.find(situation)
+        template_key = (op.primitive, op.params, along, config._default_float, same, cotangent.aval, *kinds)
+        known = _rules.find(template_key)
         if known is None:
             rules = [self._run_rule(builder, op, i, cotangent, given) for i in along]
             lasting = tuple([rule for rule in rules if rule is not None])
             if len(lasting) == len(along):
-                _rules.keep(situation, lasting, sum([rule.ops.n_new for rule in lasting]))
+                _rules.keep(template_key, lasting, sum([rule.ops.n_new for rule in lasting]))
             return
         for i, rule in zip(along, known, strict=True):
             slots = rule.ops.put(builder, given)
@@ -276,7 +276,7 @@ class Reverse:
         return fitted
 
     def _accumulate(self, builder: Builder, slot: int, cotangent: Symbol) -> None:
-        if is_grown(cotangent.aval):
+        if is_dynamic_dim(cotangent.aval):
             self.stacked.setdefault(slot, []).append(cotangent)
             return
         before = self.cotangents.get(slot)

@@ -152,8 +152,8 @@ def _passed(op: Op, arriving: Sequence[Flow | None]) -> Flow | None:
     """The flow of the result of `op`, whose operands have the given flows."""
     if not any(arriving):
         return None
-    if isinstance(op.primitive.form, Control):
-        passed: Flow | None = op.primitive.form.flow(_through, arriving, **dict(op.params))
+    if isinstance(op.primitive.lowering, Control):
+        passed: Flow | None = op.primitive.lowering.flow(_through, arriving, **dict(op.params))
         return passed
     if op.primitive.opaque:
         return Flow(False, op)
@@ -171,7 +171,7 @@ _hiding: WeakKeyDictionary[Body, bool] = WeakKeyDictionary()
 
 def _hides(op: Op) -> bool:
     """Whether `op` is opaque, or a loop or branch with an opaque op in a body."""
-    if not isinstance(op.primitive.form, Control):
+    if not isinstance(op.primitive.lowering, Control):
         return op.primitive.opaque
     return any([_body_hides(body) for _, value in op.params for body in _bodies(value)])
 

@@ -102,11 +102,11 @@ class Memory(Generic[Known]):
     def __len__(self) -> int:
         return len(self._known)
 
-    def find(self, situation: Hashable) -> Known | None:
+    def find(self, template_key: Hashable) -> Known | None:
         """What was kept for a situation."""
-        return self._known.get(situation)
+        return self._known.get(template_key)
 
-    def keep(self, situation: Hashable, known: Known, n_slots: int) -> None:
+    def keep(self, template_key: Hashable, known: Known, n_slots: int) -> None:
         """Remember what is known, of `n_slots` slots, unless it is too large for that."""
         if n_slots >= LIMIT:
             return
@@ -114,13 +114,13 @@ class Memory(Generic[Known]):
         if self._n_slots > LIMIT:
             self._known.clear()
             self._n_slots = n_slots + 1
-        self._known[situation] = known
+        self._known[template_key] = known
 
 
 def is_pure(body: Callable[..., Any]) -> bool:
     """Whether what `body`, a primitive or a function, records is decided by its operands and parameters alone."""
     if isinstance(body, Primitive):
-        return is_pure(body.result) and (body.prepare is None or is_pure(body.prepare))
+        return is_pure(body.abstract_eval) and (body.promote_args is None or is_pure(body.promote_args))
     return isinstance(body, types.FunctionType) and body.__module__.startswith(PURE)
 
 

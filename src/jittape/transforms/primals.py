@@ -15,7 +15,7 @@ import numpy as np
 
 from jittape.autodiff.tape import GradientTape
 from jittape.core.dtypes import is_differentiable
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ShapeError
 from jittape.functions.function import Function
@@ -96,7 +96,7 @@ def _is_host(argument: Any) -> bool:
     """Whether no tensor, Variable or traced number is in it."""
     if type(argument) in (np.ndarray, float):
         return True
-    return not any(isinstance(leaf, (Operators, HostNumber)) for leaf in flatten(argument)[0])
+    return not any(isinstance(leaf, (Operators, TracedScalar)) for leaf in flatten(argument)[0])
 
 
 def tape_of(f: Callable[..., Any], persistent: bool = False) -> GradientTape:

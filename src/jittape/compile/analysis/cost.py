@@ -26,7 +26,7 @@ def computed(
     m: IRMath, primitive: Primitive, params: tuple[tuple[str, Any], ...], operands: Sequence[IRValue]
 ) -> IRValue:
     """The scalar expression of a map, or what a reduction makes of few elements."""
-    form = primitive.form
+    form = primitive.lowering
     if isinstance(form, Map):
         mapped: IRValue = form.expression(m, *operands, **dict(params))
         return mapped

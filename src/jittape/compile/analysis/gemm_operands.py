@@ -143,14 +143,14 @@ def _followed(
     in_memory: Callable[[int], bool],
 ) -> Layout:
     """The layout of `slot` in the memory of what it is a view of, if the BLAS can read it there."""
-    chain = []
+    zero_dominant_multiply = []
     base = slot
     while (op := view_of(base)) is not None and len(op.args) == 1:
-        chain.append(op)
+        zero_dominant_multiply.append(op)
         base = op.args[0]
     best = _contiguous(slot, avals[slot].shape)
-    for start in range(len(chain)):
-        layout = _through(chain[: start + 1], avals)
+    for start in range(len(zero_dominant_multiply)):
+        layout = _through(zero_dominant_multiply[: start + 1], avals)
         if layout is None:
             break
         whole = avals[layout.slot].size <= avals[slot].size
@@ -159,13 +159,13 @@ def _followed(
     return best
 
 
-def _through(chain: list[Op], avals: Mapping[int, Aval]) -> Layout | None:
+def _through(zero_dominant_multiply: list[Op], avals: Mapping[int, Aval]) -> Layout | None:
     """The layout of the first op's result in the memory of the last op's operand."""
-    layout = _contiguous(chain[-1].args[0], avals[chain[-1].args[0]].shape)
-    for op in reversed(chain):
+    layout = _contiguous(zero_dominant_multiply[-1].args[0], avals[zero_dominant_multiply[-1].args[0]].shape)
+    for op in reversed(zero_dominant_multiply):
         operand, result = avals[op.args[0]], avals[op.out]
         strides, offset = [0] * result.ndim, layout.offset
-        if isinstance(op.primitive.form, Alias):
+        if isinstance(op.primitive.lowering, Alias):
             # The shapes differ in extents of 1 only.
             kept = [stride for stride, n in zip(layout.strides, operand.shape, strict=True) if n != 1]
             strides = [kept.pop(0) if n != 1 else 0 for n in result.shape]

@@ -11,25 +11,25 @@ import numpy as np
 from jittape.compile.ir.index_maps import is_unrolled, space_of
 from jittape.core.forms import (
     Alias,
+    Assert,
     Call,
-    Check,
-    Checked,
-    Composed,
+    CheckedMap,
+    Concatenate,
     Control,
-    Coordinate,
-    Join,
+    Decomposition,
+    DynamicUpdateSlice,
+    Iota,
     Map,
-    Overlay,
-    Place,
+    Pad,
     Reduce,
-    Running,
+    Scan,
     Scatter,
     View,
 )
 from jittape.core.program import Aval, Op, Program
 from jittape.primitives.elementwise.arithmetic import add_op
 
-__all__ = ["BLAS", "NATIVE", "Kind", "kind_of", "settled_kinds"]
+__all__ = ["BLAS", "NATIVE", "OpClass", "op_class_of", "op_classes_of"]
 
 NATIVE = frozenset(
     np.dtype(name) for name in ["float32", "float64", "bool", "int8", "int16", "int32", "int64"]
@@ -38,7 +38,7 @@ NATIVE |= frozenset(np.dtype(name) for name in ["uint8", "uint16", "uint32", "ui
 BLAS = frozenset(np.dtype(name) for name in ["float32", "float64", "complex64", "complex128"])
 
 
-class Kind(Enum):
+class OpClass(Enum):
     """What becomes of an op."""
 
     INLINE = "computed within a nest, stored where needed"
@@ -54,16 +54,16 @@ class Kind(Enum):
     NUMPY = "a NumPy step"
 
 
-def settled_kinds(
-    program: Program, op_of: Mapping[int, Op], own: Mapping[int, Kind]
-) -> tuple[dict[int, Kind], dict[int, tuple[Op, int]]]:
+def op_classes_of(
+    program: Program, op_of: Mapping[int, Op], own: Mapping[int, OpClass]
+) -> tuple[dict[int, OpClass], dict[int, tuple[Op, int]]]:
     """The kind of every op, by its slot; and for the sum of a product and something else, the product and the other.
 
-    In such a sum the product is added to the memory of the other. `own` are the kinds by `kind_of`.
+    In such a sum the product is added to the memory of the other. `own` are the kinds by `op_class_of`.
     """
     kinds = dict(own)
     addends: dict[int, tuple[Op, int]] = {}
-    if Kind.CALL not in own.values():
+    if OpClass.CALL not in own.values():
         return kinds, addends
     uses = Counter([*program.outputs, *[slot for op in program.ops for slot in op.args]])
     for op in program.ops:
@@ -71,22 +71,22 @@ def settled_kinds(
             absorbed = _absorbed(op, kinds, uses, addends)
             if absorbed is not None:
                 addend, slot = absorbed
-                kinds[slot], kinds[op.out] = Kind.ABSORBED, Kind.CALL
+                kinds[slot], kinds[op.out] = OpClass.ABSORBED, OpClass.CALL
                 addends[op.out] = op_of[slot], addend
-        elif isinstance(op.primitive.form, Alias) and kinds.get(op.args[0]) is Kind.CALL:
-            kinds[op.out] = Kind.ALIAS  # of what is in memory
+        elif isinstance(op.primitive.lowering, Alias) and kinds.get(op.args[0]) is OpClass.CALL:
+            kinds[op.out] = OpClass.ALIAS  # of what is in memory
     return kinds, addends
 
 
 def _absorbed(
-    op: Op, kinds: Mapping[int, Kind], uses: Mapping[int, int], addends: Mapping[int, tuple[Op, int]]
+    op: Op, kinds: Mapping[int, OpClass], uses: Mapping[int, int], addends: Mapping[int, tuple[Op, int]]
 ) -> tuple[int, int] | None:
     """Of a sum of two products of which nothing else is needed, the first and the one that is added to it in place.
 
     So the gradient of a weight that is used in fifty steps of a loop is one array, not fifty and their sum.
     """
     for slot in op.args:
-        if kinds.get(slot) is not Kind.CALL or uses[slot] > 1:
+        if kinds.get(slot) is not OpClass.CALL or uses[slot] > 1:
             return None
     for addend, slot in (op.args, op.args[::-1]):
         if slot not in addends:
@@ -94,32 +94,32 @@ def _absorbed(
     return None
 
 
-def kind_of(op: Op, avals: Sequence[Aval]) -> Kind:
+def op_class_of(op: Op, avals: Sequence[Aval]) -> OpClass:
     """The kind of an op by itself; `avals` are its operands' and its result's."""
-    form = op.primitive.form
+    form = op.primitive.lowering
     if isinstance(form, Control):
-        return Kind.CONTROL
+        return OpClass.CONTROL
     if isinstance(form, Call):
         fits = all(a.dtype in BLAS and max(a.shape, default=0) < 2**31 for a in avals)
-        return Kind.CALL if form.routine == "gemm" and fits else Kind.NUMPY
+        return OpClass.CALL if form.routine == "gemm" and fits else OpClass.NUMPY
     native = all(a.dtype in NATIVE for a in avals)
     if isinstance(form, Alias):
         same = native and space_of(avals[0].shape) == space_of(avals[-1].shape)
-        return Kind.INLINE if same else Kind.ALIAS
+        return OpClass.INLINE if same else OpClass.ALIAS
     if not native or form is None:
-        return Kind.NUMPY
+        return OpClass.NUMPY
     if isinstance(form, Reduce):
         few = is_unrolled(avals[0].shape, dict(op.params)["axes"])
-        return Kind.INLINE if few else Kind.REDUCE
-    if isinstance(form, Join):
-        return Kind.JOIN
-    if isinstance(form, Running):
-        return Kind.RUNNING if avals[-1].shape[dict(op.params)["axis"]] != 1 else Kind.NUMPY
+        return OpClass.INLINE if few else OpClass.REDUCE
+    if isinstance(form, Concatenate):
+        return OpClass.JOIN
+    if isinstance(form, Scan):
+        return OpClass.RUNNING if avals[-1].shape[dict(op.params)["axis"]] != 1 else OpClass.NUMPY
     if isinstance(form, Scatter):
-        return Kind.SCATTER
-    if isinstance(form, Check):
-        return Kind.CHECK
-    if isinstance(form, Composed | Checked):
-        return Kind.NUMPY
-    assert isinstance(form, Map | View | Place | Overlay | Coordinate), form
-    return Kind.INLINE
+        return OpClass.SCATTER
+    if isinstance(form, Assert):
+        return OpClass.CHECK
+    if isinstance(form, Decomposition | CheckedMap):
+        return OpClass.NUMPY
+    assert isinstance(form, Map | View | Pad | DynamicUpdateSlice | Iota), form
+    return OpClass.INLINE

@@ -11,17 +11,17 @@ from math import prod
 from typing import Any
 
 from jittape.compile.analysis.cost import cost_of_map
-from jittape.compile.analysis.op_class import Kind, kind_of
+from jittape.compile.analysis.op_class import OpClass, op_class_of
 from jittape.compile.ir.index_maps import UNROLLED, Access, identity, lanes, nest_over, space_of
 from jittape.compile.ir.operand_maps import index_of
-from jittape.core.forms import Coordinate, Map, Overlay, Place, Reduce, View
+from jittape.core.forms import DynamicUpdateSlice, Iota, Map, Pad, Reduce, View
 from jittape.core.program import Aval, Op
 
-__all__ = ["Traits", "traits_of"]
+__all__ = ["OpProperties", "op_properties_of"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Traits:
+class OpProperties:
     """What is known of an op from its primitive, its parameters and its shapes and dtypes; ops share it.
 
     Attributes
@@ -48,7 +48,7 @@ class Traits:
         A view that has elements of its operand several times.
     """
 
-    kind: Kind
+    kind: OpClass
     elementwise: bool
     size: int
     space: tuple[int, ...]
@@ -60,44 +60,46 @@ class Traits:
     repeats: bool
 
 
-def traits_of(ops: Iterable[Op], avals: Mapping[int, Aval], known: dict[Any, Traits]) -> dict[int, Traits]:
+def op_properties_of(
+    ops: Iterable[Op], avals: Mapping[int, Aval], known: dict[Any, OpProperties]
+) -> dict[int, OpProperties]:
     """The traits of every op, by its slot; those in `known`, where new ones are put, are not found out again."""
-    found: dict[int, Traits] = {}
+    found: dict[int, OpProperties] = {}
     for op in ops:
         primitive, args, params, out, _ = op
         operands = tuple([avals[slot] for slot in args])
         key = primitive, params, avals[out], operands
-        traits = known.get(key)
-        if traits is None:
-            traits = known[key] = _traits(op, operands, avals[out])
-        found[out] = traits
+        properties = known.get(key)
+        if properties is None:
+            properties = known[key] = _traits(op, operands, avals[out])
+        found[out] = properties
     return found
 
 
-def _traits(op: Op, operands: tuple[Aval, ...], result: Aval) -> Traits:
-    form, kind = op.primitive.form, kind_of(op, (*operands, result))
+def _traits(op: Op, operands: tuple[Aval, ...], result: Aval) -> OpProperties:
+    form, kind = op.primitive.lowering, op_class_of(op, (*operands, result))
     space, cost, times = space_of(result.shape), 0, 1
-    if kind is Kind.REDUCE:
+    if kind is OpClass.REDUCE:
         space = nest_over(operands[0].shape)[0]
-    elif kind is Kind.SCATTER:
+    elif kind is OpClass.SCATTER:
         space = space_of(operands[1].shape)
-    if kind is Kind.INLINE and isinstance(form, Map):
+    if kind is OpClass.INLINE and isinstance(form, Map):
         cost = cost_of_map(op.primitive, op.params, tuple([aval.dtype for aval in operands]))
     elif isinstance(form, Reduce):
         cost = times = operands[0].size // max(1, result.size)
-    elif isinstance(form, Place | Overlay | Coordinate):
-        cost = {Place: 3, Overlay: 4, Coordinate: 1}[type(form)]
-    return Traits(
+    elif isinstance(form, Pad | DynamicUpdateSlice | Iota):
+        cost = {Pad: 3, DynamicUpdateSlice: 4, Iota: 1}[type(form)]
+    return OpProperties(
         kind,
         isinstance(form, Map),
         result.size,
         space,
         identity(result.shape),
-        lanes(operands[0].shape) if kind is Kind.REDUCE else (),
+        lanes(operands[0].shape) if kind is OpClass.REDUCE else (),
         cost,
         times,
-        kind is Kind.INLINE and isinstance(form, View) and _moves_apart(op, operands[0], result),
-        kind is Kind.INLINE and isinstance(form, View) and operands[0].size < result.size,
+        kind is OpClass.INLINE and isinstance(form, View) and _moves_apart(op, operands[0], result),
+        kind is OpClass.INLINE and isinstance(form, View) and operands[0].size < result.size,
     )
 
 

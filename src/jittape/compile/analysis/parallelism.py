@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.analysis.cost import cost_of_map
-from jittape.compile.ir.instructions import Compute, Inside, Instruction, Load, Store
+from jittape.compile.ir.instructions import BoundsMask, Compute, Instruction, Load, Store
 from jittape.compile.ir.kernel import LoopKernel
 
 __all__ = [
@@ -120,7 +120,7 @@ def rows_at_a_time(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
     if rows < 0 or extents[-1] > SHORT or prod(extents) < MANY or kernel.stores:
         return 1
     light = sum([_cost(kernel, i) for i in kernel.instructions if isinstance(i, Compute)]) <= HEAVIEST
-    masked = any(isinstance(i, Inside) for i in kernel.instructions)
+    masked = any(isinstance(i, BoundsMask) for i in kernel.instructions)
     return ROWS if kernel.reductions and added and light and not masked else 1
 
 

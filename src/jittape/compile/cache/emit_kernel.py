@@ -20,18 +20,18 @@ from jittape.compile.kernels.control.emit_control import (
     define_release,
     define_stop,
 )
-from jittape.compile.kernels.diagonal.emit_diagonals import define_laying
+from jittape.compile.kernels.diagonal.emit_diagonals import define_diagonal_scatter
 from jittape.compile.kernels.gemm.blas_call import define_product
-from jittape.compile.kernels.gemm.gemv import define_matvec
-from jittape.compile.kernels.gemm.skinny_gemm import define_dots
-from jittape.compile.kernels.gemm.small_gemm import define_tiny
+from jittape.compile.kernels.gemm.gemv import define_gemv
+from jittape.compile.kernels.gemm.skinny_gemm import define_skinny_gemm
+from jittape.compile.kernels.gemm.small_gemm import define_small_gemm
 from jittape.compile.kernels.loop.emit_loops import define_loops
 from jittape.compile.kernels.loop.vectorize import lanes_in
-from jittape.compile.kernels.scalar_vm.bytecode import Machine
-from jittape.compile.kernels.scalar_vm.emit_bytecode import define_machine
+from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
+from jittape.compile.kernels.scalar_vm.emit_bytecode import define_scalar_vm
 from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
 from jittape.compile.llvm.target import Effort
-from jittape.compile.rewrite.diagonal_op import Laying
+from jittape.compile.rewrite.diagonal_op import DiagonalScatter
 from jittape.errors import CompileError
 
 __all__ = ["Definition", "definition_of", "write_module"]
@@ -55,12 +55,12 @@ def definition_of(kernel: Kernel) -> Definition:
                 define_loops(kernel, function)
             elif isinstance(kernel, Rounds):
                 (define_loop if kernel.kind == "loop" else define_branch)(function)
-            elif isinstance(kernel, Machine):
-                define_machine(kernel, function)
+            elif isinstance(kernel, ScalarVM):
+                define_scalar_vm(kernel, function)
             elif isinstance(kernel, Stop):
                 define_stop(function)
-            elif isinstance(kernel, Laying):
-                define_laying(kernel, function)
+            elif isinstance(kernel, DiagonalScatter):
+                define_diagonal_scatter(kernel, function)
             elif isinstance(kernel, Release):
                 define_release(function)
             else:
@@ -77,15 +77,15 @@ def _effort(kernel: Kernel) -> Effort:
         return Effort.LITTLE if not kernel.depth or lanes_in(kernel) else Effort.LOOPS
     if isinstance(kernel, Gemm):
         return Effort.LITTLE
-    return Effort.LOOPS if isinstance(kernel, Machine | Laying) else Effort.LITTLE
+    return Effort.LOOPS if isinstance(kernel, ScalarVM | DiagonalScatter) else Effort.LITTLE
 
 
 def _definer(kernel: Gemm) -> Callable[[Gemm, ir.Function], None]:
     if kernel.form.startswith("dots"):
-        return define_dots
+        return define_skinny_gemm
     if kernel.form.startswith(("rows", "columns")):
-        return define_matvec
-    return define_tiny if kernel.form in ("tiny", "narrow") else define_product
+        return define_gemv
+    return define_small_gemm if kernel.form in ("tiny", "narrow") else define_product
 
 
 def write_module(definitions: Iterable[Definition]) -> ir.Module:

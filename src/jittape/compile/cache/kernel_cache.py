@@ -17,7 +17,7 @@ from jittape.compile.cache.emit_kernel import Definition, definition_of, symbol_
 from jittape.compile.cache.fingerprint import covers
 from jittape.compile.ir.instructions import Compute
 from jittape.compile.ir.kernel import Kernel, LoopKernel, NamedKernel, label_of
-from jittape.compile.kernels.scalar_vm.bytecode import Machine
+from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
 from jittape.compile.llvm import target
 from jittape.compile.llvm.compile_pool import mapped, uninterrupted
 from jittape.compile.llvm.driver import DRIVER_TYPE, as_function, define_driver
@@ -306,7 +306,7 @@ def is_lasting(kernel: Kernel) -> bool:
 
     A primitive of the user's own goes by its name in the text, and its code may be another tomorrow.
     """
-    if isinstance(kernel, Machine):
+    if isinstance(kernel, ScalarVM):
         return all(is_our_own(code.primitive) for code in kernel.codes)
     if not isinstance(kernel, LoopKernel):
         return True
@@ -318,7 +318,7 @@ def is_lasting(kernel: Kernel) -> bool:
 
 def is_our_own(primitive: Primitive) -> bool:
     """Written in the sources that are a part of the cache's environment, and alone under its name."""
-    form = primitive.form
+    form = primitive.lowering
     functions: list[Any] = []
     if isinstance(form, Map):
         functions = [form.expression]

@@ -22,9 +22,9 @@ from jittape.compile.cache.fingerprint import covers
 from jittape.compile.cache.kernel_cache import is_lasting, is_our_own
 from jittape.compile.ir.kernel import NamedKernel
 from jittape.compile.llvm.blas import blas
-from jittape.compile.schedule.row_tiling import Strip
+from jittape.compile.schedule.row_tiling import RowTile
 from jittape.compile.schedule.steps import KernelStep, Schedule
-from jittape.core.forms import Call, Composed, Control
+from jittape.core.forms import Call, Control, Decomposition
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Program
 from jittape.primitives.shape.views import Region
@@ -62,7 +62,7 @@ def key_of(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None
         *texts,
         str(len(program.ops)),
     ]
-    if any(isinstance(primitive.form, Call | Composed) for primitive, _ in known):
+    if any(isinstance(primitive.lowering, Call | Decomposition) for primitive, _ in known):
         lines.append(f"BLAS: {blas().unpacked}, {blas().library is not None}")
     digest = hashlib.blake2b("\n".join(lines).encode(), digest_size=16)
     digest.update(array("q", numbers))
@@ -72,9 +72,9 @@ def key_of(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None
 @lru_cache(maxsize=1024)
 def _is_lasting(primitive: Primitive) -> bool:
     """Whether the name stands for the same in every process."""
-    rule = primitive.result
+    rule = primitive.abstract_eval
     covered = inspect.isfunction(rule) and covers(rule.__code__.co_filename)
-    return covered and not isinstance(primitive.form, Control) and is_our_own(primitive)
+    return covered and not isinstance(primitive.lowering, Control) and is_our_own(primitive)
 
 
 def _is_plain(value: Any) -> bool:
@@ -136,7 +136,7 @@ def recall(key: str, program: Program) -> Schedule | None:
 def _unpacked(content: Any, program: Program) -> Schedule:
     kernels = [NamedKernel((), name) for name in content["kernels"]]
     strips = [
-        Strip(blocks, groups, region, tuple([(slot, nbytes) for slot, nbytes in moved]), work)
+        RowTile(blocks, groups, region, tuple([(slot, nbytes) for slot, nbytes in moved]), work)
         for blocks, groups, region, moved, work in content["strips"]
     ]
     steps = tuple(

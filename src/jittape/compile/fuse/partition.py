@@ -16,8 +16,8 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any
 
 from jittape.compile.analysis.gemm_operands import Product, product_of, wants_rows
-from jittape.compile.analysis.op_class import Kind, settled_kinds
-from jittape.compile.analysis.op_traits import Traits, traits_of
+from jittape.compile.analysis.op_class import OpClass, op_classes_of
+from jittape.compile.analysis.op_traits import OpProperties, op_properties_of
 from jittape.compile.analysis.uses import NOBODY, Group, Use, add_uses
 from jittape.compile.ir.index_maps import (
     Access,
@@ -30,14 +30,14 @@ from jittape.compile.ir.index_maps import (
 )
 from jittape.compile.ir.operand_maps import Key, operand_accesses, scattered_to
 from jittape.compile.llvm.blas import blas
-from jittape.core.forms import Alias, Map, Place, View
+from jittape.core.forms import Alias, Map, Pad, View
 from jittape.core.program import Op, Program
 
 __all__ = ["Partition"]
 
-_Entry = tuple[Op, int, tuple[int, ...], Kind, Traits]
+_Entry = tuple[Op, int, tuple[int, ...], OpClass, OpProperties]
 """An op with its slot, its operands, what becomes of it and its traits."""
-_Accesses = dict[tuple[Traits, Access, tuple[int, ...]], tuple[Key, ...]]
+_Accesses = dict[tuple[OpProperties, Access, tuple[int, ...]], tuple[Key, ...]]
 """What the ops of some traits need of their operands, for an access to their results in a nest of some extents."""
 
 CHEAP = 8
@@ -87,17 +87,19 @@ class Partition:
         self.program = program
         self.avals = program.avals
         self.op_of = {op.out: op for op in program.ops}
-        self._known: dict[Any, Traits] = {} if before is None else before._known
+        self._known: dict[Any, OpProperties] = {} if before is None else before._known
         self._accesses: _Accesses = {} if before is None else before._accesses
-        self.traits = {} if before is None else before._traits_of_the_same(program.ops)
-        new = [op for op in program.ops if op.out not in self.traits]
-        self.traits.update(traits_of(new, self.avals, self._known))
-        own = {slot: traits.kind for slot, traits in self.traits.items()}
-        self.kinds, self.addends = settled_kinds(program, self.op_of, own)
+        self.properties = {} if before is None else before._traits_of_the_same(program.ops)
+        new = [op for op in program.ops if op.out not in self.properties]
+        self.properties.update(op_properties_of(new, self.avals, self._known))
+        own = {slot: properties.kind for slot, properties in self.properties.items()}
+        self.kinds, self.addends = op_classes_of(program, self.op_of, own)
         self._entries: list[_Entry] = [
-            (op, op.out, op.args, self.kinds[op.out], self.traits[op.out]) for op in program.ops
+            (op, op.out, op.args, self.kinds[op.out], self.properties[op.out]) for op in program.ops
         ]
-        self.constants = {op.out for op in program.ops if not op.args and isinstance(op.primitive.form, Map)}
+        self.constants = {
+            op.out for op in program.ops if not op.args and isinstance(op.primitive.lowering, Map)
+        }
         self.products: dict[int, Product] = {}
         self.stored = set(program.inputs) | set(program.outputs)
         self.hard: set[int] = set()
@@ -106,25 +108,25 @@ class Partition:
         self._mark_stored()
         self._costs = self._inlined_costs()
         self._late: set[int] = set()
-        self._own_uses: dict[tuple[Traits, int], frozenset[Use]] = {}
+        self._own_uses: dict[tuple[OpProperties, int], frozenset[Use]] = {}
         self._settle()
 
     def groups(self, slot: int) -> list[Group]:
         """The nests of a root, of which a join may have several, and what is scattered has two: copy and writes."""
-        if self.kinds[slot] is Kind.SCATTER:
+        if self.kinds[slot] is OpClass.SCATTER:
             return [(space_of(self.avals[slot].shape), self.begun[slot]), self.group(slot)]
-        if self.kinds[slot] is not Kind.JOIN:
+        if self.kinds[slot] is not OpClass.JOIN:
             return [self.group(slot)]
         spaces = [space_of(self.avals[s].shape) for s in self.op_of[slot].args]
         return [(space, self.depth[slot]) for space in dict.fromkeys(spaces)]
 
     def group(self, slot: int) -> Group:
         """The nest of a root that is no join."""
-        return self.traits[slot].space, self.depth[slot]
+        return self.properties[slot].space, self.depth[slot]
 
     def finished(self, slot: int) -> int:
         """The depth from which on the memory of `slot` can be read."""
-        while slot in self.op_of and self.kinds[slot] is Kind.ALIAS:
+        while slot in self.op_of and self.kinds[slot] is OpClass.ALIAS:
             slot = self.op_of[slot].args[0]
         return self.depth[slot] + 1 if slot in self.op_of else 0
 
@@ -132,30 +134,30 @@ class Partition:
         """See `operand_accesses`; ops of an unrolled loop ask for the same, of 2,762 calls for an LSTM 20 differ."""
         if len(op.args) != 1:
             return operand_accesses(op, access, self.avals, extents)
-        key = self.traits[op.out], access, extents
+        key = self.properties[op.out], access, extents
         known = self._accesses.get(key)
         if known is None:
             known = self._accesses[key] = operand_accesses(op, access, self.avals, extents)
         return [(op.args[0], inner) for _, inner in known]
 
-    def _traits_of_the_same(self, ops: Sequence[Op]) -> dict[int, Traits]:
+    def _traits_of_the_same(self, ops: Sequence[Op]) -> dict[int, OpProperties]:
         """The traits of those of `ops` that this program has too; a slot has the same shape in both."""
         known = self.op_of
-        return {op.out: self.traits[op.out] for op in ops if known.get(op.out) is op}
+        return {op.out: self.properties[op.out] for op in ops if known.get(op.out) is op}
 
     # ---- what is stored in any case ------------------------------------------------------------------------------
 
     def _mark_stored(self) -> None:
         for op, slot, args, kind, _ in self._entries:
-            if kind is Kind.INLINE or kind is Kind.ABSORBED:
+            if kind is OpClass.INLINE or kind is OpClass.ABSORBED:
                 continue
             self.stored.add(slot)
             self.hard.add(slot)
-            if kind is Kind.CALL:
+            if kind is OpClass.CALL:
                 self.products[slot] = product_of(
                     self._multiplied(op), self.avals, self._view_of, self._in_memory
                 )
-            elif kind not in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING, Kind.SCATTER):
+            elif kind not in (OpClass.REDUCE, OpClass.JOIN, OpClass.RUNNING, OpClass.SCATTER):
                 self.stored.update(args)
         self._write_out_transposes()
         for product in self.products.values():
@@ -185,12 +187,12 @@ class Partition:
 
     def _view_of(self, slot: int) -> Op | None:
         op = self.op_of.get(slot)
-        if op is None or self.kinds[slot] is not Kind.INLINE:
+        if op is None or self.kinds[slot] is not OpClass.INLINE:
             return None
-        return op if isinstance(op.primitive.form, View | Alias) else None
+        return op if isinstance(op.primitive.lowering, View | Alias) else None
 
     def _in_memory(self, slot: int) -> bool:
-        return slot in self.stored or self.kinds[slot] is not Kind.INLINE
+        return slot in self.stored or self.kinds[slot] is not OpClass.INLINE
 
     # ---- what an inlined value costs -----------------------------------------------------------------------------
 
@@ -202,12 +204,12 @@ class Partition:
         costs: dict[int, tuple[int, int]] = {}
         stored = self.stored
         single = {slot for slot in self.program.inputs if self.avals[slot].size == 1}
-        for op, slot, args, kind, traits in self._entries:
-            if traits.size == 1:
+        for op, slot, args, kind, properties in self._entries:
+            if properties.size == 1:
                 single.add(slot)
-            if kind is not Kind.INLINE:
+            if kind is not OpClass.INLINE:
                 continue
-            several = traits.size > 1
+            several = properties.size > 1
             cost = loads = 0
             for operand in args:
                 if several and operand in single:
@@ -218,17 +220,17 @@ class Partition:
                 own = costs[operand]
                 cost += own[0]
                 loads += own[1]
-            if several and args and cost == loads == 0 and not isinstance(op.primitive.form, Place):
+            if several and args and cost == loads == 0 and not isinstance(op.primitive.lowering, Pad):
                 costs[slot] = (0, 0)
                 continue
-            cost, loads = traits.cost + traits.times * cost, traits.times * loads
+            cost, loads = properties.cost + properties.times * cost, properties.times * loads
             saturated = cost > MOST_COST or loads > MOST_COST
             costs[slot] = (min(cost, MOST_COST), min(loads, MOST_COST)) if saturated else (cost, loads)
         return costs
 
     def _is_cheap(self, slot: int) -> bool:
         cost, loads = self._costs[slot]
-        if self.traits[slot].size == 1:
+        if self.properties[slot].size == 1:
             return cost <= CHEAP_SCALAR
         return cost == 0 or (cost <= CHEAP and loads <= MANY_LOADS)
 
@@ -251,7 +253,7 @@ class Partition:
         read = {
             slot
             for op in self.program.ops
-            if self.kinds[op.out] not in (Kind.INLINE, Kind.REDUCE)
+            if self.kinds[op.out] not in (OpClass.INLINE, OpClass.REDUCE)
             for slot in (*op.args, *self._memory_operands(op))
         }
         return self.stored - self.hard - read
@@ -264,8 +266,8 @@ class Partition:
         depth, hard = self.depth, self.hard
         here: dict[int, int] = dict.fromkeys(self.program.inputs, 0)
         moved = dict(here)
-        for op, slot, args, kind, traits in self._entries:
-            if kind is not Kind.INLINE:
+        for op, slot, args, kind, properties in self._entries:
+            if kind is not OpClass.INLINE:
                 depth[slot] = self._depth(op, kind, here, moved)
                 here[slot] = moved[slot] = self.finished(slot)
                 continue
@@ -275,29 +277,29 @@ class Partition:
                     first = here[operand]
                 if moved[operand] > last:
                     last = moved[operand]
-            at = depth[slot] = here[slot] = first if traits.elementwise else last
+            at = depth[slot] = here[slot] = first if properties.elementwise else last
             moved[slot] = at + 1 if slot in hard else last
 
-    def _depth(self, op: Op, kind: Kind, here: Mapping[int, int], moved: Mapping[int, int]) -> int:
+    def _depth(self, op: Op, kind: OpClass, here: Mapping[int, int], moved: Mapping[int, int]) -> int:
         """The depth of what is in memory in any case."""
-        if kind is Kind.ALIAS:
+        if kind is OpClass.ALIAS:
             return 0
-        if kind is Kind.SCATTER:
+        if kind is OpClass.SCATTER:
             copied = here[op.args[0]]
             # Zeros are written when they are needed.
             at = max(copied + 1, here[op.args[1]], *[moved[s] for s in op.args[2:]])
             self.begun[op.out] = at - 1 if self._costs.get(op.args[0]) == (0, 0) else copied
             return at
-        if kind in (Kind.REDUCE, Kind.JOIN, Kind.RUNNING):
-            whole = kind is not Kind.REDUCE or len(self.traits[op.out].lanes) == 1
+        if kind in (OpClass.REDUCE, OpClass.JOIN, OpClass.RUNNING):
+            whole = kind is not OpClass.REDUCE or len(self.properties[op.out].lanes) == 1
             operands = here if whole else moved
             return max([operands[s] for s in op.args], default=0)
-        if kind is Kind.ABSORBED:
+        if kind is OpClass.ABSORBED:
             return max([moved[s] for s in op.args])
         return max([self.finished(s) for s in self._memory_operands(op)], default=0)
 
     def _memory_operands(self, op: Op) -> list[int]:
-        if self.kinds[op.out] is Kind.CALL:
+        if self.kinds[op.out] is OpClass.CALL:
             product = self.products[op.out]
             addend = [self.addends[op.out][1]] if op.out in self.addends else []
             return [product.x.slot, product.y.slot, *addend]
@@ -313,13 +315,13 @@ class Partition:
         stored = self.stored
         changed = False
         self._late.clear()
-        for op, slot, args, kind, traits in reversed(self._entries):
+        for op, slot, args, kind, properties in reversed(self._entries):
             found = uses.pop(slot)
-            if kind is not Kind.INLINE:
+            if kind is not OpClass.INLINE:
                 for operand, use in self._uses_of_root(op):
                     add_uses(uses, operand, frozenset((use,)))
                 continue
-            if slot not in stored and self._must_store(slot, traits, found, cautious):
+            if slot not in stored and self._must_store(slot, properties, found, cautious):
                 stored.add(slot)
                 changed = True
             if slot in stored:
@@ -331,8 +333,8 @@ class Partition:
                 if slot not in self.hard and not self._in_register(slot, found):
                     self.hard.add(slot)
                     changed = True
-                found = self._use_of_own(slot, traits)
-            if traits.elementwise:
+                found = self._use_of_own(slot, properties)
+            if properties.elementwise:
                 found = frozenset(found)
                 for operand in args:
                     if uses.get(operand) is NOBODY:
@@ -345,21 +347,21 @@ class Partition:
                     add_uses(uses, operand, frozenset(((group, inner),)))
         return changed
 
-    def _use_of_own(self, slot: int, traits: Traits) -> frozenset[Use]:
+    def _use_of_own(self, slot: int, properties: OpProperties) -> frozenset[Use]:
         """The use of the nest that computes a stored value."""
-        key = traits, self.depth[slot]
+        key = properties, self.depth[slot]
         known = self._own_uses.get(key)
         if known is None:
-            known = self._own_uses[key] = frozenset(((self.group(slot), traits.whole),))
+            known = self._own_uses[key] = frozenset(((self.group(slot), properties.whole),))
         return known
 
     def _uses_of_root(self, op: Op) -> list[tuple[int, Use]]:
         """What the nests need that compute or write an op's result."""
         slot, kind = op.out, self.kinds[op.out]
-        if kind is Kind.REDUCE:
+        if kind is OpClass.REDUCE:
             group = self.group(slot)
-            return [(op.args[0], (group, access)) for access in self.traits[slot].lanes]
-        if kind is Kind.SCATTER:
+            return [(op.args[0], (group, access)) for access in self.properties[slot].lanes]
+        if kind is OpClass.SCATTER:
             copied, written = self.groups(slot)
             elements = scattered_to(op, self.avals)[1]
             return [
@@ -367,7 +369,7 @@ class Partition:
                 (op.args[1], (written, identity(self.avals[op.args[1]].shape))),
                 *[(element, (written, access)) for element, access in elements],
             ]
-        if kind in (Kind.JOIN, Kind.RUNNING):
+        if kind in (OpClass.JOIN, OpClass.RUNNING):
             shapes = [self.avals[operand].shape for operand in op.args]
             depth = self.depth[slot]
             return [
@@ -378,18 +380,18 @@ class Partition:
 
     def _in_register(self, slot: int, uses: Collection[Use]) -> bool:
         """Whether every nest that needs the stored `slot` visits it as its own nest does."""
-        space, whole = self.traits[slot].space, self.traits[slot].whole
+        space, whole = self.properties[slot].space, self.properties[slot].whole
         return all(group[0] == space and access == whole for group, access in uses)
 
-    def _must_store(self, slot: int, traits: Traits, uses: Set[Use], cautious: bool) -> bool:
-        if len(uses) == 1 and not traits.moves_apart:
+    def _must_store(self, slot: int, properties: OpProperties, uses: Set[Use], cautious: bool) -> bool:
+        if len(uses) == 1 and not properties.moves_apart:
             ((_, access),) = uses
-            if access is traits.whole or not (picks(access) or repeats(access)):
+            if access is properties.whole or not (picks(access) or repeats(access)):
                 return False
         # What repeats a smaller array is not stored, the array is.
-        if not uses or self._costs[slot][0] == 0 or traits.repeats:
+        if not uses or self._costs[slot][0] == 0 or properties.repeats:
             # Whether a nest reads a view often, along an axis on which its elements lie apart.
-            apart = traits.moves_apart
+            apart = properties.moves_apart
             return apart and any(times_along(group[0], access) >= REPEATED for group, access in uses)
         most_picks = max([picks(access) for _, access in uses])
         if most_picks > MOST_PICKS:
@@ -401,4 +403,4 @@ class Partition:
         if any([repeats(access) for _, access in uses]):
             return True
         again = len(uses) > 1 or most_picks > 0
-        return again and sum([visited(group[0], access) for group, access in uses]) > traits.size
+        return again and sum([visited(group[0], access) for group, access in uses]) > properties.size

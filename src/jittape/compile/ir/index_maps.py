@@ -1,7 +1,7 @@
 """Which element of a value an element of a loop nest needs: affine index maps and their composition.
 
 A `Position` says where along one dimension; an `Access` has one for every dimension of a value, and the conditions
-under which the element exists at all (`Place` gives zero elsewhere). Both are plain hashable data, so that "the same
+under which the element exists at all (`Pad` gives zero elsewhere). Both are plain hashable data, so that "the same
 value under the same access" is a dictionary key: that is how the scheduler shares work. What is asked of them again and
 again is remembered: to hash an access to a matrix takes 0.06 µs, to find its axes 1.3.
 """
@@ -216,7 +216,7 @@ def placed(
     args: tuple[int, ...],
     extents: tuple[int, ...],
 ) -> Access:
-    """The access to the operand of a `Place` whose result is accessed by `access`, within the nest over `extents`."""
+    """The access to the operand of a `Pad` whose result is accessed by `access`, within the nest over `extents`."""
     positions = [ORIGIN] * len(operand_shape)
     conditions = list(access.conditions)
     for entry, base in zip(index, access.positions, strict=True):

@@ -13,20 +13,20 @@ from jittape.core.primitive import Primitive
 
 __all__ = [
     "Address",
+    "AffineValue",
+    "BoundsMask",
     "Compute",
     "Constant",
     "Factor",
-    "Inside",
     "Instruction",
     "Linear",
     "Load",
-    "Masked",
     "Operand",
     "Reduction",
-    "RunningStore",
+    "ScanStore",
     "Scattered",
     "Store",
-    "Whole",
+    "ZeroMask",
     "factor_text",
 ]
 
@@ -86,7 +86,7 @@ class Constant(NamedTuple):
     dtype: np.dtype[Any]
 
 
-class Whole(NamedTuple):
+class AffineValue(NamedTuple):
     """An integer: ``linear / divisor``, rounded toward zero."""
 
     linear: Linear
@@ -94,7 +94,7 @@ class Whole(NamedTuple):
     dtype: np.dtype[Any]
 
 
-class Inside(NamedTuple):
+class BoundsMask(NamedTuple):
     """A mask: ``0 <= linear / divisor < extent`` without remainder, and the mask `also`.
 
     It is `wide` if it is true on nearly all of the innermost loop, so that the rest is worth a loop of its own.
@@ -107,14 +107,14 @@ class Inside(NamedTuple):
     wide: bool
 
 
-class Masked(NamedTuple):
+class ZeroMask(NamedTuple):
     """`value` where `mask` is true, else zero."""
 
     mask: int
     value: int
 
 
-Instruction = Load | Compute | Constant | Whole | Inside | Masked
+Instruction = Load | Compute | Constant | AffineValue | BoundsMask | ZeroMask
 
 
 class Operand(NamedTuple):
@@ -127,7 +127,7 @@ class Operand(NamedTuple):
     dtype: np.dtype[Any]
 
 
-class RunningStore(NamedTuple):
+class ScanStore(NamedTuple):
     """What is written is made of what was written before it along loop `axis`, and of `values`."""
 
     primitive: Primitive
@@ -148,7 +148,7 @@ class Store(NamedTuple):
     address: Address
     value: int
     level: int
-    running: RunningStore | None
+    running: ScanStore | None
     scattered: Scattered | None = None
 
 

@@ -26,16 +26,16 @@ import numpy as np
 
 from jittape.compile.ir.instructions import (
     Address,
+    AffineValue,
+    BoundsMask,
     Compute,
     Constant,
-    Inside,
     Instruction,
     Load,
-    Masked,
     Operand,
     Reduction,
     Store,
-    Whole,
+    ZeroMask,
 )
 from jittape.core.locks import cached_property
 from jittape.core.primitive import Primitive
@@ -55,12 +55,12 @@ __all__ = [
 class Kernel:
     """What is compiled once under one name: `text` says all of it but the name.
 
-    One that is `watched` is given the run's watch in the place of a task, and may end the run if it `ends_run`.
+    One that is `watched` is given the run's watch in the place of a task, and may end the run if it `effectful`.
     """
 
     operands: tuple[Operand, ...]
     watched: ClassVar[bool] = False
-    ends_run: ClassVar[bool] = False
+    effectful: ClassVar[bool] = False
 
     @cached_property
     def text(self) -> str:
@@ -128,9 +128,9 @@ class LoopKernel(Kernel):
     def dtype_of(self, value: int) -> np.dtype[Any]:
         """The dtype of an instruction's value."""
         instruction = self.instructions[value]
-        while isinstance(instruction, Masked):
+        while isinstance(instruction, ZeroMask):
             instruction = self.instructions[instruction.value]
-        return np.dtype(np.bool_) if isinstance(instruction, Inside) else instruction.dtype
+        return np.dtype(np.bool_) if isinstance(instruction, BoundsMask) else instruction.dtype
 
     def in_place(self, read: int, written: int) -> LoopKernel | None:
         """The kernel with operand `read` in the memory of operand `written`; None where that would change what it does.
@@ -319,14 +319,14 @@ def _instruction_text(kernel: LoopKernel, instruction: Instruction) -> str:
             return f"{label_of(primitive)} {', '.join(operands)}{params_text(params, bool(args))}".rstrip()
         case Constant(symbol, dtype):
             return f"{dtype.name}({symbol})"
-        case Whole(linear, divisor, dtype):
+        case AffineValue(linear, divisor, dtype):
             quotient = f"({linear})" + ("" if divisor == 1 else f" / {divisor}")
             return f"{dtype.name}{quotient}"
-        case Inside(linear, divisor, extent, also, wide):
+        case BoundsMask(linear, divisor, extent, also, wide):
             quotient = f"{linear}" if divisor == 1 else f"({linear}) / {divisor} exact"
             mostly = "mostly " if wide else ""
             return f"{mostly}0 <= {quotient} < {extent}" + ("" if also is None else f" and %{also}")
-        case Masked(mask, value):
+        case ZeroMask(mask, value):
             return f"%{value} where %{mask} else 0"
 
 

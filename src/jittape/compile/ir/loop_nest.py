@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.compile.ir.instructions import Compute, Masked, Scattered
+from jittape.compile.ir.instructions import Compute, Scattered, ZeroMask
 from jittape.core.program import Op
 
 __all__ = [
     "RawAddress",
-    "RawInside",
+    "RawAffineValue",
+    "RawBoundsMask",
     "RawInstruction",
     "RawLinear",
     "RawLoad",
     "RawNest",
     "RawReduction",
-    "RawRunning",
+    "RawScan",
     "RawStore",
-    "RawWhole",
     "renumbered",
     "renumbered_address",
 ]
@@ -55,16 +55,16 @@ class RawLoad(NamedTuple):
     dtype: np.dtype[Any]
 
 
-class RawWhole(NamedTuple):
-    """See `instructions.Whole`."""
+class RawAffineValue(NamedTuple):
+    """See `instructions.AffineValue`."""
 
     linear: RawLinear
     divisor: int
     dtype: np.dtype[Any]
 
 
-class RawInside(NamedTuple):
-    """See `instructions.Inside`."""
+class RawBoundsMask(NamedTuple):
+    """See `instructions.BoundsMask`."""
 
     linear: RawLinear
     divisor: int
@@ -72,10 +72,10 @@ class RawInside(NamedTuple):
     also: int | None
 
 
-RawInstruction = RawLoad | RawWhole | RawInside | Compute | Masked
+RawInstruction = RawLoad | RawAffineValue | RawBoundsMask | Compute | ZeroMask
 
 
-class RawRunning(NamedTuple):
+class RawScan(NamedTuple):
     """How what is written depends on what was written before it along a loop."""
 
     op: Op
@@ -91,7 +91,7 @@ class RawStore(NamedTuple):
 
     address: RawAddress
     value: int
-    running: RawRunning | None = None
+    running: RawScan | None = None
     scattered: Scattered | None = None
 
 
@@ -133,7 +133,7 @@ class RawNest:
         for instruction in self.instructions:
             if isinstance(instruction, RawLoad):
                 instruction = instruction._replace(address=address(instruction.address))
-            elif isinstance(instruction, RawWhole | RawInside):
+            elif isinstance(instruction, RawAffineValue | RawBoundsMask):
                 instruction = instruction._replace(linear=linear(instruction.linear))
             result.instructions.append(instruction)
         for s in self.stores:
@@ -150,14 +150,14 @@ def renumbered(instruction: RawInstruction, here: Sequence[int]) -> RawInstructi
     match instruction:
         case Compute(primitive, params, args, dtype):
             return Compute(primitive, params, tuple([here[a] for a in args]), dtype)
-        case Masked(mask, value):
-            return Masked(here[mask], here[value])
+        case ZeroMask(mask, value):
+            return ZeroMask(here[mask], here[value])
         case RawLoad(address, mask, dtype):
             address = renumbered_address(address, here)
             return RawLoad(address, None if mask is None else here[mask], dtype)
-        case RawWhole(linear, _, _):
+        case RawAffineValue(linear, _, _):
             return instruction._replace(linear=renumbered_linear(linear, here))
-        case RawInside(linear, _, _, also):
+        case RawBoundsMask(linear, _, _, also):
             linear = renumbered_linear(linear, here)
             return instruction._replace(linear=linear, also=None if also is None else here[also])
 

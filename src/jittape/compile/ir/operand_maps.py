@@ -19,7 +19,7 @@ from jittape.compile.ir.index_maps import (
     unrolled,
     viewed,
 )
-from jittape.core.forms import Alias, Coordinate, Index, Map, Overlay, Place, Reduce, Scatter, View
+from jittape.core.forms import Alias, DynamicUpdateSlice, Index, Iota, Map, Pad, Reduce, Scatter, View
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op
 
@@ -33,12 +33,12 @@ def operand_accesses(
     op: Op, access: Access, avals: Mapping[int, Aval], extents: tuple[int, ...]
 ) -> tuple[Key, ...]:
     """The (slot, access) pairs that an element of the result of an inlined `op` is made from."""
-    form = op.primitive.form
+    form = op.primitive.lowering
     if isinstance(form, Map):
         return tuple([(slot, access) for slot in op.args])
-    if isinstance(form, Coordinate):
+    if isinstance(form, Iota):
         return ()
-    first = 1 if isinstance(form, Overlay) else 0
+    first = 1 if isinstance(form, DynamicUpdateSlice) else 0
     slot, starts = op.args[first], op.args[first + 1 :]
     moved, extra = _moved(op.primitive, op.params, avals[slot], avals[op.out], starts, access, extents)
     keys = (*[(slot, inner) for inner in moved], *extra)
@@ -56,7 +56,7 @@ def _moved(
     extents: tuple[int, ...],
 ) -> tuple[tuple[Access, ...], tuple[Key, ...]]:
     """The accesses to the array that an op moves, and the elements that say where to."""
-    form = primitive.form
+    form = primitive.lowering
     if isinstance(form, Alias):
         return (affine_of_alias(access, result.shape, operand.shape),), ()
     if isinstance(form, Reduce):
@@ -66,7 +66,7 @@ def _moved(
         args = (-1, *starts)
         elements = [(args[i.dynamic], element_of(access, i.at)) for i in index if i.dynamic is not None]
         return (viewed(access, index, operand.shape, args),), tuple(elements)
-    args = (-1, *starts) if isinstance(form, Place) else (-1, -1, *starts)
+    args = (-1, *starts) if isinstance(form, Pad) else (-1, -1, *starts)
     elements = [(slot, EVERYWHERE) for slot in starts]
     return (placed(access, index, operand.shape, args, extents),), tuple(elements)
 
@@ -76,14 +76,14 @@ def index_of(
     primitive: Primitive, params: tuple[tuple[str, Any], ...], operand: Aval, result: Aval
 ) -> tuple[Index, ...]:
     """What of the operand a view shows, or where in the result an operand is placed."""
-    form = primitive.form
-    assert isinstance(form, View | Place | Overlay), form
+    form = primitive.lowering
+    assert isinstance(form, View | Pad | DynamicUpdateSlice), form
     return form.index(operand, result, **dict(params))
 
 
 def scattered_to(op: Op, avals: Any) -> tuple[Access, tuple[Key, ...]]:
     """Where the nest over the second operand of a `Scatter` writes, and the elements that say so."""
-    form = op.primitive.form
+    form = op.primitive.lowering
     assert isinstance(form, Scatter), form
     values, result = avals[op.args[1]], avals[op.out]
     index = form.index(values, result, **dict(op.params))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.compile.analysis.op_class import Kind
+from jittape.compile.analysis.op_class import OpClass
 from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.index_maps import (
     EVERYWHERE,
@@ -27,23 +27,23 @@ from jittape.compile.ir.index_maps import (
     space_of,
     viewed,
 )
-from jittape.compile.ir.instructions import Compute, Masked, Scattered
+from jittape.compile.ir.instructions import Compute, Scattered, ZeroMask
 from jittape.compile.ir.loop_nest import (
     RawAddress,
-    RawInside,
+    RawAffineValue,
+    RawBoundsMask,
     RawInstruction,
     RawLinear,
     RawLoad,
     RawNest,
     RawReduction,
-    RawRunning,
+    RawScan,
     RawStore,
-    RawWhole,
     renumbered,
     renumbered_address,
 )
 from jittape.compile.ir.operand_maps import Key, dynamic_keys, scattered_to
-from jittape.core.forms import Coordinate, Join, Overlay, Place, Reduce, Running, Scatter, View
+from jittape.core.forms import Concatenate, DynamicUpdateSlice, Iota, Pad, Reduce, Scan, Scatter, View
 from jittape.core.program import Aval, Op
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.elementwise.comparison import where_op
@@ -87,13 +87,13 @@ class NestBuilder:
         self._own = {(slot, identity(shape)) for slot, shape in here if space_of(shape) == extents}
         for op in ops:
             self.covered[op.out] = op
-            if isinstance(op.primitive.form, Join):
-                self._add_parts(op, op.primitive.form)
-            elif isinstance(op.primitive.form, Running):
+            if isinstance(op.primitive.lowering, Concatenate):
+                self._add_parts(op, op.primitive.lowering)
+            elif isinstance(op.primitive.lowering, Scan):
                 self._add_running(op)
-            elif isinstance(op.primitive.form, Scatter):
-                self._add_scattered(op, op.primitive.form)
-            elif self.partition.kinds[op.out] is Kind.REDUCE:
+            elif isinstance(op.primitive.lowering, Scatter):
+                self._add_scattered(op, op.primitive.lowering)
+            elif self.partition.kinds[op.out] is OpClass.REDUCE:
                 self._add_reduction(op)
             else:
                 access = identity(self.avals[op.out].shape)
@@ -119,10 +119,10 @@ class NestBuilder:
     def _add_running(self, op: Op) -> None:
         access = identity(self.avals[op.out].shape)
         values = tuple([self._value((slot, access)) for slot in op.args])
-        running = RawRunning(op, access.positions[dict(op.params)["axis"]].variable, values)
+        running = RawScan(op, access.positions[dict(op.params)["axis"]].variable, values)
         self.nest.stores.append(RawStore(self._address(op.out, access), max(values), running))
 
-    def _add_parts(self, op: Op, form: Join) -> None:
+    def _add_parts(self, op: Op, form: Concatenate) -> None:
         """Write those operands whose loops these are where they belong in the result."""
         operands, out = tuple([self.avals[slot] for slot in op.args]), self.avals[op.out]
         for number, (slot, operand) in enumerate(zip(op.args, operands, strict=True)):
@@ -188,17 +188,17 @@ class NestBuilder:
         for axis, (extent, shorter) in enumerate(zip(self.nest.extents, other.nest.extents, strict=True)):
             if extent != shorter:
                 linear = RawLinear(((axis, 1, True),), 0)
-                mask = self._instruction(RawInside(linear, 1, shorter, mask))
+                mask = self._instruction(RawBoundsMask(linear, 1, shorter, mask))
         here: list[int] = []
         for instruction, self.birth in zip(other.nest.instructions, other.nest.births, strict=True):
             moved = renumbered(instruction, here)
-            if isinstance(moved, RawInside) and moved.also is None:
+            if isinstance(moved, RawBoundsMask) and moved.also is None:
                 moved = moved._replace(also=mask)
             if isinstance(moved, RawLoad) and moved.mask is None and moved.address.linear.terms:
                 moved = moved._replace(mask=mask)
             here.append(self._instruction(moved))
         for r in other.nest.reductions:
-            value = here[r.value] if mask is None else self._instruction(Masked(mask, here[r.value]))
+            value = here[r.value] if mask is None else self._instruction(ZeroMask(mask, here[r.value]))
             address = renumbered_address(r.address, here)
             self.nest.reductions.append(r._replace(address=address, value=value))
 
@@ -233,16 +233,16 @@ class NestBuilder:
         if slot in self.stored and key not in self._own:
             return [self._normal(k) for k in dynamic_keys(*access)]
         op, constants = self.op_of[slot], self.constants
-        if self.partition.traits[slot].elementwise:
+        if self.partition.properties[slot].elementwise:
             return [(operand, EVERYWHERE if operand in constants else access) for operand in op.args]
-        form = op.primitive.form
+        form = op.primitive.lowering
         inner = list(self.partition.accesses(op, access, self.nest.extents))
-        if isinstance(form, View | Place | Overlay):
+        if isinstance(form, View | Pad | DynamicUpdateSlice):
             # Dynamic offsets are in the access of the array that has them, where an address needs them.
-            del inner[2 if isinstance(form, Overlay) else 1 :]
-        if isinstance(form, Place | Overlay):
+            del inner[2 if isinstance(form, DynamicUpdateSlice) else 1 :]
+        if isinstance(form, Pad | DynamicUpdateSlice):
             inner += dynamic_keys((), inner[-1][1].conditions)
-        if isinstance(form, Coordinate):
+        if isinstance(form, Iota):
             inner += dynamic_keys((access.positions[dict(op.params)["axis"]],), ())
         return [self._normal(k) for k in inner]
 
@@ -255,22 +255,22 @@ class NestBuilder:
             mask = self._mask(access.conditions) if access.conditions and self.avals[slot].size != 1 else None
             return self._instruction(RawLoad(self._address(slot, access), mask, dtype))
         op = self.covered[slot] = self.op_of[slot]
-        if self.partition.traits[slot].elementwise:
+        if self.partition.properties[slot].elementwise:
             return self._instruction(Compute(op.primitive, op.params, operands, dtype))
-        match op.primitive.form:
+        match op.primitive.lowering:
             case Reduce():
                 return self._instruction(Compute(op.primitive, _combining(op), operands, dtype))
-            case Coordinate():
+            case Iota():
                 position = access.positions[dict(op.params)["axis"]]
-                return self._instruction(RawWhole(self._linear(position), 1, dtype))
-            case Place():
+                return self._instruction(RawAffineValue(self._linear(position), 1, dtype))
+            case Pad():
                 inner = self.partition.accesses(op, access, self.nest.extents)[0][1]
                 mask = self._mask(inner.conditions)
                 value = self.nest.instructions[operands[0]]
-                if mask is None or (isinstance(value, RawLoad | Masked) and value.mask == mask):
+                if mask is None or (isinstance(value, RawLoad | ZeroMask) and value.mask == mask):
                     return operands[0]
-                return self._instruction(Masked(mask, operands[0]))
-            case Overlay():
+                return self._instruction(ZeroMask(mask, operands[0]))
+            case DynamicUpdateSlice():
                 over = self.partition.accesses(op, access, self.nest.extents)[1][1]
                 mask = self._mask(over.conditions)
                 if mask is None:
@@ -295,7 +295,7 @@ class NestBuilder:
     def _mask(self, conditions: tuple[Condition, ...]) -> int | None:
         mask = None
         for numerator, step, extent in conditions:
-            mask = self._instruction(RawInside(self._linear(numerator), step, extent, mask))
+            mask = self._instruction(RawBoundsMask(self._linear(numerator), step, extent, mask))
         return mask
 
     def _address(self, slot: int, access: Access) -> RawAddress:
@@ -313,7 +313,7 @@ class NestBuilder:
     def _number(self, what: Quotient | Key) -> int:
         """The instruction for a part of an address."""
         if isinstance(what, Quotient):
-            return self._instruction(RawWhole(self._linear(what.numerator), what.step, INT64))
+            return self._instruction(RawAffineValue(self._linear(what.numerator), what.step, INT64))
         return self._ids[self._normal(what)]
 
 

@@ -15,30 +15,30 @@ import numpy as np
 from jittape.compile.analysis.parallelism import divided, rows_at_a_time, work_of
 from jittape.compile.ir.instructions import (
     Address,
+    AffineValue,
+    BoundsMask,
     Compute,
     Constant,
     Factor,
-    Inside,
     Instruction,
     Linear,
     Load,
-    Masked,
     Operand,
     Reduction,
-    RunningStore,
+    ScanStore,
     Store,
-    Whole,
+    ZeroMask,
 )
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.ir.loop_nest import (
     RawAddress,
-    RawInside,
+    RawAffineValue,
+    RawBoundsMask,
     RawLinear,
     RawLoad,
     RawNest,
     RawReduction,
     RawStore,
-    RawWhole,
 )
 from jittape.core.primitive import Primitive
 
@@ -137,7 +137,7 @@ def _key(nest: RawNest) -> tuple[Any, tuple[int, ...], list[int]]:
     for instruction in nest.instructions:
         if isinstance(instruction, RawLoad):
             instructions.append((*number(instruction.address), instruction.mask, instruction.dtype))
-        elif isinstance(instruction, RawWhole | RawInside):
+        elif isinstance(instruction, RawAffineValue | RawBoundsMask):
             instructions.append(instruction._replace(linear=near(instruction.linear)))
         else:
             instructions.append(instruction)
@@ -160,7 +160,7 @@ def _linears(nest: RawNest) -> list[RawLinear]:
     for instruction in nest.instructions:
         if isinstance(instruction, RawLoad):
             linears.append(instruction.address.linear)
-        elif isinstance(instruction, RawWhole | RawInside):
+        elif isinstance(instruction, RawAffineValue | RawBoundsMask):
             linears.append(instruction.linear)
     return linears
 
@@ -194,7 +194,7 @@ def _constant_bits(
 
     The size of a mean is a constant too, and all sizes share a kernel. Numbers that simplify what they meet stay.
     """
-    value = primitive.evaluate(**dict(params))
+    value = primitive.impl(**dict(params))
     if dtype.kind == "b" or not np.isfinite(value) or float(value) in STRUCTURAL:
         return None
     return int.from_bytes(np.asarray(value, dtype.newbyteorder("<")).tobytes(), "little", signed=False)
@@ -256,12 +256,12 @@ class _Canonicalizer:
             case RawLoad(address, mask, dtype):
                 made = Load(self._address(address, "a", dtype), mask, dtype)
                 level = max(self._level(made.address.linear), self._level_of(mask))
-            case RawWhole(linear, divisor, dtype):
-                made = Whole(self._linear(linear), divisor, dtype)
+            case RawAffineValue(linear, divisor, dtype):
+                made = AffineValue(self._linear(linear), divisor, dtype)
                 level = self._level(made.linear)
-            case RawInside(linear, divisor, extent, also):
+            case RawBoundsMask(linear, divisor, extent, also):
                 wide = divisor == 1 and self._is_wide(linear, extent)
-                made = Inside(self._linear(linear), divisor, self._symbol("d", extent), also, wide)
+                made = BoundsMask(self._linear(linear), divisor, self._symbol("d", extent), also, wide)
                 level = max(self._level(made.linear), self._level_of(also))
             case Compute(primitive, params, (), dtype):
                 bits = _constant_bits(primitive, params, dtype)
@@ -270,7 +270,7 @@ class _Canonicalizer:
             case Compute(args=args):
                 made = raw
                 level = max([self.levels[a] for a in args])
-            case Masked(mask, value):
+            case ZeroMask(mask, value):
                 made = raw
                 level = max(self.levels[mask], self.levels[value])
             case _:
@@ -293,7 +293,7 @@ class _Canonicalizer:
             return Store(address, raw.value, max(self._level(address.linear), self.levels[raw.value]), None)
         op, axis, values = raw.running
         params = tuple([(name, value) for name, value in op.params if name != "axis"])
-        return Store(address, raw.value, self.depth, RunningStore(op.primitive, params, axis, values))
+        return Store(address, raw.value, self.depth, ScanStore(op.primitive, params, axis, values))
 
     def _reduction(self, r: RawReduction) -> Reduction:
         kept = [axis for axis in range(self.depth) if axis not in r.axes]
@@ -309,9 +309,9 @@ class _Canonicalizer:
 
     def _dtype(self, value: int) -> np.dtype[Any]:
         instruction = self.nest.instructions[value]
-        while isinstance(instruction, Masked):
+        while isinstance(instruction, ZeroMask):
             instruction = self.nest.instructions[instruction.value]
-        assert not isinstance(instruction, RawInside)
+        assert not isinstance(instruction, RawBoundsMask)
         return instruction.dtype
 
     def _level(self, linear: Linear) -> int:

@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.analysis.cost import cost_of_map
-from jittape.compile.ir.instructions import Compute, Masked
+from jittape.compile.ir.instructions import Compute, ZeroMask
 from jittape.compile.ir.loop_nest import (
     RawAddress,
-    RawInside,
+    RawAffineValue,
+    RawBoundsMask,
     RawInstruction,
     RawLinear,
     RawLoad,
     RawNest,
     RawReduction,
     RawStore,
-    RawWhole,
 )
 from jittape.core.program import Aval
 
@@ -56,21 +56,21 @@ def _costs(instructions: Sequence[RawInstruction]) -> list[int]:
             primitive, params, args, dtype = instruction
             costs.append(cost_of_map(primitive, params, tuple([dtypes[a] for a in args])))
             dtypes.append(dtype)
-        elif isinstance(instruction, Masked):
+        elif isinstance(instruction, ZeroMask):
             costs.append(1)
             dtypes.append(dtypes[instruction.value])
         else:
             costs.append(1 if isinstance(instruction, RawLoad) else 2)
-            dtypes.append(BOOL if isinstance(instruction, RawInside) else instruction.dtype)
+            dtypes.append(BOOL if isinstance(instruction, RawBoundsMask) else instruction.dtype)
     return costs
 
 
 def dtype_of(nest: RawNest, value: int) -> np.dtype[Any]:
     """The dtype of an instruction's value."""
     instruction = nest.instructions[value]
-    while isinstance(instruction, Masked):
+    while isinstance(instruction, ZeroMask):
         instruction = nest.instructions[instruction.value]
-    return BOOL if isinstance(instruction, RawInside) else instruction.dtype
+    return BOOL if isinstance(instruction, RawBoundsMask) else instruction.dtype
 
 
 def _operands(instruction: RawInstruction) -> Sequence[int]:
@@ -78,13 +78,13 @@ def _operands(instruction: RawInstruction) -> Sequence[int]:
     match instruction:
         case Compute():
             return instruction.args
-        case Masked():
+        case ZeroMask():
             return instruction
         case RawLoad():
             linear, also = instruction.address.linear, instruction.mask
-        case RawWhole():
+        case RawAffineValue():
             linear, also = instruction.linear, None
-        case RawInside():
+        case RawBoundsMask():
             linear, also = instruction.linear, instruction.also
     return _variables(linear) + ([] if also is None else [also])
 
@@ -116,7 +116,7 @@ def _loops(linear: RawLinear) -> int:
 def _is_free(instruction: RawInstruction) -> bool:
     if isinstance(instruction, Compute):
         return not instruction.args
-    return not isinstance(instruction, Masked)
+    return not isinstance(instruction, ZeroMask)
 
 
 @dataclass
@@ -294,14 +294,14 @@ class _Piece:
                 here = self._here
                 args = tuple([here[a] if a in here else self._value(a) for a in args])
                 instruction = Compute(primitive, params, args, dtype)
-            case Masked(mask, value):
-                instruction = Masked(self._value(mask), self._value(value))
+            case ZeroMask(mask, value):
+                instruction = ZeroMask(self._value(mask), self._value(value))
             case RawLoad(address, mask, dtype):
                 address = self._address(address)
                 instruction = RawLoad(address, None if mask is None else self._value(mask), dtype)
-            case RawWhole(linear, _, _):
+            case RawAffineValue(linear, _, _):
                 instruction = instruction._replace(linear=self._linear(linear))
-            case RawInside(linear, _, _, also):
+            case RawBoundsMask(linear, _, _, also):
                 instruction = instruction._replace(
                     linear=self._linear(linear), also=None if also is None else self._value(also)
                 )
@@ -365,6 +365,6 @@ def _linear_of(instruction: RawInstruction) -> RawLinear | None:
     match instruction:
         case RawLoad(address, _, _):
             return address.linear
-        case RawWhole(linear, _, _) | RawInside(linear, _, _, _):
+        case RawAffineValue(linear, _, _) | RawBoundsMask(linear, _, _, _):
             return linear
     return None

@@ -16,7 +16,7 @@ import numpy as np
 from jittape.core.forms import Index
 
 __all__ = [
-    "Spot",
+    "AffineMap",
     "cut",
     "do_meet",
     "ends",
@@ -37,21 +37,23 @@ MOST_LOOKED_AT = 1 << 18
 """Whether more elements than this are apart is not looked at."""
 
 
-class Spot(NamedTuple):
+class AffineMap(NamedTuple):
     """An index into one dimension: ``offset + sum of step * coordinate[axis]``; `steps` are sorted pairs of those."""
 
     offset: int = 0
     steps: tuple[tuple[int, int], ...] = ()
 
 
-def is_diagonal(spots: Sequence[Spot]) -> bool:
+def is_diagonal(spots: Sequence[AffineMap]) -> bool:
     """Whether two dimensions step along one axis, or one along two."""
     axes = [axis for spot in spots for axis, _ in spot.steps]
     return len(axes) > len(set(axes)) or any(len(spot.steps) > 1 for spot in spots)
 
 
 @lru_cache(maxsize=256)
-def do_meet(terms: tuple[tuple[tuple[int, ...], tuple[Spot, ...]], ...], within: tuple[int, ...]) -> bool:
+def do_meet(
+    terms: tuple[tuple[tuple[int, ...], tuple[AffineMap, ...]], ...], within: tuple[int, ...]
+) -> bool:
     """Whether two of these, each of a shape and where it lies, may have an element in common."""
     if sum([math.prod(shape) for shape, _ in terms]) > MOST_LOOKED_AT:
         return True
@@ -66,39 +68,41 @@ def do_meet(terms: tuple[tuple[tuple[int, ...], tuple[Spot, ...]], ...], within:
     return bool((places[1:] == places[:-1]).any())
 
 
-def placed(spots: Sequence[Spot], index: Sequence[Index]) -> tuple[Spot, ...]:
+def placed(spots: Sequence[AffineMap], index: Sequence[Index]) -> tuple[AffineMap, ...]:
     """Where in an array the values are that stand at `spots` of a part of it."""
     found = []
     for entry in index:
-        own = Spot() if entry.axis is None else times(spots[entry.axis], entry.step)
-        found.append(plus(own, Spot(entry.offset)))
+        own = AffineMap() if entry.axis is None else times(spots[entry.axis], entry.step)
+        found.append(plus(own, AffineMap(entry.offset)))
     return tuple(found)
 
 
-def times(spot: Spot, factor: int) -> Spot:
+def times(spot: AffineMap, factor: int) -> AffineMap:
     """A multiple of an index."""
-    return Spot(spot.offset * factor, tuple([(axis, step * factor) for axis, step in spot.steps]))
+    return AffineMap(spot.offset * factor, tuple([(axis, step * factor) for axis, step in spot.steps]))
 
 
-def plus(a: Spot, b: Spot) -> Spot:
+def plus(a: AffineMap, b: AffineMap) -> AffineMap:
     """The sum of two indices."""
     steps = dict(a.steps)
     for axis, step in b.steps:
         steps[axis] = steps.get(axis, 0) + step
-    return Spot(a.offset + b.offset, tuple(sorted(steps.items())))
+    return AffineMap(a.offset + b.offset, tuple(sorted(steps.items())))
 
 
-def step_along(spot: Spot, axis: int) -> int:
+def step_along(spot: AffineMap, axis: int) -> int:
     """The step along an axis, 0 if there is none."""
     return dict(spot.steps).get(axis, 0)
 
 
-def renumbered(spot: Spot, numbers: Mapping[int, int]) -> Spot:
+def renumbered(spot: AffineMap, numbers: Mapping[int, int]) -> AffineMap:
     """With the axes that `numbers` names, by their new numbers."""
-    return Spot(spot.offset, tuple([(numbers[axis], step) for axis, step in spot.steps if axis in numbers]))
+    return AffineMap(
+        spot.offset, tuple([(numbers[axis], step) for axis, step in spot.steps if axis in numbers])
+    )
 
 
-def with_axis_split(spot: Spot, axis: int, extents: Sequence[int]) -> Spot:
+def with_axis_split(spot: AffineMap, axis: int, extents: Sequence[int]) -> AffineMap:
     """With an axis of the values become several, of these extents."""
     steps = []
     for a, step in spot.steps:
@@ -106,7 +110,7 @@ def with_axis_split(spot: Spot, axis: int, extents: Sequence[int]) -> Spot:
             steps += [(a + i, step * math.prod(extents[i + 1 :])) for i in range(len(extents))]
         else:
             steps.append((a + len(extents) - 1 if a > axis else a, step))
-    return Spot(spot.offset, tuple(steps))
+    return AffineMap(spot.offset, tuple(steps))
 
 
 def cut(count: int, step: int, extents: Sequence[int]) -> list[int]:
@@ -121,21 +125,21 @@ def cut(count: int, step: int, extents: Sequence[int]) -> list[int]:
     return [count // math.prod(found), *found]
 
 
-def split(spot: Spot, extents: Sequence[int], shape: tuple[int, ...]) -> list[Spot] | None:
+def split(spot: AffineMap, extents: Sequence[int], shape: tuple[int, ...]) -> list[AffineMap] | None:
     """The indices into dimensions of these extents that an index into all of them as one amounts to, if they are."""
-    found: list[Spot] = []
+    found: list[AffineMap] = []
     for extent in reversed(extents[1:]):
-        rest = Spot(spot.offset % extent, tuple([pair for pair in spot.steps if pair[1] % extent]))
+        rest = AffineMap(spot.offset % extent, tuple([pair for pair in spot.steps if pair[1] % extent]))
         low, high = ends(rest, shape)
         if low < 0 or high >= extent:
             return None
         quotients = [(axis, step // extent) for axis, step in spot.steps if not step % extent]
         found.append(rest)
-        spot = Spot(spot.offset // extent, tuple(quotients))
+        spot = AffineMap(spot.offset // extent, tuple(quotients))
     return [spot, *reversed(found)]
 
 
-def parts_of(spot: Spot, extent: int, shape: tuple[int, ...]) -> list[tuple[Spot, int]]:
+def parts_of(spot: AffineMap, extent: int, shape: tuple[int, ...]) -> list[tuple[AffineMap, int]]:
     """A dimension that several axes step along, as dimensions with one axis at most; empty if it is no such product."""
     strides = [1, *sorted({abs(step) for _, step in spot.steps} - {1}), extent]
     if any(b % a for a, b in pairwise(strides)):
@@ -147,7 +151,7 @@ def parts_of(spot: Spot, extent: int, shape: tuple[int, ...]) -> list[tuple[Spot
     return list(zip(several, extents, strict=True))
 
 
-def ends(spot: Spot, shape: tuple[int, ...]) -> tuple[int, int]:
+def ends(spot: AffineMap, shape: tuple[int, ...]) -> tuple[int, int]:
     """The least and the greatest index."""
     reach = [step * (shape[axis] - 1) for axis, step in spot.steps]
     return spot.offset + sum([r for r in reach if r < 0]), spot.offset + sum([r for r in reach if r > 0])

@@ -1,4 +1,4 @@
-"""Arrays that are zero but for a few diagonals, as one op: `laid_op`, and the table by which its kernel runs.
+"""`diagonal_scatter_op`: arrays of zeros with a few diagonals as one op, and the table that its kernel reads.
 
 Its operands are what stands on the diagonals. Where an element stands is a sum: along each dimension of the result an
 offset, and a step for each axis of the operand. An axis that several dimensions step along makes a diagonal. Elements
@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.ir.kernel import Kernel
-from jittape.compile.rewrite.affine_maps import Spot
+from jittape.compile.rewrite.affine_maps import AffineMap
 from jittape.core.forms import Control
 from jittape.core.locks import cached_property
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op
 
-__all__ = ["LOOPS", "Laying", "fits", "laid_op", "table_of"]
+__all__ = ["LOOPS", "DiagonalScatter", "diagonal_scatter_op", "fits", "table_of"]
 
 LOOPS = 3
 """An operand is laid by so many loops."""
 
 
 @dataclass(frozen=True)
-class Laying(Kernel):
+class DiagonalScatter(Kernel):
     """What fills with zeros and lays operands into them."""
 
     dtype: np.dtype[Any]
@@ -44,11 +44,15 @@ class Laying(Kernel):
         return 1 + LOOPS
 
 
-def _result(*operands: Aval, shape: tuple[int, ...], spots: tuple[tuple[Spot, ...], ...], pick: int) -> Aval:
+def _result(
+    *operands: Aval, shape: tuple[int, ...], spots: tuple[tuple[AffineMap, ...], ...], result_index: int
+) -> Aval:
     return Aval(shape, operands[0].dtype)
 
 
-def _evaluate(*operands: Any, shape: tuple[int, ...], spots: tuple[tuple[Spot, ...], ...], pick: int) -> Any:
+def _evaluate(
+    *operands: Any, shape: tuple[int, ...], spots: tuple[tuple[AffineMap, ...], ...], result_index: int
+) -> Any:
     result = np.zeros(shape, operands[0].dtype)
     for x, own in zip(operands, spots, strict=True):
         coordinates = np.indices(x.shape)
@@ -58,18 +62,18 @@ def _evaluate(*operands: Any, shape: tuple[int, ...], spots: tuple[tuple[Spot, .
 
 
 def _run(operands: Sequence[Any], picks: Sequence[int], **params: Any) -> list[Any]:
-    return [_evaluate(*operands, pick=0, **params)]
+    return [_evaluate(*operands, result_index=0, **params)]
 
 
 def _no_gradient(*_: Any, **__: Any) -> Mapping[int, Any]:
     raise NotImplementedError("diagonals are found after gradients are taken")
 
 
-laid_op = Primitive(
+diagonal_scatter_op = Primitive(
     "laid",
-    result=_result,
-    evaluate=_evaluate,
-    form=Control("laid", _run, _no_gradient),
+    abstract_eval=_result,
+    impl=_evaluate,
+    lowering=Control("laid", _run, _no_gradient),
     gradient_stops="it is made by the compiler",
 )
 """Zeros of `shape`, and each operand added where its `spots`, one for every dimension, say. `pick` is 0."""
@@ -85,13 +89,13 @@ def table_of(op: Op, operands: Sequence[Aval], out: Aval) -> tuple[int, ...]:
     return tuple(words)
 
 
-def fits(shape: tuple[int, ...], spots: Sequence[Spot], within: tuple[int, ...]) -> bool:
+def fits(shape: tuple[int, ...], spots: Sequence[AffineMap], within: tuple[int, ...]) -> bool:
     """Whether an operand of `shape` can be laid by so few loops."""
     return len(_loops(shape, spots, within)[1]) <= LOOPS
 
 
 def _loops(
-    shape: tuple[int, ...], spots: Sequence[Spot], within: tuple[int, ...]
+    shape: tuple[int, ...], spots: Sequence[AffineMap], within: tuple[int, ...]
 ) -> tuple[int, list[tuple[int, int]]]:
     """Where in an array of shape `within` the first element goes, and extents and steps of the loops over the others.
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.rewrite.affine_maps import (
-    Spot,
+    AffineMap,
     cut,
     ends,
     is_diagonal,
@@ -43,7 +43,7 @@ class Term(NamedTuple):
     """Values (a slot), and where in the array they are added; every axis of the values is in some spot."""
 
     values: int
-    spots: tuple[Spot, ...]
+    spots: tuple[AffineMap, ...]
 
 
 def _pick(x: Any, *, shape: tuple[int, ...], index: tuple[Index, ...]) -> Any:
@@ -56,9 +56,9 @@ def _pick(x: Any, *, shape: tuple[int, ...], index: tuple[Index, ...]) -> Any:
 
 picked_op = Primitive(
     "picked",
-    result=lambda x, *, shape, index: Aval(shape, x.dtype),
-    evaluate=_pick,
-    form=View(lambda x, out, *, shape, index: index),
+    abstract_eval=lambda x, *, shape, index: Aval(shape, x.dtype),
+    impl=_pick,
+    lowering=View(lambda x, out, *, shape, index: index),
     gradient_stops="it is made by the compiler",
 )
 
@@ -169,21 +169,21 @@ class TermWriter:
         )
         return Term(self.bind(add_op, values, further), one.spots)
 
-    def picked(self, slot: int, spots: Sequence[Spot], shape: tuple[int, ...]) -> int | None:
+    def picked(self, slot: int, spots: Sequence[AffineMap], shape: tuple[int, ...]) -> int | None:
         """The elements of an array where the values of a term belong."""
         op = self.producers.get(slot)
         while op is not None and op.primitive is broadcast_to_op:
             inner, outer = self.shape(op.args[0]), self.shape(slot)
             own = spots[len(outer) - len(inner) :]
             spots = [
-                Spot() if n == 1 != m else s
+                AffineMap() if n == 1 != m else s
                 for s, n, m in zip(own, inner, outer[-len(inner) :] if inner else (), strict=True)
             ]
             slot = op.args[0]
             op = self.producers.get(slot)
         if not self.shape(slot):
             return self.bind(broadcast_to_op, slot, shape=shape)
-        own, extents = list[Spot](), list[int]()
+        own, extents = list[AffineMap](), list[int]()
         for spot, n in zip(spots, self.shape(slot), strict=True):
             parts = [(spot, n)] if len(spot.steps) < 2 else parts_of(spot, n, shape)
             if not parts:
@@ -221,18 +221,18 @@ class TermWriter:
             if not isinstance(narrowed, Term):
                 return narrowed
             term = narrowed
-        spots: list[Spot | None] = [None] * len(shape)
+        spots: list[AffineMap | None] = [None] * len(shape)
         for spot, entry in zip(term.spots, index, strict=True):
             if entry.axis is None:
                 continue
             if spots[entry.axis] is not None:
                 return None
             steps = tuple([(axis, step // entry.step) for axis, step in spot.steps])
-            spots[entry.axis] = Spot((spot.offset - entry.offset) // entry.step, steps)
+            spots[entry.axis] = AffineMap((spot.offset - entry.offset) // entry.step, steps)
         values, own = term.values, self.shape(term.values)
         for axis, n in enumerate(shape):
             if spots[axis] is None:
-                spots[axis] = Spot(0, ((len(own), 1),))
+                spots[axis] = AffineMap(0, ((len(own), 1),))
                 own = (*own, n)
         if own != self.shape(values):
             ones = (1,) * (len(own) - len(self.shape(values)))
@@ -285,7 +285,7 @@ class TermWriter:
         for offset, steps in term.spots:
             offset += sum([step * start for a, step in steps if a == axis])
             spots.append(
-                Spot(offset, tuple([(a, step * stride if a == axis else step) for a, step in steps]))
+                AffineMap(offset, tuple([(a, step * stride if a == axis else step) for a, step in steps]))
             )
         return Term(values, tuple(spots))
 
@@ -302,11 +302,11 @@ class TermWriter:
         """A term of an array of shape `old` in that array of shape `new`."""
         term = self._without_ones(term)
         pairs = [(n, spot) for n, spot in zip(old, term.spots, strict=True) if n != 1]
-        values, spots, number = term.values, list[Spot](), 0
+        values, spots, number = term.values, list[AffineMap](), 0
         groups = same_size([n for n, _ in pairs], [n for n in new if n != 1])
         merged = []
         for count, _ in groups:
-            spot = Spot()
+            spot = AffineMap()
             for n, one in pairs[number : number + count]:
                 spot = plus(times(spot, n), one)
             merged.append(spot)
@@ -324,7 +324,9 @@ class TermWriter:
                 return None
             spots += several
         rest = iter(spots)
-        return [self._with_axes_joined(Term(values, tuple([Spot() if n == 1 else next(rest) for n in new])))]
+        return [
+            self._with_axes_joined(Term(values, tuple([AffineMap() if n == 1 else next(rest) for n in new])))
+        ]
 
     def _with_axes_joined(self, term: Term) -> Term:
         """A term with two axes as one where each dimension steps along both, one going on where the other ends."""

@@ -4,7 +4,7 @@ A Jacobian is a pass over a stack of unit vectors. Elementwise operations, slice
 diagonals: for ``tanh(x)`` one, for a stencil a few. Here the operations are carried out on the values of the diagonals,
 `Term` by `Term`, as far as they are linear in the stack and make zeros of zeros. What comes of it takes the place of
 
-- an output of the program, or an operand of a library call, which `laid_op` puts together;
+- an output of the program, or an operand of a library call, which `diagonal_scatter_op` puts together;
 - a sum that leaves a stack without any diagonal;
 - an operand of any other operation, as where the stack meets an array that is full: there one or two diagonals are
   selected within the loop over that array.
@@ -22,12 +22,12 @@ import math
 
 import numpy as np
 
-from jittape.compile.rewrite.affine_maps import Spot, do_meet, is_diagonal, placed
-from jittape.compile.rewrite.diagonal_op import fits, laid_op
+from jittape.compile.rewrite.affine_maps import AffineMap, do_meet, is_diagonal, placed
+from jittape.compile.rewrite.diagonal_op import diagonal_scatter_op, fits
 from jittape.compile.rewrite.diagonal_terms import Term, TermWriter
 from jittape.compile.rewrite.passes import distinct, primitives_of
 from jittape.core.builder import literal_op
-from jittape.core.forms import Alias, Call, Control, Join, Map, Place, Reduce, View
+from jittape.core.forms import Alias, Call, Concatenate, Control, Map, Pad, Reduce, View
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import simplify
 from jittape.primitives.broadcast import cast_op, iota_op
@@ -35,7 +35,7 @@ from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.primitives.elementwise.comparison import equal_op
 from jittape.primitives.record_parts import constant_of
 
-__all__ = ["diagonals_laid"]
+__all__ = ["scatter_diagonals"]
 
 FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
 MOST_TERMS = 32
@@ -48,7 +48,7 @@ SMALLEST = 64
 """An array of fewer elements is computed as a whole: it costs less than a step."""
 
 
-def diagonals_laid(program: Program) -> Program:
+def scatter_diagonals(program: Program) -> Program:
     """`program` with arrays of few diagonals put together from these."""
     if equal_op not in primitives_of(program):
         return program
@@ -85,7 +85,7 @@ class _Finder(TermWriter):
         self.producers[op.out] = op
         terms = self._terms_of(op) if self.avals[op.out].dtype in FLOATS else None
         if terms is None or len(terms) > MOST_TERMS:
-            in_memory = op.primitive.form is None or isinstance(op.primitive.form, Call | Control)
+            in_memory = op.primitive.lowering is None or isinstance(op.primitive.lowering, Call | Control)
             instead = self._whole if in_memory else self._selected
             self.producers[op.out] = op = op._replace(args=tuple([instead(slot) for slot in op.args]))
             self.editor.ops.append(op)
@@ -93,7 +93,7 @@ class _Finder(TermWriter):
         self.editor.ops.append(op)
         self.terms[op.out] = terms
         if (
-            isinstance(op.primitive.form, Reduce)
+            isinstance(op.primitive.lowering, Reduce)
             and terms
             and not any(is_diagonal(term.spots) for term in terms)
         ):
@@ -117,7 +117,9 @@ class _Finder(TermWriter):
         if slot not in self.laid:
             self.op = self.producers[slot]
             values, spots = [term.values for term in terms], tuple([term.spots for term in terms])
-            self.laid[slot] = self.bind(laid_op, *values, shape=aval.shape, spots=spots, pick=0)
+            self.laid[slot] = self.bind(
+                diagonal_scatter_op, *values, shape=aval.shape, spots=spots, result_index=0
+            )
         return self.laid[slot]
 
     def _selected(self, slot: int) -> int:
@@ -140,7 +142,7 @@ class _Finder(TermWriter):
     # ---- terms of results, by the form of an op ------------------------------------------------------------------
 
     def _terms_of(self, op: Op) -> list[Term] | None:
-        form, out = op.primitive.form, self.avals[op.out]
+        form, out = op.primitive.lowering, self.avals[op.out]
         if op.primitive is literal_op:
             return [] if constant_of(op.out, self.producers) == 0 else None
         if op.primitive is cast_op and op.args[0] in self.producers:
@@ -149,7 +151,7 @@ class _Finder(TermWriter):
                 return [unit]
         if isinstance(form, Map):
             return self._mapped(op)
-        if isinstance(form, Join):
+        if isinstance(form, Concatenate):
             return self._joined(op, form)
         terms = self.terms.get(op.args[0]) if op.args else None
         if terms is None or len(op.args) > 1:
@@ -174,7 +176,7 @@ class _Finder(TermWriter):
         shape = tuple(
             [min(out.shape[a], out.shape[b]) if i == a else n for i, n in enumerate(out.shape) if i != b]
         )
-        spots = [Spot(0, ((i if i < b else a if i == b else i - 1, 1),)) for i in range(out.ndim)]
+        spots = [AffineMap(0, ((i if i < b else a if i == b else i - 1, 1),)) for i in range(out.ndim)]
         return Term(self.constant(1, Aval(shape, out.dtype)), tuple(spots))
 
     def _mapped(self, op: Op) -> list[Term] | None:
@@ -187,7 +189,7 @@ class _Finder(TermWriter):
             len(group) < len(op.args) or self.avals[op.out].dtype != self.avals[op.args[0]].dtype
         ) and not all([self._is_apart(op.args[i]) for i in group]):
             return None
-        places: dict[tuple[tuple[Spot, ...], tuple[int, ...]], list[dict[int, int]]] = {}
+        places: dict[tuple[tuple[AffineMap, ...], tuple[int, ...]], list[dict[int, int]]] = {}
         for i in group:
             for values, spots in self.terms[op.args[i]]:
                 same = places.setdefault((spots, self.shape(values)), [])
@@ -233,7 +235,7 @@ class _Finder(TermWriter):
                 found.append(group)
         return found
 
-    def _joined(self, op: Op, form: Join) -> list[Term] | None:
+    def _joined(self, op: Op, form: Concatenate) -> list[Term] | None:
         operands = tuple([self.avals[slot] for slot in op.args])
         if not all(slot in self.terms for slot in op.args):
             return None
@@ -245,11 +247,11 @@ class _Finder(TermWriter):
 
     def _moved(self, op: Op, term: Term) -> list[Term] | None:
         """The terms that come of one of the only operand."""
-        form, params = op.primitive.form, dict(op.params)
+        form, params = op.primitive.lowering, dict(op.params)
         x, out = self.avals[op.args[0]], self.avals[op.out]
         if 0 in (*x.shape, *out.shape):
             return None
-        if isinstance(form, Place):
+        if isinstance(form, Pad):
             return [Term(term.values, placed(term.spots, form.index(x, out, **params)))]
         if isinstance(form, View):
             return self.viewed(term, form.index(x, out, **params), out.shape)

@@ -18,7 +18,7 @@ from jittape.primitives.broadcast import broadcast_to_op, reshape_op
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.shape.views import transpose_op
 
-__all__ = ["turned"]
+__all__ = ["transpose_layouts"]
 
 SHORT = 16
 """So many columns at most does an array have that is turned."""
@@ -30,7 +30,7 @@ SMALLER = 4
 """What is broadcast to such an array is smaller by this factor at least."""
 
 
-def turned(program: Program) -> Program:
+def transpose_layouts(program: Program) -> Program:
     """`program` with its long arrays of short rows computed as short arrays of long rows."""
     chosen = _Finder(program).chosen() if matmul_op in primitives_of(program) else None
     return _Turner(program, chosen).result() if chosen else program
@@ -56,7 +56,7 @@ class _Finder:
         kept = {*self.program.inputs, *self.program.outputs}
         for op in self.program.ops:
             short = op.out not in kept and _has_short_rows(self.avals[op.out])
-            if short and (isinstance(op.primitive.form, Map) or self._is_narrow(op)):
+            if short and (isinstance(op.primitive.lowering, Map) or self._is_narrow(op)):
                 self.leader[op.out] = op.out
         if not self.leader:
             return set()
@@ -72,7 +72,7 @@ class _Finder:
                         self._join(op.out, slot)
                     elif not self._is_broadcast(slot):
                         spoilt.add(op.out)
-            elif op.primitive is not matmul_op and not isinstance(op.primitive.form, Reduce):
+            elif op.primitive is not matmul_op and not isinstance(op.primitive.lowering, Reduce):
                 spoilt.update([slot for slot in op.args if not self._is_transpose(op)])
         spoilt = {self._leader(slot) for slot in spoilt if slot in self.leader}
         wanted = {self._leader(slot) for slot in products} - spoilt
@@ -116,14 +116,14 @@ class _Turner:
         self.editor = Editor(program)
         self.avals = self.editor.avals
         self.op_of = {op.out: op for op in program.ops}
-        self.turned: dict[int, int] = {}
+        self.transpose_layouts: dict[int, int] = {}
         self.natural: dict[int, int] = {}
 
     def result(self) -> Program:
         for op in self.program.ops:
             if op.out in self.chosen:
                 self._turn(op)
-            elif isinstance(op.primitive.form, Reduce) and op.args[0] in self.chosen:
+            elif isinstance(op.primitive.lowering, Reduce) and op.args[0] in self.chosen:
                 self._reduce(op)
             else:
                 args = tuple([self._natural(slot) if slot in self.chosen else slot for slot in op.args])
@@ -134,14 +134,14 @@ class _Turner:
         """Compute the transpose of what `op` computes."""
         if op.primitive is matmul_op:
             x, y = op.args
-            args = [self._transposed(y, op), self.turned[x]]
+            args = [self._transposed(y, op), self.transpose_layouts[x]]
         else:
             args = [self._operand(slot, op) for slot in op.args]
-        self.turned[op.out] = self.editor.bind(op.primitive, tuple(args), op, **dict(op.params))
+        self.transpose_layouts[op.out] = self.editor.bind(op.primitive, tuple(args), op, **dict(op.params))
 
     def _operand(self, slot: int, like: Op) -> int:
         """The transpose of an operand: what is broadcast to it is transposed before."""
-        if slot not in self.turned:
+        if slot not in self.transpose_layouts:
             (small,) = self.op_of[slot].args
             shape = self.avals[slot].shape
             if self.avals[small].ndim == 1:
@@ -149,8 +149,8 @@ class _Turner:
             elif self.avals[small].ndim:
                 small = self._transposed(small, like)
             shape = (*shape[:-2], shape[-1], shape[-2])
-            self.turned[slot] = self.editor.bind(broadcast_to_op, (small,), like, shape=shape)
-        return self.turned[slot]
+            self.transpose_layouts[slot] = self.editor.bind(broadcast_to_op, (small,), like, shape=shape)
+        return self.transpose_layouts[slot]
 
     def _reduce(self, op: Op) -> None:
         """A reduction takes what is turned along the axes that have the same meaning."""
@@ -158,15 +158,15 @@ class _Turner:
         perm = _exchanged(self.avals[x].ndim)
         params["axes"] = tuple(sorted([perm[axis] for axis in params["axes"]]))
         if set(perm[-2:]).isdisjoint(params["axes"]):
-            total = self.editor.bind(op.primitive, (self.turned[x],), op, **params)
+            total = self.editor.bind(op.primitive, (self.transpose_layouts[x],), op, **params)
             self._transposed(total, op, op.out)
         else:
-            self.editor.bind(op.primitive, (self.turned[x],), op, op.out, **params)
+            self.editor.bind(op.primitive, (self.transpose_layouts[x],), op, op.out, **params)
 
     def _natural(self, slot: int) -> int:
         """What is turned, as it was."""
         if slot not in self.natural:
-            self.natural[slot] = self._transposed(self.turned[slot], self.op_of[slot])
+            self.natural[slot] = self._transposed(self.transpose_layouts[slot], self.op_of[slot])
         return self.natural[slot]
 
     def _transposed(self, slot: int, like: Op, out: int = -1) -> int:

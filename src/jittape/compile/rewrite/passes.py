@@ -18,7 +18,7 @@ from typing import Any
 
 from jittape.compile.analysis.op_class import BLAS
 from jittape.core.builder import Builder, Symbol, literal_op
-from jittape.core.forms import Alias, Call, Checked, Composed, Coordinate, Overlay, Place, View
+from jittape.core.forms import Alias, Call, CheckedMap, Decomposition, DynamicUpdateSlice, Iota, Pad, View
 from jittape.core.locks import cached_property
 from jittape.core.primitive import Primitive, recording_with
 from jittape.core.program import Aval, Op, Program, dead_code_removed
@@ -29,7 +29,7 @@ from jittape.primitives.elementwise.arithmetic import negative_op
 from jittape.primitives.identity import identity_op
 from jittape.primitives.linalg.matmul import matmul_op
 
-__all__ = ["Editor", "distinct", "expanded", "primitives_of", "settled", "summed_first"]
+__all__ = ["Editor", "distinct", "expanded", "primitives_of", "settled", "sum_before_product"]
 
 
 class Editor:
@@ -57,12 +57,12 @@ class Editor:
     ) -> int:
         """Append an op, for the same line as another; its slot."""
         if out < 0:
-            out = self.new_slot(primitive.result(*[self.avals[slot] for slot in args], **params))
+            out = self.new_slot(primitive.abstract_eval(*[self.avals[slot] for slot in args], **params))
         source = None if like is None else like.source
         self.ops.append(Op(primitive, args, tuple(sorted(params.items())), out, source))
         return out
 
-    def write_out(self, op: Op, form: Composed | Checked) -> None:
+    def write_out(self, op: Op, form: Decomposition | CheckedMap) -> None:
         """Append what takes the place of an op, or the op itself where nothing does."""
         builder = Builder(self._next, op.source)
         with recording_with(builder):
@@ -105,7 +105,7 @@ def settled(program: Program, values: Mapping[int, float]) -> Program:
     for op in program.ops:
         if not here.keys().isdisjoint(op.args):
             op = op._replace(args=tuple([here.get(slot, slot) for slot in op.args]))
-        if isinstance(op.primitive.form, View | Place | Overlay) and "region" in dict(op.params):
+        if isinstance(op.primitive.lowering, View | Pad | DynamicUpdateSlice) and "region" in dict(op.params):
             op = _with_known_starts(op, known, editor.avals)
         editor.ops.append(op)
     return program.replaced(tuple(editor.ops), tuple([here.get(s, s) for s in program.outputs]), editor.avals)
@@ -113,14 +113,14 @@ def settled(program: Program, values: Mapping[int, float]) -> Program:
 
 def _with_known_starts(op: Op, known: Mapping[int, float], avals: Mapping[int, Aval]) -> Op:
     """A slice or its like with the starts that are known as parameters."""
-    arrays = 2 if isinstance(op.primitive.form, Overlay) else 1
+    arrays = 2 if isinstance(op.primitive.lowering, DynamicUpdateSlice) else 1
     params, starts = dict(op.params), op.args[arrays:]
     if not any([slot in known for slot in starts]):
         return op
     params["region"] = params["region"].with_starts([known.get(slot) for slot in starts])
     args = (*op.args[:arrays], *[slot for slot in starts if slot not in known])
     try:
-        fits = op.primitive.result(*[avals[slot] for slot in args], **params) == avals[op.out]
+        fits = op.primitive.abstract_eval(*[avals[slot] for slot in args], **params) == avals[op.out]
     except ShapeError:
         return op  # it begins outside; what comes of that is found out when it runs
     assert fits, op
@@ -144,16 +144,18 @@ def distinct(program: Program) -> Program:
 
 def expanded(program: Program, dtypes: Container[Any]) -> Program:
     """`program` with the ops that other ops take the place of written out, where all `dtypes` are right."""
-    replaced = {p for p in primitives_of(program) if isinstance(p.form, Composed | Call)}
+    replaced = {p for p in primitives_of(program) if isinstance(p.lowering, Decomposition | Call)}
     if not replaced:
         return checked(program)
     editor = Editor(program)
     avals = editor.avals
     for op in program.ops:
-        form = op.primitive.form if op.primitive in replaced else None
+        form = op.primitive.lowering if op.primitive in replaced else None
         if isinstance(form, Call) and form.otherwise is not None and avals[op.out].dtype not in BLAS:
-            form = Composed(form.otherwise)
-        if isinstance(form, Composed) and all(avals[slot].dtype in dtypes for slot in (*op.args, op.out)):
+            form = Decomposition(form.otherwise)
+        if isinstance(form, Decomposition) and all(
+            avals[slot].dtype in dtypes for slot in (*op.args, op.out)
+        ):
             editor.write_out(op, form)
         else:
             editor.ops.append(op)
@@ -161,8 +163,8 @@ def expanded(program: Program, dtypes: Container[Any]) -> Program:
 
 
 def checked(program: Program) -> Program:
-    """`program` with the checks that its ops of the form `Checked` need: one for all that need the same."""
-    if not any(isinstance(p.form, Checked) for p in primitives_of(program)):
+    """`program` with the checks that its ops of the form `CheckedMap` need: one for all that need the same."""
+    if not any(isinstance(p.lowering, CheckedMap) for p in primitives_of(program)):
         return program
     program = common_subexpressions_merged(program)
     editor = Editor(program)
@@ -170,8 +172,8 @@ def checked(program: Program) -> Program:
     here: dict[int, int] = {}
     for op in program.ops:
         op = op._replace(args=tuple([here.get(slot, slot) for slot in op.args]))
-        form = op.primitive.form
-        if not isinstance(form, Checked):
+        form = op.primitive.lowering
+        if not isinstance(form, CheckedMap):
             editor.ops.append(op)
         elif _is_below(op.args[0], dict(op.params)["size"], op_of, editor.avals):
             here[op.out] = op.args[0]
@@ -183,15 +185,15 @@ def checked(program: Program) -> Program:
 
 def _is_below(slot: int, size: int, op_of: Mapping[int, Op], avals: Mapping[int, Aval]) -> bool:
     """Whether integers are known to be from 0 to below `size`: coordinates, and views of them."""
-    while slot in op_of and isinstance(op_of[slot].primitive.form, View | Alias):
+    while slot in op_of and isinstance(op_of[slot].primitive.lowering, View | Alias):
         slot = op_of[slot].args[0]
     op = op_of.get(slot)
-    if op is None or not isinstance(op.primitive.form, Coordinate):
+    if op is None or not isinstance(op.primitive.lowering, Iota):
         return False
     return avals[slot].shape[dict(op.params)["axis"]] <= size
 
 
-def summed_first(program: Program) -> Program:
+def sum_before_product(program: Program) -> Program:
     """`program` with sums over the rows of a product taken before the product."""
     if not primitives_of(program).issuperset((sum_op, matmul_op)):
         return program

@@ -14,12 +14,12 @@ from jittape.compile.ir.instructions import Compute, Operand
 from jittape.compile.ir.kernel import Gemm, LoopKernel, bits_of
 from jittape.compile.ir.loop_nest import RawInstruction, RawLoad, RawNest
 from jittape.compile.ir.task_counts import ON_DEMAND
-from jittape.compile.schedule.unplaced_steps import Draft, first_in_place, written
+from jittape.compile.schedule.unplaced_steps import UnplacedStep, first_in_place, written
 from jittape.core.program import Aval, Program
 from jittape.primitives.broadcast import cast_op
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, subtract_op
 
-__all__ = ["folded"]
+__all__ = ["fuse_accumulation"]
 
 
 class _Update(NamedTuple):
@@ -30,10 +30,10 @@ class _Update(NamedTuple):
     rate: int | None
 
 
-def folded(
+def fuse_accumulation(
     program: Program,
     avals: Mapping[int, Aval],
-    drafts: list[Draft],
+    drafts: list[UnplacedStep],
     holder: Mapping[int, int],
     donated: tuple[tuple[int, int], ...],
 ) -> dict[int, int]:
@@ -76,14 +76,16 @@ def folded(
     return found
 
 
-def _is_plain(draft: Draft) -> bool:
+def _is_plain(draft: UnplacedStep) -> bool:
     """Whether a step is a product of matrices, not done block by block."""
     kernel = draft.kernel
     plain = isinstance(kernel, Gemm) and kernel.form == "matrix" and not kernel.accumulates
     return plain and draft.tasks in (ON_DEMAND, 1)
 
 
-def _adding(draft: Draft, update: Draft, how: _Update, out: int, avals: Mapping[int, Aval]) -> Draft:
+def _adding(
+    draft: UnplacedStep, update: UnplacedStep, how: _Update, out: int, avals: Mapping[int, Aval]
+) -> UnplacedStep:
     """The product `draft`, added to `out`."""
     kernel = draft.kernel
     assert isinstance(kernel, Gemm)
@@ -101,7 +103,7 @@ def _adding(draft: Draft, update: Draft, how: _Update, out: int, avals: Mapping[
 # ---- what an update looks like ---------------------------------------------------------------------------------------
 
 
-def _update_of(draft: Draft, w: int, out: int, avals: Mapping[int, Aval]) -> _Update | None:
+def _update_of(draft: UnplacedStep, w: int, out: int, avals: Mapping[int, Aval]) -> _Update | None:
     """What a step adds to `w`, if it does nothing but write that to `out`; None if it is something else."""
     nest = draft.nest
     if nest is None or not isinstance(draft.kernel, LoopKernel):
@@ -139,7 +141,7 @@ def _scaled(
     if scale is None:
         return _Update(gradient, sign, None)
     if isinstance(scale, Compute) and not scale.args:
-        factor = sign * float(scale.primitive.evaluate(**dict(scale.params)))
+        factor = sign * float(scale.primitive.impl(**dict(scale.params)))
         # Times zero the BLAS adds nothing, not even nan. For rates that are known only when it runs, see `gemm`.
         return _Update(gradient, factor, None) if factor else None
     if isinstance(scale, Compute) and scale.primitive is cast_op:

@@ -6,7 +6,7 @@ from bisect import bisect
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from jittape.compile.schedule.row_tiling import Strip, groups_of
+from jittape.compile.schedule.row_tiling import RowTile, groups_of
 from jittape.core.program import ALIGNMENT, Aval
 
 __all__ = ["Placer"]
@@ -41,10 +41,10 @@ class Placer:
         self.lengths: list[int] = []
         self.arena = Arena()
 
-    def place(self, drafts: Sequence[Placed], owners: list[list[int]]) -> dict[int, Strip]:
+    def place(self, drafts: Sequence[Placed], owners: list[list[int]]) -> dict[int, RowTile]:
         """Place what all drafts touch; returns the strips by the identity of what they come from."""
         last_use = {slot: i for i, own in enumerate(owners) for slot in own}
-        strips: dict[int, Strip] = {}
+        strips: dict[int, RowTile] = {}
         at = 0
         while at < len(drafts):
             strip, end = drafts[at].strip, at + 1
@@ -69,7 +69,7 @@ class Placer:
         self.offsets.append(offset)
         self.lengths.append(nbytes)
 
-    def _strip(self, strip: Shared, owners: list[list[int]]) -> Strip:
+    def _strip(self, strip: Shared, owners: list[list[int]]) -> RowTile:
         """Place what is only needed within a strip: every group has memory for one block of it."""
         last_use = {slot: i for i, own in enumerate(owners) for slot in own}
         own = Arena()
@@ -87,7 +87,7 @@ class Placer:
         for slot, place in places.items():
             self._add(slot, start + place, strip.moved[slot])
         moved = tuple([(self.storage[slot], nbytes) for slot, nbytes in strip.moved.items()])
-        return Strip(strip.blocks, groups, own.size, moved, strip.work)
+        return RowTile(strip.blocks, groups, own.size, moved, strip.work)
 
 
 class Arena:

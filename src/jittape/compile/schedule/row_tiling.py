@@ -18,7 +18,7 @@ from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.loop_nest import RawLinear, RawLoad, RawNest
 from jittape.core.program import Aval
 
-__all__ = ["Cut", "Found", "Step", "Strip", "StripFinder", "groups_of"]
+__all__ = ["Cut", "Found", "RowTile", "RowTileFinder", "Step", "groups_of"]
 
 CACHE = 1 << 20
 """Arrays of fewer bytes than this, all together, are in the cache anyway."""
@@ -59,7 +59,7 @@ class Cut(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Strip:
+class RowTile:
     """What steps that are done strip by strip have in common.
 
     Attributes
@@ -224,7 +224,7 @@ class Found(NamedTuple):
         return frozenset().union(*[cut.whole for _, cut in self.members])
 
 
-class StripFinder:
+class RowTileFinder:
     """Finds steps that can be done in strips.
 
     Parameters

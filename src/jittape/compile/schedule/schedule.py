@@ -9,31 +9,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jittape.compile.analysis.op_class import NATIVE, Kind
+from jittape.compile.analysis.op_class import NATIVE, OpClass
 from jittape.compile.analysis.uses import Group
-from jittape.compile.fuse.joined_sums import joined_sums
+from jittape.compile.fuse.join_sums import join_sums
 from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.index_maps import space_of
 from jittape.compile.ir.kernel import Gemm, Kernel
 from jittape.compile.ir.loop_nest import RawAddress, RawLinear, RawLoad, RawNest, RawReduction
 from jittape.compile.kernels.control.control_plan import RECORD, Plan, Release, Stop, plan_of
 from jittape.compile.kernels.gemm.lower_gemm import Calls
-from jittape.compile.kernels.scalar_vm.bytecode import gathered
+from jittape.compile.kernels.scalar_vm.bytecode import to_bytecode
 from jittape.compile.lower.build_nest import NestBuilder
 from jittape.compile.lower.canonicalize import Kernels, Placed
 from jittape.compile.lower.split_nest import split
-from jittape.compile.rewrite.diagonals import diagonals_laid
-from jittape.compile.rewrite.layout_transposition import turned
-from jittape.compile.rewrite.passes import distinct, expanded, summed_first
-from jittape.compile.schedule.accumulate_in_gemm import folded
+from jittape.compile.rewrite.diagonals import scatter_diagonals
+from jittape.compile.rewrite.layout_transposition import transpose_layouts
+from jittape.compile.rewrite.passes import distinct, expanded, sum_before_product
+from jittape.compile.schedule.accumulate_in_gemm import fuse_accumulation
 from jittape.compile.schedule.memory_planning import Placer
-from jittape.compile.schedule.row_tiling import Cut, Found, Strip, StripFinder
+from jittape.compile.schedule.row_tiling import Cut, Found, RowTile, RowTileFinder
 from jittape.compile.schedule.row_tiling import Step as _Step
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule, Step
-from jittape.compile.schedule.unplaced_steps import Draft, SharedRows, in_order, updated_in_place
+from jittape.compile.schedule.unplaced_steps import SharedRows, UnplacedStep, in_order, updated_in_place
 from jittape.compile.schedule.validate import check_schedule
 from jittape.core.forms import runs_of
-from jittape.core.program import Aval, Op, Program, is_grown
+from jittape.core.program import Aval, Op, Program, is_dynamic_dim
 from jittape.errors import ProgramError
 from jittape.primitives.broadcast import sum_op
 
@@ -59,13 +59,13 @@ def _schedule_of_body(program: Program) -> Schedule:
 
 class _Scheduler:
     def __init__(self, program: Program, own_outputs: bool = False) -> None:
-        written = turned(summed_first(diagonals_laid(expanded(program, NATIVE))))
+        written = transpose_layouts(sum_before_product(scatter_diagonals(expanded(program, NATIVE))))
         if own_outputs:
             # Last of the rewrites, since others merge the copies that this one makes.
             written = distinct(written)
         self.partition = Partition(written)
         # Sums of many sums are joined first: their parts are single numbers, and would be taken together too.
-        self.program = program = gathered(joined_sums(written, self.partition))
+        self.program = program = to_bytecode(join_sums(written, self.partition))
         if program is not written:
             self.partition = Partition(program, self.partition)
         self.position = {op.out: i for i, op in enumerate(program.ops)}
@@ -75,7 +75,7 @@ class _Scheduler:
         self.calls = Calls()
         self.spare: dict[str, Kernel] = {}
         self.runs = runs_of(program.ops)
-        self.avals.update((slot, RECORD) for slot, aval in program.avals.items() if is_grown(aval))
+        self.avals.update((slot, RECORD) for slot, aval in program.avals.items() if is_dynamic_dim(aval))
 
     def result(self, donated: tuple[tuple[int, int], ...], in_strips: bool) -> Schedule:
         holder, copies = self._holders()
@@ -84,7 +84,7 @@ class _Scheduler:
             drafts = self._in_strips(drafts, holder)
         drafts = self._with_releases(drafts)
         accumulated = {holder[total] for total in self.partition.addends}
-        added = folded(self.program, self.avals, drafts, holder, donated)
+        added = fuse_accumulation(self.program, self.avals, drafts, holder, donated)
         updates = updated_in_place(self.program, self.avals, drafts, holder, donated, accumulated, added)
         return self._placed(drafts, holder, updates)
 
@@ -97,7 +97,7 @@ class _Scheduler:
         """
         partition, outputs = self.partition, set(self.program.outputs)
         holder: dict[int, int] = {}
-        taken = {*self.program.inputs, *(s for s in outputs if partition.kinds.get(s) is not Kind.ALIAS)}
+        taken = {*self.program.inputs, *(s for s in outputs if partition.kinds.get(s) is not OpClass.ALIAS)}
         copies = []
         for op in self.program.ops:
             if op.out in partition.addends:
@@ -106,7 +106,7 @@ class _Scheduler:
                 holder[op.out] = holder.get(addend, addend)
                 if op.out in outputs:
                     taken.add(holder[op.out])
-            if partition.kinds[op.out] is not Kind.ALIAS:
+            if partition.kinds[op.out] is not OpClass.ALIAS:
                 continue
             base = holder.get(op.args[0], op.args[0])
             if op.out not in outputs:
@@ -120,27 +120,27 @@ class _Scheduler:
 
     # ---- steps ---------------------------------------------------------------------------------------------------
 
-    def _drafts(self, copies: list[Op]) -> list[Draft]:
+    def _drafts(self, copies: list[Op]) -> list[UnplacedStep]:
         groups: dict[Group, list[Op]] = {}
-        drafts: list[Draft] = []
+        drafts: list[UnplacedStep] = []
         partition = self.partition
         plans = self._plans()
         for op in self.program.ops:
             kind = partition.kinds[op.out]
-            if kind is Kind.INLINE and op.out not in partition.stored:
+            if kind is OpClass.INLINE and op.out not in partition.stored:
                 continue
-            if kind is Kind.CALL:
+            if kind is OpClass.CALL:
                 drafts.append(self._gemm(op))
-            elif kind is Kind.CONTROL:
+            elif kind is OpClass.CONTROL:
                 if self.runs[op.out][0] is op:
                     drafts.append(self._control(self.runs[op.out], plans[op.out]))
-            elif kind is Kind.NUMPY:
+            elif kind is OpClass.NUMPY:
                 depth, position = partition.depth[op.out], self.position[op.out]
-                drafts.append(Draft(depth, position, (op,), (*op.args, op.out), None))
-            elif kind is Kind.CHECK:
+                drafts.append(UnplacedStep(depth, position, (op,), (*op.args, op.out), None))
+            elif kind is OpClass.CHECK:
                 depth, position = partition.depth[op.out], self.position[op.out]
-                drafts.append(Draft(depth, position, (op,), op.args, Stop(())))
-            elif kind in (Kind.INLINE, Kind.REDUCE, Kind.JOIN, Kind.RUNNING, Kind.SCATTER):
+                drafts.append(UnplacedStep(depth, position, (op,), op.args, Stop(())))
+            elif kind in (OpClass.INLINE, OpClass.REDUCE, OpClass.JOIN, OpClass.RUNNING, OpClass.SCATTER):
                 for group in partition.groups(op.out):
                     groups.setdefault(group, []).append(op)
         builders: dict[int, list[NestBuilder]] = {}
@@ -163,10 +163,10 @@ class _Scheduler:
     def _builder(self, space: tuple[int, ...]) -> NestBuilder:
         return NestBuilder(space, self.partition, self.position)
 
-    def _kernels(self, builder: NestBuilder, depth: int) -> list[Draft]:
+    def _kernels(self, builder: NestBuilder, depth: int) -> list[UnplacedStep]:
         ops = tuple([builder.covered[s] for s in sorted(builder.covered, key=self.position.__getitem__)])
         position = self.position[ops[-1].out]
-        drafts: list[Draft] = []
+        drafts: list[UnplacedStep] = []
         if 0 in builder.nest.extents:
             # What stands outside of the empty loop would be written, too, though it is in nobody's array.
             builder.nest.stores.clear()
@@ -176,10 +176,10 @@ class _Scheduler:
             drafts += self._divided(self.kernels.placed(nest), ops, depth, position)
         return drafts
 
-    def _divided(self, placed: Placed, ops: tuple[Op, ...], depth: int, position: int) -> list[Draft]:
+    def _divided(self, placed: Placed, ops: tuple[Op, ...], depth: int, position: int) -> list[UnplacedStep]:
         """The kernel of a nest, and those that combine what its tasks have for themselves."""
         slots = list(placed.slots)
-        combining: list[Draft] = []
+        combining: list[UnplacedStep] = []
         extents = placed.sizes[: placed.kernel.depth]
         for operand, reductions in placed.partials:
             slot, nest = self._combination(reductions, extents, placed.tasks)
@@ -190,7 +190,9 @@ class _Scheduler:
             else:
                 self.spare[combination.kernel.name] = combination.kernel
         kernel, sizes = placed.kernel, placed.sizes
-        draft = Draft(depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work, placed)
+        draft = UnplacedStep(
+            depth, position, ops, tuple(slots), kernel, sizes, placed.tasks, placed.work, placed
+        )
         draft.combining = combining
         return [draft, *combining]
 
@@ -228,36 +230,36 @@ class _Scheduler:
         grown = [
             slot
             for slot, run in runs.items()
-            if any(is_grown(self.program.avals[s]) for s in (*run[0].args, *[op.out for op in run]))
+            if any(is_dynamic_dim(self.program.avals[s]) for s in (*run[0].args, *[op.out for op in run]))
         ]
         if any(plans[slot] is None for slot in grown):
             plans.update(dict.fromkeys(grown))
         return plans
 
-    def _control(self, run: tuple[Op, ...], plan: Plan | None) -> Draft:
+    def _control(self, run: tuple[Op, ...], plan: Plan | None) -> UnplacedStep:
         """A loop or a branch with all its results."""
         first = run[0].out
         depth, position = self.partition.depth[first], self.position[first]
         operands = (*run[0].args, *[op.out for op in run])
         if plan is None:
-            return Draft(depth, position, run, operands, None)
+            return UnplacedStep(depth, position, run, operands, None)
         operands += tuple([self._temporary(aval) for aval in plan.temporaries])
-        return Draft(depth, position, run, operands, plan.kernel, plan.words, bodies=plan.bodies)
+        return UnplacedStep(depth, position, run, operands, plan.kernel, plan.words, bodies=plan.bodies)
 
-    def _with_releases(self, drafts: list[Draft]) -> list[Draft]:
+    def _with_releases(self, drafts: list[UnplacedStep]) -> list[UnplacedStep]:
         """The steps, and after the last use of a grown stack one that gives its memory back."""
         last: dict[int, int] = {}
         for i, draft in enumerate(drafts):
             if draft.bodies:
                 last.update((slot, i) for slot in draft.operands if self.avals[slot] is RECORD)
-        found: list[Draft] = []
+        found: list[UnplacedStep] = []
         for i, draft in enumerate(drafts):
             found.append(draft)
             for slot in [slot for slot, at in last.items() if at == i]:
-                found.append(Draft(draft.depth, draft.position, draft.ops, (slot,), Release(())))
+                found.append(UnplacedStep(draft.depth, draft.position, draft.ops, (slot,), Release(())))
         return found
 
-    def _gemm(self, op: Op) -> Draft:
+    def _gemm(self, op: Op) -> UnplacedStep:
         added = self.partition.addends.get(op.out)
         product = self.partition.products[op.out]
         kernel, slots, sizes, tasks, work = self.calls.placed(
@@ -265,19 +267,19 @@ class _Scheduler:
         )
         depth, position = self.partition.depth[op.out], self.position[op.out]
         ops = (added[0], op) if added else (op,)
-        return Draft(depth, position, ops, (*slots, op.out), kernel, sizes, tasks, work)
+        return UnplacedStep(depth, position, ops, (*slots, op.out), kernel, sizes, tasks, work)
 
     # ---- strips --------------------------------------------------------------------------------------------------
 
-    def _in_strips(self, drafts: list[Draft], holder: dict[int, int]) -> list[Draft]:
+    def _in_strips(self, drafts: list[UnplacedStep], holder: dict[int, int]) -> list[UnplacedStep]:
         """The drafts, those that work through the same rows next to each other, cut into blocks."""
         outside = {*self.program.inputs, *[holder.get(s, s) for s in self.program.outputs]}
         number = {id(draft): i for i, draft in enumerate(drafts)}
         combining = {id(other) for d in drafts for other in d.combining}
         nests = [None if id(d) in combining else d.nest for d in drafts]
         steps = [_Step(d.kernel, d.sizes, d.operands, n) for d, n in zip(drafts, nests, strict=True)]
-        finder = StripFinder(steps, self.avals, holder, outside)
-        result: list[Draft] = []
+        finder = RowTileFinder(steps, self.avals, holder, outside)
+        result: list[UnplacedStep] = []
         taken: set[int] = set()
         for i, draft in enumerate(drafts):
             if i in taken:
@@ -287,7 +289,7 @@ class _Scheduler:
                 result.append(draft)
                 continue
             strip = SharedRows(found.blocks, found.moved, found.whole, 0)
-            after: list[Draft] = []
+            after: list[UnplacedStep] = []
             for j, cut in found.members:
                 main, *others = self._cut(drafts[j], cut, found)
                 main.strip = strip
@@ -298,7 +300,7 @@ class _Scheduler:
             result += after
         return result
 
-    def _cut(self, draft: Draft, cut: Cut, found: Found) -> list[Draft]:
+    def _cut(self, draft: UnplacedStep, cut: Cut, found: Found) -> list[UnplacedStep]:
         """A draft that does a block of rows as a task, and what combines the results of all blocks."""
         if draft.placed is not None:
             placed = draft.placed.in_blocks(found.rows, found.block)
@@ -308,7 +310,7 @@ class _Scheduler:
         assert isinstance(kernel, Gemm)
         extents = dict(zip(kernel.SYMBOLS, draft.sizes, strict=True))
         extents["t" + cut.axis[-1]] = found.block
-        combining: list[Draft] = []
+        combining: list[UnplacedStep] = []
         if cut.partial:
             aval = self.avals[slots[2]]
             op = Op(sum_op, (slots[2],), (("axes", (0,)),), slots[2])
@@ -323,7 +325,7 @@ class _Scheduler:
     # ---- memory --------------------------------------------------------------------------------------------------
 
     def _placed(
-        self, drafts: list[Draft], holder: dict[int, int], in_place: dict[int, tuple[int, bool]]
+        self, drafts: list[UnplacedStep], holder: dict[int, int], in_place: dict[int, tuple[int, bool]]
     ) -> Schedule:
         program = self.program
         storage = {slot: i for i, slot in enumerate(program.inputs)}
@@ -359,7 +361,7 @@ class _Scheduler:
             tuple(self.spare.values()),
         )
 
-    def _step(self, draft: Draft, storages: list[int], strip: Strip | None) -> Step:
+    def _step(self, draft: UnplacedStep, storages: list[int], strip: RowTile | None) -> Step:
         if draft.kernel is not None:
             return KernelStep(
                 draft.kernel,

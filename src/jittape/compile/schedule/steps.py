@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jittape.compile.ir.kernel import Kernel
-from jittape.compile.schedule.row_tiling import Strip
+from jittape.compile.schedule.row_tiling import RowTile
 from jittape.core.program import Aval, Op, Program
 
 __all__ = ["KernelStep", "NumpyStep", "Schedule", "Step"]
@@ -42,7 +42,7 @@ class KernelStep:
     ops: tuple[Op, ...]
     tasks: int
     work: int
-    strip: Strip | None = None
+    strip: RowTile | None = None
     bodies: tuple[Schedule, ...] = ()
 
 

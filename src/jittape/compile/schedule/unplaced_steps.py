@@ -13,11 +13,11 @@ from jittape.compile.lower.canonicalize import Placed
 from jittape.compile.schedule.steps import Schedule
 from jittape.core.program import Aval, Op, Program
 
-__all__ = ["Draft", "SharedRows", "first_in_place", "in_order", "updated_in_place", "written"]
+__all__ = ["SharedRows", "UnplacedStep", "first_in_place", "in_order", "updated_in_place", "written"]
 
 
 @dataclass
-class Draft:
+class UnplacedStep:
     """A step whose operands are still slots."""
 
     depth: int
@@ -29,7 +29,7 @@ class Draft:
     tasks: int = 1
     work: int = 0
     placed: Placed | None = None
-    combining: list[Draft] = field(default_factory=list)
+    combining: list[UnplacedStep] = field(default_factory=list)
     strip: SharedRows | None = None
     bodies: tuple[Schedule, ...] = ()
 
@@ -39,9 +39,9 @@ class Draft:
         return None if self.placed is None else self.placed.nest
 
     @property
-    def ends_run(self) -> bool:
+    def effectful(self) -> bool:
         """Whether the step may end the run, and then inputs must be what they were."""
-        return self.kernel is not None and self.kernel.ends_run
+        return self.kernel is not None and self.kernel.effectful
 
 
 @dataclass(eq=False)
@@ -57,7 +57,7 @@ class SharedRows:
     work: int
 
 
-def in_order(drafts: list[Draft], holder: Mapping[int, int]) -> list[Draft]:
+def in_order(drafts: list[UnplacedStep], holder: Mapping[int, int]) -> list[UnplacedStep]:
     """Return the drafts in an order in which each runs after all that it depends on, and checks run early.
 
     Among those that can run, the least deep comes first; among equally deep ones, a check or a draft that a check
@@ -79,7 +79,7 @@ def in_order(drafts: list[Draft], holder: Mapping[int, int]) -> list[Draft]:
     missing = [len(needed) for needed in before]
     ready = [place(number) for number, count in enumerate(missing) if not count]
     heapify(ready)
-    found: list[Draft] = []
+    found: list[UnplacedStep] = []
     while ready:
         number = heappop(ready)[-1]
         found.append(drafts[number])
@@ -91,7 +91,7 @@ def in_order(drafts: list[Draft], holder: Mapping[int, int]) -> list[Draft]:
     return found
 
 
-def _predecessors(drafts: list[Draft], holder: Mapping[int, int]) -> list[set[int]]:
+def _predecessors(drafts: list[UnplacedStep], holder: Mapping[int, int]) -> list[set[int]]:
     """Return for each draft the numbers of those that must run before it.
 
     Memory is filled by its writers, in any order, then updated, by the least deep first, and only then read.
@@ -122,7 +122,7 @@ def _predecessors(drafts: list[Draft], holder: Mapping[int, int]) -> list[set[in
     return before
 
 
-def _needed_by_checks(drafts: list[Draft], before: list[set[int]]) -> set[int]:
+def _needed_by_checks(drafts: list[UnplacedStep], before: list[set[int]]) -> set[int]:
     """Return the numbers of the drafts that a check depends on, as far back as the depth is the same."""
     needed: set[int] = set()
     waiting = [other for number, draft in enumerate(drafts) if _is_check(draft) for other in before[number]]
@@ -134,24 +134,24 @@ def _needed_by_checks(drafts: list[Draft], before: list[set[int]]) -> set[int]:
     return needed
 
 
-def _is_check(draft: Draft) -> bool:
-    return draft.ends_run and not draft.bodies
+def _is_check(draft: UnplacedStep) -> bool:
+    return draft.effectful and not draft.bodies
 
 
-def first_in_place(drafts: list[Draft]) -> int:
+def first_in_place(drafts: list[UnplacedStep]) -> int:
     """The first step that may write in an input's memory, which must be what it was as long as the run may end.
 
     It is the number of steps, and so none, if one of them is a NumPy step, which may raise an error at any time.
     """
     if any(draft.kernel is None for draft in drafts):
         return len(drafts)
-    return 1 + max([i for i, draft in enumerate(drafts) if draft.ends_run], default=-1)
+    return 1 + max([i for i, draft in enumerate(drafts) if draft.effectful], default=-1)
 
 
 def updated_in_place(
     program: Program,
     avals: Mapping[int, Aval],
-    drafts: list[Draft],
+    drafts: list[UnplacedStep],
     holder: Mapping[int, int],
     donated: tuple[tuple[int, int], ...],
     accumulated: Container[int],
@@ -198,13 +198,13 @@ def updated_in_place(
     return found
 
 
-def written(draft: Draft, owners: list[int]) -> list[int]:
+def written(draft: UnplacedStep, owners: list[int]) -> list[int]:
     """Return the operands that a step writes or updates, by owner."""
     writes, updates = _written(draft, owners)
     return writes + updates
 
 
-def _written(draft: Draft, owners: Sequence[int]) -> tuple[list[int], list[int]]:
+def _written(draft: UnplacedStep, owners: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return the operands that a step writes and those that it updates, by owner."""
     kernel = draft.kernel
     if isinstance(kernel, (LoopKernel, Gemm)):

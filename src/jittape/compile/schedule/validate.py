@@ -119,7 +119,7 @@ def _check_in_place(schedule: Schedule, touched: list[Touched]) -> None:
         read.update(dict.fromkeys(own.reads, number))
         for storage in (*own.updates, *own.writes):
             written.setdefault(storage, number)
-    may_fail = [i for i, s in enumerate(schedule.steps) if s.kernel is None or s.kernel.ends_run]
+    may_fail = [i for i, s in enumerate(schedule.steps) if s.kernel is None or s.kernel.effectful]
     for position, result, _ in schedule.in_place:
         storage = len(schedule.program.inputs) + result
         first = written[storage]

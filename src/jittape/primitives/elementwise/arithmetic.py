@@ -25,7 +25,6 @@ from jittape.typing import Tensor, TensorLike
 __all__ = [
     "add",
     "add_n",
-    "chain",
     "multiply",
     "multiply_no_nan",
     "negative",
@@ -35,6 +34,7 @@ __all__ = [
     "square",
     "squared_difference",
     "subtract",
+    "zero_dominant_multiply",
 ]
 
 
@@ -60,53 +60,56 @@ def _chain_evaluate(g: Any, d: Any) -> Any:
     return np.where(g == 0, g.dtype.type(0), g * d)
 
 
-chain_op = Primitive(
-    "chain",
-    result=lambda g, d: require_equal("chain", g, d),
-    evaluate=_chain_evaluate,
-    vjp=(lambda h, out, g, d: chain(h, d), lambda h, out, g, d: annihilate_op.bind(h, conj(g))),
-    form=Map(lambda m, g, d: m.where(g == 0, 0, g * d)),
+zero_dominant_multiply_op = Primitive(
+    "zero_dominant_multiply",
+    abstract_eval=lambda g, d: require_equal("chain", g, d),
+    impl=_chain_evaluate,
+    vjp=(
+        lambda h, out, g, d: zero_dominant_multiply(h, d),
+        lambda h, out, g, d: doubly_zero_dominant_multiply_op.bind(h, conj(g)),
+    ),
+    lowering=Map(lambda m, g, d: m.where(g == 0, 0, g * d)),
     linear=((0,),),
     simplified=neutral(1, 0),
 )
 
 
-def _annihilate_evaluate(a: Any, b: Any) -> Any:
+def _doubly_zero_dominant_impl(a: Any, b: Any) -> Any:
     return np.where((a == 0) | (b == 0), a.dtype.type(0), a * b)
 
 
-annihilate_op: Primitive = Primitive(
+doubly_zero_dominant_multiply_op: Primitive = Primitive(
     "annihilate",
-    result=lambda a, b: require_equal("annihilate", a, b),
-    evaluate=_annihilate_evaluate,
+    abstract_eval=lambda a, b: require_equal("annihilate", a, b),
+    impl=_doubly_zero_dominant_impl,
     vjp=(
-        lambda h, out, a, b: annihilate_op.bind(h, conj(b)),
-        lambda h, out, a, b: annihilate_op.bind(h, conj(a)),
+        lambda h, out, a, b: doubly_zero_dominant_multiply_op.bind(h, conj(b)),
+        lambda h, out, a, b: doubly_zero_dominant_multiply_op.bind(h, conj(a)),
     ),
-    form=Map(lambda m, a, b: m.where((a == 0) | (b == 0), 0, a * b)),
+    lowering=Map(lambda m, a, b: m.where((a == 0) | (b == 0), 0, a * b)),
     linear=((0,), (1,)),
 )
 
 
-def chain(g: Any, derivative: Any) -> Any:
+def zero_dominant_multiply(g: Any, derivative: Any) -> Any:
     """The cotangent `g` times the conjugate of a local derivative; zero where `g` is zero, whatever the other is.
 
     For use in gradient rules. A Python scalar as derivative is finite: an ordinary product does.
     """
     if isinstance(derivative, (int, float)):
         return multiply(g, derivative)
-    return chain_op.bind(g, conj(derivative))
+    return zero_dominant_multiply_op.bind(g, conj(derivative))
 
 
 # ---- sums ------------------------------------------------------------------------------------------------------------
 
 add_op = Primitive(
     "add",
-    result=lambda x, y: require_equal("add", x, y),
-    evaluate=np.add,
+    abstract_eval=lambda x, y: require_equal("add", x, y),
+    impl=np.add,
     vjp=(lambda g, out, x, y: g, lambda g, out, x, y: g),
-    form=Map(lambda m, x, y: m.add(x, y)),
-    prepare=common("add"),
+    lowering=Map(lambda m, x, y: m.add(x, y)),
+    promote_args=common("add"),
     linear=((0, 1),),
 )
 
@@ -124,11 +127,11 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 subtract_op = Primitive(
     "subtract",
-    result=same_of_kinds("subtract", "iufc"),
-    evaluate=np.subtract,
+    abstract_eval=same_of_kinds("subtract", "iufc"),
+    impl=np.subtract,
     vjp=(lambda g, out, x, y: g, lambda g, out, x, y: negative(g)),
-    form=Map(lambda m, x, y: m.subtract(x, y)),
-    prepare=common("subtract"),
+    lowering=Map(lambda m, x, y: m.subtract(x, y)),
+    promote_args=common("subtract"),
     simplified=neutral(0, 1),
     linear=((0, 1),),
 )
@@ -147,11 +150,11 @@ def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 negative_op = Primitive(
     "negative",
-    result=same_of_kinds("negative", "iufc"),
-    evaluate=np.negative,
+    abstract_eval=same_of_kinds("negative", "iufc"),
+    impl=np.negative,
     vjp=(lambda g, out, x: negative(g),),
-    form=Map(lambda m, x: m.negative(x)),
-    prepare=one,
+    lowering=Map(lambda m, x: m.negative(x)),
+    promote_args=one,
     linear=((0,),),
 )
 
@@ -169,11 +172,11 @@ def negative(x: TensorLike, name: str | None = None) -> Tensor:
 
 positive_op = Primitive(
     "positive",
-    result=same_of_kinds("positive", "iufc"),
-    evaluate=np.positive,
+    abstract_eval=same_of_kinds("positive", "iufc"),
+    impl=np.positive,
     vjp=(lambda g, out, x: g,),
-    form=Map(lambda m, x: x),
-    prepare=one,
+    lowering=Map(lambda m, x: x),
+    promote_args=one,
     simplified=lambda op, producers: op.args[0],
 )
 
@@ -213,11 +216,14 @@ def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
 
 multiply_op = Primitive(
     "multiply",
-    result=lambda x, y: require_equal("multiply", x, y),
-    evaluate=np.multiply,
-    vjp=(lambda g, out, x, y: chain(g, y), lambda g, out, x, y: chain(g, x)),
-    form=Map(lambda m, x, y: m.multiply(x, y)),
-    prepare=common("multiply"),
+    abstract_eval=lambda x, y: require_equal("multiply", x, y),
+    impl=np.multiply,
+    vjp=(
+        lambda g, out, x, y: zero_dominant_multiply(g, y),
+        lambda g, out, x, y: zero_dominant_multiply(g, x),
+    ),
+    lowering=Map(lambda m, x, y: m.multiply(x, y)),
+    promote_args=common("multiply"),
     simplified=neutral(1, 0, 1),
     linear_if_finite=((0,), (1,)),
 )
@@ -236,11 +242,11 @@ def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 square_op = Primitive(
     "square",
-    result=same_of_kinds("square", "iufc"),
-    evaluate=np.square,
-    vjp=(lambda g, out, x: chain(g, multiply(2, x)),),
-    form=Map(lambda m, x: m.square(x)),
-    prepare=one,
+    abstract_eval=same_of_kinds("square", "iufc"),
+    impl=np.square,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(2, x)),),
+    lowering=Map(lambda m, x: m.square(x)),
+    promote_args=one,
 )
 
 
@@ -273,7 +279,7 @@ def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) ->
 
 def _multiply_no_nan_body(x: Any, y: Any) -> Any:
     x, y = broadcast_operands(*promote(x, y), op="multiply_no_nan")
-    return multiply(x, y) if y.dtype.kind == "b" else chain_op.bind(y, x)
+    return multiply(x, y) if y.dtype.kind == "b" else zero_dominant_multiply_op.bind(y, x)
 
 
 def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:

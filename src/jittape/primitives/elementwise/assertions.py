@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import bool_
-from jittape.core.forms import Check, Reduce
+from jittape.core.forms import Assert, Reduce
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.primitives.broadcast import without_axes
@@ -18,19 +18,19 @@ MADE = "it is made by the compiler"
 
 some_op = Primitive(
     "some",
-    result=lambda x, *, axes: Aval(without_axes(x.shape, axes), bool_),
-    evaluate=lambda x, *, axes: np.any(x, axis=axes),
-    form=Reduce(combine=lambda m, a, b: m.logical_or(a, b), identity=lambda dtype: False),
+    abstract_eval=lambda x, *, axes: Aval(without_axes(x.shape, axes), bool_),
+    impl=lambda x, *, axes: np.any(x, axis=axes),
+    lowering=Reduce(combine=lambda m, a, b: m.logical_or(a, b), identity=lambda dtype: False),
     gradient_stops=MADE,
 )
 
 check_op = Primitive(
     "check",
-    result=lambda bad: bad,
-    evaluate=lambda bad: bad,
-    form=Check(),
+    abstract_eval=lambda bad: bad,
+    impl=lambda bad: bad,
+    lowering=Assert(),
     gradient_stops=MADE,
-    ends_run=True,
+    effectful=True,
 )
 
 

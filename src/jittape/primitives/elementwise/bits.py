@@ -29,10 +29,10 @@ BITS = "integers have no gradient"
 
 bitwise_and_op = Primitive(
     "bitwise_and",
-    result=same_of_kinds("bitwise_and", "biu"),
-    evaluate=np.bitwise_and,
-    form=Map(lambda m, x, y: m.bitwise_and(x, y)),
-    prepare=common("bitwise_and"),
+    abstract_eval=same_of_kinds("bitwise_and", "biu"),
+    impl=np.bitwise_and,
+    lowering=Map(lambda m, x, y: m.bitwise_and(x, y)),
+    promote_args=common("bitwise_and"),
     gradient_stops=BITS,
 )
 
@@ -50,10 +50,10 @@ def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 bitwise_or_op = Primitive(
     "bitwise_or",
-    result=same_of_kinds("bitwise_or", "biu"),
-    evaluate=np.bitwise_or,
-    form=Map(lambda m, x, y: m.bitwise_or(x, y)),
-    prepare=common("bitwise_or"),
+    abstract_eval=same_of_kinds("bitwise_or", "biu"),
+    impl=np.bitwise_or,
+    lowering=Map(lambda m, x, y: m.bitwise_or(x, y)),
+    promote_args=common("bitwise_or"),
     gradient_stops=BITS,
 )
 
@@ -71,10 +71,10 @@ def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 bitwise_xor_op = Primitive(
     "bitwise_xor",
-    result=same_of_kinds("bitwise_xor", "biu"),
-    evaluate=np.bitwise_xor,
-    form=Map(lambda m, x, y: m.bitwise_xor(x, y)),
-    prepare=common("bitwise_xor"),
+    abstract_eval=same_of_kinds("bitwise_xor", "biu"),
+    impl=np.bitwise_xor,
+    lowering=Map(lambda m, x, y: m.bitwise_xor(x, y)),
+    promote_args=common("bitwise_xor"),
     gradient_stops=BITS,
 )
 
@@ -92,10 +92,10 @@ def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 left_shift_op = Primitive(
     "left_shift",
-    result=same_of_kinds("left_shift", "iu"),
-    evaluate=np.left_shift,
-    form=Map(lambda m, x, y: m.left_shift(x, y)),
-    prepare=common("left_shift"),
+    abstract_eval=same_of_kinds("left_shift", "iu"),
+    impl=np.left_shift,
+    lowering=Map(lambda m, x, y: m.left_shift(x, y)),
+    promote_args=common("left_shift"),
     gradient_stops=BITS,
 )
 
@@ -113,10 +113,10 @@ def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 right_shift_op = Primitive(
     "right_shift",
-    result=same_of_kinds("right_shift", "iu"),
-    evaluate=np.right_shift,
-    form=Map(lambda m, x, y: m.right_shift(x, y)),
-    prepare=common("right_shift"),
+    abstract_eval=same_of_kinds("right_shift", "iu"),
+    impl=np.right_shift,
+    lowering=Map(lambda m, x, y: m.right_shift(x, y)),
+    promote_args=common("right_shift"),
     gradient_stops=BITS,
 )
 
@@ -134,10 +134,10 @@ def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 invert_op = Primitive(
     "invert",
-    result=same_of_kinds("invert", "biu"),
-    evaluate=np.invert,
-    form=Map(lambda m, x: m.invert(x)),
-    prepare=one,
+    abstract_eval=same_of_kinds("invert", "biu"),
+    impl=np.invert,
+    lowering=Map(lambda m, x: m.invert(x)),
+    promote_args=one,
     gradient_stops=BITS,
 )
 
@@ -157,10 +157,10 @@ def invert(x: TensorLike, name: str | None = None) -> Tensor:
 
 is_nan_op = Primitive(
     "is_nan",
-    result=truth_of_kinds("is_nan", "biufc"),
-    evaluate=np.isnan,
-    form=Map(lambda m, x: m.isnan(x)),
-    prepare=one,
+    abstract_eval=truth_of_kinds("is_nan", "biufc"),
+    impl=np.isnan,
+    lowering=Map(lambda m, x: m.isnan(x)),
+    promote_args=one,
     gradient_stops=STEP,
 )
 
@@ -178,10 +178,10 @@ def is_nan(x: TensorLike, name: str | None = None) -> Tensor:
 
 is_inf_op = Primitive(
     "is_inf",
-    result=truth_of_kinds("is_inf", "biufc"),
-    evaluate=np.isinf,
-    form=Map(lambda m, x: m.isinf(x)),
-    prepare=one,
+    abstract_eval=truth_of_kinds("is_inf", "biufc"),
+    impl=np.isinf,
+    lowering=Map(lambda m, x: m.isinf(x)),
+    promote_args=one,
     gradient_stops=STEP,
 )
 
@@ -199,10 +199,10 @@ def is_inf(x: TensorLike, name: str | None = None) -> Tensor:
 
 is_finite_op = Primitive(
     "is_finite",
-    result=truth_of_kinds("is_finite", "biufc"),
-    evaluate=np.isfinite,
-    form=Map(lambda m, x: m.isfinite(x)),
-    prepare=one,
+    abstract_eval=truth_of_kinds("is_finite", "biufc"),
+    impl=np.isfinite,
+    lowering=Map(lambda m, x: m.isfinite(x)),
+    promote_args=one,
     gradient_stops=STEP,
 )
 

@@ -38,10 +38,10 @@ STEP = "a comparison is constant between its jumps"
 
 equal_op = Primitive(
     "equal",
-    result=truth_of_kinds("equal", "biufc"),
-    evaluate=np.equal,
-    form=Map(lambda m, x, y: m.equal(x, y)),
-    prepare=common("equal"),
+    abstract_eval=truth_of_kinds("equal", "biufc"),
+    impl=np.equal,
+    lowering=Map(lambda m, x, y: m.equal(x, y)),
+    promote_args=common("equal"),
     gradient_stops=STEP,
 )
 
@@ -59,10 +59,10 @@ def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 not_equal_op = Primitive(
     "not_equal",
-    result=truth_of_kinds("not_equal", "biufc"),
-    evaluate=np.not_equal,
-    form=Map(lambda m, x, y: m.not_equal(x, y)),
-    prepare=common("not_equal"),
+    abstract_eval=truth_of_kinds("not_equal", "biufc"),
+    impl=np.not_equal,
+    lowering=Map(lambda m, x, y: m.not_equal(x, y)),
+    promote_args=common("not_equal"),
     gradient_stops=STEP,
 )
 
@@ -80,10 +80,10 @@ def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 less_op = Primitive(
     "less",
-    result=truth_of_kinds("less", "biuf"),
-    evaluate=np.less,
-    form=Map(lambda m, x, y: m.less(x, y)),
-    prepare=common("less"),
+    abstract_eval=truth_of_kinds("less", "biuf"),
+    impl=np.less,
+    lowering=Map(lambda m, x, y: m.less(x, y)),
+    promote_args=common("less"),
     gradient_stops=STEP,
 )
 
@@ -101,10 +101,10 @@ def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 less_equal_op = Primitive(
     "less_equal",
-    result=truth_of_kinds("less_equal", "biuf"),
-    evaluate=np.less_equal,
-    form=Map(lambda m, x, y: m.less_equal(x, y)),
-    prepare=common("less_equal"),
+    abstract_eval=truth_of_kinds("less_equal", "biuf"),
+    impl=np.less_equal,
+    lowering=Map(lambda m, x, y: m.less_equal(x, y)),
+    promote_args=common("less_equal"),
     gradient_stops=STEP,
 )
 
@@ -122,10 +122,10 @@ def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 greater_op = Primitive(
     "greater",
-    result=truth_of_kinds("greater", "biuf"),
-    evaluate=np.greater,
-    form=Map(lambda m, x, y: m.greater(x, y)),
-    prepare=common("greater"),
+    abstract_eval=truth_of_kinds("greater", "biuf"),
+    impl=np.greater,
+    lowering=Map(lambda m, x, y: m.greater(x, y)),
+    promote_args=common("greater"),
     gradient_stops=STEP,
 )
 
@@ -143,10 +143,10 @@ def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 greater_equal_op = Primitive(
     "greater_equal",
-    result=truth_of_kinds("greater_equal", "biuf"),
-    evaluate=np.greater_equal,
-    form=Map(lambda m, x, y: m.greater_equal(x, y)),
-    prepare=common("greater_equal"),
+    abstract_eval=truth_of_kinds("greater_equal", "biuf"),
+    impl=np.greater_equal,
+    lowering=Map(lambda m, x, y: m.greater_equal(x, y)),
+    promote_args=common("greater_equal"),
     gradient_stops=STEP,
 )
 
@@ -166,10 +166,10 @@ def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
 
 logical_and_op = Primitive(
     "logical_and",
-    result=truth_of_kinds("logical_and", "b"),
-    evaluate=np.logical_and,
-    form=Map(lambda m, x, y: m.logical_and(x, y)),
-    prepare=logical("logical_and"),
+    abstract_eval=truth_of_kinds("logical_and", "b"),
+    impl=np.logical_and,
+    lowering=Map(lambda m, x, y: m.logical_and(x, y)),
+    promote_args=logical("logical_and"),
     gradient_stops=STEP,
 )
 
@@ -187,10 +187,10 @@ def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 logical_or_op = Primitive(
     "logical_or",
-    result=truth_of_kinds("logical_or", "b"),
-    evaluate=np.logical_or,
-    form=Map(lambda m, x, y: m.logical_or(x, y)),
-    prepare=logical("logical_or"),
+    abstract_eval=truth_of_kinds("logical_or", "b"),
+    impl=np.logical_or,
+    lowering=Map(lambda m, x, y: m.logical_or(x, y)),
+    promote_args=logical("logical_or"),
     gradient_stops=STEP,
 )
 
@@ -208,10 +208,10 @@ def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 logical_xor_op = Primitive(
     "logical_xor",
-    result=truth_of_kinds("logical_xor", "b"),
-    evaluate=np.logical_xor,
-    form=Map(lambda m, x, y: m.logical_xor(x, y)),
-    prepare=logical("logical_xor"),
+    abstract_eval=truth_of_kinds("logical_xor", "b"),
+    impl=np.logical_xor,
+    lowering=Map(lambda m, x, y: m.logical_xor(x, y)),
+    promote_args=logical("logical_xor"),
     gradient_stops=STEP,
 )
 
@@ -229,10 +229,10 @@ def logical_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 logical_not_op = Primitive(
     "logical_not",
-    result=truth_of_kinds("logical_not", "b"),
-    evaluate=np.logical_not,
-    form=Map(lambda m, x: m.logical_not(x)),
-    prepare=logical("logical_not"),
+    abstract_eval=truth_of_kinds("logical_not", "b"),
+    impl=np.logical_not,
+    lowering=Map(lambda m, x: m.logical_not(x)),
+    promote_args=logical("logical_not"),
     gradient_stops=STEP,
 )
 
@@ -265,11 +265,11 @@ def _where_prepare(condition: Any, x: Any, y: Any) -> tuple[Any, ...]:
 
 where_op = Primitive(
     "where",
-    result=_where_result,
-    evaluate=np.where,
+    abstract_eval=_where_result,
+    impl=np.where,
     vjp=(None, lambda g, out, c, x, y: where(c, g, 0), lambda g, out, c, x, y: where(c, 0, g)),
-    form=Map(lambda m, c, x, y: m.where(c, x, y)),
-    prepare=_where_prepare,
+    lowering=Map(lambda m, c, x, y: m.where(c, x, y)),
+    promote_args=_where_prepare,
     linear=((1, 2),),
 )
 

@@ -19,7 +19,7 @@ from jittape.primitives.broadcast import (
     settle,
 )
 from jittape.primitives.broadcast import conj as conj_of
-from jittape.primitives.elementwise.arithmetic import chain
+from jittape.primitives.elementwise.arithmetic import zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import less, where
 from jittape.primitives.elementwise.division import reciprocal
 from jittape.primitives.record_parts import common_float, filled, floating, real_dtype, require_kinds
@@ -70,8 +70,8 @@ def real(input: TensorLike, name: str | None = None) -> Tensor:
 
 imag_op = Primitive(
     "imag",
-    result=lambda x: Aval(x.shape, real_dtype(require_kinds("imag", "c", x).dtype)),
-    evaluate=lambda x: np.imag(x).copy(),
+    abstract_eval=lambda x: Aval(x.shape, real_dtype(require_kinds("imag", "c", x).dtype)),
+    impl=lambda x: np.imag(x).copy(),
     vjp=(lambda g, out, x: complex(filled(g, 0), g),),
     batch=alike(),
 )
@@ -126,10 +126,10 @@ def _complex_evaluate(real: Any, imag: Any) -> Any:
 
 complex_op = Primitive(
     "complex",
-    result=_complex_result,
-    evaluate=_complex_evaluate,
+    abstract_eval=_complex_result,
+    impl=_complex_evaluate,
     vjp=(lambda g, out, re, im: real(g), lambda g, out, re, im: imag(g)),
-    prepare=common_float("complex"),
+    promote_args=common_float("complex"),
     batch=alike(),
 )
 
@@ -146,13 +146,13 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tens
 
 
 def _angle_vjp(g: Any, out: Any, z: Any) -> Any:
-    return chain(complex(filled(g, 0), g), reciprocal(z))
+    return zero_dominant_multiply(complex(filled(g, 0), g), reciprocal(z))
 
 
 angle_op = Primitive(
     "angle",
-    result=lambda z: Aval(z.shape, real_dtype(require_kinds("angle", "c", z).dtype)),
-    evaluate=np.angle,
+    abstract_eval=lambda z: Aval(z.shape, real_dtype(require_kinds("angle", "c", z).dtype)),
+    impl=np.angle,
     vjp=(_angle_vjp,),
     batch=alike(),
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
-from jittape.primitives.elementwise.arithmetic import chain, multiply, negative, square
+from jittape.primitives.elementwise.arithmetic import multiply, negative, square, zero_dominant_multiply
 from jittape.primitives.record_parts import common, neutral, one_float, quotient, same_float, same_of_kinds
 from jittape.typing import Tensor, TensorLike
 
@@ -17,14 +17,14 @@ __all__ = ["divide", "divide_no_nan", "floor_divide", "mod", "reciprocal", "reci
 
 divide_op = Primitive(
     "divide",
-    result=same_of_kinds("divide", "fc"),
-    evaluate=np.true_divide,
+    abstract_eval=same_of_kinds("divide", "fc"),
+    impl=np.true_divide,
     vjp=(
-        lambda g, out, x, y: chain(g, reciprocal(y)),
-        lambda g, out, x, y: chain(g, negative(multiply(out, reciprocal(y)))),
+        lambda g, out, x, y: zero_dominant_multiply(g, reciprocal(y)),
+        lambda g, out, x, y: zero_dominant_multiply(g, negative(multiply(out, reciprocal(y)))),
     ),
-    form=Map(lambda m, x, y: m.divide(x, y)),
-    prepare=quotient("divide"),
+    lowering=Map(lambda m, x, y: m.divide(x, y)),
+    promote_args=quotient("divide"),
     simplified=neutral(1, 1),
     linear_if_finite=((0,),),
 )
@@ -47,11 +47,11 @@ def _reciprocal_evaluate(x: Any) -> Any:
 
 reciprocal_op = Primitive(
     "reciprocal",
-    result=same_float("reciprocal"),
-    evaluate=_reciprocal_evaluate,
-    vjp=(lambda g, out, x: chain(g, negative(square(out))),),
-    form=Map(lambda m, x: m.reciprocal(x)),
-    prepare=one_float,
+    abstract_eval=same_float("reciprocal"),
+    impl=_reciprocal_evaluate,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, negative(square(out))),),
+    lowering=Map(lambda m, x: m.reciprocal(x)),
+    promote_args=one_float,
 )
 
 
@@ -72,14 +72,14 @@ def _divide_no_nan_evaluate(x: Any, y: Any) -> Any:
 
 divide_no_nan_op = Primitive(
     "divide_no_nan",
-    result=same_of_kinds("divide_no_nan", "fc"),
-    evaluate=_divide_no_nan_evaluate,
+    abstract_eval=same_of_kinds("divide_no_nan", "fc"),
+    impl=_divide_no_nan_evaluate,
     vjp=(
-        lambda g, out, x, y: chain(g, divide_no_nan(1.0, y)),
-        lambda g, out, x, y: chain(g, negative(divide_no_nan(out, y))),
+        lambda g, out, x, y: zero_dominant_multiply(g, divide_no_nan(1.0, y)),
+        lambda g, out, x, y: zero_dominant_multiply(g, negative(divide_no_nan(out, y))),
     ),
-    form=Map(lambda m, x, y: m.where(y == 0, 0, x / y)),
-    prepare=quotient("divide_no_nan"),
+    lowering=Map(lambda m, x, y: m.where(y == 0, 0, x / y)),
+    promote_args=quotient("divide_no_nan"),
 )
 
 
@@ -107,10 +107,10 @@ def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
 
 floor_divide_op = Primitive(
     "floor_divide",
-    result=same_of_kinds("floor_divide", "iuf"),
-    evaluate=np.floor_divide,
-    form=Map(lambda m, x, y: m.floor_divide(x, y)),
-    prepare=common("floor_divide"),
+    abstract_eval=same_of_kinds("floor_divide", "iuf"),
+    impl=np.floor_divide,
+    lowering=Map(lambda m, x, y: m.floor_divide(x, y)),
+    promote_args=common("floor_divide"),
     gradient_stops="the floor of a quotient is constant between its jumps",
 )
 
@@ -128,11 +128,14 @@ def floor_divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tenso
 
 mod_op = Primitive(
     "mod",
-    result=same_of_kinds("mod", "iuf"),
-    evaluate=np.remainder,
-    vjp=(lambda g, out, x, y: g, lambda g, out, x, y: chain(g, negative(floor_divide(x, y)))),
-    form=Map(lambda m, x, y: m.remainder(x, y)),
-    prepare=common("mod"),
+    abstract_eval=same_of_kinds("mod", "iuf"),
+    impl=np.remainder,
+    vjp=(
+        lambda g, out, x, y: g,
+        lambda g, out, x, y: zero_dominant_multiply(g, negative(floor_divide(x, y))),
+    ),
+    lowering=Map(lambda m, x, y: m.remainder(x, y)),
+    promote_args=common("mod"),
 )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
-from jittape.primitives.elementwise.arithmetic import add, chain, multiply, square
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, zero_dominant_multiply
 from jittape.primitives.elementwise.division import reciprocal
 from jittape.primitives.record_parts import by_formula, one_float, same_float
 from jittape.typing import Tensor, TensorLike
@@ -20,11 +20,11 @@ __all__ = ["exp", "expm1", "log", "log1p", "log2", "log10", "rsqrt", "sqrt"]
 
 exp_op = Primitive(
     "exp",
-    result=same_float("exp"),
-    evaluate=np.exp,
-    vjp=(lambda g, out, x: chain(g, out),),
-    form=Map(lambda m, x: m.exp(x)),
-    prepare=one_float,
+    abstract_eval=same_float("exp"),
+    impl=np.exp,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, out),),
+    lowering=Map(lambda m, x: m.exp(x)),
+    promote_args=one_float,
 )
 
 
@@ -41,11 +41,11 @@ def exp(x: TensorLike, name: str | None = None) -> Tensor:
 
 expm1_op = Primitive(
     "expm1",
-    result=same_float("expm1"),
-    evaluate=np.expm1,
-    vjp=(lambda g, out, x: chain(g, add(out, 1)),),
-    form=Map(lambda m, x: m.expm1(x)),
-    prepare=one_float,
+    abstract_eval=same_float("expm1"),
+    impl=np.expm1,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, add(out, 1)),),
+    lowering=Map(lambda m, x: m.expm1(x)),
+    promote_args=one_float,
 )
 
 
@@ -62,11 +62,11 @@ def expm1(x: TensorLike, name: str | None = None) -> Tensor:
 
 log_op = Primitive(
     "log",
-    result=same_float("log"),
-    evaluate=np.log,
-    vjp=(lambda g, out, x: chain(g, reciprocal(x)),),
-    form=Map(lambda m, x: m.log(x)),
-    prepare=one_float,
+    abstract_eval=same_float("log"),
+    impl=np.log,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, reciprocal(x)),),
+    lowering=Map(lambda m, x: m.log(x)),
+    promote_args=one_float,
 )
 
 
@@ -83,11 +83,11 @@ def log(x: TensorLike, name: str | None = None) -> Tensor:
 
 log2_op = Primitive(
     "log2",
-    result=same_float("log2"),
-    evaluate=by_formula("log2"),
-    vjp=(lambda g, out, x: chain(g, multiply(1 / math.log(2), reciprocal(x))),),
-    form=Map(lambda m, x: m.log2(x)),
-    prepare=one_float,
+    abstract_eval=same_float("log2"),
+    impl=by_formula("log2"),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(1 / math.log(2), reciprocal(x))),),
+    lowering=Map(lambda m, x: m.log2(x)),
+    promote_args=one_float,
 )
 
 
@@ -98,11 +98,11 @@ def log2(x: TensorLike) -> Tensor:
 
 log10_op = Primitive(
     "log10",
-    result=same_float("log10"),
-    evaluate=by_formula("log10"),
-    vjp=(lambda g, out, x: chain(g, multiply(1 / math.log(10), reciprocal(x))),),
-    form=Map(lambda m, x: m.log10(x)),
-    prepare=one_float,
+    abstract_eval=same_float("log10"),
+    impl=by_formula("log10"),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(1 / math.log(10), reciprocal(x))),),
+    lowering=Map(lambda m, x: m.log10(x)),
+    promote_args=one_float,
 )
 
 
@@ -113,11 +113,11 @@ def log10(x: TensorLike) -> Tensor:
 
 log1p_op = Primitive(
     "log1p",
-    result=same_float("log1p"),
-    evaluate=np.log1p,
-    vjp=(lambda g, out, x: chain(g, reciprocal(add(x, 1))),),
-    form=Map(lambda m, x: m.log1p(x)),
-    prepare=one_float,
+    abstract_eval=same_float("log1p"),
+    impl=np.log1p,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, reciprocal(add(x, 1))),),
+    lowering=Map(lambda m, x: m.log1p(x)),
+    promote_args=one_float,
 )
 
 
@@ -136,11 +136,11 @@ def log1p(x: TensorLike, name: str | None = None) -> Tensor:
 
 sqrt_op = Primitive(
     "sqrt",
-    result=same_float("sqrt"),
-    evaluate=np.sqrt,
-    vjp=(lambda g, out, x: chain(g, multiply(0.5, reciprocal(out))),),
-    form=Map(lambda m, x: m.sqrt(x)),
-    prepare=one_float,
+    abstract_eval=same_float("sqrt"),
+    impl=np.sqrt,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(0.5, reciprocal(out))),),
+    lowering=Map(lambda m, x: m.sqrt(x)),
+    promote_args=one_float,
 )
 
 
@@ -157,11 +157,11 @@ def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
 
 rsqrt_op = Primitive(
     "rsqrt",
-    result=same_float("rsqrt"),
-    evaluate=lambda x: x.dtype.type(1) / np.sqrt(x),
-    vjp=(lambda g, out, x: chain(g, multiply(-0.5, multiply(out, square(out)))),),
-    form=Map(lambda m, x: m.rsqrt(x)),
-    prepare=one_float,
+    abstract_eval=same_float("rsqrt"),
+    impl=lambda x: x.dtype.type(1) / np.sqrt(x),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(-0.5, multiply(out, square(out)))),),
+    lowering=Map(lambda m, x: m.rsqrt(x)),
+    promote_args=one_float,
 )
 
 

@@ -9,7 +9,14 @@ import numpy as np
 
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
-from jittape.primitives.elementwise.arithmetic import add, chain, multiply, negative, square, subtract
+from jittape.primitives.elementwise.arithmetic import (
+    add,
+    multiply,
+    negative,
+    square,
+    subtract,
+    zero_dominant_multiply,
+)
 from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import reciprocal
 from jittape.primitives.elementwise.exponential import rsqrt
@@ -38,11 +45,11 @@ LARGE = 1e10
 
 sinh_op = Primitive(
     "sinh",
-    result=same_float("sinh"),
-    evaluate=np.sinh,
-    vjp=(lambda g, out, x: chain(g, cosh(x)),),
-    form=Map(lambda m, x: m.sinh(x)),
-    prepare=one_float,
+    abstract_eval=same_float("sinh"),
+    impl=np.sinh,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, cosh(x)),),
+    lowering=Map(lambda m, x: m.sinh(x)),
+    promote_args=one_float,
 )
 
 
@@ -59,11 +66,11 @@ def sinh(x: TensorLike, name: str | None = None) -> Tensor:
 
 cosh_op = Primitive(
     "cosh",
-    result=same_float("cosh"),
-    evaluate=np.cosh,
-    vjp=(lambda g, out, x: chain(g, sinh(x)),),
-    form=Map(lambda m, x: m.cosh(x)),
-    prepare=one_float,
+    abstract_eval=same_float("cosh"),
+    impl=np.cosh,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, sinh(x)),),
+    lowering=Map(lambda m, x: m.cosh(x)),
+    promote_args=one_float,
 )
 
 
@@ -80,11 +87,11 @@ def cosh(x: TensorLike, name: str | None = None) -> Tensor:
 
 tanh_op = Primitive(
     "tanh",
-    result=same_float("tanh"),
-    evaluate=np.tanh,
-    vjp=(lambda g, out, x: chain(g, subtract(1, square(out))),),
-    form=Map(lambda m, x: m.tanh(x)),
-    prepare=one_float,
+    abstract_eval=same_float("tanh"),
+    impl=np.tanh,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, subtract(1, square(out))),),
+    lowering=Map(lambda m, x: m.tanh(x)),
+    promote_args=one_float,
 )
 
 
@@ -126,11 +133,11 @@ def _atanh_form(m: Any, x: Any) -> Any:
 
 asinh_op = Primitive(
     "asinh",
-    result=same_float("asinh"),
-    evaluate=np.arcsinh,
-    vjp=(lambda g, out, x: chain(g, rsqrt(add(square(x), 1))),),
-    form=Map(_asinh_form),
-    prepare=one_float,
+    abstract_eval=same_float("asinh"),
+    impl=np.arcsinh,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, rsqrt(add(square(x), 1))),),
+    lowering=Map(_asinh_form),
+    promote_args=one_float,
 )
 
 
@@ -147,11 +154,11 @@ def asinh(x: TensorLike, name: str | None = None) -> Tensor:
 
 acosh_op = Primitive(
     "acosh",
-    result=same_float("acosh"),
-    evaluate=np.arccosh,
-    vjp=(lambda g, out, x: chain(g, multiply(rsqrt(subtract(x, 1)), rsqrt(add(x, 1)))),),
-    form=Map(_acosh_form),
-    prepare=one_float,
+    abstract_eval=same_float("acosh"),
+    impl=np.arccosh,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(rsqrt(subtract(x, 1)), rsqrt(add(x, 1)))),),
+    lowering=Map(_acosh_form),
+    promote_args=one_float,
 )
 
 
@@ -168,11 +175,11 @@ def acosh(x: TensorLike, name: str | None = None) -> Tensor:
 
 atanh_op = Primitive(
     "atanh",
-    result=same_float("atanh"),
-    evaluate=np.arctanh,
-    vjp=(lambda g, out, x: chain(g, reciprocal(subtract(1, square(x)))),),
-    form=Map(_atanh_form),
-    prepare=one_float,
+    abstract_eval=same_float("atanh"),
+    impl=np.arctanh,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, reciprocal(subtract(1, square(x)))),),
+    lowering=Map(_atanh_form),
+    promote_args=one_float,
 )
 
 
@@ -199,11 +206,11 @@ def _sigmoid_evaluate(x: Any) -> Any:
 
 sigmoid_op = Primitive(
     "sigmoid",
-    result=same_float("sigmoid"),
-    evaluate=_sigmoid_evaluate,
-    vjp=(lambda g, out, x: chain(g, multiply(out, subtract(1, out))),),
-    form=Map(lambda m, x: m.sigmoid(x)),
-    prepare=one_float,
+    abstract_eval=same_float("sigmoid"),
+    impl=_sigmoid_evaluate,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(out, subtract(1, out))),),
+    lowering=Map(lambda m, x: m.sigmoid(x)),
+    promote_args=one_float,
 )
 
 
@@ -220,11 +227,11 @@ def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
 
 softplus_op = Primitive(
     "softplus",
-    result=same_real_float("softplus"),
-    evaluate=lambda x: np.logaddexp(x, x.dtype.type(0)),
-    vjp=(lambda g, out, x: chain(g, sigmoid(x)),),
-    form=Map(lambda m, x: m.softplus(x)),
-    prepare=one_float,
+    abstract_eval=same_real_float("softplus"),
+    impl=lambda x: np.logaddexp(x, x.dtype.type(0)),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, sigmoid(x)),),
+    lowering=Map(lambda m, x: m.softplus(x)),
+    promote_args=one_float,
 )
 
 
@@ -250,11 +257,14 @@ def _logaddexp_form(m: Any, x: Any, y: Any) -> Any:
 
 logaddexp_op = Primitive(
     "logaddexp",
-    result=same_real_float("logaddexp"),
-    evaluate=np.logaddexp,
-    vjp=(lambda g, out, x, y: chain(g, _share(x, y)), lambda g, out, x, y: chain(g, _share(y, x))),
-    form=Map(_logaddexp_form),
-    prepare=common_float("logaddexp"),
+    abstract_eval=same_real_float("logaddexp"),
+    impl=np.logaddexp,
+    vjp=(
+        lambda g, out, x, y: zero_dominant_multiply(g, _share(x, y)),
+        lambda g, out, x, y: zero_dominant_multiply(g, _share(y, x)),
+    ),
+    lowering=Map(_logaddexp_form),
+    promote_args=common_float("logaddexp"),
 )
 
 

@@ -10,7 +10,7 @@ from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.primitives.broadcast import cast_to, conj, settle
-from jittape.primitives.elementwise.arithmetic import chain
+from jittape.primitives.elementwise.arithmetic import zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import greater_equal, less_equal, where
 from jittape.primitives.elementwise.division import divide_no_nan
 from jittape.primitives.record_parts import (
@@ -34,17 +34,17 @@ ROUNDING = "rounding is constant between its jumps"
 
 def _absolute_vjp(g: Any, out: Any, x: Any) -> Any:
     if x.dtype.kind == "c":
-        return chain(cast_to(g, x.dtype), conj(sign(x)))
-    return chain(g, sign(x))
+        return zero_dominant_multiply(cast_to(g, x.dtype), conj(sign(x)))
+    return zero_dominant_multiply(g, sign(x))
 
 
 absolute_op = Primitive(
     "abs",
-    result=lambda x: Aval(x.shape, real_dtype(require_kinds("abs", "biufc", x).dtype)),
-    evaluate=np.absolute,
+    abstract_eval=lambda x: Aval(x.shape, real_dtype(require_kinds("abs", "biufc", x).dtype)),
+    impl=np.absolute,
     vjp=(_absolute_vjp,),
-    form=Map(lambda m, x: m.absolute(x)),
-    prepare=one,
+    lowering=Map(lambda m, x: m.absolute(x)),
+    promote_args=one,
 )
 
 
@@ -61,11 +61,11 @@ def absolute(x: TensorLike, name: str | None = None) -> Tensor:
 
 sign_op = Primitive(
     "sign",
-    result=same_of_kinds("sign", "iuf"),
-    evaluate=np.sign,
+    abstract_eval=same_of_kinds("sign", "iuf"),
+    impl=np.sign,
     vjp=(lambda g, out, x: filled(x, 0),),
-    form=Map(lambda m, x: m.sign(x)),
-    prepare=one,
+    lowering=Map(lambda m, x: m.sign(x)),
+    promote_args=one,
 )
 
 
@@ -91,10 +91,10 @@ def sign(x: TensorLike, name: str | None = None) -> Tensor:
 
 floor_op = Primitive(
     "floor",
-    result=same_of_kinds("floor", "iuf"),
-    evaluate=lambda x: np.floor(x) if x.dtype.kind == "f" else x,
-    form=Map(lambda m, x: m.floor(x)),
-    prepare=one,
+    abstract_eval=same_of_kinds("floor", "iuf"),
+    impl=lambda x: np.floor(x) if x.dtype.kind == "f" else x,
+    lowering=Map(lambda m, x: m.floor(x)),
+    promote_args=one,
     gradient_stops=ROUNDING,
 )
 
@@ -112,10 +112,10 @@ def floor(x: TensorLike, name: str | None = None) -> Tensor:
 
 ceil_op = Primitive(
     "ceil",
-    result=same_of_kinds("ceil", "iuf"),
-    evaluate=lambda x: np.ceil(x) if x.dtype.kind == "f" else x,
-    form=Map(lambda m, x: m.ceil(x)),
-    prepare=one,
+    abstract_eval=same_of_kinds("ceil", "iuf"),
+    impl=lambda x: np.ceil(x) if x.dtype.kind == "f" else x,
+    lowering=Map(lambda m, x: m.ceil(x)),
+    promote_args=one,
     gradient_stops=ROUNDING,
 )
 
@@ -133,10 +133,10 @@ def ceil(x: TensorLike, name: str | None = None) -> Tensor:
 
 round_op = Primitive(
     "round",
-    result=same_of_kinds("round", "iuf"),
-    evaluate=lambda x: np.rint(x) if x.dtype.kind == "f" else x,
-    form=Map(lambda m, x: m.rint(x)),
-    prepare=one,
+    abstract_eval=same_of_kinds("round", "iuf"),
+    impl=lambda x: np.rint(x) if x.dtype.kind == "f" else x,
+    lowering=Map(lambda m, x: m.rint(x)),
+    promote_args=one,
     gradient_stops=ROUNDING,
 )
 
@@ -156,14 +156,14 @@ def round(x: TensorLike, name: str | None = None) -> Tensor:
 
 maximum_op = Primitive(
     "maximum",
-    result=same_of_kinds("maximum", "biuf"),
-    evaluate=np.maximum,
+    abstract_eval=same_of_kinds("maximum", "biuf"),
+    impl=np.maximum,
     vjp=(
         lambda g, out, x, y: where(greater_equal(x, y), g, 0),
         lambda g, out, x, y: where(greater_equal(x, y), 0, g),
     ),
-    form=Map(lambda m, x, y: m.maximum(x, y)),
-    prepare=common("maximum"),
+    lowering=Map(lambda m, x, y: m.maximum(x, y)),
+    promote_args=common("maximum"),
 )
 
 
@@ -180,14 +180,14 @@ def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 minimum_op = Primitive(
     "minimum",
-    result=same_of_kinds("minimum", "biuf"),
-    evaluate=np.minimum,
+    abstract_eval=same_of_kinds("minimum", "biuf"),
+    impl=np.minimum,
     vjp=(
         lambda g, out, x, y: where(less_equal(x, y), g, 0),
         lambda g, out, x, y: where(less_equal(x, y), 0, g),
     ),
-    form=Map(lambda m, x, y: m.minimum(x, y)),
-    prepare=common("minimum"),
+    lowering=Map(lambda m, x, y: m.minimum(x, y)),
+    promote_args=common("minimum"),
 )
 
 

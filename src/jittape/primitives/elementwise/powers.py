@@ -7,12 +7,18 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import int64
-from jittape.core.forms import Composed, Map
+from jittape.core.forms import Decomposition, Map
 from jittape.core.primitive import Primitive, apply
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import cast_to, settle
-from jittape.primitives.elementwise.arithmetic import chain, chain_op, multiply, square, subtract
+from jittape.primitives.elementwise.arithmetic import (
+    multiply,
+    square,
+    subtract,
+    zero_dominant_multiply,
+    zero_dominant_multiply_op,
+)
 from jittape.primitives.elementwise.assertions import end_run_where
 from jittape.primitives.elementwise.comparison import greater, less, not_equal, where
 from jittape.primitives.elementwise.exponential import log
@@ -42,15 +48,15 @@ def _integer_power_evaluate(x: Any, *, exponent: int) -> Any:
 def _integer_power_vjp(g: Any, out: Any, x: Any, *, exponent: int) -> Any:
     if exponent == 0:
         return filled(x, 0)
-    return chain(g, multiply(float(exponent), pow(x, exponent - 1)))
+    return zero_dominant_multiply(g, multiply(float(exponent), pow(x, exponent - 1)))
 
 
 integer_power_op = Primitive(
     "integer_power",
-    result=lambda x, *, exponent: same_of_kinds("pow", "iufc")(x),
-    evaluate=_integer_power_evaluate,
+    abstract_eval=lambda x, *, exponent: same_of_kinds("pow", "iufc")(x),
+    impl=_integer_power_evaluate,
     vjp=(_integer_power_vjp,),
-    form=Map(lambda m, x, *, exponent: m.integer_power(x, exponent)),
+    lowering=Map(lambda m, x, *, exponent: m.integer_power(x, exponent)),
 )
 
 
@@ -85,16 +91,18 @@ def _pow_evaluate(x: Any, y: Any) -> Any:
 
 
 def _pow_base_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
-    return chain(g, multiply(y, pow_in_slope_op.bind(x, subtract(y, 1))))
+    return zero_dominant_multiply(g, multiply(y, pow_in_slope_op.bind(x, subtract(y, 1))))
 
 
 def _pow_in_slope_base_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
-    return chain(g, chain_op.bind(y, pow_in_slope_op.bind(x, subtract(y, 1))))
+    return zero_dominant_multiply(
+        g, zero_dominant_multiply_op.bind(y, pow_in_slope_op.bind(x, subtract(y, 1)))
+    )
 
 
 def _pow_exponent_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
     defined = not_equal(x, 0) if x.dtype.kind == "c" else greater(x, 0)
-    return chain(g, multiply(out, where(defined, log(x), 0)))
+    return zero_dominant_multiply(g, multiply(out, where(defined, log(x), 0)))
 
 
 def _natural_evaluate(exponent: Any) -> Any:
@@ -117,9 +125,9 @@ def _natural(exponent: Any) -> Any:
 
 natural_op = Primitive(
     "natural_exponent",
-    result=lambda exponent: exponent,
-    evaluate=_natural_evaluate,
-    form=Composed(_natural),
+    abstract_eval=lambda exponent: exponent,
+    impl=_natural_evaluate,
+    lowering=Decomposition(_natural),
     gradient_stops="the exponent of an integer is an integer",
     batch=alike(),
 )
@@ -132,19 +140,19 @@ def _prepared(x: Any, y: Any) -> tuple[Any, ...]:
 
 pow_op = Primitive(
     "pow",
-    result=same_of_kinds("pow", "iufc"),
-    evaluate=_pow_evaluate,
+    abstract_eval=same_of_kinds("pow", "iufc"),
+    impl=_pow_evaluate,
     vjp=(_pow_base_vjp, _pow_exponent_vjp),
-    form=Map(lambda m, x, y: m.power(x, y)),
-    prepare=_prepared,
+    lowering=Map(lambda m, x, y: m.power(x, y)),
+    promote_args=_prepared,
 )
 
 pow_in_slope_op: Primitive = Primitive(
     "pow_in_slope",
-    result=pow_op.result,
-    evaluate=_pow_evaluate,
+    abstract_eval=pow_op.abstract_eval,
+    impl=_pow_evaluate,
     vjp=(_pow_in_slope_base_vjp, _pow_exponent_vjp),
-    form=pow_op.form,
+    lowering=pow_op.lowering,
 )
 """The power in the derivative of a power.
 
@@ -176,8 +184,8 @@ def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     array([4., 9.], dtype=float32)
     """
     number: Any = y
-    if isinstance(number, HostNumber) and number.kind is int:
-        number = number.demand()
+    if isinstance(number, TracedScalar) and number.kind is int:
+        number = number.concretize()
     if type(number) is int:
         return apply(_integer_power_body, (x,), (number,))
     return apply(pow_op, (x, y))

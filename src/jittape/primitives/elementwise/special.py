@@ -16,7 +16,7 @@ from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_float
 from jittape.primitives.batched_params import alike
-from jittape.primitives.elementwise.arithmetic import add, chain, multiply, negative, square
+from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import exp, log, log1p
@@ -32,11 +32,11 @@ TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 erf_op = Primitive(
     "erf",
-    result=same_real_float("erf"),
-    evaluate=by_formula("erf"),
-    vjp=(lambda g, out, x: chain(g, multiply(TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
-    form=Map(lambda m, x: m.erf(x)),
-    prepare=one_float,
+    abstract_eval=same_real_float("erf"),
+    impl=by_formula("erf"),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
+    lowering=Map(lambda m, x: m.erf(x)),
+    promote_args=one_float,
 )
 
 
@@ -53,11 +53,11 @@ def erf(x: TensorLike, name: str | None = None) -> Tensor:
 
 erfc_op = Primitive(
     "erfc",
-    result=same_real_float("erfc"),
-    evaluate=by_formula("erfc"),
-    vjp=(lambda g, out, x: chain(g, multiply(-TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
-    form=Map(lambda m, x: m.erfc(x)),
-    prepare=one_float,
+    abstract_eval=same_real_float("erfc"),
+    impl=by_formula("erfc"),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(-TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
+    lowering=Map(lambda m, x: m.erfc(x)),
+    promote_args=one_float,
 )
 
 
@@ -77,11 +77,11 @@ def erfc(x: TensorLike, name: str | None = None) -> Tensor:
 
 lgamma_op = Primitive(
     "lgamma",
-    result=same_real_float("lgamma"),
-    evaluate=by_formula("lgamma"),
-    vjp=(lambda g, out, x: chain(g, digamma(x)),),
-    form=Map(lambda m, x: m.lgamma(x)),
-    prepare=one_float,
+    abstract_eval=same_real_float("lgamma"),
+    impl=by_formula("lgamma"),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, digamma(x)),),
+    lowering=Map(lambda m, x: m.lgamma(x)),
+    promote_args=one_float,
 )
 
 
@@ -98,11 +98,11 @@ def lgamma(x: TensorLike, name: str | None = None) -> Tensor:
 
 digamma_op = Primitive(
     "digamma",
-    result=same_real_float("digamma"),
-    evaluate=by_formula("digamma"),
-    vjp=(lambda g, out, x: chain(g, polygamma(1, x)),),
-    form=Map(lambda m, x: m.digamma(x)),
-    prepare=one_float,
+    abstract_eval=same_real_float("digamma"),
+    impl=by_formula("digamma"),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, polygamma(1, x)),),
+    lowering=Map(lambda m, x: m.digamma(x)),
+    promote_args=one_float,
 )
 
 
@@ -129,9 +129,9 @@ def _polygamma_evaluate(x: Any, *, order: int) -> Any:
 
 polygamma_op = Primitive(
     "polygamma",
-    result=_polygamma_result,
-    evaluate=_polygamma_evaluate,
-    vjp=(lambda g, out, x, *, order: chain(g, polygamma(order + 1, x)),),
+    abstract_eval=_polygamma_result,
+    impl=_polygamma_evaluate,
+    vjp=(lambda g, out, x, *, order: zero_dominant_multiply(g, polygamma(order + 1, x)),),
     batch=alike(),
 )
 
@@ -168,14 +168,14 @@ def _xlogy_evaluate(x: Any, y: Any) -> Any:
 
 xlogy_op = Primitive(
     "xlogy",
-    result=same_real_float("xlogy"),
-    evaluate=_xlogy_evaluate,
+    abstract_eval=same_real_float("xlogy"),
+    impl=_xlogy_evaluate,
     vjp=(
-        lambda g, out, x, y: chain(g, _zero_at_zero(x, log(y))),
-        lambda g, out, x, y: chain(g, xdivy(x, y)),
+        lambda g, out, x, y: zero_dominant_multiply(g, _zero_at_zero(x, log(y))),
+        lambda g, out, x, y: zero_dominant_multiply(g, xdivy(x, y)),
     ),
-    form=Map(lambda m, x, y: m.where(x == 0, 0, x * m.log(y))),
-    prepare=common_float("xlogy"),
+    lowering=Map(lambda m, x, y: m.where(x == 0, 0, x * m.log(y))),
+    promote_args=common_float("xlogy"),
 )
 
 
@@ -212,14 +212,14 @@ def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 xlog1py_op = Primitive(
     "xlog1py",
-    result=same_real_float("xlog1py"),
-    evaluate=_xlog1py_evaluate,
+    abstract_eval=same_real_float("xlog1py"),
+    impl=_xlog1py_evaluate,
     vjp=(
-        lambda g, out, x, y: chain(g, _zero_at_zero(x, log1p(y))),
-        lambda g, out, x, y: chain(g, xdivy(x, add(y, 1))),
+        lambda g, out, x, y: zero_dominant_multiply(g, _zero_at_zero(x, log1p(y))),
+        lambda g, out, x, y: zero_dominant_multiply(g, xdivy(x, add(y, 1))),
     ),
-    form=Map(lambda m, x, y: m.where(x == 0, 0, x * m.log1p(y))),
-    prepare=common_float("xlog1py"),
+    lowering=Map(lambda m, x, y: m.where(x == 0, 0, x * m.log1p(y))),
+    promote_args=common_float("xlog1py"),
 )
 
 

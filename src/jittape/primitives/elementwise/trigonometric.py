@@ -6,7 +6,7 @@ import numpy as np
 
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
-from jittape.primitives.elementwise.arithmetic import add, chain, negative, square, subtract
+from jittape.primitives.elementwise.arithmetic import add, negative, square, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import rsqrt
 from jittape.primitives.record_parts import common_float, one_float, same_float, same_real_float
@@ -17,11 +17,11 @@ __all__ = ["acos", "asin", "atan", "atan2", "cos", "sin", "tan"]
 
 sin_op = Primitive(
     "sin",
-    result=same_float("sin"),
-    evaluate=np.sin,
-    vjp=(lambda g, out, x: chain(g, cos(x)),),
-    form=Map(lambda m, x: m.sin(x)),
-    prepare=one_float,
+    abstract_eval=same_float("sin"),
+    impl=np.sin,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, cos(x)),),
+    lowering=Map(lambda m, x: m.sin(x)),
+    promote_args=one_float,
 )
 
 
@@ -38,11 +38,11 @@ def sin(x: TensorLike, name: str | None = None) -> Tensor:
 
 cos_op = Primitive(
     "cos",
-    result=same_float("cos"),
-    evaluate=np.cos,
-    vjp=(lambda g, out, x: chain(g, negative(sin(x))),),
-    form=Map(lambda m, x: m.cos(x)),
-    prepare=one_float,
+    abstract_eval=same_float("cos"),
+    impl=np.cos,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, negative(sin(x))),),
+    lowering=Map(lambda m, x: m.cos(x)),
+    promote_args=one_float,
 )
 
 
@@ -59,11 +59,11 @@ def cos(x: TensorLike, name: str | None = None) -> Tensor:
 
 tan_op = Primitive(
     "tan",
-    result=same_float("tan"),
-    evaluate=np.tan,
-    vjp=(lambda g, out, x: chain(g, add(square(out), 1)),),
-    form=Map(lambda m, x: m.tan(x)),
-    prepare=one_float,
+    abstract_eval=same_float("tan"),
+    impl=np.tan,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, add(square(out), 1)),),
+    lowering=Map(lambda m, x: m.tan(x)),
+    promote_args=one_float,
 )
 
 
@@ -80,11 +80,11 @@ def tan(x: TensorLike, name: str | None = None) -> Tensor:
 
 asin_op = Primitive(
     "asin",
-    result=same_float("asin"),
-    evaluate=np.arcsin,
-    vjp=(lambda g, out, x: chain(g, rsqrt(subtract(1, square(x)))),),
-    form=Map(lambda m, x: m.arcsin(x)),
-    prepare=one_float,
+    abstract_eval=same_float("asin"),
+    impl=np.arcsin,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, rsqrt(subtract(1, square(x)))),),
+    lowering=Map(lambda m, x: m.arcsin(x)),
+    promote_args=one_float,
 )
 
 
@@ -101,11 +101,11 @@ def asin(x: TensorLike, name: str | None = None) -> Tensor:
 
 acos_op = Primitive(
     "acos",
-    result=same_float("acos"),
-    evaluate=np.arccos,
-    vjp=(lambda g, out, x: chain(g, negative(rsqrt(subtract(1, square(x))))),),
-    form=Map(lambda m, x: m.arccos(x)),
-    prepare=one_float,
+    abstract_eval=same_float("acos"),
+    impl=np.arccos,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, negative(rsqrt(subtract(1, square(x))))),),
+    lowering=Map(lambda m, x: m.arccos(x)),
+    promote_args=one_float,
 )
 
 
@@ -122,11 +122,11 @@ def acos(x: TensorLike, name: str | None = None) -> Tensor:
 
 atan_op = Primitive(
     "atan",
-    result=same_float("atan"),
-    evaluate=np.arctan,
-    vjp=(lambda g, out, x: chain(g, reciprocal(add(square(x), 1))),),
-    form=Map(lambda m, x: m.arctan(x)),
-    prepare=one_float,
+    abstract_eval=same_float("atan"),
+    impl=np.arctan,
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, reciprocal(add(square(x), 1))),),
+    lowering=Map(lambda m, x: m.arctan(x)),
+    promote_args=one_float,
 )
 
 
@@ -143,14 +143,14 @@ def atan(x: TensorLike, name: str | None = None) -> Tensor:
 
 atan2_op = Primitive(
     "atan2",
-    result=same_real_float("atan2"),
-    evaluate=np.arctan2,
+    abstract_eval=same_real_float("atan2"),
+    impl=np.arctan2,
     vjp=(
-        lambda g, out, y, x: chain(g, divide(x, add(square(x), square(y)))),
-        lambda g, out, y, x: chain(g, negative(divide(y, add(square(x), square(y))))),
+        lambda g, out, y, x: zero_dominant_multiply(g, divide(x, add(square(x), square(y)))),
+        lambda g, out, y, x: zero_dominant_multiply(g, negative(divide(y, add(square(x), square(y))))),
     ),
-    form=Map(lambda m, y, x: m.arctan2(y, x)),
-    prepare=common_float("atan2"),
+    lowering=Map(lambda m, y, x: m.arctan2(y, x)),
+    promote_args=common_float("atan2"),
 )
 
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from jittape.core.builder import literal
 from jittape.core.dtypes import bool_, int64
-from jittape.core.forms import Composed
+from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import along_axis, in_shape
 from jittape.primitives.broadcast import broadcast, cast_to, iota, to_shape
-from jittape.primitives.elementwise.arithmetic import add, chain
+from jittape.primitives.elementwise.arithmetic import add, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import reciprocal
 from jittape.primitives.indexing.index_arrays import counted, indexed_op, scattered_op
@@ -106,10 +106,10 @@ def _picked(x: Any, *indices: Any, axis: int) -> Any:
 
 gather_op = Primitive(
     "gather",
-    result=lambda x, *indices, axis: Aval(_gathered_shape("gather", x.shape, indices, axis), x.dtype),
-    evaluate=_gather_evaluate,
+    abstract_eval=lambda x, *indices, axis: Aval(_gathered_shape("gather", x.shape, indices, axis), x.dtype),
+    impl=_gather_evaluate,
     vjp=(_gather_vjp,),
-    form=Composed(_picked),
+    lowering=Decomposition(_picked),
     batch=along_axis(1),
 )
 
@@ -156,10 +156,10 @@ def _scattered_into_zeros(v: Any, *indices: Any, axis: int, shape: tuple[int, ..
 
 scatter_add_op = Primitive(
     "scatter_add",
-    result=_scatter_add_result,
-    evaluate=_scatter_add_evaluate,
+    abstract_eval=_scatter_add_result,
+    impl=_scatter_add_evaluate,
     vjp=(_scatter_add_vjp,),
-    form=Composed(_scattered_into_zeros),
+    lowering=Decomposition(_scattered_into_zeros),
     batch=in_shape(along_axis(1)),
 )
 
@@ -182,9 +182,9 @@ def _compared_writer(*indices: Any, sizes: tuple[int, ...]) -> Any:
 
 last_write_op = Primitive(
     "last_write",
-    result=lambda *indices, sizes: Aval(indices[0].shape, bool_),
-    evaluate=_last_write_evaluate,
-    form=Composed(_compared_writer),
+    abstract_eval=lambda *indices, sizes: Aval(indices[0].shape, bool_),
+    impl=_last_write_evaluate,
+    lowering=Decomposition(_compared_writer),
     gradient_stops="it tells which of several writes to one element came last",
 )
 
@@ -220,9 +220,9 @@ def _scatter_update_v_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, axis:
 
 scatter_update_op = Primitive(
     "scatter_update",
-    result=_scatter_update_result,
-    evaluate=_scatter_update_evaluate,
-    form=Composed(lambda x, v, *indices, axis: _scattered(x, v, *indices, axis=axis, how="update")),
+    abstract_eval=_scatter_update_result,
+    impl=_scatter_update_evaluate,
+    lowering=Decomposition(lambda x, v, *indices, axis: _scattered(x, v, *indices, axis=axis, how="update")),
     vjp=(_scatter_update_x_vjp, _scatter_update_v_vjp),
     batch=along_axis(2),
 )
@@ -248,9 +248,9 @@ def _combined_result(x: Aval, v: Aval, *indices: Aval, how: str) -> Aval:
 
 scatter_combine_op = Primitive(
     "scatter_combine",
-    result=_combined_result,
-    evaluate=lambda x, v, *indices, how: _combined(x, v, indices, COMBINE[how], f"scatter_{how}"),
-    form=Composed(lambda x, v, *indices, how: _scattered(x, v, *indices, axis=0, how=how)),
+    abstract_eval=_combined_result,
+    impl=lambda x, v, *indices, how: _combined(x, v, indices, COMBINE[how], f"scatter_{how}"),
+    lowering=Decomposition(lambda x, v, *indices, how: _scattered(x, v, *indices, axis=0, how=how)),
     gradient_stops="it is for assigning to a Variable, which no gradient flows through",
 )
 """Rows along the first axes, combined with others one after another; `how` is a key of `COMBINE`."""
@@ -261,24 +261,24 @@ def _shares(g: Any, out: Any, x: Any, v: Any, indices: Any) -> tuple[Any, Any, A
     x_won = cast_to(equal(x, out), x.dtype)
     v_won = cast_to(equal(v, gather_op.bind(out, *indices, axis=0)), v.dtype)
     winners = add(x_won, scatter_add_op.bind(v_won, *indices, axis=0, shape=x.shape))
-    return x_won, v_won, chain(g, reciprocal(winners))
+    return x_won, v_won, zero_dominant_multiply(g, reciprocal(winners))
 
 
 def _extremum_x_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, how: str) -> Any:
     x_won, _, share = _shares(g, out, x, v, indices)
-    return chain(share, x_won)
+    return zero_dominant_multiply(share, x_won)
 
 
 def _extremum_v_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, how: str) -> Any:
     _, v_won, share = _shares(g, out, x, v, indices)
-    return chain(gather_op.bind(share, *indices, axis=0), v_won)
+    return zero_dominant_multiply(gather_op.bind(share, *indices, axis=0), v_won)
 
 
 scatter_extremum_op = Primitive(
     "scatter_extremum",
-    result=_combined_result,
-    evaluate=lambda x, v, *indices, how: _combined(x, v, indices, EXTREMA[how], f"scatter_{how}"),
-    form=Composed(lambda x, v, *indices, how: _scattered(x, v, *indices, axis=0, how=how)),
+    abstract_eval=_combined_result,
+    impl=lambda x, v, *indices, how: _combined(x, v, indices, EXTREMA[how], f"scatter_{how}"),
+    lowering=Decomposition(lambda x, v, *indices, how: _scattered(x, v, *indices, axis=0, how=how)),
     vjp=(_extremum_x_vjp, _extremum_v_vjp),
 )
 """As `scatter_combine_op` with the greater or the less; `how` is a key of `EXTREMA`."""

@@ -14,7 +14,7 @@ import numpy as np
 from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import int64
 from jittape.core.primitive import apply
-from jittape.core.traced_scalar import HostNumber
+from jittape.core.traced_scalar import TracedScalar
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import broadcast, broadcast_operands, cast_to, settle, to_shape
 from jittape.primitives.elementwise.comparison import where
@@ -100,7 +100,7 @@ def getitem(x: Any, key: Any) -> Tensor:
         type(key) is slice
         and key.step is None
         and shape
-        and not (isinstance(key.start, HostNumber) or isinstance(key.stop, HostNumber))
+        and not (isinstance(key.start, TracedScalar) or isinstance(key.stop, TracedScalar))
     ):
         # The two short cuts for what loops say: 0.4 and 0.8 µs against 3.3 µs of the general way.
         start, stop, _ = key.indices(shape[0])

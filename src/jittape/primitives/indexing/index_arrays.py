@@ -13,7 +13,7 @@ import numpy as np
 
 from jittape.core.builder import literal
 from jittape.core.dtypes import bool_, int64
-from jittape.core.forms import Checked, Map, Scatter, View
+from jittape.core.forms import CheckedMap, Map, Scatter, View
 from jittape.core.forms import Index as At
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
@@ -29,9 +29,9 @@ __all__ = ["COMBINING", "counted", "indexed_op", "scattered_op"]
 
 outside_op = Primitive(
     "outside",
-    result=lambda index, size: Aval(index.shape, bool_),
-    evaluate=lambda index, size: (index < -size) | (index >= size),
-    form=Map(lambda m, index, size: (index < -size) | (index >= size)),
+    abstract_eval=lambda index, size: Aval(index.shape, bool_),
+    impl=lambda index, size: (index < -size) | (index >= size),
+    lowering=Map(lambda m, index, size: (index < -size) | (index >= size)),
     gradient_stops=MADE,
 )
 """Whether an index into `size` elements is out of range."""
@@ -44,9 +44,9 @@ def _from_start(m: Any, index: Any, size: Any) -> Any:
 
 within_op = Primitive(
     "within",
-    result=lambda index, size: index,
-    evaluate=lambda index, size: np.clip(np.where(index < 0, index + size, index), 0, size - 1),
-    form=Map(_from_start),
+    abstract_eval=lambda index, size: index,
+    impl=lambda index, size: np.clip(np.where(index < 0, index + size, index), 0, size - 1),
+    lowering=Map(_from_start),
     gradient_stops=MADE,
 )
 """An index into `size` elements, counted from the start; if there is no such element, the nearest."""
@@ -61,9 +61,9 @@ def _checked(index: Any, *, size: int) -> Any:
 
 counted_op = Primitive(
     "counted",
-    result=lambda index, *, size: index,
-    evaluate=within_op.evaluate,
-    form=Checked(_checked),
+    abstract_eval=lambda index, *, size: index,
+    impl=within_op.impl,
+    lowering=CheckedMap(_checked),
     gradient_stops=MADE,
 )
 """`within_op` after a check."""
@@ -103,9 +103,9 @@ def _picked_result(x: Aval, *indices: Aval, axis: int, count: int) -> Aval:
 
 indexed_op = Primitive(
     "indexed",
-    result=_picked_result,
-    evaluate=lambda x, *indices, axis, count: x[(slice(None),) * axis + indices],
-    form=View(lambda x, out, *, axis, count: _index(x.ndim, out, axis, count, 1)),
+    abstract_eval=_picked_result,
+    impl=lambda x, *indices, axis, count: x[(slice(None),) * axis + indices],
+    lowering=View(lambda x, out, *, axis, count: _index(x.ndim, out, axis, count, 1)),
     gradient_stops=MADE,
 )
 """An array at `count` indices into the axes from `axis` on."""
@@ -125,16 +125,16 @@ def _scattered(x: Any, v: Any, *indices: Any, axis: int, count: int, how: str) -
     if combining is None:
         result[where] = v
     else:
-        ufunc: Any = combining.evaluate
+        ufunc: Any = combining.impl
         ufunc.at(result, where, v)
     return result
 
 
 scattered_op = Primitive(
     "scattered",
-    result=lambda x, v, *indices, axis, count, how: x,
-    evaluate=_scattered,
-    form=Scatter(
+    abstract_eval=lambda x, v, *indices, axis, count, how: x,
+    impl=_scattered,
+    lowering=Scatter(
         lambda v, out, *, axis, count, how: _index(out.ndim, v, axis, count, 2),
         lambda *, axis, count, how: COMBINING[how],
     ),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.core.traced_scalar import HostNumber, traced_index, traced_slice
+from jittape.core.traced_scalar import TracedScalar, traced_index, traced_slice
 from jittape.primitives.indexing.gather_ops import check_range
 from jittape.primitives.shape.views import Region
 
@@ -60,7 +60,7 @@ class _Parts:
         self.shape = shape
         self.axis = 0
         self.axes: list[int] = []
-        self.starts: list[int | HostNumber] = []
+        self.starts: list[int | TracedScalar] = []
         self.sizes: list[int] = []
         self.steps: list[int] = []
         self.result: list[int] = []
@@ -69,7 +69,7 @@ class _Parts:
         self.runs = 0
         self.in_run = False
 
-    def take(self, start: int | HostNumber, size: int, step: int) -> None:
+    def take(self, start: int | TracedScalar, size: int, step: int) -> None:
         """Pick a part of the next axis."""
         self.axes.append(self.axis)
         self.starts.append(start)
@@ -77,9 +77,9 @@ class _Parts:
         self.steps.append(step)
         self.axis += 1
 
-    def add_integer(self, index: int | HostNumber) -> None:
+    def add_integer(self, index: int | TracedScalar) -> None:
         size = self.shape[self.axis]
-        if isinstance(index, HostNumber):
+        if isinstance(index, TracedScalar):
             self.take(traced_index(self.op, index, self.axis, size), 1, 1)
             return
         if not -size <= index < size:
@@ -90,8 +90,8 @@ class _Parts:
 
     def add_slice(self, part: slice) -> None:
         self.in_run = False
-        start: int | HostNumber
-        if isinstance(part.start, HostNumber) or isinstance(part.stop, HostNumber):
+        start: int | TracedScalar
+        if isinstance(part.start, TracedScalar) or isinstance(part.stop, TracedScalar):
             start, size, step = traced_slice(part, self.shape[self.axis])
         else:
             start, stop, step = part.indices(self.shape[self.axis])
@@ -149,16 +149,16 @@ def _is_mask(part: Any) -> bool:
 def _is_pick(part: Any) -> bool:
     """Whether a part of a key needs a gather: arrays, tensors and 0-d masks."""
     return isinstance(part, bool) or not (
-        part is None or part is Ellipsis or isinstance(part, (int, slice, HostNumber))
+        part is None or part is Ellipsis or isinstance(part, (int, slice, TracedScalar))
     )
 
 
 def _normalized(op: str, part: Any) -> Any:
     """A part of a key as int, slice, None, Ellipsis, bool, ndarray or tensor."""
-    if isinstance(part, HostNumber):
+    if isinstance(part, TracedScalar):
         if part.can_index:
             return part
-        part = part.demand()
+        part = part.concretize()
     if part is None or part is Ellipsis or isinstance(part, (int, slice)):
         return part
     if isinstance(part, np.generic):
@@ -191,7 +191,7 @@ def _bounds(op: str, part: slice) -> slice:
     """A slice with Python ints: tensors in it are looked at."""
     if isinstance(part.step, (int, np.integer)) and part.step == 0:
         raise ValueError(f"[{op}] the step of a slice must not be 0; use 1, or -1 to go backwards")
-    kept = (int, HostNumber, type(None))
+    kept = (int, TracedScalar, type(None))
     if all(type(b) in kept for b in (part.start, part.stop, part.step)):
         return part
     return slice(*[b if type(b) in kept else operator.index(b) for b in (part.start, part.stop, part.step)])
@@ -229,9 +229,9 @@ def parsed(op: str, shape: tuple[int, ...], key: Any) -> tuple[Slicing | Picking
             parts.add_slice(_bounds(op, part))
         elif isinstance(part, bool):
             parts.add_truth(part)
-        elif not isinstance(part, (int, HostNumber)):
+        elif not isinstance(part, (int, TracedScalar)):
             _add_picks(parts, part)
-        elif picks and isinstance(part, HostNumber):
+        elif picks and isinstance(part, TracedScalar):
             parts.add_array(traced_index(op, part, parts.axis, shape[parts.axis]))
         elif picks:
             parts.add_array(np.asarray(part))

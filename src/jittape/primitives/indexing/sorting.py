@@ -34,8 +34,10 @@ def _argsort_evaluate(x: Any, *, axis: int, descending: bool, dtype: np.dtype[An
 
 argsort_op = Primitive(
     "argsort",
-    result=lambda x, *, axis, descending, dtype: Aval(require_kinds("argsort", "biuf", x).shape, dtype),
-    evaluate=_argsort_evaluate,
+    abstract_eval=lambda x, *, axis, descending, dtype: Aval(
+        require_kinds("argsort", "biuf", x).shape, dtype
+    ),
+    impl=_argsort_evaluate,
     gradient_stops=PLACES,
     batch=along_axis(),
 )
@@ -163,8 +165,8 @@ def _searchsorted_evaluate(edges: Any, values: Any, *, side: Any, dtype: np.dtyp
 
 searchsorted_op = Primitive(
     "searchsorted",
-    result=lambda edges, values, *, side, dtype: Aval(values.shape, dtype),
-    evaluate=_searchsorted_evaluate,
+    abstract_eval=lambda edges, values, *, side, dtype: Aval(values.shape, dtype),
+    impl=_searchsorted_evaluate,
     gradient_stops=PLACES,
 )
 

@@ -67,10 +67,10 @@ def _in_loops(x: Any, y: Any) -> Any:
 
 matmul_op = Primitive(
     "matmul",
-    result=_matmul_result,
-    evaluate=np.matmul,
+    abstract_eval=_matmul_result,
+    impl=np.matmul,
     vjp=(_matmul_x_vjp, _matmul_y_vjp),
-    form=Call("gemm", otherwise=_in_loops),
+    lowering=Call("gemm", otherwise=_in_loops),
     batch=lambda n, stacked, x, y: product(x, y),
 )
 

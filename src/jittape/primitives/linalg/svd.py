@@ -15,7 +15,7 @@ from jittape.core.program import Aval
 from jittape.errors import DTypeError
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import broadcast, to_shape
-from jittape.primitives.elementwise.arithmetic import add, chain, multiply, subtract
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.division import reciprocal
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import set_diag
@@ -50,15 +50,19 @@ def _vjp(g: Any, out: Any, x: Any) -> Any:
     u, v, g_u = (matrix_transpose(part) for part in (ut, vt, g_ut))
     row = matrix_transpose(s)
     turn_u, turn_v = _skew(matmul(ut, g_u)), _skew(matmul(vt, matrix_transpose(g_vt)))
-    apart = chain(multiply(0.5, add(turn_u, turn_v)), reciprocal(subtract(row, s)))
-    together = chain(multiply(0.5, subtract(turn_u, turn_v)), reciprocal(add(row, s)))
+    apart = zero_dominant_multiply(multiply(0.5, add(turn_u, turn_v)), reciprocal(subtract(row, s)))
+    together = zero_dominant_multiply(multiply(0.5, subtract(turn_u, turn_v)), reciprocal(add(row, s)))
     inner = set_diag(add(apart, together), to_shape(g_s, g_s.shape[:-1]))
     total = matmul(matmul(u, inner), vt)
     if rows > columns:
-        outside = chain(subtract(g_u, matmul(u, matmul(ut, g_u))), broadcast(reciprocal(row), g_u.shape))
+        outside = zero_dominant_multiply(
+            subtract(g_u, matmul(u, matmul(ut, g_u))), broadcast(reciprocal(row), g_u.shape)
+        )
         total = add(total, matmul(outside, vt))
     if columns > rows:
-        outside = chain(subtract(g_vt, matmul(matmul(g_vt, v), vt)), broadcast(reciprocal(s), g_vt.shape))
+        outside = zero_dominant_multiply(
+            subtract(g_vt, matmul(matmul(g_vt, v), vt)), broadcast(reciprocal(s), g_vt.shape)
+        )
         total = add(total, matmul(u, outside))
     return total
 
@@ -67,7 +71,9 @@ def _skew(x: Any) -> Any:
     return subtract(x, matrix_transpose(x))
 
 
-decomposed_op = Primitive("singular_values", result=_result, evaluate=_evaluate, vjp=(_vjp,), batch=alike())
+decomposed_op = Primitive(
+    "singular_values", abstract_eval=_result, impl=_evaluate, vjp=(_vjp,), batch=alike()
+)
 
 
 def singular_values(x: Any) -> Any:

@@ -11,7 +11,7 @@ from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.user_calls import as_flag, as_float
 from jittape.primitives.broadcast import axis_key, normalized_axes
-from jittape.primitives.elementwise.arithmetic import add, chain, multiply, square, subtract
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import greater, less, where
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import exp, expm1, log, rsqrt
@@ -174,11 +174,11 @@ def silu(features: TensorLike, beta: TensorLike = 1.0, name: str | None = None) 
 
 softsign_op = Primitive(
     "softsign",
-    result=same_real_float("softsign"),
-    evaluate=lambda x: x / (np.absolute(x) + 1),
-    vjp=(lambda g, out, x: chain(g, square(reciprocal(add(absolute(x), 1)))),),
-    form=Map(lambda m, x: x / (m.absolute(x) + 1)),
-    prepare=one_float,
+    abstract_eval=same_real_float("softsign"),
+    impl=lambda x: x / (np.absolute(x) + 1),
+    vjp=(lambda g, out, x: zero_dominant_multiply(g, square(reciprocal(add(absolute(x), 1)))),),
+    lowering=Map(lambda m, x: x / (m.absolute(x) + 1)),
+    promote_args=one_float,
 )
 
 

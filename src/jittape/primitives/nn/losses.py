@@ -8,7 +8,7 @@ import numpy as np
 
 from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import int64, is_differentiable
-from jittape.core.forms import Checked
+from jittape.core.forms import CheckedMap
 from jittape.core.primitive import Primitive, apply
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import alike
@@ -102,9 +102,9 @@ def _checked_class(numbers: Any, *, size: int) -> Any:
 
 class_op = Primitive(
     "class_number",
-    result=lambda numbers, *, size: numbers,
-    evaluate=_class_evaluate,
-    form=Checked(_checked_class),
+    abstract_eval=lambda numbers, *, size: numbers,
+    impl=_class_evaluate,
+    lowering=CheckedMap(_checked_class),
     gradient_stops="a class number is an integer",
     batch=alike(),
 )

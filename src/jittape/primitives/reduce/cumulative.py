@@ -13,7 +13,7 @@ import numpy as np
 
 from jittape.core.builder import literal
 from jittape.core.dtypes import int64
-from jittape.core.forms import Running
+from jittape.core.forms import Scan
 from jittape.core.primitive import Primitive, apply
 from jittape.primitives.batched_params import along_axis
 from jittape.primitives.broadcast import axis_key, broadcast, cast_to, conj, require_equal, settle
@@ -71,10 +71,10 @@ def _recurrence_factors_vjp(g: Any, out: Any, a: Any, b: Any, *, axis: int) -> A
 
 recurrence_op = Primitive(
     "linear_recurrence",
-    result=lambda a, b, *, axis: require_equal("linear_recurrence", a, b),
-    evaluate=_recurrence_evaluate,
+    abstract_eval=lambda a, b, *, axis: require_equal("linear_recurrence", a, b),
+    impl=_recurrence_evaluate,
     vjp=(_recurrence_factors_vjp, lambda g, out, a, b, *, axis: _backwards(a, g, axis)),
-    form=Running(lambda m, before, a, b: m.add(b, m.multiply(a, before)), 0.0),
+    lowering=Scan(lambda m, before, a, b: m.add(b, m.multiply(a, before)), 0.0),
     batch=along_axis(),
 )
 """s[i] = b[i] + a[i] s[i-1] along `axis`, from s[-1] = 0."""
@@ -84,10 +84,10 @@ recurrence_op = Primitive(
 
 cumsum_op: Primitive = Primitive(
     "cumsum",
-    result=lambda x, *, axis: x,
-    evaluate=lambda x, *, axis: np.cumsum(x, axis, dtype=x.dtype),
+    abstract_eval=lambda x, *, axis: x,
+    impl=lambda x, *, axis: np.cumsum(x, axis, dtype=x.dtype),
     vjp=(lambda g, out, x, *, axis: flipped(cumsum_op.bind(flipped(g, (axis,)), axis=axis), (axis,)),),
-    form=Running(lambda m, before, x: m.add(before, x), -0.0),
+    lowering=Scan(lambda m, before, x: m.add(before, x), -0.0),
     batch=along_axis(),
 )
 
@@ -98,10 +98,10 @@ def _cumprod_vjp(g: Any, out: Any, x: Any, *, axis: int) -> Any:
 
 cumprod_op = Primitive(
     "cumprod",
-    result=lambda x, *, axis: x,
-    evaluate=lambda x, *, axis: np.cumprod(x, axis, dtype=x.dtype),
+    abstract_eval=lambda x, *, axis: x,
+    impl=lambda x, *, axis: np.cumprod(x, axis, dtype=x.dtype),
     vjp=(_cumprod_vjp,),
-    form=Running(lambda m, before, x: m.multiply(before, x), 1.0),
+    lowering=Scan(lambda m, before, x: m.multiply(before, x), 1.0),
     batch=along_axis(),
 )
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.forms import Composed
+from jittape.core.forms import Decomposition
 from jittape.core.primitive import Batch, Primitive
 from jittape.core.program import Aval
 from jittape.primitives.batched_params import along_axes
 from jittape.primitives.broadcast import spread, sum_over, without_axes
-from jittape.primitives.elementwise.arithmetic import add, chain, multiply, square, subtract
+from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import sqrt
 
@@ -31,7 +31,9 @@ def _length_evaluate(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
 
 def _length_vjp(i: int, g: Any, out: Any, *operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
     x = operands[i]
-    return chain(spread(g, x.shape, axes[i]), multiply(x, spread(reciprocal(out), x.shape, axes[i])))
+    return zero_dominant_multiply(
+        spread(g, x.shape, axes[i]), multiply(x, spread(reciprocal(out), x.shape, axes[i]))
+    )
 
 
 def _composed_length(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
@@ -43,10 +45,10 @@ def _composed_length(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
 
 length_op = Primitive(
     "length",
-    result=lambda x, *others, axes: Aval(without_axes(x.shape, axes[0]), x.dtype),
-    evaluate=_length_evaluate,
+    abstract_eval=lambda x, *others, axes: Aval(without_axes(x.shape, axes[0]), x.dtype),
+    impl=_length_evaluate,
     vjp=_length_vjp,
-    form=Composed(_composed_length),
+    lowering=Decomposition(_composed_length),
     batch=Batch(lambda n, params: {"axes": tuple([tuple([a + 1 for a in axes]) for axes in params["axes"]])}),
 )
 """The root of the sum of the squares of all operands, each over its own `axes`; what remains has one shape."""
@@ -71,7 +73,9 @@ def _std_evaluate(x: Any, *, axes: tuple[int, ...]) -> Any:
 
 def _std_vjp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
     scale = reciprocal(multiply(out, _count(x.shape, axes)))
-    return chain(spread(g, x.shape, axes), multiply(_deviation(x, axes), spread(scale, x.shape, axes)))
+    return zero_dominant_multiply(
+        spread(g, x.shape, axes), multiply(_deviation(x, axes), spread(scale, x.shape, axes))
+    )
 
 
 def _composed_std(x: Any, *, axes: tuple[int, ...]) -> Any:
@@ -80,10 +84,10 @@ def _composed_std(x: Any, *, axes: tuple[int, ...]) -> Any:
 
 std_op = Primitive(
     "std",
-    result=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
-    evaluate=_std_evaluate,
+    abstract_eval=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
+    impl=_std_evaluate,
     vjp=(_std_vjp,),
-    form=Composed(_composed_std),
+    lowering=Decomposition(_composed_std),
     batch=along_axes(),
 )
 """The root of the mean squared distance from the mean, over `axes`."""

@@ -28,7 +28,7 @@ from jittape.primitives.broadcast import (
     with_ones,
     without_axes,
 )
-from jittape.primitives.elementwise.arithmetic import chain, multiply
+from jittape.primitives.elementwise.arithmetic import multiply, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import equal
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.record_parts import floating, require_kinds
@@ -139,7 +139,7 @@ def _extremum_vjp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
     """Elements that tie share the cotangent equally."""
     chosen = cast_to(equal(x, spread(out, x.shape, axes)), x.dtype)
     share = reciprocal(sum_over(chosen, axes))
-    return chain(spread(g, x.shape, axes), multiply(chosen, spread(share, x.shape, axes)))
+    return zero_dominant_multiply(spread(g, x.shape, axes), multiply(chosen, spread(share, x.shape, axes)))
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:
@@ -160,19 +160,19 @@ def _ordered_result(x: Aval, *, axes: tuple[int, ...]) -> Aval:
 
 max_op = Primitive(
     "max",
-    result=_ordered_result,
-    evaluate=lambda x, *, axes: np.max(x, axis=axes, initial=_lowest(x.dtype)),
+    abstract_eval=_ordered_result,
+    impl=lambda x, *, axes: np.max(x, axis=axes, initial=_lowest(x.dtype)),
     vjp=(_extremum_vjp,),
-    form=Reduce(combine=lambda m, a, b: m.maximum(a, b), identity=_lowest),
+    lowering=Reduce(combine=lambda m, a, b: m.maximum(a, b), identity=_lowest),
     batch=along_axes(),
 )
 
 min_op = Primitive(
     "min",
-    result=_ordered_result,
-    evaluate=lambda x, *, axes: np.min(x, axis=axes, initial=_highest(x.dtype)),
+    abstract_eval=_ordered_result,
+    impl=lambda x, *, axes: np.min(x, axis=axes, initial=_highest(x.dtype)),
     vjp=(_extremum_vjp,),
-    form=Reduce(combine=lambda m, a, b: m.minimum(a, b), identity=_highest),
+    lowering=Reduce(combine=lambda m, a, b: m.minimum(a, b), identity=_highest),
     batch=along_axes(),
 )
 
@@ -245,15 +245,15 @@ def reduce_min(
 
 
 def _prod_vjp(g: Any, out: Any, x: Any, *, axis: int) -> Any:
-    return chain(spread(g, x.shape, (axis,)), products_of_others(x, axis))
+    return zero_dominant_multiply(spread(g, x.shape, (axis,)), products_of_others(x, axis))
 
 
 prod_op = Primitive(
     "prod",
-    result=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
-    evaluate=lambda x, *, axes: np.prod(x, axis=axes, dtype=x.dtype),
+    abstract_eval=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
+    impl=lambda x, *, axes: np.prod(x, axis=axes, dtype=x.dtype),
     vjp=(lambda g, out, x, *, axes: _prod_vjp(g, out, x, axis=axes[0]),),
-    form=Reduce(combine=lambda m, a, b: m.multiply(a, b), identity=lambda dtype: 1),
+    lowering=Reduce(combine=lambda m, a, b: m.multiply(a, b), identity=lambda dtype: 1),
     batch=along_axes(),
 )
 
@@ -302,18 +302,22 @@ def reduce_prod(
 
 any_op = Primitive(
     "any",
-    result=lambda x, *, axes: Aval(without_axes(x.shape, axes), require_kinds("reduce_any", "b", x).dtype),
-    evaluate=lambda x, *, axes: np.any(x, axis=axes),
-    form=Reduce(combine=lambda m, a, b: m.logical_or(a, b), identity=lambda dtype: False),
+    abstract_eval=lambda x, *, axes: Aval(
+        without_axes(x.shape, axes), require_kinds("reduce_any", "b", x).dtype
+    ),
+    impl=lambda x, *, axes: np.any(x, axis=axes),
+    lowering=Reduce(combine=lambda m, a, b: m.logical_or(a, b), identity=lambda dtype: False),
     gradient_stops="a truth value is constant between its jumps",
     batch=along_axes(),
 )
 
 all_op = Primitive(
     "all",
-    result=lambda x, *, axes: Aval(without_axes(x.shape, axes), require_kinds("reduce_all", "b", x).dtype),
-    evaluate=lambda x, *, axes: np.all(x, axis=axes),
-    form=Reduce(combine=lambda m, a, b: m.logical_and(a, b), identity=lambda dtype: True),
+    abstract_eval=lambda x, *, axes: Aval(
+        without_axes(x.shape, axes), require_kinds("reduce_all", "b", x).dtype
+    ),
+    impl=lambda x, *, axes: np.all(x, axis=axes),
+    lowering=Reduce(combine=lambda m, a, b: m.logical_and(a, b), identity=lambda dtype: True),
     gradient_stops="a truth value is constant between its jumps",
     batch=along_axes(),
 )

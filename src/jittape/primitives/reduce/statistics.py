@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jittape.core.dtypes import as_dtype, bool_, default_dtype, int64, uint8
-from jittape.core.forms import Composed
+from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.errors import ShapeError
@@ -231,18 +231,18 @@ def _first_place(x: Any, extreme: Primitive, axis: int, dtype: np.dtype[Any]) ->
 
 argmax_op = Primitive(
     "argmax",
-    result=_place_result,
-    evaluate=lambda x, *, axis, dtype: np.argmax(x, axis).astype(dtype),
-    form=Composed(lambda x, *, axis, dtype: _first_place(x, max_op, axis, dtype)),
+    abstract_eval=_place_result,
+    impl=lambda x, *, axis, dtype: np.argmax(x, axis).astype(dtype),
+    lowering=Decomposition(lambda x, *, axis, dtype: _first_place(x, max_op, axis, dtype)),
     gradient_stops=PLACE,
     batch=along_axis(),
 )
 
 argmin_op = Primitive(
     "argmin",
-    result=_place_result,
-    evaluate=lambda x, *, axis, dtype: np.argmin(x, axis).astype(dtype),
-    form=Composed(lambda x, *, axis, dtype: _first_place(x, min_op, axis, dtype)),
+    abstract_eval=_place_result,
+    impl=lambda x, *, axis, dtype: np.argmin(x, axis).astype(dtype),
+    lowering=Decomposition(lambda x, *, axis, dtype: _first_place(x, min_op, axis, dtype)),
     gradient_stops=PLACE,
     batch=along_axis(),
 )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.core.builder import literal
-from jittape.core.forms import Index, Join, Overlay, Place, View
+from jittape.core.forms import Concatenate, DynamicUpdateSlice, Index, Pad, View
 from jittape.core.primitive import Batch, Primitive
 from jittape.core.program import Aval
 from jittape.errors import DTypeError, ShapeError
@@ -59,10 +59,10 @@ def _transpose_params(n: int, params: dict[str, Any]) -> dict[str, Any]:
 
 transpose_op = Primitive(
     "transpose",
-    result=_transpose_result,
-    evaluate=lambda x, *, perm: np.transpose(x, perm),
+    abstract_eval=_transpose_result,
+    impl=lambda x, *, perm: np.transpose(x, perm),
     vjp=(lambda g, out, x, *, perm: permuted(g, inverse(perm)),),
-    form=View(lambda x, out, *, perm: tuple([Index(axis=axis) for axis in inverse(perm)])),
+    lowering=View(lambda x, out, *, perm: tuple([Index(axis=axis) for axis in inverse(perm)])),
     batch=Batch(_transpose_params),
 )
 
@@ -153,10 +153,10 @@ def _slice_vjp(g: Any, out: Any, x: Any, *starts: Any, region: Region) -> Any:
 
 slice_op = Primitive(
     "slice",
-    result=lambda x, *starts, region: Aval(region.within("slice", x.shape), x.dtype),
-    evaluate=_slice_evaluate,
+    abstract_eval=lambda x, *starts, region: Aval(region.within("slice", x.shape), x.dtype),
+    impl=_slice_evaluate,
     vjp=(_slice_vjp,),
-    form=View(lambda x, out, *, region: region.indices(x.ndim)),
+    lowering=View(lambda x, out, *, region: region.indices(x.ndim)),
     batch=Batch(_region_params, 1),
 )
 
@@ -181,10 +181,10 @@ def _place_vjp(g: Any, out: Any, x: Any, *starts: Any, region: Region, shape: tu
 
 place_op = Primitive(
     "place",
-    result=_place_result,
-    evaluate=_place_evaluate,
+    abstract_eval=_place_result,
+    impl=_place_evaluate,
     vjp=(_place_vjp,),
-    form=Place(lambda x, out, *, region, shape: region.indices(x.ndim)),
+    lowering=Pad(lambda x, out, *, region, shape: region.indices(x.ndim)),
     batch=in_shape(Batch(_region_params, 1)),
 )
 
@@ -211,10 +211,10 @@ def _update_v_vjp(g: Any, out: Any, x: Any, v: Any, *starts: Any, region: Region
 
 update_op = Primitive(
     "update",
-    result=_update_result,
-    evaluate=_update_evaluate,
+    abstract_eval=_update_result,
+    impl=_update_evaluate,
     vjp=(_update_x_vjp, _update_v_vjp),
-    form=Overlay(lambda v, out, *, region: region.indices(out.ndim, arrays=2)),
+    lowering=DynamicUpdateSlice(lambda v, out, *, region: region.indices(out.ndim, arrays=2)),
     batch=Batch(_region_params, 2),
 )
 
@@ -252,10 +252,10 @@ def _again_batch(n: int, stacked: tuple[bool, ...], x: Any, *after: Any) -> Any:
 
 again_op = Primitive(
     "again",
-    result=lambda x, *after: x,
-    evaluate=lambda x, *after: x,
+    abstract_eval=lambda x, *after: x,
+    impl=lambda x, *after: x,
     vjp=(lambda g, out, x, *after: g,),
-    form=View(lambda x, out: tuple([Index(axis=axis) for axis in range(x.ndim)])),
+    lowering=View(lambda x, out: tuple([Index(axis=axis) for axis in range(x.ndim)])),
     batch=_again_batch,
 )
 """The first operand. What is computed from it is computed anew, and not before the second operand is there."""
@@ -303,9 +303,9 @@ def _concat_index(number: int, operands: tuple[Aval, ...], out: Aval, *, axis: i
 
 concat_op = Primitive(
     "concat",
-    result=_concat_result,
-    evaluate=lambda *operands, axis: np.concatenate(operands, axis),
+    abstract_eval=_concat_result,
+    impl=lambda *operands, axis: np.concatenate(operands, axis),
     vjp=_concat_vjp,
-    form=Join(_concat_index),
+    lowering=Concatenate(_concat_index),
     batch=along_axis(),
 )

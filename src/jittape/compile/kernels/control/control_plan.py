@@ -21,7 +21,7 @@ import numpy as np
 
 from jittape.compile.ir.kernel import Kernel
 from jittape.compile.kernels.scalar_vm.bytecode import instructions_of
-from jittape.compile.rewrite.diagonal_op import Laying, table_of
+from jittape.compile.rewrite.diagonal_op import DiagonalScatter, table_of
 from jittape.control.loop_parts import COUNT, WHILE, Parts
 from jittape.core.forms import Control
 from jittape.core.locks import cached_property
@@ -59,7 +59,7 @@ class Rounds(Kernel):
 
     kind: str
     watched = True
-    ends_run = True
+    effectful = True
 
     @cached_property
     def text(self) -> str:
@@ -71,7 +71,7 @@ class Stop(Kernel):
     """Ends the run if its operand is true."""
 
     watched = True
-    ends_run = True
+    effectful = True
 
     @cached_property
     def text(self) -> str:
@@ -109,7 +109,7 @@ class Plan:
 
 def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[[Program], Any]) -> Plan | None:
     """How a run of `Control` ops becomes a step; None if a body has a NumPy step."""
-    form = run[0].primitive.form
+    form = run[0].primitive.lowering
     assert isinstance(form, Control)
     if form.kind == "scalars":
         return _scalars(run)
@@ -123,14 +123,14 @@ def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[[Pr
 def _scalars(run: Sequence[Op]) -> Plan:
     """The table of a machine for scalars; its first word says where among the operands the cells are."""
     params = [dict(op.params) for op in run]
-    machine, words, cells = instructions_of(params[0]["body"], [one["pick"] for one in params])
+    machine, words, cells = instructions_of(params[0]["body"], [one["result_index"] for one in params])
     frame = len(run[0].args) + len(run)
     return Plan(machine, (), (Aval((cells,), np.dtype(np.int64)),), (frame, *words))
 
 
 def _laid(op: Op, avals: Mapping[int, Aval]) -> Plan:
     out = avals[op.out]
-    return Plan(Laying((), out.dtype), (), (), table_of(op, [avals[slot] for slot in op.args], out))
+    return Plan(DiagonalScatter((), out.dtype), (), (), table_of(op, [avals[slot] for slot in op.args], out))
 
 
 def _native(scheduled: Any) -> bool:
@@ -152,7 +152,7 @@ class _Loop:
         self.inputs = Parts.of_body(body, fixed, carries)
         positions = range(len(run[0].args))
         self.positions = Parts.of_operands(positions, self.trips, fixed, carries)
-        self.results = {dict(op.params)["pick"]: len(positions) + i for i, op in enumerate(run)}
+        self.results = {dict(op.params)["result_index"]: len(positions) + i for i, op in enumerate(run)}
         self.temporaries: list[Aval] = []
         self.first_temporary = len(positions) + len(run)
         self.stacked = list(dict.fromkeys(n for kind, n in self.results if kind == "stack"))
@@ -248,7 +248,7 @@ class _Branch:
         self.schedule = schedule
         bodies: tuple[Body, ...] = dict(run[0].params)["bodies"]
         self.bodies = bodies if len(bodies) > 1 else bodies * 2
-        self.picks = [dict(op.params)["pick"] for op in run]
+        self.picks = [dict(op.params)["result_index"] for op in run]
 
     def plan(self) -> Plan | None:
         given = len(self.run[0].args)

@@ -119,10 +119,10 @@ class _Loop(_Code):
         with for_range(builder, self.rows, scalar=True) as index:
             cell, operand, size, grown = self.entry(self.first_read, index, 4)
             base = self.operand(operand)
-            is_grown = builder.icmp_signed("!=", grown, integer(0))
-            with builder.if_then(is_grown):
+            is_dynamic_dim = builder.icmp_signed("!=", grown, integer(0))
+            with builder.if_then(is_dynamic_dim):
                 self._begin_grown(index, base, size)
-            base = self._if(is_grown, lambda: builder.load(self.at(base)), base)
+            base = self._if(is_dynamic_dim, lambda: builder.load(self.at(base)), base)
             address = builder.add(base, builder.mul(self.first, size))
             builder.store(address, self.cell(self.frame, cell))
 

@@ -10,16 +10,16 @@ from jittape.compile.kernels.loop.kernel_arguments import size
 from jittape.compile.kernels.loop.scalar_body import memory_type
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import for_range, integer
-from jittape.compile.rewrite.diagonal_op import LOOPS, Laying
+from jittape.compile.rewrite.diagonal_op import LOOPS, DiagonalScatter
 
-__all__ = ["define_laying"]
+__all__ = ["define_diagonal_scatter"]
 
 _I64 = ir.IntType(64)
 _HEAD, _ROW = 2, 1 + 2 * LOOPS
 """Words of a table before the first operand, and of an operand."""
 
 
-def define_laying(kernel: Laying, function: ir.Function) -> None:
+def define_diagonal_scatter(kernel: DiagonalScatter, function: ir.Function) -> None:
     """Write the function: see `laid.table_of`."""
     slots, operand_slots, sizes, _ = function.args
     builder = Builder(function.append_basic_block("entry"))

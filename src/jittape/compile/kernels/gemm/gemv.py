@@ -18,7 +18,7 @@ from jittape.compile.kernels.gemm.blas_call import Stack, stack
 from jittape.compile.kernels.gemm.small_gemm import Vectors
 from jittape.compile.llvm.ir_helpers import alloca_once, for_steps, integer
 
-__all__ = ["define_matvec"]
+__all__ = ["define_gemv"]
 
 ROWS = 8
 """The lanes of the sums of so many rows are added up together."""
@@ -33,7 +33,7 @@ Masks = Sequence[ir.Value | None]
 """For each register of a row the lanes that there are; None for all."""
 
 
-def define_matvec(kernel: Gemm, function: ir.Function) -> None:
+def define_gemv(kernel: Gemm, function: ir.Function) -> None:
     """Write the body of a kernel of form ``"rows1"`` to ``"rows16"`` or ``"columns1"`` to ``"columns16"``."""
     function.attributes.add("optsize")
     with stack(kernel, function) as one:

@@ -14,10 +14,10 @@ from jittape.compile.kernels.gemm.blas_call import Stack, stack
 from jittape.compile.kernels.gemm.small_gemm import Vectors
 from jittape.compile.llvm.ir_helpers import external, for_steps, integer
 
-__all__ = ["define_dots"]
+__all__ = ["define_skinny_gemm"]
 
 
-def define_dots(kernel: Gemm, function: ir.Function) -> None:
+def define_skinny_gemm(kernel: Gemm, function: ir.Function) -> None:
     """Write the body of a kernel of form ``"dots2"`` to ``"dots5"``."""
     with stack(kernel, function) as one:
         _Dots(kernel, one).write()

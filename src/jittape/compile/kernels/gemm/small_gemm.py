@@ -15,13 +15,13 @@ from jittape.compile.kernels.gemm.blas_call import Stack, stack
 from jittape.compile.llvm.ir_helpers import alloca_once, for_range, for_steps
 from jittape.compile.llvm.ir_vectors import first_lanes, masked_load, masked_store, spread
 
-__all__ = ["Vectors", "define_tiny"]
+__all__ = ["Vectors", "define_small_gemm"]
 
 _I64 = ir.IntType(64)
 _VECTOR_BYTES = 64
 
 
-def define_tiny(kernel: Gemm, function: ir.Function) -> None:
+def define_small_gemm(kernel: Gemm, function: ir.Function) -> None:
     """Write the body of a kernel of form ``"tiny"`` or ``"narrow"``."""
     with stack(kernel, function) as one:
         _Tiny(kernel, one).write()

@@ -133,7 +133,7 @@ class Accumulator:
 
     def _combine(self, builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
         """One step of the reduction at the place of another builder."""
-        form, dtype = self.reduction.primitive.form, self.reduction.dtype
+        form, dtype = self.reduction.primitive.lowering, self.reduction.dtype
         assert isinstance(form, Reduce)
         value: IRValue = form.combine(
             LaneMath(builder), IRValue(builder, a, dtype), IRValue(builder, b, dtype)

@@ -17,7 +17,7 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.analysis.cost import computed
-from jittape.compile.ir.instructions import Inside, Reduction, Store
+from jittape.compile.ir.instructions import BoundsMask, Reduction, Store
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.accumulators import Accumulator
 from jittape.compile.kernels.loop.kernel_arguments import operand, size
@@ -27,7 +27,7 @@ from jittape.compile.kernels.loop.vectorize import LIGHT, Lanes, cost_of_innermo
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import alloca_once, integer, keep_scalar, one_at_a_time
 from jittape.compile.llvm.ir_value import IRValue
-from jittape.core.forms import Running
+from jittape.core.forms import Scan
 
 __all__ = ["define_loops"]
 
@@ -264,7 +264,7 @@ class _Nest(LaneBody):
         innermost = f"i{kernel.depth - 1}"
         found = {}
         for number, instruction in enumerate(kernel.instructions):
-            if not isinstance(instruction, Inside) or not instruction.wide:
+            if not isinstance(instruction, BoundsMask) or not instruction.wide:
                 continue
             terms = dict(instruction.linear.terms)
             others = [int(v[1:]) for v in terms if v[0] == "%"]
@@ -276,7 +276,7 @@ class _Nest(LaneBody):
     def _where_true(self, number: int, sign: int) -> tuple[ir.Value, ir.Value]:
         """Where a mask begins and ceases to be true: ``0 <= sign * i + rest < extent``."""
         instruction, builder = self.kernel.instructions[number], self.builder
-        assert isinstance(instruction, Inside)
+        assert isinstance(instruction, BoundsMask)
         terms = tuple([t for t in instruction.linear.terms if t[0] != f"i{self.kernel.depth - 1}"])
         rest, extent = (
             self.linear(instruction.linear._replace(terms=terms)),
@@ -306,8 +306,8 @@ class _Nest(LaneBody):
     def _store_running(self, store: Store) -> None:
         """What comes before is in a register along the innermost loop, else in memory."""
         assert store.running is not None
-        form, dtype = store.running.primitive.form, self._dtype_of(store)
-        assert isinstance(form, Running)
+        form, dtype = store.running.primitive.lowering, self._dtype_of(store)
+        assert isinstance(form, Scan)
         innermost = store.running.axis == self.kernel.depth - 1
         before = self.load_from(self.before[store], dtype) if innermost else self._element_before(store)
         values = [self.values[v] for v in store.running.values]
@@ -336,8 +336,8 @@ class _Nest(LaneBody):
 
     def _start(self, store: Store) -> IRValue:
         assert store.running is not None
-        form = store.running.primitive.form
-        assert isinstance(form, Running)
+        form = store.running.primitive.lowering
+        assert isinstance(form, Scan)
         return self.math.literal(form.start, self._dtype_of(store))
 
     def _dtype_of(self, store: Store) -> np.dtype[Any]:

@@ -10,15 +10,15 @@ from llvmlite import ir
 
 from jittape.compile.ir.instructions import (
     Address,
+    AffineValue,
+    BoundsMask,
     Compute,
     Constant,
-    Inside,
     Instruction,
     Linear,
     Load,
-    Masked,
     Reduction,
-    Whole,
+    ZeroMask,
 )
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.outline import result_of
@@ -112,7 +112,7 @@ class Body:
                 return self.masked_load(address, mask, dtype)
             case Compute(primitive, params, args, dtype):
                 operands = [self.values[a].spread(self.width) for a in args]
-                if isinstance(primitive.form, Reduce):
+                if isinstance(primitive.lowering, Reduce):
                     operands = [self.math.cast(operand, dtype) for operand in operands]
                 return result_of(self.math, primitive, params, operands, dtype)
             case Constant(symbol, dtype):
@@ -120,14 +120,14 @@ class Body:
                 whole = self.integers[symbol]
                 number = whole if bits == I64 else self.builder.trunc(whole, bits)
                 return IRValue(self.builder, self.builder.bitcast(number, llvm_type(dtype)), dtype)
-            case Whole(linear, divisor, dtype):
+            case AffineValue(linear, divisor, dtype):
                 whole = self.whole(linear)
                 if divisor != 1:
                     whole = self.builder.sdiv(whole, integer(divisor))
                 return self.math.cast(IRValue(self.builder, whole, INT64), dtype)
-            case Inside():
+            case BoundsMask():
                 return self._inside(instruction)
-            case Masked(mask, value):
+            case ZeroMask(mask, value):
                 kept = self.values[value]
                 if self._is_true(mask):
                     return kept
@@ -136,10 +136,10 @@ class Body:
     def _is_true(self, mask: int) -> bool:
         """Whether a mask and those that it includes are known to be true here."""
         instruction = self.kernel.instructions[mask]
-        assert isinstance(instruction, Inside)
+        assert isinstance(instruction, BoundsMask)
         return mask in self.certain and (instruction.also is None or self._is_true(instruction.also))
 
-    def _inside(self, condition: Inside) -> IRValue:
+    def _inside(self, condition: BoundsMask) -> IRValue:
         """The mask; a remainder or a negative number makes an unsigned number beyond the extent."""
         builder = self.builder
         whole = self.whole(condition.linear)
@@ -171,9 +171,9 @@ class Body:
 
     def combine(self, r: Reduction, a: IRValue, b: IRValue, reorder: bool = False) -> IRValue:
         """One step of a reduction; with `reorder` LLVM may spread it over lanes."""
-        assert isinstance(r.primitive.form, Reduce)
+        assert isinstance(r.primitive.lowering, Reduce)
         first = len(self.builder.block.instructions)
-        result = r.primitive.form.combine(self.lanes, a, b)
+        result = r.primitive.lowering.combine(self.lanes, a, b)
         if reorder:
             for written in self.builder.block.instructions[first:]:
                 if written.opname in ("fadd", "fmul"):
@@ -182,8 +182,8 @@ class Body:
 
     def identity(self, r: Reduction) -> IRValue:
         """The neutral element."""
-        assert isinstance(r.primitive.form, Reduce)
-        return self.math.literal(r.primitive.form.identity(r.dtype), r.dtype)
+        assert isinstance(r.primitive.lowering, Reduce)
+        return self.math.literal(r.primitive.lowering.identity(r.dtype), r.dtype)
 
     # ---- memory --------------------------------------------------------------------------------------------------
 

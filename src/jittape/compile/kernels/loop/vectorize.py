@@ -15,7 +15,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from jittape.compile.analysis.cost import can_be_in_lanes, cost_of_map
-from jittape.compile.ir.instructions import Address, Compute, Inside, Linear, Load, Whole
+from jittape.compile.ir.instructions import Address, AffineValue, BoundsMask, Compute, Linear, Load
 from jittape.compile.ir.kernel import LoopKernel
 
 __all__ = [
@@ -118,7 +118,7 @@ def _fits(kernel: LoopKernel) -> bool:
             case Compute(primitive, params, args, _):
                 if not can_be_in_lanes(primitive, params, tuple([kernel.dtype_of(a) for a in args])):
                     return False
-            case Whole(linear, divisor, _) | Inside(linear, divisor, _, _, _):
+            case AffineValue(linear, divisor, _) | BoundsMask(linear, divisor, _, _, _):
                 if divisor != 1 or not _is_plain(linear, varying):
                     return False
             case _:

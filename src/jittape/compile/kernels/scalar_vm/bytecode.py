@@ -1,13 +1,14 @@
-"""Thousands of operations on single numbers: instructions of a small machine instead of machine code of their own.
+"""Bytecode for long programs on single numbers: one table of instructions in place of thousands of kernels.
 
-A program that works out a formula number by number has no loops, and each of its kernels is another one: 3,000 such
-operations with their gradient took 35 s to compile. `gathered` takes what is many of them for one op, `scalars_op`, and
-its step is a table of instructions for a function that has one loop for each kind of them. It is compiled once for a
-list of kinds, and the table is made in milliseconds. Instructions of one kind that can run one after the other do, so a
-jump is rarely guessed wrong: 2 to 10 ns an instruction.
+A program that computes a formula number by number has no loops, and each of its kernels is different: 3,000 such
+operations with their gradient took 35 s to compile. `to_bytecode` joins them into one op, `bytecode_op`. Its step is a
+table for an interpreter with one loop for each kind of instruction. The interpreter is compiled once for a list of
+kinds; the table is made in milliseconds. Instructions of one kind run one after the other where they can, so the
+processor predicts most jumps: an instruction takes 2 to 10 ns.
 
-The numbers stand in cells of 8 bytes. A table is a list of words: kind and count of the instructions that follow, then
-for each a word with the cells of result and operands, `BITS` each; constants and third operands have a second word.
+Numbers are stored in cells of 8 bytes. A table is a list of words: kind and count of the instructions that follow, then
+for each instruction a word with the cells of result and operands, `BITS` each. Constants and third operands take a
+second word.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ __all__ = [
     "LOAD",
     "STORE",
     "Code",
-    "Machine",
-    "gathered",
+    "ScalarVM",
+    "bytecode_op",
     "instructions_of",
-    "scalars_op",
+    "to_bytecode",
 ]
 
 MANY = 256
@@ -64,7 +65,7 @@ class Code(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Machine(Kernel):
+class ScalarVM(Kernel):
     """What runs tables of instructions of these kinds."""
 
     codes: tuple[Code, ...]
@@ -84,30 +85,30 @@ class Machine(Kernel):
 # ---- which ops ------------------------------------------------------------------------------------------------------
 
 
-def _result(*operands: Aval, body: Body, pick: int) -> Aval:
-    return body.program.output_avals()[pick]
+def _result(*operands: Aval, body: Body, result_index: int) -> Aval:
+    return body.program.output_avals()[result_index]
 
 
 def _run(operands: Sequence[Any], picks: Sequence[int], *, body: Body) -> list[Any]:
     results = interpret(body.program, operands)
-    return [results[pick] for pick in picks]
+    return [results[result_index] for result_index in picks]
 
 
 def _no_gradient(*_: Any, **__: Any) -> Mapping[int, Any]:
     raise NotImplementedError("operations are gathered after gradients are taken")
 
 
-scalars_op = Primitive(
+bytecode_op = Primitive(
     "scalars",
-    result=_result,
-    evaluate=lambda *operands, body, pick: _run(operands, [pick], body=body)[0],
-    form=Control("scalars", _run, _no_gradient),
+    abstract_eval=_result,
+    impl=lambda *operands, body, result_index: _run(operands, [result_index], body=body)[0],
+    lowering=Control("scalars", _run, _no_gradient),
     gradient_stops="it is made by the compiler",
 )
 """Result number `pick` of many operations on numbers, the program `body`."""
 
 
-def gathered(program: Program) -> Program:
+def to_bytecode(program: Program) -> Program:
     """The program with operations on single numbers taken together where there are `MANY`."""
     if len([op for op in program.ops if _is_scalar(program, op)]) < MANY:
         return program
@@ -126,7 +127,7 @@ def _is_scalar(program: Program, op: Op) -> bool:
         return False
     avals = [program.avals[slot] for slot in (*op.args, op.out)]
     scalar = all(aval.shape == () and aval.dtype in NATIVE for aval in avals)
-    return scalar and isinstance(op.primitive.form, Map)
+    return scalar and isinstance(op.primitive.lowering, Map)
 
 
 def _levels(program: Program) -> dict[int, int]:
@@ -180,14 +181,15 @@ def _as_one(program: Program, group: list[Op], constants: Mapping[int, Op], outp
     body = body_of(Program(inputs, ops, tuple(outputs), avals))
     source = group[0].source
     return [
-        Op(scalars_op, inputs, (("body", body), ("pick", i)), slot, source) for i, slot in enumerate(outputs)
+        Op(bytecode_op, inputs, (("body", body), ("result_index", i)), slot, source)
+        for i, slot in enumerate(outputs)
     ]
 
 
 # ---- the instructions -----------------------------------------------------------------------------------------------
 
 
-def instructions_of(body: Body, results: Sequence[int]) -> tuple[Machine, tuple[int, ...], int]:
+def instructions_of(body: Body, results: Sequence[int]) -> tuple[ScalarVM, tuple[int, ...], int]:
     """The machine for a body, the table, and how many cells it needs.
 
     Operands of the step are the body's inputs and then its outputs numbers `results`.
@@ -206,7 +208,7 @@ def instructions_of(body: Body, results: Sequence[int]) -> tuple[Machine, tuple[
     for op in program.ops:
         if not op.args:
             bits = np.zeros(8, np.uint8)
-            value = np.asarray(op.primitive.evaluate(**dict(op.params)), program.avals[op.out].dtype)
+            value = np.asarray(op.primitive.impl(**dict(op.params)), program.avals[op.out].dtype)
             bits[: value.nbytes] = np.frombuffer(value.tobytes(), np.uint8)
             words += [_head(CONSTANT, 1), _packed(op.out), int(bits.view(np.int64)[0])]
     for kind, ops in _rounds(program, code_of, number):
@@ -219,7 +221,7 @@ def instructions_of(body: Body, results: Sequence[int]) -> tuple[Machine, tuple[
         words += [_head(STORE + _size(program.avals[slot]), 1), _packed(len(program.inputs) + i, slot)]
     words.append(_head(END, 0))
     cells = max(program.avals) + 1
-    return Machine((), tuple(codes)), tuple(words), cells
+    return ScalarVM((), tuple(codes)), tuple(words), cells
 
 
 def _size(aval: Aval) -> int:

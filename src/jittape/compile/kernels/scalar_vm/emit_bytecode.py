@@ -9,25 +9,25 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.kernels.scalar_vm.bytecode import BITS, CONSTANT, FIRST, LOAD, STORE, Code, Machine
+from jittape.compile.kernels.scalar_vm.bytecode import BITS, CONSTANT, FIRST, LOAD, STORE, Code, ScalarVM
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import for_range, integer
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
 from jittape.core.forms import Map
 
-__all__ = ["define_machine"]
+__all__ = ["define_scalar_vm"]
 
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
 
 
-def define_machine(machine: Machine, function: ir.Function) -> None:
+def define_scalar_vm(machine: ScalarVM, function: ir.Function) -> None:
     """Write the function: it reads heads and jumps to the loop of their kind."""
     _Writer(machine, function).write()
 
 
 class _Writer:
-    def __init__(self, machine: Machine, function: ir.Function) -> None:
+    def __init__(self, machine: ScalarVM, function: ir.Function) -> None:
         self.machine = machine
         self.function = function
         self.slots, self.operands, self.words = function.args[:3]
@@ -114,7 +114,7 @@ class _Writer:
             if dtype.kind == "b":
                 value = builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
             operands.append(IRValue(builder, value, dtype))
-        form = code.primitive.form
+        form = code.primitive.lowering
         assert isinstance(form, Map)
         result = form.expression(IRMath(builder), *operands, **dict(code.params)).ir
         if code.dtype.kind == "b":

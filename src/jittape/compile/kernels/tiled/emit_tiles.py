@@ -15,14 +15,14 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, for_range, for_steps, integer
 
-__all__ = ["define_strip"]
+__all__ = ["define_row_tiles"]
 
 _I64 = ir.IntType(64)
 _HEADER, _MOVED, _STEP = 6, 2, 3
 """Entries of the table before the first cell, for a cell and for a step."""
 
 
-def define_strip(function: ir.Function) -> None:
+def define_row_tiles(function: ir.Function) -> None:
     """Write the body; `function` has a kernel's type, and a task is a group."""
     function.attributes.add("optsize")
     slots, _, table, group = function.args

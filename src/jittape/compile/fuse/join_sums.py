@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jittape.compile.analysis.op_class import Kind
+from jittape.compile.analysis.op_class import OpClass
 from jittape.compile.analysis.uses import Group
 from jittape.compile.fuse.partition import Partition
 from jittape.compile.rewrite.passes import Editor, primitives_of
@@ -12,7 +12,7 @@ from jittape.core.program import Op, Program
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.elementwise.arithmetic import add_op
 
-__all__ = ["joined_sums"]
+__all__ = ["join_sums"]
 
 
 class _Sum(NamedTuple):
@@ -23,7 +23,7 @@ class _Sum(NamedTuple):
     group: Group
 
 
-def joined_sums(program: Program, partition: Partition) -> Program:
+def join_sums(program: Program, partition: Partition) -> Program:
     """`program` with its sums of sums joined where one loop nest computes them all."""
     if not primitives_of(program).issuperset((sum_op, add_op)):
         return program
@@ -35,7 +35,7 @@ def joined_sums(program: Program, partition: Partition) -> Program:
         pair = nothing
         if op.primitive is add_op:
             pair = [sums[slot] for slot in op.args if slot in sums and uses[slot] == 1]
-        elif op.primitive is sum_op and partition.kinds[op.out] is Kind.REDUCE:
+        elif op.primitive is sum_op and partition.kinds[op.out] is OpClass.REDUCE:
             sums[op.out] = _Sum(op.args[0], op.params, partition.group(op.out))
         if len(pair) < 2 or pair[0][1:] != pair[1][1:]:
             editor.ops.append(op)
