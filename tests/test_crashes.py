@@ -308,6 +308,40 @@ assert total < registry.stats().compiled + registry.stats().loaded, "nothing has
     )
 
 
+def test_loaded_object_files_are_bounded() -> None:
+    """LLVM aborts the process where the system allows no more memory mappings: two for each object file."""
+    run(
+        """
+from jittape.compile.cache import kernel_cache as module
+module.SHELF, module._most_objects = 1 << 12, lambda: 40
+registry = module.registry
+jt.config.compile_after = 0
+def f(x, k, m=jt):
+    for i in range(5):
+        x = (m.sin, m.cos, m.exp)[k // 3**i % 3](x)
+    return x
+x = np.linspace(0.0, 1.0, 5)
+for k in range(60):
+    np.testing.assert_allclose(f(jt.constant(x), k).numpy(), f(x, k, np))
+    assert registry._n_objects() <= 40
+assert registry.stats().compiled + registry.stats().loaded >= 60
+kept = []
+try:
+    for k in range(60, 120):
+        kept.append(jt.function(lambda x, k=k: f(x, k)))
+        kept[-1](x)
+except MemoryError as error:
+    assert "vm.max_map_count" in str(error)
+else:
+    raise AssertionError("no limit")
+np.testing.assert_allclose(kept[0](x).numpy(), f(x, 60, np))
+del kept
+np.testing.assert_allclose(f(jt.constant(x), 121).numpy(), f(x, 121, np))
+""",
+        timeout=300,
+    )
+
+
 # ---- objects whose slots are empty -----------------------------------------------------------------------------------
 
 

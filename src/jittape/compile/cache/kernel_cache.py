@@ -10,6 +10,8 @@ import inspect
 import time
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from jittape.compile.cache import object_store
@@ -106,6 +108,8 @@ class Registry:
             pass
         with self._lock:
             start = time.perf_counter()
+            if self._n_objects() >= _most_objects():
+                self._unload()  # functions may have gone since
             origins = self._require(wanted)
             for origin in origins.values():
                 self._counts[origin] += 1
@@ -246,24 +250,47 @@ class Registry:
             if not (lasting or (self._kept and self._kept[-1].nbytes < SHELF)):
                 self._kept.append(Shelf())
             shelf = self._lasting if lasting else self._kept[-1]
+            if self._n_objects() >= _most_objects():
+                raise MemoryError(
+                    f"{_most_objects()} object files of machine code are loaded and in use, and the system allows no "
+                    "more memory mappings: let go of jt.functions that are not needed, or raise vm.max_map_count"
+                )
             addresses = shelf.load(batch.code, [symbol_of(name) for name in new])
             shelf.names += new
             self._shelves.update(dict.fromkeys(new, shelf))
             self._addresses.update(zip(new, addresses, strict=True))
 
     def _unload(self) -> None:
-        """Unload what nothing refers to, that used longest ago first, until the code is within its limit."""
+        """Unload unreferenced code, the least recently used first, until it is within its limits."""
         excess = sum([shelf.nbytes for shelf in self._kept]) - config.max_code_bytes
-        if excess <= 0:
+        too_many = self._n_objects() - _most_objects() // 2
+        if excess <= 0 and too_many <= 0:
             return
         self.relieve()
         for shelf in sorted(self._kept, key=lambda shelf: shelf.stamp):
-            if excess > 0 and not shelf.in_use:
+            if (excess > 0 or too_many > 0) and not shelf.in_use:
                 excess -= shelf.nbytes
+                too_many -= shelf.n_objects
                 for name in shelf.names:
                     del self._addresses[name], self._shelves[name]
                 self._kept.remove(shelf)
                 uninterrupted(shelf.unload)
+
+    def _n_objects(self) -> int:
+        return self._lasting.n_objects + sum([shelf.n_objects for shelf in self._kept])
+
+
+@cache
+def _most_objects() -> int:
+    """Return the maximum number of loaded object files.
+
+    LLVM maps two ranges of memory for an object file, and aborts the process if the system refuses one. Linux allows
+    ``vm.max_map_count`` mappings, 65,530 by default; machine code takes at most half of them.
+    """
+    try:
+        return int(Path("/proc/sys/vm/max_map_count").read_text()) // 4
+    except (OSError, ValueError):
+        return 2**14
 
 
 class _Module(NamedTuple):

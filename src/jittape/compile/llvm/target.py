@@ -173,7 +173,9 @@ class Shelf:
     Attributes
     ----------
     nbytes : int
-        The size of the files.
+        Total size of the files.
+    n_objects : int
+        Number of the files.
     names : list of str
         Whatever its owner notes here.
     stamp : int
@@ -182,6 +184,7 @@ class Shelf:
 
     def __init__(self) -> None:
         self.nbytes = 0
+        self.n_objects = 0
         self.names: list[str] = []
         self.stamp = 0
         self._engine: llvm.ExecutionEngine | None = None
@@ -224,6 +227,7 @@ class Shelf:
         if not all(addresses):
             raise CompileError("a function is missing in an object file")
         self.nbytes += len(code)
+        self.n_objects += 1
         return addresses
 
     def unload(self) -> None:
