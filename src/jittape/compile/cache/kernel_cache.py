@@ -6,6 +6,7 @@ compiled in one go, and written to disk in one batch.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -109,7 +110,8 @@ class Registry:
         with self._lock:
             start = time.perf_counter()
             if self._n_objects() >= _most_objects():
-                self._unload()  # functions may have gone since
+                gc.collect()  # functions that are gone may be part of cycles
+                self._unload()
             origins = self._require(wanted)
             for origin in origins.values():
                 self._counts[origin] += 1
@@ -250,7 +252,7 @@ class Registry:
             if not (lasting or (self._kept and self._kept[-1].nbytes < SHELF)):
                 self._kept.append(Shelf())
             shelf = self._lasting if lasting else self._kept[-1]
-            if self._n_objects() >= _most_objects():
+            if not lasting and self._n_objects() >= _most_objects():
                 raise MemoryError(
                     f"{_most_objects()} object files of machine code are loaded and in use, and the system allows no "
                     "more memory mappings: let go of jt.functions that are not needed, or raise vm.max_map_count"
