@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import jittape as jt
+from jittape.core.tuning import tuning
 from jittape.recording import native_switch
 
 # The same examples in every run, so that a red test is red again; `--hypothesis-profile=explore` looks for new ones.
@@ -28,6 +30,13 @@ def recorded_by_machine_code(cache_folder: Path) -> None:
     # A step begins: what the tests' modules have recorded when they were imported is not a part of the first test.
     with jt.GradientTape():
         pass
+
+
+@pytest.fixture
+def override_tuning() -> Iterator[Callable[..., None]]:
+    """Set thresholds until the test ends."""
+    with ExitStack() as overrides:
+        yield lambda **values: overrides.enter_context(tuning.override(**values))
 
 
 @pytest.fixture(params=["interpreted", "compiled"])

@@ -267,10 +267,11 @@ def test_machine_code_is_bounded() -> None:
     """Code that a function refers to, or that is at work, stays; all else is compiled again when it comes again."""
     run(
         """
-from jittape.compile.cache import kernel_cache as module
-module.SHELF = 1 << 12
+from jittape.compile.cache.kernel_cache import registry
+from jittape.core.tuning import tuning
+stay_small = tuning.override(shelf_min_bytes=1 << 12)
+stay_small.__enter__()
 jt.config.max_code_bytes = limit = 1 << 15
-registry = module.registry
 kept = jt.function(lambda x: jt.sin(x) * 3.0 + 1.0)
 x = np.linspace(0, 1, 7)
 truth = np.sin(x) * 3.0 + 1.0
@@ -313,7 +314,10 @@ def test_loaded_object_files_are_bounded() -> None:
     run(
         """
 from jittape.compile.cache import kernel_cache as module
-module.SHELF, module._most_objects = 1 << 12, lambda: 40
+from jittape.core.tuning import tuning
+stay_small = tuning.override(shelf_min_bytes=1 << 12)
+stay_small.__enter__()
+module._most_objects = lambda: 40
 registry = module.registry
 jt.config.compile_after = 0
 def f(x, k, m=jt):

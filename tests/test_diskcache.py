@@ -19,7 +19,6 @@ from llvmlite import ir
 import jittape as jt
 from jittape.__main__ import main
 from jittape.compile.cache import fingerprint, object_store
-from jittape.compile.cache import kernel_cache as registry_module
 from jittape.compile.cache.kernel_cache import Origin, Registry
 from jittape.compile.cache.object_store import Batch, DiskCache, cache_directory
 from jittape.compile.llvm import target
@@ -596,8 +595,8 @@ def test_a_primitive_of_the_users_own_is_not_kept(folder, monkeypatch):
             assert origins_of(monkeypatch, Registry(), own.bind) == [Origin.COMPILED]
 
 
-def test_many_kernels_go_to_several_batches(folder, monkeypatch):
-    monkeypatch.setattr(registry_module, "BATCH", 2)
+def test_many_kernels_go_to_several_batches(folder, monkeypatch, override_tuning):
+    override_tuning(module_functions_limit=2)
     monkeypatch.setattr(jt.config, "_threads", 1)
     program = program_of(lambda x: [f(g(x)) for f in (exp, sqrt) for g in (exp, sqrt)], np.ones(3))
     kernels = []

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from jittape.compile.cache.kernel_cache import registry
-from jittape.compile.lower import split_nest
-from jittape.compile.lower.split_nest import PIECE
 from jittape.core.buffers import Buffer
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
 from jittape.core.program import Program
+from jittape.core.tuning import tuning
 from jittape.errors import CompileError
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
@@ -98,9 +97,8 @@ def test_random_programs(block):
 
 
 @pytest.mark.parametrize("limit", [1, 4])
-def test_random_programs_cut_into_small_kernels(limit, monkeypatch):
-    monkeypatch.setattr(split_nest, "LIMIT", limit)
-    monkeypatch.setattr(split_nest, "PIECE", min(limit, PIECE))
+def test_random_programs_cut_into_small_kernels(limit, override_tuning):
+    override_tuning(split_cost_limit=limit, split_piece_cost=min(limit, tuning.split_piece_cost))
     for seed in range(100, 125):
         check_random(seed)
 

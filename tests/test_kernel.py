@@ -6,11 +6,9 @@ import pytest
 
 import jittape as jt
 from jittape.compile.cache.emit_kernel import definition_of, write_module
-from jittape.compile.cache.kernel_cache import Registry
 from jittape.compile.ir.index_maps import Access, Condition, Position, Quotient, identity, placed, viewed
 from jittape.compile.ir.kernel import LoopKernel, label_of
-from jittape.compile.kernels.loop import scalar_body
-from jittape.compile.kernels.loop.scalar_body import MANY_PLACES, _places
+from jittape.compile.kernels.loop.scalar_body import _places
 from jittape.compile.llvm import target
 from jittape.compile.schedule.schedule import schedule
 from jittape.core.buffers import Buffer
@@ -18,6 +16,7 @@ from jittape.core.builder import literal
 from jittape.core.forms import Index, Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
+from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import broadcast_to_op, iota_op, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square
 from jittape.primitives.elementwise.exponential import exp
@@ -243,18 +242,21 @@ def many(*arrays):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("length", [5, 1000, 70_001])
 def test_a_loop_over_many_arrays_computes_the_same(length, dtype, monkeypatch):
-    arrays = [np.random.default_rng(i).normal(size=length).astype(dtype) for i in range(MANY_PLACES)]
+    arrays = [
+        np.random.default_rng(i).normal(size=length).astype(dtype) for i in range(tuning.unrelated_min_places)
+    ]
     program = program_of(many, *arrays)
-    assert any(kernel is not None and len(_places(kernel)) >= MANY_PLACES for kernel in kernels_in(program))
+    assert any(
+        kernel is not None and len(_places(kernel)) >= tuning.unrelated_min_places
+        for kernel in kernels_in(program)
+    )
     wanted = interpret(program, arrays)
     monkeypatch.setattr(jt.config, "_cache", False)
     found = {}
-    for limit in (MANY_PLACES, 10**6):
-        monkeypatch.setattr(scalar_body, "MANY_PLACES", limit)
-        monkeypatch.setattr("jittape.runtime.executable.registry", Registry())
-        monkeypatch.setattr("jittape.runtime.launch_tables.registry", Registry())
-        executable = CompiledExecutable(program, frozenset())
-        found[limit] = [buffer.array.copy() for buffer in executable.run([Buffer(x) for x in arrays])]
+    for limit in (tuning.unrelated_min_places, 10**6):
+        with tuning.override(unrelated_min_places=limit):
+            executable = CompiledExecutable(program, frozenset())
+            found[limit] = [buffer.array.copy() for buffer in executable.run([Buffer(x) for x in arrays])]
     tolerance = 1e-4 if dtype is np.float32 else 1e-12
     for hidden, plain, value in zip(*found.values(), wanted, strict=True):
         np.testing.assert_array_equal(hidden, plain)
@@ -272,7 +274,7 @@ def test_a_loop_over_many_arrays_is_vectorized():
             total = add(total, square(x))
         return total, sum_op.bind(total, axes=(0,))
 
-    (kernel,) = kernels_in(program_of(summed, *[np.ones(100)] * MANY_PLACES))
+    (kernel,) = kernels_in(program_of(summed, *[np.ones(100)] * tuning.unrelated_min_places))
     module = llvm.parse_assembly(target.written(write_module([definition_of(kernel)])).text)
     assert "strip.invariant.group" in str(module)
     target.optimize(module)

@@ -18,13 +18,14 @@ from jittape.compile.cache.emit_kernel import definition_of, write_module
 from jittape.compile.cache.kernel_cache import Registry
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop import vectorize
-from jittape.compile.kernels.loop.vectorize import LIGHT, cost_of_innermost, lanes_in, written_twice
+from jittape.compile.kernels.loop.vectorize import cost_of_innermost, lanes_in, written_twice
 from jittape.compile.llvm import target
 from jittape.compile.llvm.compile_pool import emit_object
 from jittape.compile.llvm.target import Effort
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret
+from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import cast_op, iota_op, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
 from jittape.primitives.elementwise.comparison import greater
@@ -170,7 +171,7 @@ def test_llvm_leaves_addresses_as_they_are_written(
 
 
 def test_a_light_loop_costs_what_its_instructions_do() -> None:
-    assert cost_of_innermost(kernel_of(light, np.ones(100))) == 1 <= LIGHT
+    assert cost_of_innermost(kernel_of(light, np.ones(100))) == 1 <= tuning.light_loop_cost
 
 
 # ---- the same results -----------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ import jittape as jt
 from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, form_of
 from jittape.compile.ir.kernel import Gemm
 from jittape.compile.ir.task_counts import ON_DEMAND
-from jittape.compile.schedule import row_tiling
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
+from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import spread, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.exponential import exp
@@ -97,8 +98,10 @@ def test_rows_are_added_up_the_same_wherever_they_stand() -> None:
 
 
 @pytest.mark.usefixtures("wide")
-def test_many_rows_are_divided_and_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jittape.runtime.launch_tables.SHARE", 1)
+def test_many_rows_are_divided_and_stay_the_same(
+    monkeypatch: pytest.MonkeyPatch, override_tuning: Callable[..., None]
+) -> None:
+    override_tuning(threads_at_parallel_work=tuning.parallel_work_ns)
     x, y = normal(30_001, 100), normal(100, 1)
     program = program_of(matmul, x, y)
     assert [step.tasks for step in schedule(program).steps] == [ON_DEMAND]
@@ -153,10 +156,9 @@ def test_which_products_these_are() -> None:
 
 
 @pytest.mark.usefixtures("wide")
-def test_a_product_is_not_cut_where_its_loops_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_product_is_not_cut_where_its_loops_have_no_end(override_tuning: Callable[..., None]) -> None:
     """The registers are counted when the schedule is made: a block of fewer elements of a row would be another form."""
-    for name, value in {"CACHE": 0, "LEAST": 0, "BLOCK": 1500}.items():
-        monkeypatch.setattr(row_tiling, name, value)
+    override_tuning(row_tile_cached_bytes=0, row_tile_step_bytes=0, row_tile_bytes=1500)
 
     def used_in_rows(x: Any, z: Any, b: Any) -> Any:
         w = spread(sum_op.bind(transposed_product(x, z), axes=(1,)), b.shape, (1,))

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 import jittape as jt
 from jittape.core.buffers import LARGE, Buffer, Pool, allocate, pool
 from jittape.core.program import Aval
+from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.runtime.executable import CompiledExecutable
-from jittape.runtime.workspace import KEPT
 from processes import run_python
 from programs import program_of
 
@@ -173,7 +173,7 @@ def test_executables_share_the_memory_for_temporaries():
     operands = np.ones((400, 400)), np.ones((400, 400))
     executables = [executable_of(lambda x, y, i=i: add(chain(x, y), float(i)), *operands) for i in range(3)]
     given = [Buffer(x) for x in operands]
-    assert all(e.schedule.arena > KEPT for e in executables)
+    assert all(e.schedule.arena > tuning.workspace_arena_bytes for e in executables)
     before = pool.stats().fresh
     values = [[float(e.run(given)[0].array) for e in executables] for _ in range(3)]
     assert pool.stats().fresh == before + 1

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jittape as jt
-from jittape.compile.analysis.gemm_operands import PIECE, SKINNY, SMALL, BatchLoop, Matrix, Product, pieces
+from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, pieces
 from jittape.compile.ir.kernel import Gemm
 from jittape.compile.llvm.blas import Blas
 from jittape.compile.schedule.schedule import schedule
@@ -19,6 +19,7 @@ from jittape.compile.schedule.steps import Schedule
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
+from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op
 from jittape.primitives.elementwise.arithmetic import add
 from jittape.primitives.elementwise.exponential import exp
@@ -201,11 +202,11 @@ def test_skinny_products_are_cut_along_their_longest_extent(shape: tuple[int, in
     cut = pieces(product(*shape), True)
     assert pieces(product(*shape), False) == shape
     assert pieces(product(*shape, (False, True)), True) == shape
-    if math.prod(shape) <= SMALL or min(shape) > SKINNY:
+    if math.prod(shape) <= tuning.unpacked_gemm_multiplications or min(shape) > tuning.cut_gemm_extent:
         assert cut == shape
         return
     assert [a for a, b in zip(shape, cut, strict=True) if a != b] == [max(shape)]
-    assert math.prod(cut) <= PIECE
+    assert math.prod(cut) <= tuning.gemm_piece_multiplications
 
 
 @pytest.mark.usefixtures("unpacked")

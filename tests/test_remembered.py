@@ -15,7 +15,7 @@ import jittape as jt
 from jittape.compile.cache import object_store
 from jittape.compile.cache.kernel_cache import KernelMissing, Registry
 from jittape.compile.cache.object_store import Batch
-from jittape.compile.cache.schedule_cache import LARGE, key_of
+from jittape.compile.cache.schedule_cache import key_of
 from jittape.compile.ir.kernel import NamedKernel
 from jittape.compile.llvm.blas import Blas
 from jittape.compile.schedule.steps import KernelStep, Schedule
@@ -24,6 +24,7 @@ from jittape.core.forms import Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
 from jittape.core.program import Op, Program
+from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import spread, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.exponential import exp
@@ -47,13 +48,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def chain(x: Any, number: float = 0.25) -> Any:
-    for _ in range(LARGE // 2):
+    for _ in range(tuning.stored_schedule_ops // 2):
         x = add(sin(x), multiply(x, number))
     return x, exp(x)
 
 
 def layers(x: Any, w: Any) -> Any:
-    for _ in range(LARGE // 2):
+    for _ in range(tuning.stored_schedule_ops // 2):
         x = sin(matmul_op.bind(x, w))
     return x
 

@@ -6,7 +6,8 @@ import pytest
 import jittape as jt
 from jittape.core.buffers import LARGE
 from jittape.core.program import Aval
-from jittape.runtime.result_memory import SETS, ResultMemory, busy, count_busy
+from jittape.core.tuning import tuning
+from jittape.runtime.result_memory import ResultMemory, busy, count_busy
 
 FLOAT = np.dtype(float)
 
@@ -74,7 +75,7 @@ def test_not_more_than_so_many_are_kept():
     results = memory((4,))
     held = [results.take()[0][0] for _ in range(10)]
     assert len({id(b) for b in held}) == 10
-    assert len(results._sets) == SETS
+    assert len(results._sets) == tuning.result_sets_limit
 
 
 def test_moderate_results_are_kept_though_they_are_of_the_pool(count):

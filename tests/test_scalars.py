@@ -8,10 +8,11 @@ import pytest
 import jittape as jt
 from jittape.compile.cache.kernel_cache import Origin
 from jittape.compile.ir.kernel import LoopKernel
-from jittape.compile.kernels.scalar_vm.bytecode import MANY, ScalarVM, bytecode_op, to_bytecode
+from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM, bytecode_op, to_bytecode
 from jittape.core.interpret import interpret
 from jittape.core.program import check
 from jittape.core.simplify import simplify
+from jittape.core.tuning import tuning
 from jittape.recording.function_trace import Leaf
 from jittape.runtime.counters import counters
 from programs import compiled, program_of
@@ -101,7 +102,7 @@ def long_program(array):
     x = array[0]
     middle = []
     for i in range(3):
-        for j in range(MANY):
+        for j in range(tuning.bytecode_min_ops):
             x = jt.where(x > 0.5, jt.sin(x) * 0.9 + 0.1, x * x + 0.25 + 1e-3 * j)
             if j % 100 == 7:
                 middle.append(jt.cast(x > 0.6, jt.int32) + jt.cast(x * 10.0, jt.int32) // (i + 1))
@@ -133,6 +134,6 @@ def traced(function, array):
 def test_few_operations_are_left_alone():
     program = simplify(program_of(lambda x: x, 1.0))
     assert to_bytecode(program) is program
-    ops, _ = random_graph(MANY // 4)
+    ops, _ = random_graph(tuning.bytecode_min_ops // 4)
     jt.function(lambda x: by_tensors(ops, [x[i] for i in range(10)]))(LEAVES)
     assert all(isinstance(kernel.kernel, LoopKernel) for kernel in counters.last.compiled.kernels)

@@ -9,8 +9,6 @@ import pytest
 from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.instructions import BoundsMask
 from jittape.compile.ir.kernel import Gemm, LoopKernel
-from jittape.compile.lower import split_nest
-from jittape.compile.lower.split_nest import LIMIT, PIECE
 from jittape.compile.schedule.memory_planning import Arena
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep, NumpyStep
@@ -19,6 +17,7 @@ from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
 from jittape.core.program import Program, dead_code_removed
 from jittape.core.simplify import simplify
+from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, spread, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square, subtract
 from jittape.primitives.elementwise.division import divide
@@ -387,10 +386,9 @@ def test_a_primitive_without_a_form_runs_between_kernels():
 # ---- memory --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("limit", [1, LIMIT])
-def test_everything_is_written_before_it_is_read_and_not_after(limit, monkeypatch):
-    monkeypatch.setattr(split_nest, "LIMIT", limit)
-    monkeypatch.setattr(split_nest, "PIECE", min(limit, PIECE))
+@pytest.mark.parametrize("limit", [1, tuning.split_cost_limit])
+def test_everything_is_written_before_it_is_read_and_not_after(limit, override_tuning):
+    override_tuning(split_cost_limit=limit, split_piece_cost=min(limit, tuning.split_piece_cost))
     for seed in range(60):
         program, _ = random_program(seed, 150)
         plan = schedule(program)
@@ -480,9 +478,11 @@ def test_a_chain_of_ten_thousand_ops_is_cut_into_few_kernels():
         return x
 
     steps = steps_of(chain, N)
-    assert 10_000 / PIECE <= len(steps) <= 2 * 10_000 / PIECE
+    assert 10_000 / tuning.split_piece_cost <= len(steps) <= 2 * 10_000 / tuning.split_piece_cost
     assert len({step.kernel.name for step in steps}) <= 5
-    assert max(len(step.kernel.instructions) for step in steps) <= PIECE + 10  # constants are free
+    assert (
+        max(len(step.kernel.instructions) for step in steps) <= tuning.split_piece_cost + 10
+    )  # constants are free
 
 
 @pytest.mark.parametrize("function", [sin, lambda w: multiply(w, 0.7)])

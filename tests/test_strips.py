@@ -10,13 +10,13 @@ import pytest
 
 import jittape as jt
 from jittape.compile.ir.kernel import Gemm
-from jittape.compile.schedule import row_tiling
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.buffers import Buffer
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
+from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import broadcast_to_op, spread, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
 from jittape.primitives.elementwise.division import divide
@@ -34,13 +34,10 @@ Array = np.ndarray[Any, Any]
 
 
 @pytest.fixture
-def small_strips(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_strips(override_tuning: Callable[..., None]) -> None:
     """Everything that can be done in strips is."""
-    monkeypatch.setattr(row_tiling, "CACHE", 0)
-    monkeypatch.setattr(row_tiling, "LEAST", 0)
-    monkeypatch.setattr(row_tiling, "BLOCK", 1500)
-    monkeypatch.setattr(row_tiling, "GROUPS", 5)
-    monkeypatch.setattr(row_tiling, "FEWEST", 2)
+    override_tuning(row_tile_cached_bytes=0, row_tile_step_bytes=0, row_tile_bytes=1500)
+    override_tuning(row_tile_groups_limit=5, row_tile_min_groups=2)
 
 
 @pytest.fixture(autouse=True)
@@ -120,9 +117,9 @@ def run_on(threads: int, executable: CompiledExecutable, arrays: list[Array]) ->
 @pytest.mark.usefixtures("small_strips")
 @pytest.mark.parametrize(("function", "shapes"), PROGRAMS)
 def test_values_in_strips_and_the_same_bits_on_two_threads(
-    function: Callable[..., Any], shapes: tuple[tuple[int, ...], ...], monkeypatch: pytest.MonkeyPatch
+    function: Callable[..., Any], shapes: tuple[tuple[int, ...], ...], override_tuning: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr("jittape.runtime.launch_tables.SHARE", 1)
+    override_tuning(threads_at_parallel_work=tuning.parallel_work_ns)
     arrays = [normal(*shape) for shape in shapes]
     program = program_of(function, *arrays)
     (members,) = strips_of(program)
@@ -157,7 +154,7 @@ def test_rows_of_a_softmax_are_in_the_cache_for_all_its_passes() -> None:
     strip = members[0].strip
     assert strip is not None
     # Neither the exponentials nor what is reduced has memory for all rows.
-    assert schedule(program).arena <= 2 * row_tiling.SHARED_CACHE
+    assert schedule(program).arena <= 2 * tuning.row_tile_memory_bytes
 
 
 def logsumexp(x: Any) -> Any:
@@ -240,9 +237,9 @@ def test_rows_that_another_block_computes_are_not_read_in_the_strip() -> None:
 
 
 @pytest.mark.usefixtures("small_strips")
-def test_a_sum_over_all_rows_is_not_read_in_the_strip(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sum_over_all_rows_is_not_read_in_the_strip(override_tuning: Callable[..., None]) -> None:
     """Each row reads the sum of the column of its number, so the address is that of a value of the row itself."""
-    monkeypatch.setattr(row_tiling, "BLOCK", 30_000)
+    override_tuning(row_tile_bytes=30_000)
 
     def scaled(x: Any) -> Any:
         y = exp(x)

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.analysis import parallelism
 from jittape.compile.ir import task_counts
-from jittape.compile.kernels.gemm import lower_gemm
 from jittape.compile.llvm.thread_pool import Cell
 from jittape.core.buffers import Buffer
 from jittape.core.interpret import interpret
@@ -22,7 +20,7 @@ from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.reduce.cumulative import cumsum_op
 from jittape.primitives.reduce.reductions import all_op, any_op, max_op, min_op, prod_op
 from jittape.primitives.shape.views import transpose_op
-from jittape.runtime import launch_tables, threads
+from jittape.runtime import threads
 from jittape.runtime.executable import CompiledExecutable
 from processes import run_python
 from programs import program_of
@@ -36,11 +34,9 @@ def threads_restored():
 
 
 @pytest.fixture
-def small_tasks(monkeypatch):
+def small_tasks(override_tuning):
     """Everything is divided, and every region is worth many threads."""
-    monkeypatch.setattr(parallelism, "HEAVY", 1)
-    monkeypatch.setattr(parallelism, "TASK", 200)
-    monkeypatch.setattr(launch_tables, "SHARE", 1)
+    override_tuning(parallel_work_ns=1, task_ns=200)
 
 
 def executable_of(function, *operands):
@@ -191,16 +187,10 @@ PRODUCTS = [
 ]
 
 
-@pytest.fixture
-def small_products(monkeypatch, small_tasks):
-    """Every product is divided on demand, and worth many threads."""
-    monkeypatch.setattr(lower_gemm, "HEAVY", 1)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
 @pytest.mark.parametrize("flags", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("shapes", PRODUCTS)
-@pytest.mark.usefixtures("small_products")
+@pytest.mark.usefixtures("small_tasks")
 def test_products_in_shares(shapes, flags, dtype):
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=s).astype(dtype) for s in shapes)
@@ -221,7 +211,7 @@ def test_products_in_shares(shapes, flags, dtype):
         np.testing.assert_array_equal(found, at_once)
 
 
-@pytest.mark.usefixtures("small_products")
+@pytest.mark.usefixtures("small_tasks")
 def test_a_product_is_the_same_whether_other_threads_come_or_not():
     x, y = np.random.default_rng(0).normal(size=(2, 513, 513))
     compiled = executable_of(lambda a, b: matmul(transpose_op.bind(a, perm=(1, 0)), b), x, y)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from jittape.compile.ir.kernel import LoopKernel
-from jittape.compile.rewrite import layout_transposition
 from jittape.compile.rewrite.layout_transposition import transpose_layouts
 from jittape.compile.schedule.schedule import schedule
 from jittape.core.interpret import interpret
@@ -85,11 +84,9 @@ def check(program: Program, operands: list[Array]) -> None:
 @pytest.mark.parametrize("function", PROGRAMS)
 @pytest.mark.parametrize(("n", "d", "stacks"), SHAPES)
 def test_values_are_the_same(
-    function: Callable[..., Any], n: int, d: int, stacks: int, monkeypatch: pytest.MonkeyPatch
+    function: Callable[..., Any], n: int, d: int, stacks: int, override_tuning: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(layout_transposition, "LARGE", 0)
-    monkeypatch.setattr(layout_transposition, "LONG", 2)
-    monkeypatch.setattr(layout_transposition, "SMALLER", 1)
+    override_tuning(transposed_min_elements=0, transposed_rows_per_column=2, transposed_broadcast_factor=1)
     operands = [normal(n, d), normal(stacks, d), normal(stacks, d, d) / d]
     program = simplify(program_of(function, *operands))
     assert transpose_layouts(program) is not program

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.lower import split_nest
-from jittape.compile.schedule import row_tiling
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep
 from jittape.compile.schedule.validate import check_schedule
@@ -89,9 +87,8 @@ def test_every_visit_gives_what_the_first_gives(function, decorated):
 
 
 @pytest.mark.parametrize("limit", [4, 16, 64, 256])
-def test_nests_cut_anywhere_keep_their_order(monkeypatch, limit):
-    monkeypatch.setattr(split_nest, "LIMIT", limit)
-    monkeypatch.setattr(split_nest, "PIECE", max(1, limit // 4))
+def test_nests_cut_anywhere_keep_their_order(override_tuning, limit):
+    override_tuning(split_cost_limit=limit, split_piece_cost=max(1, limit // 4))
 
     def function(x, table, indices):
         y = sin(x)
@@ -208,10 +205,8 @@ def test_nothing_is_overwritten_while_the_run_may_end():
         check_schedule(replace(good, steps=(*late, check)))
 
 
-def test_a_strip_keeps_its_memory_to_itself(monkeypatch):
-    monkeypatch.setattr(row_tiling, "CACHE", 1 << 12)
-    monkeypatch.setattr(row_tiling, "BLOCK", 1 << 10)
-    monkeypatch.setattr(row_tiling, "LEAST", 1 << 6)
+def test_a_strip_keeps_its_memory_to_itself(override_tuning):
+    override_tuning(row_tile_cached_bytes=1 << 12, row_tile_bytes=1 << 10, row_tile_step_bytes=1 << 6)
 
     def function(x, w):
         h = tanh(matmul_op.bind(x, w))

@@ -9,9 +9,6 @@ import pytest
 from evaluator import evaluated
 from wide_programs import wide_program
 
-from jittape.compile.kernels.gemm import lower_gemm
-from jittape.compile.lower import split_nest
-from jittape.compile.schedule import row_tiling
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import Schedule
 from jittape.core.interpret import interpret
@@ -51,10 +48,8 @@ def test_it_agrees_with_compiled_kernels(number):
 # ---- what it notices -------------------------------------------------------------------------------------------------
 
 
-def a_strip(monkeypatch) -> tuple[Program, list[np.ndarray]]:
-    monkeypatch.setattr(row_tiling, "CACHE", 1 << 12)
-    monkeypatch.setattr(row_tiling, "BLOCK", 1 << 10)
-    monkeypatch.setattr(row_tiling, "LEAST", 1 << 6)
+def a_strip(override_tuning) -> tuple[Program, list[np.ndarray]]:
+    override_tuning(row_tile_cached_bytes=1 << 12, row_tile_bytes=1 << 10, row_tile_step_bytes=1 << 6)
 
     def function(x, w):
         h = tanh(matmul_op.bind(x, w))
@@ -65,8 +60,8 @@ def a_strip(monkeypatch) -> tuple[Program, list[np.ndarray]]:
     return program_of(function, *operands), operands
 
 
-def test_a_strip_is_done_block_by_block(monkeypatch):
-    program, operands = a_strip(monkeypatch)
+def test_a_strip_is_done_block_by_block(override_tuning):
+    program, operands = a_strip(override_tuning)
     made = schedule(program)
     (strip,) = {step.strip for step in made.steps if step.strip is not None}
     assert strip.moved
@@ -104,8 +99,8 @@ def test_a_sum_that_runs_along_with_longer_loops_writes_no_more_than_its_result(
     assert_right(program_of(function, x), [x])
 
 
-def test_an_input_that_each_block_of_a_strip_reads_is_not_overwritten(monkeypatch):
-    _, (x, w) = a_strip(monkeypatch)
+def test_an_input_that_each_block_of_a_strip_reads_is_not_overwritten(override_tuning):
+    _, (x, w) = a_strip(override_tuning)
 
     def function(x, w):
         transpose_layouts = slice_op.bind(x, region=Region((0,), (511,), (512,), (-1,)))
@@ -118,9 +113,8 @@ def test_an_input_that_each_block_of_a_strip_reads_is_not_overwritten(monkeypatc
 
 
 @pytest.mark.parametrize("limit", [4, 16, 40])
-def test_a_scatter_is_cut_after_the_indices_that_it_needs(monkeypatch, limit):
-    monkeypatch.setattr(split_nest, "LIMIT", limit)
-    monkeypatch.setattr(split_nest, "PIECE", limit // 4)
+def test_a_scatter_is_cut_after_the_indices_that_it_needs(override_tuning, limit):
+    override_tuning(split_cost_limit=limit, split_piece_cost=limit // 4)
 
     def function(x, y):
         value = tanh(y)
@@ -131,10 +125,9 @@ def test_a_scatter_is_cut_after_the_indices_that_it_needs(monkeypatch, limit):
     assert_right(program_of(function, *operands), operands)
 
 
-def test_pieces_do_not_wait_for_each_other_in_a_circle(monkeypatch):
+def test_pieces_do_not_wait_for_each_other_in_a_circle(override_tuning):
     """What the check and the sum have in common counts as an instruction of the check, which comes first."""
-    monkeypatch.setattr(split_nest, "LIMIT", 40)
-    monkeypatch.setattr(split_nest, "PIECE", 12)
+    override_tuning(split_cost_limit=40, split_piece_cost=12)
 
     def function(x, indices):
         picked = gather_op.bind(absolute_op.bind(x), indices, axis=1)
@@ -146,8 +139,8 @@ def test_pieces_do_not_wait_for_each_other_in_a_circle(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_short_products_that_are_added_are_divided_between_threads(monkeypatch, seed):
-    monkeypatch.setattr(lower_gemm, "HEAVY", 1)
+def test_short_products_that_are_added_are_divided_between_threads(override_tuning, seed):
+    override_tuning(parallel_work_ns=1)
     rng = np.random.default_rng(seed)
     operands = [rng.normal(size=shape) for shape in ((12, 40), (40, 10), (12, 40), (40, 10))]
     program = program_of(lambda a, b, c, d: add(matmul_op.bind(a, b), matmul_op.bind(c, d)), *operands)

@@ -17,6 +17,7 @@ from jittape.core.buffers import Buffer, address_of
 from jittape.core.program import Aval
 from jittape.core.scalar_program import GuardFailed, ScalarProgram
 from jittape.core.traced_scalar import TracedScalar
+from jittape.core.tuning import tuning
 from jittape.functions.marshal_plan import Entry, Form, Kind, Returned, plan
 from jittape.functions.marshaller import Outcome, marshaller
 from jittape.functions.scalar_plan import entries_for
@@ -25,7 +26,7 @@ from jittape.recording.function_trace import Leaf, RandomInput
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.executable import CompiledExecutable
-from jittape.runtime.workspace import CELL, KEPT, SCALAR_FORMATS, Workspace, array_of
+from jittape.runtime.workspace import CELL, SCALAR_FORMATS, Workspace, array_of
 
 if TYPE_CHECKING:
     from jittape.functions.concrete_function import Concrete
@@ -176,7 +177,7 @@ class _FastPath:
         )
         numbers_from = None if self.host.empty else self._typed(self.host)
         fits = self._check(run) if len(tables) > 1 else None
-        arena = self.compiled.schedule.arena >= KEPT
+        arena = self.compiled.schedule.arena >= tuning.workspace_arena_bytes
         donors = [(i, self.donors[i]) for i in self.donated]
         draws = [source.draw for _, _, source in self.draws]
         explain, settle = self._explain, self._settle

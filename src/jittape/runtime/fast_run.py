@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jittape.core.buffers import Buffer, address_of
+from jittape.core.tuning import tuning
 from jittape.runtime.executable import CompiledExecutable
 from jittape.runtime.table_runner import Feed, plan, runner
-from jittape.runtime.workspace import KEPT
 
 __all__ = ["fast_run"]
 
@@ -40,7 +40,7 @@ def fast_run(
     planned = plan(tables[0], *feeds.values())
     address = address_of(planned)
     donors = [(cell, picks[cell]) for cell, _, _ in compiled.schedule.in_place]
-    free, arena = compiled.free_workspaces, compiled.schedule.arena >= KEPT
+    free, arena = compiled.free_workspaces, compiled.schedule.arena >= tuning.workspace_arena_bytes
 
     def call(inputs: list[Any], planned: Any = planned) -> list[Buffer]:
         try:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from jittape.compile.analysis.parallelism import HEAVY
 from jittape.compile.cache.emit_kernel import Definition
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.kernels.tiled.emit_tiles import define_row_tiles
@@ -19,14 +18,13 @@ from jittape.compile.llvm.target import Effort
 from jittape.compile.schedule.row_tiling import RowTile
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.core.buffers import address_of
+from jittape.core.tuning import tuning
 from jittape.runtime.threads import MOST, announce_helper, cells_address
 from jittape.runtime.workspace import Layout
 
 __all__ = ["Calls", "announce", "segments"]
 
 _STRIP = Definition("strip", KERNEL_TYPE, define_row_tiles, Effort.LEAST)
-SHARE = HEAVY // 2
-"""Another thread is worth its while for so many ns of work."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ def _calls(steps: list[KernelStep], cell_of: Sequence[int], count: int, addresse
         if strip is not None:
             blocks = _strip_table(strip, cell_of, count, found)
             memory.append(blocks)
-            worth = min(strip.groups, max(1, strip.work // SHARE))
+            worth = min(strip.groups, max(1, strip.work // tuning.work_per_thread_ns))
             found = [[registry.own(_STRIP), 0, address_of(blocks), strip.groups, worth]]
         for row in found:
             table += row
@@ -100,11 +98,13 @@ def _calls(steps: list[KernelStep], cell_of: Sequence[int], count: int, addresse
 
 def _threads(step: KernelStep) -> int:
     """How many threads a step is worth."""
-    return min(step.tasks or MOST, max(1, step.work // SHARE))
+    return min(step.tasks or MOST, max(1, step.work // tuning.work_per_thread_ns))
 
 
 def _most_threads(steps: Sequence[KernelStep]) -> int:
-    strips = [min(s.strip.groups, s.strip.work // SHARE) for s in steps if s.strip is not None]
+    strips = [
+        min(s.strip.groups, s.strip.work // tuning.work_per_thread_ns) for s in steps if s.strip is not None
+    ]
     return max([*map(_threads, steps), *strips], default=1)
 
 

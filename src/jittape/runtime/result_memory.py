@@ -24,17 +24,11 @@ from jittape.compile.llvm.ir_helpers import for_range, load_at
 from jittape.core.buffers import LARGE, Buffer, allocate
 from jittape.core.config import config
 from jittape.core.program import Aval
+from jittape.core.tuning import tuning
 from jittape.native.object_layout import ObjectLayout, reader
 
 __all__ = ["ResultMemory", "busy", "count_busy"]
 
-SETS = 3
-"""So many are kept."""
-
-KEPT = 1 << 18
-"""A result of so many bytes is not kept."""
-MOST_KEPT = 1 << 20
-"""So many bytes of a set may be the pool's."""
 
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
 
@@ -58,8 +52,8 @@ class ResultMemory:
         cls._busy = staticmethod(busy() if config._native else count_busy)
 
     def __init__(self, avals: Sequence[Aval], elsewhere: Collection[int] = ()) -> None:
-        pooled = [aval.nbytes for aval in avals if LARGE <= aval.nbytes < KEPT]
-        limit = KEPT if sum(pooled) <= MOST_KEPT else LARGE
+        pooled = [aval.nbytes for aval in avals if LARGE <= aval.nbytes < tuning.remembered_result_bytes]
+        limit = tuning.remembered_result_bytes if sum(pooled) <= tuning.remembered_set_bytes else LARGE
         self.large = tuple([i for i, aval in enumerate(avals) if aval.nbytes >= limit or i in elsewhere])
         self._avals = [aval for i, aval in enumerate(avals) if i not in self.large]
         self._pack = struct.Struct("=" + "Q" * len(self._avals)).pack
@@ -86,12 +80,12 @@ class ResultMemory:
 
     def _renewed(self, best: int, least: int) -> tuple[tuple[Buffer, ...], bytes]:
         """Set number `best`, of which `least` are busy, with fresh buffers for these; or a new one if that is most."""
-        if best >= 0 and (2 * least <= len(self._avals) or len(self._sets) == SETS):
+        if best >= 0 and (2 * least <= len(self._avals) or len(self._sets) == tuning.result_sets_limit):
             old, _ = self._sets.pop(best)
             pairs = zip(_in_use(old), old, self._avals, strict=True)
             buffers = tuple([allocate(aval) if in_use else buffer for in_use, buffer, aval in pairs])
         else:
-            del self._sets[: max(0, len(self._sets) - SETS + 1)]
+            del self._sets[: max(0, len(self._sets) - tuning.result_sets_limit + 1)]
             buffers = tuple([allocate(aval) for aval in self._avals])
         made = buffers, self._pack(*[buffer.address for buffer in buffers])
         self._sets.append(made)

@@ -20,16 +20,15 @@ from jittape.core.buffers import LARGE, Buffer, address_of, allocate
 from jittape.core.forms import Control
 from jittape.core.interpret import run_control, run_op
 from jittape.core.program import ALIGNMENT, Aval, Program, is_dynamic_dim
+from jittape.core.tuning import tuning
 from jittape.runtime.result_memory import ResultMemory
 
-__all__ = ["CELL", "KEPT", "SCALAR_FORMATS", "Input", "Layout", "PoisonedWorkspace", "Workspace", "array_of"]
+__all__ = ["CELL", "SCALAR_FORMATS", "Input", "Layout", "PoisonedWorkspace", "Workspace", "array_of"]
 
 Input = Buffer | bool | int | float | complex
 
 CELL = 8
 """Bytes of an entry of the slot table."""
-KEPT = 1 << 20
-"""An arena of fewer bytes stays with its workspace: asking the pool for one costs 2.5 µs a run."""
 
 POISON = 0xFF
 """What stands in each byte of memory that holds no value yet (`config.poison_memory`)."""
@@ -100,7 +99,7 @@ class Workspace:
         self._arena_aval = Aval((schedule.arena,), np.dtype(np.uint8))
         self._arena: Buffer | None = None
         self._arena_address = 0
-        self.keeps_arena = schedule.arena < KEPT
+        self.keeps_arena = schedule.arena < tuning.workspace_arena_bytes
         self._first, self._last = CELL * layout.count, CELL * (layout.count + len(layout.results))
         self._pack_results = struct.Struct(f"={len(layout.results)}Q").pack_into
         self._boxed: list[Input] = []
@@ -296,7 +295,9 @@ def _aligned(nbytes: int) -> np.ndarray[Any, Any]:
 
 def _arena(aval: Aval) -> Buffer:
     """Room for temporaries, aligned."""
-    return allocate(aval) if aval.nbytes >= KEPT else Buffer(_aligned(max(1, aval.nbytes)))
+    if aval.nbytes >= tuning.workspace_arena_bytes:
+        return allocate(aval)
+    return Buffer(_aligned(max(1, aval.nbytes)))
 
 
 def array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,9 @@ from jittape.compile.llvm.ir_value import IRValue, llvm_type
 from jittape.compile.llvm.ir_vectors import like
 from jittape.core.forms import Map, Reduce
 from jittape.core.primitive import Primitive
+from jittape.core.tuning import threshold_cache, tuning
 
 __all__ = ["can_be_in_lanes", "computed", "cost_of_map"]
-
-_WEIGHTS = {"call": 8, "fdiv": 4, "frem": 30, "sdiv": 10, "udiv": 10}
 
 
 def computed(
@@ -48,7 +47,7 @@ def can_be_in_lanes(
     return _written(primitive, params, dtypes)[1] if dtypes else True
 
 
-@lru_cache(maxsize=4096)
+@threshold_cache(4096)
 def _written(
     primitive: Primitive, params: tuple[tuple[str, Any], ...], dtypes: tuple[np.dtype[Any], ...]
 ) -> tuple[int, bool]:
@@ -69,4 +68,4 @@ def _written(
 
 def _cost(instruction: ir.Instruction) -> int:
     known = cost_of_call(instruction.callee.name) if instruction.opname == "call" else None
-    return _WEIGHTS.get(instruction.opname, 1) if known is None else known
+    return tuning.instruction_costs.get(instruction.opname, 1) if known is None else known

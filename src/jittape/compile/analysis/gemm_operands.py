@@ -18,9 +18,9 @@ import numpy as np
 from jittape.compile.ir.operand_maps import index_of
 from jittape.core.forms import Alias
 from jittape.core.program import Aval, Op
+from jittape.core.tuning import tuning
 
 __all__ = [
-    "TINY",
     "BatchLoop",
     "Matrix",
     "Product",
@@ -30,31 +30,6 @@ __all__ = [
     "wants_rows",
     "with_column",
 ]
-
-TINY = 8
-"""A product with no extent above this runs in jittape's own loops: 10 ns for 4x4 @ 4x4 in a stack and 23 for 8x8 @ 8x8,
-where calls of OpenBLAS (AVX-512 kernels) take 24 and 40, with a transposed y 20 and 47 instead of 86 and 120. From
-12x12 on there is nothing to win."""
-NARROW = 12
-"""So does one of float64 with 9 to so many columns and few summands, or few rows and `y` not transposed: 25 times
-1000x10 @ 10x10 takes 72 µs, with OpenBLAS 106."""
-FEW = 16
-DOTS = 64, 1 << 16
-"""A product of a few rows and columns with so many summands, at least and at most, that lie next to each other in both
-operands, is made of dot products: 25 times 10x1000 @ (10x1000)' takes 59 µs, with OpenBLAS 79."""
-REGISTER = 64
-REGISTERS = 16
-"""A product with a vector runs in jittape's own loops if what lies next to each other in the matrix fits so many
-registers of so many bytes, and takes more than half of one: with AVX-512, 10,000x100 by 100 takes 66 µs and the
-transpose by 10,000 numbers 64, with OpenBLAS 74 and 88; 512x100 of it, which the second-level cache holds, 1.7 and 1.7
-instead of 3.2 and 3.8; 1,000x20 in float32 0.6 instead of 1.3. Of 8 bytes a row OpenBLAS takes a third of that time,
-and from 32 registers on both take the same. In registers of 32 bytes there would not be room for it."""
-SKINNY = 64
-"""A product with an extent of at most this is cut into pieces: see `pieces`."""
-SMALL = 1_000_000
-"""Multiplications up to which OpenBLAS multiplies without packing."""
-PIECE = 2**18
-"""Multiplications in a piece, about."""
 
 
 class Layout(NamedTuple):
@@ -222,10 +197,17 @@ def pieces(product: Product, unpacked: bool) -> tuple[int, int, int]:
     """
     extents = [max(product.rows, 1), max(product.columns, 1), max(product.inner, 1)]
     total = math.prod(extents)
-    if unpacked and total > SMALL and 1 < min(extents) <= SKINNY and not _slow(product):
+    if (
+        unpacked
+        and total > tuning.unpacked_gemm_multiplications
+        and 1 < min(extents) <= tuning.cut_gemm_extent
+        and not _slow(product)
+    ):
         longest = extents.index(max(extents))
         others = total // extents[longest]
-        extents[longest] = min(extents[longest], max(16, PIECE // others // 16 * 16))
+        extents[longest] = min(
+            extents[longest], max(16, tuning.gemm_piece_multiplications // others // 16 * 16)
+        )
     return extents[0], extents[1], extents[2]
 
 
@@ -243,7 +225,11 @@ def wants_rows(products: Sequence[Product]) -> bool:
     """
     first = products[0]
     fits = all(
-        [p.rows * p.columns * p.inner <= SMALL and max(p.rows, p.columns, p.inner) > TINY for p in products]
+        [
+            p.rows * p.columns * p.inner <= tuning.unpacked_gemm_multiplications
+            and max(p.rows, p.columns, p.inner) > tuning.small_gemm_extent
+            for p in products
+        ]
     )
     slow = all([_slow(p) for p in products])
     return fits and slow and first.columns > 1 and sum([p.rows for p in products]) >= first.inner
@@ -252,10 +238,13 @@ def wants_rows(products: Sequence[Product]) -> bool:
 def form_of(product: Product, dtype: np.dtype[Any], wide: bool) -> str:
     """The form of the kernel, see `kernel.Gemm`; `wide` says whether there are enough registers of 64 bytes."""
     extents = product.rows, product.columns, product.inner
-    if dtype.kind == "f" and max(extents) <= TINY:
+    if dtype.kind == "f" and max(extents) <= tuning.small_gemm_extent:
         return "tiny"
-    few = product.inner <= FEW or (product.rows <= FEW and not product.y.transposed)
-    if dtype == np.float64 and TINY < product.columns <= NARROW and few:
+    few = product.inner <= tuning.short_gemm_extent or (
+        product.rows <= tuning.short_gemm_extent and not product.y.transposed
+    )
+    narrow = tuning.small_gemm_extent < product.columns <= tuning.narrow_gemm_columns
+    if dtype == np.float64 and narrow and few:
         return "narrow"
     if dtype.kind == "f" and _is_of_dots(product):
         return f"dots{_side(product)}"
@@ -281,9 +270,13 @@ def _form_with_column(product: Product, dtype: np.dtype[Any]) -> str:
     length = product.rows if product.x.transposed else product.inner
     nbytes = length * dtype.itemsize
     neighbors = product.y.leading == 1 or product.inner == 1
-    if dtype.kind != "f" or not neighbors or not REGISTER // 2 < nbytes <= REGISTERS * REGISTER:
+    if (
+        dtype.kind != "f"
+        or not neighbors
+        or not tuning.vector_bytes // 2 < nbytes <= tuning.gemv_registers * tuning.vector_bytes
+    ):
         return "vector"
-    return f"{'columns' if product.x.transposed else 'rows'}{-(-nbytes // REGISTER)}"
+    return f"{'columns' if product.x.transposed else 'rows'}{-(-nbytes // tuning.vector_bytes)}"
 
 
 def _is_of_dots(product: Product) -> bool:
@@ -291,8 +284,8 @@ def _is_of_dots(product: Product) -> bool:
     contiguous = product.y.transposed and not product.x.transposed
     return (
         contiguous
-        and 1 < min(rows, columns) <= max(rows, columns) <= FEW
-        and DOTS[0] <= product.inner <= DOTS[1]
+        and 1 < min(rows, columns) <= max(rows, columns) <= tuning.short_gemm_extent
+        and tuning.skinny_gemm_summands[0] <= product.inner <= tuning.skinny_gemm_summands[1]
     )
 
 

@@ -12,10 +12,11 @@ from typing import Any
 
 from jittape.compile.analysis.cost import cost_of_map
 from jittape.compile.analysis.op_class import OpClass, op_class_of
-from jittape.compile.ir.index_maps import UNROLLED, Access, identity, lanes, nest_over, space_of
+from jittape.compile.ir.index_maps import Access, identity, lanes, nest_over, space_of
 from jittape.compile.ir.operand_maps import index_of
 from jittape.core.forms import DynamicUpdateSlice, Iota, Map, Pad, Reduce, View
 from jittape.core.program import Aval, Op
+from jittape.core.tuning import tuning
 
 __all__ = ["OpProperties", "op_properties_of"]
 
@@ -104,7 +105,7 @@ def _traits(op: Op, operands: tuple[Aval, ...], result: Aval) -> OpProperties:
 
 
 def _moves_apart(op: Op, operand: Aval, result: Aval) -> bool:
-    if not result.shape or result.shape[-1] <= UNROLLED:
+    if not result.shape or result.shape[-1] <= tuning.unrolled_elements:
         return False
     index = index_of(op.primitive, op.params, operand, result)
     along = [axis for axis, entry in enumerate(index) if entry.axis == result.ndim - 1]

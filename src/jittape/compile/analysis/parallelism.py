@@ -15,45 +15,15 @@ import numpy as np
 from jittape.compile.analysis.cost import cost_of_map
 from jittape.compile.ir.instructions import BoundsMask, Compute, Instruction, Load, Store
 from jittape.compile.ir.kernel import LoopKernel
+from jittape.core.tuning import tuning
 
 __all__ = [
-    "HEAVY",
     "Tasks",
     "divided",
     "rows_at_a_time",
     "work_of",
     "work_of_products",
 ]
-
-TASK = 10_000
-"""What a task should take, in ns of `work_of`: long enough that handing it out does not count."""
-HEAVY = 20_000
-"""From here on work is divided."""
-MANY_ROWS = 1024
-"""More rows than this are not added up one by one: the error of a sum grows with their number."""
-CHUNK_ROWS = 256
-"""So many are then."""
-LEAST_ROWS = 64
-"""Fewer rows are not worth a partial result that is as long as a row."""
-LANES = 1024
-"""Tasks of a nest of one loop are multiples of this, the chunk in which sums are accumulated."""
-
-SHORT = 32
-"""Adding rows of up to so many elements to a row in memory, one after another, is waiting for what has just been stored
-there: ten cycles for each."""
-MANY = 1 << 13
-"""With fewer elements that is a µs, and would take 15 ms to compile."""
-HEAVIEST = 16
-"""To compute such an element takes so many instructions at most."""
-ROWS = 4
-"""So many are added up before: the sums of the columns of a 100,000x10 float64 take 158 µs instead of 318."""
-
-_SPEED = 100
-"""Instructions of `cost_of_map` a ns on 8-byte elements, with AVX-512."""
-_MEMORY = 20
-"""Reading or writing an element costs so many instructions."""
-_PRODUCTS = {"matrix": 400, "vector": 32, "tiny": 64, "narrow": 128, "dots": 128, "rows": 110, "columns": 110}
-"""Bytes of products of elements a ns in each form of `Gemm`; a vector's matrix is read once."""
 
 
 class Tasks(NamedTuple):
@@ -72,15 +42,17 @@ def work_of(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
     for instruction, level in zip(kernel.instructions, kernel.levels, strict=True):
         total += _cost(kernel, instruction) * times[level]
     for store in kernel.stores:
-        total += _MEMORY * _width(kernel.dtype_of(store.value)) * times[store.level]
+        total += tuning.memory_access_cost * _width(kernel.dtype_of(store.value)) * times[store.level]
     for r in kernel.reductions:
-        total += (1 if r.level < kernel.depth else 2 * _MEMORY) * _width(r.dtype) * times[-1]
-    return int(total / _SPEED)
+        total += (
+            (1 if r.level < kernel.depth else 2 * tuning.memory_access_cost) * _width(r.dtype) * times[-1]
+        )
+    return int(total / tuning.instructions_per_ns)
 
 
 def work_of_products(form: str, dtype: np.dtype[Any], multiplications: int) -> int:
     """About how long matrix products take on one thread, in ns."""
-    return multiplications * dtype.itemsize // _PRODUCTS[form.rstrip("0123456789")]
+    return multiplications * dtype.itemsize // tuning.gemm_bytes_per_ns[form.rstrip("0123456789")]
 
 
 def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
@@ -90,11 +62,14 @@ def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     total = extents[0]
     partial = [r for r in kernel.reductions if 0 in r.axes]
     row_by_row = any(r.in_memory for r in partial)
-    extent = max(1, -(-total * TASK // work)) if work >= HEAVY else total
+    extent = max(1, -(-total * tuning.task_ns // work)) if work >= tuning.parallel_work_ns else total
     if kernel.depth == 1:
-        extent = max(LANES, 1 << (extent - 1).bit_length())
+        extent = max(tuning.sum_chunk_elements, 1 << (extent - 1).bit_length())
     if row_by_row:
-        extent = min(max(extent, LEAST_ROWS), CHUNK_ROWS if total > MANY_ROWS else MANY_ROWS)
+        extent = min(
+            max(extent, tuning.min_task_rows),
+            tuning.long_sum_task_rows if total > tuning.long_sum_rows else tuning.long_sum_rows,
+        )
     if extent >= total:
         return Tasks(1, total)
     return Tasks(-(-total // extent), extent)
@@ -117,11 +92,17 @@ def rows_at_a_time(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
     """
     rows = kernel.depth - 2
     added = all(r.level == kernel.depth and rows in r.axes for r in kernel.reductions)
-    if rows < 0 or extents[-1] > SHORT or prod(extents) < MANY or kernel.stores:
+    if (
+        rows < 0
+        or extents[-1] > tuning.grouped_row_elements
+        or prod(extents) < tuning.grouped_min_elements
+        or kernel.stores
+    ):
         return 1
-    light = sum([_cost(kernel, i) for i in kernel.instructions if isinstance(i, Compute)]) <= HEAVIEST
+    cost = sum([_cost(kernel, i) for i in kernel.instructions if isinstance(i, Compute)])
+    light = cost <= tuning.grouped_cost_limit
     masked = any(isinstance(i, BoundsMask) for i in kernel.instructions)
-    return ROWS if kernel.reductions and added and light and not masked else 1
+    return tuning.grouped_rows if kernel.reductions and added and light and not masked else 1
 
 
 def _cost(kernel: LoopKernel, instruction: Instruction) -> float:
@@ -130,7 +111,7 @@ def _cost(kernel: LoopKernel, instruction: Instruction) -> float:
             dtypes = tuple([kernel.dtype_of(a) for a in args])
             return cost_of_map(primitive, params, dtypes) * _width(max([dtype, *dtypes], key=_width))
         case Load(_, _, dtype):
-            return _MEMORY * _width(dtype)
+            return tuning.memory_access_cost * _width(dtype)
         case _:
             return 1.0
 

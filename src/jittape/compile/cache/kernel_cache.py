@@ -29,21 +29,10 @@ from jittape.core.config import config
 from jittape.core.forms import Map, Reduce
 from jittape.core.locks import at_rest, lock, rlock
 from jittape.core.primitive import Primitive
+from jittape.core.tuning import tuning
 from jittape.errors import CompileError
 
 __all__ = ["KernelMissing", "Origin", "Registry", "RegistryStats", "is_lasting", "is_our_own", "registry"]
-
-BATCH = 64
-"""Functions in one module at most: who needs one of them from disk loads all, 0.07 ms each."""
-MOST_THREADS = 8
-SHELF = 1 << 19
-"""Bytes of object files that are loaded together at least, before others begin. An engine of LLVM's costs 0.5 ms."""
-SHARES = 4
-"""Modules for each thread: with fewer one of them is done long before the others, with more there is more to do."""
-OWN_WEIGHT = 1500
-"""Of a function that is no kernel: as much as a listing of so many characters."""
-WEIGHTS = {Effort.LEAST: 1, Effort.LITTLE: 4, Effort.LOOPS: 10}
-"""How long what is as long to read takes to be compiled."""
 
 _DRIVER = Definition("driver", DRIVER_TYPE, define_driver, Effort.LEAST)
 
@@ -220,10 +209,11 @@ class Registry:
         self, wanted: dict[str, Kernel], names: list[str], cache: object_store.DiskCache | None
     ) -> None:
         """Compile what has these names, in several modules at once."""
-        threads = min(config.threads, MOST_THREADS)
+        threads = min(config.threads, tuning.compile_threads_limit)
         definitions = [self._own[n] if n in self._own else definition_of(wanted[n]) for n in names]
         weights = {
-            d: (len(wanted[d.name].listing) if d.name in wanted else OWN_WEIGHT) * WEIGHTS[d.effort]
+            d: (len(wanted[d.name].listing) if d.name in wanted else tuning.function_compile_weight)
+            * tuning.effort_weights[d.effort.name]
             for d in definitions
         }
         shares = _shares(weights, threads)
@@ -249,7 +239,7 @@ class Registry:
         with self._linking:
             new = [name for name in batch.names if name not in self._addresses]
             lasting = any(name in self._own or name in self._apart for name in new)
-            if not (lasting or (self._kept and self._kept[-1].nbytes < SHELF)):
+            if not (lasting or (self._kept and self._kept[-1].nbytes < tuning.shelf_min_bytes)):
                 self._kept.append(Shelf())
             shelf = self._lasting if lasting else self._kept[-1]
             if not lasting and self._n_objects() >= _most_objects():
@@ -321,11 +311,13 @@ def _translated(module: _Module) -> bytes:
 
 def _shares(weights: dict[Definition, int], threads: int) -> list[list[Definition]]:
     """What is compiled by one thread in one go: about the same work, the heaviest first."""
-    count = 1 if threads < 2 else min(len(weights), threads * SHARES)
-    count = max(count, -(-len(weights) // BATCH))
+    count = 1 if threads < 2 else min(len(weights), threads * tuning.modules_per_thread)
+    count = max(count, -(-len(weights) // tuning.module_functions_limit))
     shares: list[tuple[int, list[Definition]]] = [(0, []) for _ in range(count)]
     for definition in sorted(weights, key=weights.__getitem__, reverse=True):
-        weight, share = min(shares, key=lambda share: (len(share[1]) == BATCH, share[0]))
+        weight, share = min(
+            shares, key=lambda share: (len(share[1]) == tuning.module_functions_limit, share[0])
+        )
         shares[shares.index((weight, share))] = (weight + weights[definition], [*share, definition])
     return [share for _, share in sorted(shares, key=lambda s: s[0], reverse=True) if share]
 

@@ -34,6 +34,7 @@ from jittape.compile.cache.fingerprint import source_digest
 from jittape.compile.llvm.target import environment
 from jittape.core.config import config
 from jittape.core.locks import lock
+from jittape.core.tuning import tuning
 from jittape.core.user_calls import stack_level
 from jittape.errors import CacheWarning
 from jittape.version import __version__
@@ -46,7 +47,6 @@ _MAGIC = b"jittape1"
 _DIGEST_SIZE = 16
 _HEADER_START = len(_MAGIC) + _DIGEST_SIZE + 4
 _BLOCK = 4096
-_STALE_AFTER = 3600.0
 
 _FOLDER = re.compile(r"v1-[0-9a-f]{16}")
 _BATCH = re.compile(r"batch-[0-9a-f]{32}")
@@ -249,7 +249,7 @@ class DiskCache:
 def current() -> DiskCache | None:
     """The cache to use now; None if it is turned off or there is no place for it."""
     root = cache_directory() if config.cache else None
-    return None if root is None else _opened(root)
+    return None if root is None else _opened(root, tuning.label)
 
 
 def cache_directory() -> Path | None:
@@ -278,12 +278,13 @@ def _expanded(path: Path) -> Path:
 
 
 @cache
-def _opened(root: Path) -> DiskCache | None:
+def _opened(root: Path, thresholds: str) -> DiskCache | None:
     try:
         sources = source_digest()
     except OSError:  # the package lies in an archive
         return None
-    return DiskCache(root, {"jittape": __version__, "sources": sources, **environment()})
+    parts = {"jittape": __version__, "sources": sources, **environment()}
+    return DiskCache(root, parts | ({"thresholds": thresholds} if thresholds else {}))
 
 
 # ---- for the command line --------------------------------------------------------------------------------------------
@@ -328,7 +329,7 @@ def _drop_leftovers(root: Path) -> int:
     """Delete what killed writers left; returns what the rest takes on disk."""
     total = 0
     for path, found in _entries(root):
-        if _TEMPORARY.fullmatch(path.name) and time.time() - found.st_mtime > _STALE_AFTER:
+        if _TEMPORARY.fullmatch(path.name) and time.time() - found.st_mtime > tuning.stale_file_seconds:
             path.unlink(missing_ok=True)
         else:
             total += _size_on_disk(found)

@@ -27,18 +27,17 @@ from jittape.compile.schedule.steps import KernelStep, Schedule
 from jittape.core.forms import Call, Control, Decomposition
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Program
+from jittape.core.tuning import tuning
 from jittape.primitives.shape.views import Region
 
-__all__ = ["LARGE", "keep", "key_of", "recall"]
+__all__ = ["keep", "key_of", "recall"]
 
-LARGE = 256
-"""A program of fewer ops is scheduled in less time than it takes to look for its schedule."""
 _PLAIN = frozenset((bool, int, float, str, type(None)))
 
 
 def key_of(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None:
     """The name by which the schedule of a program is kept; None if it is small, or not the same in every process."""
-    if len(program.ops) < LARGE:
+    if len(program.ops) < tuning.stored_schedule_ops:
         return None
     number = {slot: i for i, slot in enumerate(program.inputs)}
     texts: dict[str, int] = {}

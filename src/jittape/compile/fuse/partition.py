@@ -32,6 +32,7 @@ from jittape.compile.ir.operand_maps import Key, operand_accesses, scattered_to
 from jittape.compile.llvm.blas import blas
 from jittape.core.forms import Alias, Map, Pad, View
 from jittape.core.program import Op, Program
+from jittape.core.tuning import tuning
 
 __all__ = ["Partition"]
 
@@ -39,24 +40,6 @@ _Entry = tuple[Op, int, tuple[int, ...], OpClass, OpProperties]
 """An op with its slot, its operands, what becomes of it and its traits."""
 _Accesses = dict[tuple[OpProperties, Access, tuple[int, ...]], tuple[Key, ...]]
 """What the ops of some traits need of their operands, for an access to their results in a nest of some extents."""
-
-CHEAP = 8
-"""A value of so few instructions an element may be computed again in every nest that needs it."""
-CHEAP_SCALAR = 60
-"""The same for a value of one element, which is computed once a nest."""
-MANY = 8
-"""So many uses at most of a value that is computed again."""
-MOST_PICKS = 3
-"""So many arrays of indices in a row say at most where an element of a value that is computed again stands."""
-MANY_LOADS = 2
-"""Computing a value from more arrays than this again costs more traffic than storing it."""
-REPEATED = 4
-"""A view that is read so many times across the order in which it lies in memory is copied first: 25 times a transposed
-1000x10 takes 35 µs with the copy, 83 without."""
-MOST_COST = 1 << 20
-"""Costs are not counted further."""
-PATIENCE = 6
-"""Rounds before the simple rule is taken: everything that is used twice is stored."""
 
 
 class Partition:
@@ -224,15 +207,14 @@ class Partition:
                 costs[slot] = (0, 0)
                 continue
             cost, loads = properties.cost + properties.times * cost, properties.times * loads
-            saturated = cost > MOST_COST or loads > MOST_COST
-            costs[slot] = (min(cost, MOST_COST), min(loads, MOST_COST)) if saturated else (cost, loads)
+            costs[slot] = min(cost, tuning.counted_cost_limit), min(loads, tuning.counted_cost_limit)
         return costs
 
     def _is_cheap(self, slot: int) -> bool:
         cost, loads = self._costs[slot]
         if self.properties[slot].size == 1:
-            return cost <= CHEAP_SCALAR
-        return cost == 0 or (cost <= CHEAP and loads <= MANY_LOADS)
+            return cost <= tuning.recompute_scalar_cost_limit
+        return cost == 0 or (cost <= tuning.recompute_cost_limit and loads <= tuning.recompute_loads_limit)
 
     # ---- the walks -----------------------------------------------------------------------------------------------
 
@@ -241,7 +223,7 @@ class Partition:
         changed = True
         while changed:
             self._set_depths()
-            cautious = rounds >= PATIENCE
+            cautious = rounds >= tuning.partition_rounds
             changed = self._walk_uses(cautious)
             if self._late and not changed:
                 delaying = self._in_no_hurry()
@@ -392,14 +374,16 @@ class Partition:
         if not uses or self._costs[slot][0] == 0 or properties.repeats:
             # Whether a nest reads a view often, along an axis on which its elements lie apart.
             apart = properties.moves_apart
-            return apart and any(times_along(group[0], access) >= REPEATED for group, access in uses)
+            return apart and any(
+                times_along(group[0], access) >= tuning.strided_reads_before_copy for group, access in uses
+            )
         most_picks = max([picks(access) for _, access in uses])
-        if most_picks > MOST_PICKS:
+        if most_picks > tuning.recompute_gathers_limit:
             return True
         if cautious and len(uses) > 1:
             return True
         if self._is_cheap(slot):
-            return len(uses) > MANY
+            return len(uses) > tuning.recompute_uses_limit
         if any([repeats(access) for _, access in uses]):
             return True
         again = len(uses) > 1 or most_picks > 0

@@ -14,9 +14,9 @@ from math import prod
 from typing import Any, NamedTuple
 
 from jittape.core.forms import Index
+from jittape.core.tuning import threshold_cache, tuning
 
 __all__ = [
-    "UNROLLED",
     "Access",
     "Condition",
     "Position",
@@ -140,17 +140,9 @@ def identity(shape: tuple[int, ...]) -> Access:
     return Access(tuple(positions))
 
 
-UNROLLED = 4
-"""So many elements of a reduction, or of a row that is not reduced, are written out instead of looped over.
-
-A loop of three coordinates is too short for vectors. With them written out, the loop outside of them vectorizes: the
-forces between 64 bodies take 4.7 µs instead of 29.
-"""
-
-
 def is_unrolled(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
     """Whether a reduction of `shape` over `axes` is written out as an expression."""
-    return 0 < prod([shape[axis] for axis in axes]) <= UNROLLED
+    return 0 < prod([shape[axis] for axis in axes]) <= tuning.unrolled_elements
 
 
 def nest_over(shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
@@ -159,14 +151,14 @@ def nest_over(shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
     The dimensions after these are few elements, which are written out.
     """
     loops, count = len(shape), 1
-    while loops and count * shape[loops - 1] <= UNROLLED and shape[loops - 1]:
+    while loops and count * shape[loops - 1] <= tuning.unrolled_elements and shape[loops - 1]:
         loops -= 1
         count *= shape[loops]
     leading = space_of(shape[:loops])
     return (leading, loops) if leading and count > 1 else (space_of(shape), len(shape))
 
 
-@lru_cache(REMEMBERED)
+@threshold_cache(REMEMBERED)
 def lanes(shape: tuple[int, ...]) -> tuple[Access, ...]:
     """The accesses by which the loops of `nest_over` visit all elements of `shape`."""
     leading = nest_over(shape)[1]

@@ -39,6 +39,7 @@ from jittape.compile.ir.instructions import (
 )
 from jittape.core.locks import cached_property
 from jittape.core.primitive import Primitive
+from jittape.core.tuning import tuning
 
 __all__ = [
     "Gemm",
@@ -68,7 +69,7 @@ class Kernel:
 
     @cached_property
     def name(self) -> str:
-        return "k" + hashlib.blake2b(self.text.encode(), digest_size=8).hexdigest()
+        return "k" + hashlib.blake2b((self.text + tuning.label).encode(), digest_size=8).hexdigest()
 
     @property
     def listing(self) -> str:

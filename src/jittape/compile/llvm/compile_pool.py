@@ -21,14 +21,14 @@ from typing import Any, TypeVar
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
+from jittape.core.tuning import tuning
+
 # It takes a lock before a fork, which must come after those of the registry; it cannot be imported as the process ends.
 with suppress(RuntimeError):
     futures.ThreadPoolExecutor  # noqa: B018
 
 __all__ = ["emit_object", "mapped", "run_passes", "uninterrupted"]
 
-TURN = 0.0005
-"""Seconds."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -93,7 +93,7 @@ def _taking_turns_often() -> Iterator[None]:
     While one thread writes modules for 60 ms, another would get to start few of the 15 things that a module takes.
     """
     usual = sys.getswitchinterval()
-    sys.setswitchinterval(min(usual, TURN))
+    sys.setswitchinterval(min(usual, tuning.compile_switch_seconds))
     try:
         yield
     finally:

@@ -21,6 +21,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_math import IRMath, NotInLanes
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
+from jittape.core.tuning import tuning
 
 __all__ = ["Linked", "call_linked", "linked", "register", "used_by"]
 
@@ -49,8 +50,6 @@ _BINARY = {"atan2": "arctan2", "pow": "power"}
 _C_NAMES = {**{name: name for name in (*_SAME, *_ALSO_SAME)}, **_INVERSE, **_BINARY}
 """Functions of the C library, and LLVM's intrinsics of these names; what they are called in a `MathNamespace`."""
 _FLOATS: dict[str, np.dtype[Any]] = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
-_MATH_COST = 30
-"""Instructions of a function of jittape's, about."""
 _OWN = re.compile(r"@(jittape_math_(\w+)_(f32|f64))\(")
 
 
@@ -97,7 +96,7 @@ def register(text: str, returns: np.dtype[Any], result: np.dtype[Any]) -> Linked
     """Make a function known; in `text` it is called `PLACEHOLDER`."""
     text = _with_own_math(text)
     digest = hashlib.blake2b(f"{result}\n{text}".encode(), digest_size=12).hexdigest()
-    cost = len(re.findall(r"^  \S", text, re.MULTILINE)) + _MATH_COST * len(
+    cost = len(re.findall(r"^  \S", text, re.MULTILINE)) + tuning.math_function_cost * len(
         re.findall(r"call .*@jittape_math_", text)
     )
     function = Linked(digest, text, returns, result, cost)

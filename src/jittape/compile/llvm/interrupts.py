@@ -23,6 +23,7 @@ from llvmlite import ir
 
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import BYTES, alloca_once, external, integer
+from jittape.core.tuning import tuning
 
 __all__ = [
     "Watch",
@@ -42,8 +43,6 @@ __all__ = [
 
 _I64, _I32, _VOID = ir.IntType(64), ir.IntType(32), ir.VoidType()
 _LOOK = ir.FunctionType(_VOID, [_I64])
-_MOST = 4096
-"""Iterations between two looks at the clock."""
 _NEVER = 2**62
 
 
@@ -139,7 +138,8 @@ def _looking(module: ir.Module) -> ir.Function:
     interval, before = (builder.load(_word(builder, watch, word)) for word in (Watch.INTERVAL, Watch.SECOND))
     passed = builder.icmp_signed("!=", second, before)
     longer = builder.add(builder.shl(interval, integer(1)), integer(1))
-    longer = builder.select(builder.icmp_signed("<", longer, integer(_MOST)), longer, integer(_MOST))
+    most = integer(tuning.interrupt_check_iterations)
+    longer = builder.select(builder.icmp_signed("<", longer, most), longer, most)
     interval = builder.select(passed, builder.lshr(interval, integer(3)), longer)
     builder.store(interval, _word(builder, watch, Watch.INTERVAL))
     builder.store(interval, _word(builder, watch, Watch.LEFT))

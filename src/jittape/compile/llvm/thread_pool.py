@@ -30,6 +30,7 @@ from llvmlite import ir
 from jittape.compile.ir.task_counts import ON_DEMAND, SHARES_SHIFT
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, alloca_once, external, for_range, integer
+from jittape.core.tuning import tuning
 
 __all__ = ["Cell", "define_helper", "run_tasks"]
 
@@ -65,15 +66,8 @@ class Cell:
 OPEN, ONE_INSIDE = 1, 2
 """`STATE` is the sum: whether tasks can be taken, and the helpers that are looking or at work."""
 AWAKE, ASLEEP, GONE = range(3)
-SPINS = 1000
-"""A helper looks so many times before it sleeps, since it is at hand at once as long as it looks."""
-PATIENCE = 4
-"""The opener waits for as long as so many of its own tasks took, of a share as half as many, before it gives a helper's
-core for lost."""
 MOST_SKIPPED = 255
 """Regions done alone at most after one that had to wait; all bits are set."""
-NAP = 50
-"""µs that the opener sleeps when a helper in the middle of a task has lost its core."""
 
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
 _ACQUIRE = ir.FunctionType(_I32, [BYTES, _I32])
@@ -251,7 +245,7 @@ def _wait_for_helpers(cells: _Cells, begin: ir.Value, tasks: ir.Value) -> None:
     cells.put(Cell.NAPPED, integer(0))
     now = cells.clock()
     per_task = builder.udiv(builder.sub(now, begin), builder.add(tasks, integer(1)))
-    patience = builder.mul(per_task, integer(PATIENCE))
+    patience = builder.mul(per_task, integer(tuning.helper_patience_tasks))
     before = builder.block
     head, look, nap, end = (builder.append_basic_block(name) for name in ("wait", "look", "nap", "all_out"))
     builder.branch(head)
@@ -264,13 +258,16 @@ def _wait_for_helpers(cells: _Cells, begin: ir.Value, tasks: ir.Value) -> None:
     spins.add_incoming(builder.add(spins, integer(1)), look)
     waited = builder.sub(cells.clock(), now)
     patient = builder.or_(
-        builder.icmp_signed("<", spins, integer(SPINS)), builder.icmp_signed("<", waited, patience)
+        builder.icmp_signed("<", spins, integer(tuning.helper_spins)),
+        builder.icmp_signed("<", waited, patience),
     )
     builder.cbranch(patient, head, nap)
     builder.position_at_end(nap)
     cells.put(Cell.NAPPED, integer(1))
     lock = builder.inttoptr(cells.get(Cell.NAP), BYTES)
-    cells.call(_ACQUIRE_TIMED, Cell.ACQUIRE_TIMED, lock, integer(NAP), ir.Constant(_I32, 0))
+    cells.call(
+        _ACQUIRE_TIMED, Cell.ACQUIRE_TIMED, lock, integer(tuning.opener_sleep_us), ir.Constant(_I32, 0)
+    )
     spins.add_incoming(spins, nap)
     builder.branch(head)
     builder.position_at_end(end)
@@ -310,7 +307,9 @@ def define_helper(function: ir.Function) -> None:
     builder.position_at_end(block["again"])
     cells.pause()
     spins.add_incoming(builder.add(spins, integer(1)), block["again"])
-    builder.cbranch(builder.icmp_signed("<", spins, integer(SPINS)), block["look"], block["rest"])
+    builder.cbranch(
+        builder.icmp_signed("<", spins, integer(tuning.helper_spins)), block["look"], block["rest"]
+    )
 
     # From here on the opener of a region wakes this thread; one that was opened just before has not seen it lie down.
     builder.position_at_end(block["rest"])

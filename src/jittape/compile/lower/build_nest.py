@@ -17,7 +17,6 @@ from jittape.compile.analysis.op_class import OpClass
 from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.index_maps import (
     EVERYWHERE,
-    UNROLLED,
     Access,
     Condition,
     Position,
@@ -45,6 +44,7 @@ from jittape.compile.ir.loop_nest import (
 from jittape.compile.ir.operand_maps import Key, dynamic_keys, scattered_to
 from jittape.core.forms import Concatenate, DynamicUpdateSlice, Iota, Pad, Reduce, Scan, Scatter, View
 from jittape.core.program import Aval, Op
+from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import sum_op
 from jittape.primitives.elementwise.comparison import where_op
 
@@ -326,7 +326,7 @@ def _parts(access: Access, shape: tuple[int, ...]) -> tuple[list[Part], int]:
     parts: list[Part] = []
     stride, structural, fixed = 1, True, 0
     for position, extent in zip(reversed(access.positions), reversed(shape), strict=True):
-        written_out = structural and stride * extent <= UNROLLED and position.constant()
+        written_out = structural and stride * extent <= tuning.unrolled_elements and position.constant()
         if written_out:
             fixed += position.offset * stride
         elif extent != 1:

@@ -41,6 +41,7 @@ from jittape.compile.ir.loop_nest import (
     RawStore,
 )
 from jittape.core.primitive import Primitive
+from jittape.core.tuning import tuning
 
 __all__ = ["Kernels", "Placed"]
 
@@ -66,8 +67,6 @@ class Placed(NamedTuple):
         return self._replace(sizes=(*self.sizes[:-1], extent), tasks=-(-rows // block))
 
 
-NEIGHBOR = 2
-"""An element so near is structure, so that what is loaded for one element is seen to be loaded for its neighbor."""
 STRUCTURAL = frozenset((0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5))
 
 
@@ -124,10 +123,10 @@ def _key(nest: RawNest) -> tuple[Any, tuple[int, ...], list[int]]:
     far: list[int] = []
 
     def near(linear: RawLinear) -> RawLinear:
-        if -NEIGHBOR <= linear.offset <= NEIGHBOR:
+        if -tuning.structural_offset_limit <= linear.offset <= tuning.structural_offset_limit:
             return linear
         far.append(linear.offset)
-        return linear._replace(offset=NEIGHBOR + 1)
+        return linear._replace(offset=tuning.structural_offset_limit + 1)
 
     def number(address: RawAddress) -> tuple[int, RawLinear]:
         slot, linear, part = address
@@ -352,6 +351,6 @@ class _Canonicalizer:
         for variable, factor, structural in linear.terms:
             name = variable if isinstance(variable, str) else f"i{variable}"
             terms.append((name, factor if structural else self._symbol("s", factor)))
-        if abs(linear.offset) <= NEIGHBOR:
+        if abs(linear.offset) <= tuning.structural_offset_limit:
             return Linear(tuple(terms), None, linear.fixed + linear.offset)
         return Linear(tuple(terms), self._symbol("o", linear.offset), linear.fixed)

@@ -28,14 +28,10 @@ from jittape.compile.ir.loop_nest import (
     RawStore,
 )
 from jittape.core.program import Aval
+from jittape.core.tuning import tuning
 
-__all__ = ["LIMIT", "PIECE", "split"]
+__all__ = ["split"]
 
-LIMIT = 768
-"""The cost of a nest (see `cost`), about its LLVM instructions, above which it is cut."""
-PIECE = 128
-"""The cost of a piece at most. The gradient of a function of 252 steps over 10,000 numbers takes 2.3 ms with pieces of
-this size, as with half as large again, and LLVM and what is written for it 15 ms less; with half the size 6.3 ms."""
 
 BOOL = np.dtype(np.bool_)
 
@@ -43,7 +39,7 @@ BOOL = np.dtype(np.bool_)
 def split(nest: RawNest, temporary: Callable[[Aval], int]) -> list[RawNest]:
     """`nest` as a list of nests to be run in order; `temporary` makes a slot for a value between them."""
     costs = _costs(nest.instructions)
-    if sum(costs) <= LIMIT:
+    if sum(costs) <= tuning.split_cost_limit:
         return [nest]
     return _Splitter(nest, costs, temporary).result()
 
@@ -208,7 +204,7 @@ class _Splitter:
 
         Single numbers are written at once: to run a step for a few costs more than they do.
         """
-        most = PIECE if self.nest.extents else LIMIT
+        most = tuning.split_piece_cost if self.nest.extents else tuning.split_cost_limit
         live = self._live()
         costs = [self.costs[number] for number in self.order]
         ends, cost, start, best = [], 0, 0, 0

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jittape.core.forms import Index
+from jittape.core.tuning import threshold_cache, tuning
 
 __all__ = [
     "AffineMap",
@@ -33,10 +33,6 @@ __all__ = [
 ]
 
 
-MOST_LOOKED_AT = 1 << 18
-"""Whether more elements than this are apart is not looked at."""
-
-
 class AffineMap(NamedTuple):
     """An index into one dimension: ``offset + sum of step * coordinate[axis]``; `steps` are sorted pairs of those."""
 
@@ -50,12 +46,12 @@ def is_diagonal(spots: Sequence[AffineMap]) -> bool:
     return len(axes) > len(set(axes)) or any(len(spot.steps) > 1 for spot in spots)
 
 
-@lru_cache(maxsize=256)
+@threshold_cache(256)
 def do_meet(
     terms: tuple[tuple[tuple[int, ...], tuple[AffineMap, ...]], ...], within: tuple[int, ...]
 ) -> bool:
     """Whether two of these, each of a shape and where it lies, may have an element in common."""
-    if sum([math.prod(shape) for shape, _ in terms]) > MOST_LOOKED_AT:
+    if sum([math.prod(shape) for shape, _ in terms]) > tuning.overlap_check_elements:
         return True
     found = []
     for shape, spots in terms:

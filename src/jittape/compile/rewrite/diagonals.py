@@ -30,6 +30,7 @@ from jittape.core.builder import literal_op
 from jittape.core.forms import Alias, Call, Concatenate, Control, Map, Pad, Reduce, View
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import simplify
+from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import cast_op, iota_op
 from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.primitives.elementwise.comparison import equal_op
@@ -38,14 +39,6 @@ from jittape.primitives.record_parts import constant_of
 __all__ = ["scatter_diagonals"]
 
 FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
-MOST_TERMS = 32
-"""A stack of more terms is computed as a whole."""
-MOST_SELECTED = 2
-"""An array of more diagonals is not made by selecting them."""
-FEWER = 4
-"""The terms of an array must have so many times fewer elements than it."""
-SMALLEST = 64
-"""An array of fewer elements is computed as a whole: it costs less than a step."""
 
 
 def scatter_diagonals(program: Program) -> Program:
@@ -84,7 +77,7 @@ class _Finder(TermWriter):
         self.op = op = op._replace(args=tuple([self.replaced.get(slot, slot) for slot in op.args]))
         self.producers[op.out] = op
         terms = self._terms_of(op) if self.avals[op.out].dtype in FLOATS else None
-        if terms is None or len(terms) > MOST_TERMS:
+        if terms is None or len(terms) > tuning.diagonal_terms_limit:
             in_memory = op.primitive.lowering is None or isinstance(op.primitive.lowering, Call | Control)
             instead = self._whole if in_memory else self._selected
             self.producers[op.out] = op = op._replace(args=tuple([instead(slot) for slot in op.args]))
@@ -108,11 +101,15 @@ class _Finder(TermWriter):
         """The slot that an array is put together in, if it is worth it; else the array as it was."""
         slot = self.replaced.get(slot, slot)
         terms, aval = self.terms.get(slot), self.avals[slot]
-        if not terms or aval.size < SMALLEST or all(self._is_constant(term) for term in terms):
+        if (
+            not terms
+            or aval.size < tuning.diagonal_min_elements
+            or all(self._is_constant(term) for term in terms)
+        ):
             return slot
         elements = sum([self.avals[term.values].size for term in terms])
         fit = all(fits(self.shape(term.values), term.spots, aval.shape) for term in terms)
-        if FEWER * elements > aval.size or not fit:
+        if tuning.diagonal_sparsity * elements > aval.size or not fit:
             return slot
         if slot not in self.laid:
             self.op = self.producers[slot]
@@ -125,7 +122,7 @@ class _Finder(TermWriter):
     def _selected(self, slot: int) -> int:
         """For an operand of what is computed element by element: the values of diagonals, selected where they lie."""
         terms, aval = self.terms.get(slot, []), self.avals[slot]
-        few = 0 < len(terms) <= MOST_SELECTED and aval.size >= SMALLEST
+        few = 0 < len(terms) <= tuning.selected_diagonals_limit and aval.size >= tuning.diagonal_min_elements
         if not few or all(self._is_constant(term) for term in terms):
             return slot
         if slot not in self.selected:

@@ -14,20 +14,12 @@ from jittape.compile.analysis.op_class import NATIVE
 from jittape.compile.rewrite.passes import Editor, primitives_of
 from jittape.core.forms import Map, Reduce
 from jittape.core.program import Aval, Op, Program
+from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.shape.views import transpose_op
 
 __all__ = ["transpose_layouts"]
-
-SHORT = 16
-"""So many columns at most does an array have that is turned."""
-LONG = 8
-"""It has so many times as many rows at least."""
-LARGE = 1 << 15
-"""And so many elements: less is in the first cache, and done in no time."""
-SMALLER = 4
-"""What is broadcast to such an array is smaller by this factor at least."""
 
 
 def transpose_layouts(program: Program) -> Program:
@@ -37,10 +29,14 @@ def transpose_layouts(program: Program) -> Program:
 
 
 def _has_short_rows(aval: Aval) -> bool:
-    if aval.ndim < 2 or not 1 < aval.shape[-1] <= SHORT:
+    if aval.ndim < 2 or not 1 < aval.shape[-1] <= tuning.transposed_columns_limit:
         return False
     rows, columns = aval.shape[-2:]
-    return rows >= LONG * columns and aval.dtype in NATIVE and aval.size >= LARGE
+    return (
+        rows >= tuning.transposed_rows_per_column * columns
+        and aval.dtype in NATIVE
+        and aval.size >= tuning.transposed_min_elements
+    )
 
 
 class _Finder:
@@ -83,14 +79,14 @@ class _Finder:
         return (
             op.primitive is matmul_op
             and op.args[0] in self.leader
-            and self.avals[op.args[1]].shape[-2] <= SHORT
+            and self.avals[op.args[1]].shape[-2] <= tuning.transposed_columns_limit
         )
 
     def _is_broadcast(self, slot: int) -> bool:
         op = self.op_of.get(slot)
         if op is None or op.primitive is not broadcast_to_op:
             return False
-        return self.avals[op.args[0]].size * SMALLER <= self.avals[slot].size
+        return self.avals[op.args[0]].size * tuning.transposed_broadcast_factor <= self.avals[slot].size
 
     def _is_transpose(self, op: Op) -> bool:
         return op.primitive is transpose_op and dict(op.params)["perm"] == _exchanged(

@@ -17,23 +17,9 @@ from typing import NamedTuple
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.loop_nest import RawLinear, RawLoad, RawNest
 from jittape.core.program import Aval
+from jittape.core.tuning import tuning
 
 __all__ = ["Cut", "Found", "RowTile", "RowTileFinder", "Step", "groups_of"]
-
-CACHE = 1 << 20
-"""Arrays of fewer bytes than this, all together, are in the cache anyway."""
-BLOCK = 1 << 19
-"""Bytes of a block of rows, about."""
-LEAST = 1 << 17
-"""A step that touches no more bytes begins no strip."""
-GROUPS = 64
-"""Blocks are handed out in so many groups at most, each of which has memory of its own for what is only needed in the
-strip: a thread that waits for another's group should not wait long."""
-SHARED_CACHE = 1 << 22
-"""Bytes of all groups' memory, about; but there are `FEWEST` groups."""
-FEWEST = 8
-SKINNY = 64
-"""A product with more columns or summands than this takes all rows at once."""
 
 
 class Cut(NamedTuple):
@@ -157,7 +143,7 @@ def cut_product(
     written, partial = frozenset([out]), frozenset[int]()
     if axis:
         strides = s[f"x{axis[1]}"], s[f"y{axis[1]}"]
-    elif (not stacked and m == rows and max(n, k) <= SKINNY) or (not stacked and m == rows and n == 1):
+    elif not stacked and m == rows and (n == 1 or max(n, k) <= tuning.row_tile_gemm_extent):
         axis, extent_x = "m", _extent(1, k, s["lx"], tx)
         strides = (1 if tx else s["lx"]), 0
     elif not stacked and k == rows:
@@ -188,9 +174,12 @@ def _extent(rows: int, columns: int, leading: int, transposed: bool) -> int:
 
 def groups_of(blocks: int, region: int) -> int:
     """How many tasks a strip has, each of which takes `region` bytes."""
-    if blocks <= 2 * FEWEST:
+    if blocks <= 2 * tuning.row_tile_min_groups:
         return blocks
-    wanted = min(GROUPS, max(FEWEST, SHARED_CACHE // max(1, region)))
+    wanted = min(
+        tuning.row_tile_groups_limit,
+        max(tuning.row_tile_min_groups, tuning.row_tile_memory_bytes // max(1, region)),
+    )
     return math.ceil(blocks / math.ceil(blocks / wanted))
 
 
@@ -263,7 +252,7 @@ class RowTileFinder:
     def strip_from(self, first: int, taken: Container[int]) -> Found | None:
         """The strip that begins with a step and saves most, without those that are `taken`; None if there is none."""
         step = self.steps[first]
-        if sum([self._nbytes[slot] for slot in step.operands]) <= LEAST:
+        if sum([self._nbytes[slot] for slot in step.operands]) <= tuning.row_tile_step_bytes:
             return None
         best, most = None, 0
         for rows in dict.fromkeys(possible_rows(step.nest, step.kernel, step.sizes)):
@@ -280,7 +269,7 @@ class RowTileFinder:
         if rows not in self._large:
             cuts = [cut for i in range(len(self.steps)) if (cut := self._cut(i, rows)) is not None]
             distinct = frozenset().union(*[cut.reads | cut.writes for cut in cuts])
-            self._large[rows] = sum([self._nbytes[slot] for slot in distinct]) > CACHE
+            self._large[rows] = sum([self._nbytes[slot] for slot in distinct]) > tuning.row_tile_cached_bytes
         return self._large[rows]
 
     def _members(self, first: int, rows: int, taken: Container[int]) -> list[tuple[int, Cut]]:
@@ -315,10 +304,10 @@ class RowTileFinder:
         distinct = frozenset().union(*used)
         nbytes = sum([self._nbytes[slot] for slot in distinct])
         saved = sum([self._nbytes[slot] for slots in used for slot in slots]) - nbytes
-        block = min(rows, _power_of_two(BLOCK * rows // max(1, nbytes)))
+        block = min(rows, _power_of_two(tuning.row_tile_bytes * rows // max(1, nbytes)))
         partial = sum([self._nbytes[slot] for _, cut in members for slot in cut.partial])
         blocks = math.ceil(rows / block)
-        if len(members) < 2 or blocks < 2 or nbytes <= CACHE or 4 * saved < nbytes:
+        if len(members) < 2 or blocks < 2 or nbytes <= tuning.row_tile_cached_bytes or 4 * saved < nbytes:
             return None, 0
         if 4 * partial * blocks > saved:
             return None, 0

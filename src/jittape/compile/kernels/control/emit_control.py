@@ -15,12 +15,11 @@ from jittape.compile.llvm.driver import walk_table
 from jittape.compile.llvm.interrupts import is_over, look_up, note_stack, out_of_memory, refuse, release_stack
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, external, for_range, integer
+from jittape.core.tuning import tuning
 
 __all__ = ["define_branch", "define_loop", "define_release", "define_stop"]
 
 _I64, _I32, _I8 = ir.IntType(64), ir.IntType(32), ir.IntType(8)
-_LEAST = 4096
-"""Bytes that a grown stack begins with."""
 
 
 class _Code:
@@ -144,7 +143,7 @@ class _Loop(_Code):
         capacity = builder.gep(place, [integer(1)])
         before = builder.load(capacity)
         with builder.if_then(builder.icmp_signed(">", wanted, before), likely=False):
-            double = builder.add(builder.mul(before, integer(2)), integer(_LEAST))
+            double = builder.add(builder.mul(before, integer(2)), integer(tuning.stack_first_bytes))
             more = builder.select(builder.icmp_signed(">", wanted, double), wanted, double)
             more = builder.select(self.is_while, more, wanted)
             function = external(self.module, ir.FunctionType(BYTES, [BYTES, _I64]), "realloc")

@@ -24,13 +24,12 @@ from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import alloca_once, external, for_range, for_steps
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
+from jittape.core.tuning import tuning
 
 __all__ = ["Stack", "define_product", "stack"]
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _BYTES = _I8.as_pointer()
-SHARE_STEP = 16
-"""Rows or columns in a share of a product are a multiple of this: so many the kernels of a BLAS do at once."""
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
@@ -112,7 +111,7 @@ def _shared(
     free, shared = demanded, {}
     for name, fits in tests.items():
         part = "t" + name[-1]
-        unit = ir.Constant(_I64, SHARE_STEP if name in "mn" else 1)
+        unit = ir.Constant(_I64, tuning.gemm_share_step if name in "mn" else 1)
         share = builder.mul(_quotient(builder, values[name], builder.mul(divisor, unit)), unit)
         shared[name] = builder.and_(free, fits)
         values[part] = builder.select(shared[name], share, values[part])

@@ -2,9 +2,9 @@
 
 "Rows" are those of the memory here, in which elements are neighbors. Where they are summed over, the vector stays in
 registers and each row is read from its beginning to its end; the lanes of the sums of eight rows are added up together.
-Where they are added to each other, the results stay in registers, and are written once for `CHUNK` rows. Either way
-memory is read in one stream: eight rows next to each other, a register of each at a time, take a third longer from
-the second-level cache. The order of the sums depends on their number and on nothing else.
+Where they are added to each other, the results stay in registers, and are written once for `gemv_chunk_rows` rows.
+Either way memory is read in one stream: eight rows next to each other, a register of each at a time, take a third
+longer from the second-level cache. The order of the sums depends on their number and on nothing else.
 """
 
 from __future__ import annotations
@@ -17,17 +17,10 @@ from jittape.compile.ir.kernel import Gemm
 from jittape.compile.kernels.gemm.blas_call import Stack, stack
 from jittape.compile.kernels.gemm.small_gemm import Vectors
 from jittape.compile.llvm.ir_helpers import alloca_once, for_steps, integer
+from jittape.core.tuning import tuning
 
 __all__ = ["define_gemv"]
 
-ROWS = 8
-"""The lanes of the sums of so many rows are added up together."""
-SHORT = 4
-"""Rows of so many registers at most are done without a loop over them."""
-CHUNK = 256
-"""So many rows are added up before they are added to the results: the error of a sum grows with their number."""
-CHAINS = 5
-"""So many sums at least are under way at the same time: each waits four cycles for the one before."""
 
 Masks = Sequence[ir.Value | None]
 """For each register of a row the lanes that there are; None for all."""
@@ -78,10 +71,12 @@ class _Rows(_Sums):
         builder, m = self.builder, self.symbols["m"]
         masks = self.masks(self.symbols["k"])
         ys = [self.register(self.y, i, mask) for i, mask in enumerate(masks)]
-        whole = builder.sub(m, builder.srem(m, integer(ROWS)))
-        with for_steps(builder, integer(0), whole, integer(ROWS), scalar=True) as first:
-            if self.registers <= SHORT:
-                sums = [self._sum(builder.add(first, integer(i)), ys, masks) for i in range(ROWS)]
+        whole = builder.sub(m, builder.srem(m, integer(tuning.gemv_row_block)))
+        with for_steps(builder, integer(0), whole, integer(tuning.gemv_row_block), scalar=True) as first:
+            if self.registers <= tuning.gemv_unrolled_registers:
+                sums = [
+                    self._sum(builder.add(first, integer(i)), ys, masks) for i in range(tuning.gemv_row_block)
+                ]
             else:
                 sums = self._one_by_one(first, ys, masks)
             self._write(first, sums)
@@ -91,11 +86,11 @@ class _Rows(_Sums):
     def _one_by_one(self, first: ir.Value, ys: Sequence[ir.Value], masks: Masks) -> list[ir.Value]:
         """The sums of some rows in a loop over them, or LLVM would read all of the rows at a time."""
         builder = self.builder
-        places = alloca_once(builder, self.vector, integer(ROWS))
-        with for_steps(builder, integer(0), integer(ROWS), integer(1), scalar=True) as index:
+        places = alloca_once(builder, self.vector, integer(tuning.gemv_row_block))
+        with for_steps(builder, integer(0), integer(tuning.gemv_row_block), integer(1), scalar=True) as index:
             total = self._sum(builder.add(first, index), ys, masks)
             builder.store(total, builder.gep(places, [index]))
-        return [builder.load(builder.gep(places, [integer(i)])) for i in range(ROWS)]
+        return [builder.load(builder.gep(places, [integer(i)])) for i in range(tuning.gemv_row_block)]
 
     def _sum(self, number: ir.Value, ys: Sequence[ir.Value], masks: Masks) -> ir.Value:
         """The products of a row with `ys`, added up but for the lanes."""
@@ -139,10 +134,10 @@ class _Columns(_Sums):
         builder, k = self.builder, self.symbols["k"]
         masks = self.masks(self.symbols["m"])
         chains = 1
-        while chains * self.registers < CHAINS:
+        while chains * self.registers < tuning.gemv_min_sums:
             chains *= 2
-        with for_steps(builder, integer(0), k, integer(CHUNK), scalar=True) as start:
-            stop = builder.add(start, integer(CHUNK))
+        with for_steps(builder, integer(0), k, integer(tuning.gemv_chunk_rows), scalar=True) as start:
+            stop = builder.add(start, integer(tuning.gemv_chunk_rows))
             stop = builder.select(builder.icmp_signed("<", stop, k), stop, k)
             self._write(start, masks, self._totals(start, stop, masks, chains))
 

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.analysis.gemm_operands import Product, form_of, pieces, with_column
-from jittape.compile.analysis.parallelism import HEAVY, work_of_products
+from jittape.compile.analysis.parallelism import work_of_products
 from jittape.compile.ir.instructions import Operand
 from jittape.compile.ir.kernel import Gemm, bits_of
 from jittape.compile.ir.task_counts import ON_DEMAND
 from jittape.compile.llvm.blas import blas, has_avx512
+from jittape.core.tuning import tuning
 
 __all__ = ["Called", "Calls"]
 
@@ -77,5 +78,5 @@ class Calls:
         work = work_of_products(form, dtype, stacked * m * n * product.inner)
         # A BLAS with threads of its own divides products itself.
         divisible = blas().library is not None and (kernel.divisible or stacked > 1)
-        tasks = ON_DEMAND if work >= HEAVY and divisible else 1
+        tasks = ON_DEMAND if work >= tuning.parallel_work_ns and divisible else 1
         return Called(kernel, (x.slot, y.slot), sizes, tasks, work)

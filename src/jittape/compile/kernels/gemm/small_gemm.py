@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from jittape.compile.analysis.gemm_operands import FEW
 from jittape.compile.ir.kernel import Gemm
 from jittape.compile.kernels.gemm.blas_call import Stack, stack
 from jittape.compile.llvm.ir_helpers import alloca_once, for_range, for_steps
 from jittape.compile.llvm.ir_vectors import first_lanes, masked_load, masked_store, spread
+from jittape.core.tuning import tuning
 
 __all__ = ["Vectors", "define_small_gemm"]
 
 _I64 = ir.IntType(64)
-_VECTOR_BYTES = 64
 
 
 def define_small_gemm(kernel: Gemm, function: ir.Function) -> None:
@@ -45,7 +44,7 @@ class Vectors:
         self.symbols = one.symbols
         self.accumulates = kernel.accumulates
         self.width = kernel.dtype.itemsize
-        self.lanes = _VECTOR_BYTES // self.width
+        self.lanes = tuning.vector_bytes // self.width
         self.kind = ir.FloatType() if self.width == 4 else ir.DoubleType()
         self.vector = ir.VectorType(self.kind, self.lanes)
         self.x, self.y, self.out = (
@@ -110,7 +109,7 @@ class _Tiny(Vectors):
         """The panel's columns of y, which lie one after another, as rows of a buffer."""
         builder, symbols = self.builder, self.symbols
         width = self.panels * self.lanes
-        buffer = alloca_once(builder, self.kind, size=_integer(FEW * width))
+        buffer = alloca_once(builder, self.kind, size=_integer(tuning.short_gemm_extent * width))
         left = builder.sub(symbols["n"], column)
         columns = builder.select(builder.icmp_signed("<", left, _integer(width)), left, _integer(width))
         with for_range(builder, columns, scalar=True) as lane:

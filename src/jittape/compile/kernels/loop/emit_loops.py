@@ -3,9 +3,9 @@
 What that needs: loops that start at 0 and count in i64, an inner function whose pointers are all ``noalias`` (results
 are never inputs), no branch in the body but around masked loads, and, for sums, freedom to reorder within a chunk.
 
-Floating-point reductions along the innermost loop go in chunks of `CHUNK` elements. A chunk is summed in vector lanes;
-the sums of chunks are combined pairwise, as a binary counter carries. The order depends on the sizes alone, and the
-error grows with the logarithm of the number of chunks.
+Floating-point reductions along the innermost loop go in chunks of `sum_chunk_elements` elements. A chunk is summed in
+vector lanes; the sums of chunks are combined pairwise, as a binary counter carries. The order depends on the sizes
+alone, and the error grows with the logarithm of the number of chunks.
 """
 
 from __future__ import annotations
@@ -23,15 +23,14 @@ from jittape.compile.kernels.loop.accumulators import Accumulator
 from jittape.compile.kernels.loop.kernel_arguments import operand, size
 from jittape.compile.kernels.loop.scalar_body import I64, NO_WRAP, memory_type
 from jittape.compile.kernels.loop.vector_body import LaneBody
-from jittape.compile.kernels.loop.vectorize import LIGHT, Lanes, cost_of_innermost, lanes_in
+from jittape.compile.kernels.loop.vectorize import Lanes, cost_of_innermost, lanes_in
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import alloca_once, integer, keep_scalar, one_at_a_time
 from jittape.compile.llvm.ir_value import IRValue
 from jittape.core.forms import Scan
+from jittape.core.tuning import tuning
 
 __all__ = ["define_loops"]
-
-CHUNK = 1024
 
 
 def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
@@ -101,7 +100,8 @@ class _Nest(LaneBody):
         for store in kernel.stores:
             if store.running is not None and store.running.axis == kernel.depth - 1:
                 self.running.setdefault(store.running.axis, []).append(store)
-        self.is_light = (not kernel.reductions or kernel.rows > 1) and cost_of_innermost(kernel) <= LIGHT
+        light = cost_of_innermost(kernel) <= tuning.light_loop_cost
+        self.is_light = light and (not kernel.reductions or kernel.rows > 1)
         self.accumulators = {
             number: Accumulator(self, r)
             for number, r in enumerate(kernel.reductions)
@@ -354,8 +354,10 @@ class _Nest(LaneBody):
     def _chunked_loop(self, level: int, chunked: list[Accumulator]) -> None:
         builder = self.builder
         total, first = self._range(level)
-        chunk = integer(CHUNK)
-        chunks = builder.sdiv(builder.add(total, integer(CHUNK - 1), flags=NO_WRAP), chunk)
+        chunk = integer(tuning.sum_chunk_elements)
+        chunks = builder.sdiv(
+            builder.add(total, integer(tuning.sum_chunk_elements - 1), flags=NO_WRAP), chunk
+        )
 
         def one_chunk() -> None:
             start = builder.mul(self.integers["chunk"], chunk, flags=NO_WRAP)

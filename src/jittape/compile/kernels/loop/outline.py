@@ -19,11 +19,9 @@ from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
 from jittape.compile.llvm.ir_vectors import like
 from jittape.core.primitive import Primitive
+from jittape.core.tuning import tuning
 
 __all__ = ["result_of"]
-
-LONG = 12
-"""The cost from which on an expression is a function of its own."""
 
 
 def result_of(
@@ -40,7 +38,7 @@ def result_of(
     TypeError
         If that has another dtype than the primitive's rule says.
     """
-    if cost_of_map(primitive, params, tuple([o.dtype for o in operands])) < LONG:
+    if cost_of_map(primitive, params, tuple([o.dtype for o in operands])) < tuning.outline_min_cost:
         return _checked(computed(m, primitive, params, operands), primitive, dtype)
     kinds = [operand.ir.type for operand in operands]
     text = f"{label_of(primitive)}{params_text(params)}: {', '.join(map(str, kinds))} -> {dtype}"

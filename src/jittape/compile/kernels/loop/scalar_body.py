@@ -27,6 +27,7 @@ from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
 from jittape.compile.llvm.ir_vectors import like, spread
 from jittape.core.forms import Reduce
+from jittape.core.tuning import tuning
 
 __all__ = ["I64", "NO_WRAP", "Body", "LaneMath", "memory_type"]
 
@@ -41,8 +42,6 @@ def memory_type(dtype: np.dtype[Any]) -> ir.Type:
     return ir.IntType(8) if dtype.kind == "b" else llvm_type(dtype)
 
 
-MANY_PLACES = 16
-"""Of so many places that one loop visits, LLVM is told of none how far it is from others: see `_may_hide`."""
 _HIDDEN = "llvm.strip.invariant.group.p0"
 
 
@@ -249,7 +248,7 @@ class Body:
             return False
         if self._places.count(address.operand) == 1:
             return True
-        return self.kernel.depth == 1 and len(self._places) >= MANY_PLACES
+        return self.kernel.depth == 1 and len(self._places) >= tuning.unrelated_min_places
 
     def whole(self, linear: Linear) -> ir.Value:
         """The integer as an instruction wants it."""

@@ -17,9 +17,9 @@ import numpy as np
 from jittape.compile.analysis.cost import can_be_in_lanes, cost_of_map
 from jittape.compile.ir.instructions import Address, AffineValue, BoundsMask, Compute, Linear, Load
 from jittape.compile.ir.kernel import LoopKernel
+from jittape.core.tuning import tuning
 
 __all__ = [
-    "LIGHT",
     "Lanes",
     "cost_of_innermost",
     "lanes_in",
@@ -27,17 +27,6 @@ __all__ = [
     "reads_ahead",
     "written_twice",
 ]
-
-VECTOR_BYTES = 64
-MOST = 32
-"""Lanes at most: a mask of more is a long list of comparisons."""
-LIGHT = 16
-"""A loop of so few instructions waits for memory. Compiled for one vector at a time, 480 of them take 2.1 s instead of
-2.2; where LLVM vectorizes them, 3.3 instead of 4.8."""
-HEAVY = 320
-"""A loop of more instructions has enough that does not wait for each other in one vector."""
-MANY_LOADS = 10
-"""A loop that reads more than that has no registers for all of it at once."""
 
 
 class Lanes(NamedTuple):
@@ -54,23 +43,23 @@ def lanes_in(kernel: LoopKernel) -> Lanes | None:
     cost, depth = cost_of_innermost(kernel), kernel.depth
     widest = max([dtype.itemsize for dtype in _dtypes(kernel)])
     summed = any(r.level < depth for r in kernel.reductions)
-    together = 1 if cost > HEAVY or len(loads_of(kernel)) > MANY_LOADS else 2
-    if cost <= LIGHT:
+    together = 1 if cost > tuning.heavy_loop_cost or len(loads_of(kernel)) > tuning.vector_loop_loads else 2
+    if cost <= tuning.light_loop_cost:
         together = 4 if summed else 1
-    least = min(VECTOR_BYTES // widest, MOST)
-    return Lanes(min(least * together, MOST), least)
+    least = min(tuning.vector_bytes // widest, tuning.lanes_limit)
+    return Lanes(min(least * together, tuning.lanes_limit), least)
 
 
 def written_twice(kernel: LoopKernel) -> bool:
     """Whether the loop's body is there for whole vectors, and again for the rest."""
-    return cost_of_innermost(kernel) <= HEAVY or not reads_ahead(kernel)
+    return cost_of_innermost(kernel) <= tuning.heavy_loop_cost or not reads_ahead(kernel)
 
 
 def reads_ahead(kernel: LoopKernel) -> bool:
     """Whether all that the innermost loop reads can be read before all else, and what it writes be written after."""
     loads = loads_of(kernel)
     updates = any(r.level == kernel.depth for r in kernel.reductions)
-    return len(loads) <= MANY_LOADS and all(load.mask is None for load in loads) and not updates
+    return len(loads) <= tuning.vector_loop_loads and all(load.mask is None for load in loads) and not updates
 
 
 def loads_of(kernel: LoopKernel) -> list[Load]:

@@ -27,6 +27,7 @@ from jittape.core.interpret import interpret
 from jittape.core.locks import cached_property
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Body, Op, Program, dead_code_removed
+from jittape.core.tuning import tuning
 
 __all__ = [
     "BITS",
@@ -41,8 +42,6 @@ __all__ = [
     "to_bytecode",
 ]
 
-MANY = 256
-"""From so many operations on they are gathered."""
 BITS = 20
 MOST_CELLS = 1 << BITS
 _LARGEST = 3
@@ -109,15 +108,20 @@ bytecode_op = Primitive(
 
 
 def to_bytecode(program: Program) -> Program:
-    """The program with operations on single numbers taken together where there are `MANY`."""
-    if len([op for op in program.ops if _is_scalar(program, op)]) < MANY:
+    """The program with operations on single numbers taken together if there are `bytecode_min_ops`."""
+    if len([op for op in program.ops if _is_scalar(program, op)]) < tuning.bytecode_min_ops:
         return program
     level = _levels(program)
     groups: dict[int, list[Op]] = {}
     for op in program.ops:
         if _is_scalar(program, op):
             groups.setdefault(level[op.out], []).append(op)
-    taken = {op.out: number for number, ops in groups.items() if MOST_CELLS > len(ops) >= MANY for op in ops}
+    taken = {
+        op.out: number
+        for number, ops in groups.items()
+        if MOST_CELLS > len(ops) >= tuning.bytecode_min_ops
+        for op in ops
+    }
     ops = tuple(_in_order(program, taken, groups))
     return dead_code_removed(program.replaced(ops, program.outputs, program.avals))
 

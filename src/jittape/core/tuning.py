@@ -1,0 +1,339 @@
+"""Thresholds that decide how programs are compiled and run.
+
+All code reads the fields of `tuning` when it decides, so tests change them with ``tuning.override``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from typing import Any, TypeVar
+
+__all__ = ["Tuning", "threshold_cache", "tuning"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_caches: list[Callable[[], None]] = []
+
+
+@dataclass
+class Tuning:
+    """Thresholds, by the package that reads them.
+
+    Costs are about LLVM instructions per element, as counted by ``analysis/cost.py``. Times are for a machine with
+    AVX-512. A limit is the largest value to which a rule applies; a minimum is the smallest.
+    """
+
+    # ---- compile/ir --------------------------------------------------------------------------------------------------
+
+    unrolled_elements: int = 4
+    """Maximum elements of a reduction, or of a row, that are written out; more elements get a loop.
+
+    A loop over three coordinates is too short for vectors. If they are written out, the loop around them vectorizes:
+    the forces between 64 bodies take 4.7 µs instead of 29.
+    """
+
+    # ---- compile/llvm ------------------------------------------------------------------------------------------------
+
+    interrupt_check_iterations: int = 4096
+    """Maximum iterations between two readings of the clock in a watched loop."""
+    compile_switch_seconds: float = 0.0005
+    """Maximum interval, in seconds, after which Python switches threads while several compile."""
+    math_function_cost: int = 30
+    """Cost of a call of a function of ``vectormath`` in linked code."""
+    helper_spins: int = 1000
+    """Number of times that a helper thread looks for work before it sleeps; a helper that looks starts at once."""
+    helper_patience_tasks: int = 4
+    """Number of average task times that the opener spins for its helpers before it sleeps.
+
+    The opener then assumes that a helper has lost its core. For shares, the factor is half as large.
+    """
+    opener_sleep_us: int = 50
+    """Time, in µs, that the opener sleeps while a helper that has lost its core is in the middle of a task."""
+
+    # ---- compile/analysis: costs -------------------------------------------------------------------------------------
+
+    instruction_costs: Mapping[str, int] = field(
+        default_factory=lambda: {"call": 8, "fdiv": 4, "frem": 30, "sdiv": 10, "udiv": 10}
+    )
+    """Costs of slow LLVM instructions by opcode; all other instructions cost 1."""
+    instructions_per_ns: int = 100
+    """Cost that one thread executes per ns, on elements of 8 bytes."""
+    memory_access_cost: int = 20
+    """Cost of loading or storing an element."""
+    gemm_bytes_per_ns: Mapping[str, int] = field(
+        default_factory=lambda: {
+            "matrix": 400,
+            "vector": 32,
+            "tiny": 64,
+            "narrow": 128,
+            "dots": 128,
+            "rows": 110,
+            "columns": 110,
+        }
+    )
+    """Speed of each form of `Gemm`: multiplications times the bytes of an element, per ns."""
+
+    # ---- compile/analysis: tasks -------------------------------------------------------------------------------------
+
+    task_ns: int = 10_000
+    """Intended length of a task, in ns; handing out a task of this length costs little in comparison."""
+    parallel_work_ns: int = 20_000
+    """Minimum work, in ns on one thread, of kernels that are divided into tasks."""
+    long_sum_rows: int = 1024
+    """Maximum rows that one task adds up; the rounding error of a sum grows with their number."""
+    long_sum_task_rows: int = 256
+    """Maximum rows per task if a sum has more than `long_sum_rows` rows."""
+    min_task_rows: int = 64
+    """Minimum rows per task in a sum over rows; each task writes a partial result as long as a row."""
+    sum_chunk_elements: int = 1024
+    """Number of elements that a sum along the innermost loop adds up in vector lanes before pairwise summation.
+
+    Tasks of a nest of one loop are multiples of this size.
+    """
+    grouped_rows: int = 4
+    """Number of short rows that are added to each other before they are added to a row in memory.
+
+    The sums of the columns of a float64 array of shape 100,000x10 take 158 µs instead of 318.
+    """
+    grouped_row_elements: int = 32
+    """Maximum elements of rows that are grouped; one by one, they wait ten cycles for a store."""
+    grouped_min_elements: int = 1 << 13
+    """Minimum elements of arrays whose rows are grouped; fewer take about 1 µs, and grouping 15 ms to compile."""
+    grouped_cost_limit: int = 16
+    """Maximum cost of an element of rows that are grouped."""
+
+    # ---- compile/analysis: forms of matrix products ------------------------------------------------------------------
+
+    vector_bytes: int = 64
+    """Size, in bytes, of the vector registers that code is written for."""
+    small_gemm_extent: int = 8
+    """Maximum extent of a product that runs in jittape's own loops for small operands.
+
+    In a stack, 4x4 @ 4x4 takes 10 ns and 8x8 @ 8x8 23, where calls of OpenBLAS (AVX-512 kernels) take 24 and 40. With a
+    transposed `y` it is 20 and 47 instead of 86 and 120. From 12x12 on nothing is gained.
+    """
+    narrow_gemm_columns: int = 12
+    """Maximum columns of a float64 product with few rows or summands that runs in jittape's own loops.
+
+    25 products 1000x10 @ 10x10 take 72 µs instead of 106 with OpenBLAS.
+    """
+    short_gemm_extent: int = 16
+    """Maximum extent that counts as few rows, columns or summands of a narrow or skinny product."""
+    skinny_gemm_summands: tuple[int, int] = (64, 1 << 16)
+    """Minimum and maximum summands of a product with few rows and columns that is made of dot products.
+
+    The summands must be contiguous in both operands. 25 products 10x1000 @ (10x1000)' take 59 µs instead of 79 with
+    OpenBLAS.
+    """
+    gemv_registers: int = 16
+    """Maximum vector registers of a contiguous row of a matrix whose product with a vector runs in jittape's own loops.
+
+    The row must also take more than half a register. With AVX-512, 10,000x100 by 100 takes 66 µs and the transpose by
+    10,000 numbers 64 µs, with OpenBLAS 74 and 88. 512x100 of it, which fits the second-level cache, takes 1.7 and 1.7
+    instead of 3.2 and 3.8, and 1,000x20 in float32 0.6 instead of 1.3. For rows of 8 bytes OpenBLAS takes a third of
+    that time, and from 32 registers on both take the same. Registers of 32 bytes are too few.
+    """
+    cut_gemm_extent: int = 64
+    """Maximum smallest extent of a product that is cut into pieces: see `gemm_operands.pieces`."""
+    unpacked_gemm_multiplications: int = 1_000_000
+    """Maximum multiplications of a product that OpenBLAS computes without packing."""
+    gemm_piece_multiplications: int = 2**18
+    """Approximate multiplications in a piece of a product."""
+
+    # ---- compile/rewrite ---------------------------------------------------------------------------------------------
+
+    overlap_check_elements: int = 1 << 18
+    """Maximum elements that are compared to find out whether terms overlap; more are assumed to overlap."""
+    diagonal_terms_limit: int = 32
+    """Maximum terms of a sum of diagonals; a stack of more terms is computed as a whole."""
+    selected_diagonals_limit: int = 2
+    """Maximum diagonals of an array that is made by selecting between them."""
+    diagonal_sparsity: int = 4
+    """Minimum ratio of the elements of an array to those of its diagonals."""
+    diagonal_min_elements: int = 64
+    """Minimum elements of an array made of diagonals; smaller arrays cost less than a step."""
+    transposed_columns_limit: int = 16
+    """Maximum columns of an array that is stored transposed."""
+    transposed_rows_per_column: int = 8
+    """Minimum ratio of rows to columns of an array that is stored transposed."""
+    transposed_min_elements: int = 1 << 15
+    """Minimum elements of an array that is stored transposed; smaller arrays fit the first-level cache."""
+    transposed_broadcast_factor: int = 4
+    """Minimum ratio of the elements of a transposed array to those of an operand that is broadcast to it."""
+
+    # ---- compile/fuse ------------------------------------------------------------------------------------------------
+
+    recompute_cost_limit: int = 8
+    """Maximum cost of a value that each loop nest may recompute."""
+    recompute_scalar_cost_limit: int = 60
+    """Maximum cost of a value of one element that each loop nest may recompute; it is computed once per nest."""
+    recompute_uses_limit: int = 8
+    """Maximum uses of a value that is recomputed."""
+    recompute_gathers_limit: int = 3
+    """Maximum nested index arrays in the access to a value that is recomputed."""
+    recompute_loads_limit: int = 2
+    """Maximum arrays that a recomputed value is read from; reading more costs more than storing the value."""
+    strided_reads_before_copy: int = 4
+    """Minimum reads of a view, across its order in memory, for which it is copied first.
+
+    25 reads of a transposed 1000x10 array take 35 µs with the copy and 83 without.
+    """
+    counted_cost_limit: int = 1 << 20
+    """Maximum cost that is counted; higher costs count as this one."""
+    partition_rounds: int = 6
+    """Number of rounds after which the partition stores every value that is used twice."""
+
+    # ---- compile/lower -----------------------------------------------------------------------------------------------
+
+    split_cost_limit: int = 768
+    """Maximum cost of a loop nest; a nest above it is split into pieces."""
+    split_piece_cost: int = 128
+    """Maximum cost of a piece of a split nest.
+
+    The gradient of a function of 252 steps over 10,000 numbers takes 2.3 ms with pieces of this size, as with pieces
+    half as large again, but compiles 15 ms faster. With half the size it takes 6.3 ms.
+    """
+    structural_offset_limit: int = 2
+    """Maximum absolute offset that is part of a kernel's text, so that neighbors share loads; others are parameters."""
+
+    # ---- compile/kernels ---------------------------------------------------------------------------------------------
+
+    outline_min_cost: int = 12
+    """Minimum cost of an expression that becomes a function of its own."""
+    unrelated_min_places: int = 16
+    """Minimum memory places of a loop for which LLVM is told no distances between them: see `scalar_body`."""
+    lanes_limit: int = 32
+    """Maximum lanes of a vector; a mask of more lanes takes many comparisons."""
+    light_loop_cost: int = 16
+    """Maximum cost of a loop that waits for memory and is compiled for one vector at a time.
+
+    480 such loops compile in 2.1 s instead of 2.2. Where LLVM vectorizes them, it takes 3.3 s instead of 4.8.
+    """
+    heavy_loop_cost: int = 320
+    """Maximum cost of a loop that handles two vectors at a time; one vector of a larger loop has enough parallelism."""
+    vector_loop_loads: int = 10
+    """Maximum loads of a loop that handles two vectors at a time; more do not fit the registers."""
+    gemv_row_block: int = 8
+    """Number of rows whose lane sums are added up together."""
+    gemv_unrolled_registers: int = 4
+    """Maximum registers of a row that is processed without a loop over its registers."""
+    gemv_chunk_rows: int = 256
+    """Number of rows that are added up before they are added to the result; the rounding error grows with it."""
+    gemv_min_sums: int = 5
+    """Minimum independent sums; each addition waits four cycles for the one before."""
+    gemm_share_step: int = 16
+    """Multiple of rows or columns in a share of a product: the number that the kernels of a BLAS compute at once."""
+    stack_first_bytes: int = 4096
+    """Bytes by which a growing stack is enlarged besides doubling, thus the size that it begins with."""
+    bytecode_min_ops: int = 256
+    """Minimum operations on single numbers that become scalar bytecode; fewer are compiled."""
+
+    # ---- compile/schedule --------------------------------------------------------------------------------------------
+
+    row_tile_cached_bytes: int = 1 << 20
+    """Maximum size, in bytes, of all arrays of steps that are not tiled, since they fit the cache together."""
+    row_tile_bytes: int = 1 << 19
+    """Approximate size, in bytes, of a block of rows."""
+    row_tile_step_bytes: int = 1 << 17
+    """Maximum size, in bytes, of the operands of a step that does not begin a tile loop."""
+    row_tile_groups_limit: int = 64
+    """Maximum groups of blocks; each group has its own temporary memory.
+
+    Groups are tasks, and a thread that waits for another one's group should not wait long.
+    """
+    row_tile_memory_bytes: int = 1 << 22
+    """Approximate limit, in bytes, of the memory of all groups; `row_tile_min_groups` takes precedence."""
+    row_tile_min_groups: int = 8
+    """Minimum groups of blocks if there are at least twice as many blocks."""
+    row_tile_gemm_extent: int = 64
+    """Maximum columns and summands of a matrix product in a tile loop; a larger product takes all rows at once."""
+
+    # ---- compile/cache -----------------------------------------------------------------------------------------------
+
+    module_functions_limit: int = 64
+    """Maximum functions in a module; a process that needs one of them from disk loads all, at 0.07 ms each."""
+    compile_threads_limit: int = 8
+    """Maximum threads that compile."""
+    shelf_min_bytes: int = 1 << 19
+    """Minimum size, in bytes, of object files loaded into one LLVM engine before the next begins; one costs 0.5 ms."""
+    modules_per_thread: int = 4
+    """Number of modules per thread: with fewer, threads finish at different times, and each module adds work."""
+    function_compile_weight: int = 1500
+    """Weight of a function that is no kernel when modules are balanced, in characters of a kernel's listing."""
+    effort_weights: Mapping[str, int] = field(default_factory=lambda: {"LEAST": 1, "LITTLE": 4, "LOOPS": 10})
+    """Relative compile time per character, by the name of the `Effort`."""
+    stored_schedule_ops: int = 256
+    """Minimum ops of a program whose schedule is stored on disk; scheduling fewer is faster than the look-up."""
+    stale_file_seconds: float = 3600.0
+    """Age, in seconds, above which a temporary file of the disk cache counts as left by a killed process."""
+
+    # ---- runtime -----------------------------------------------------------------------------------------------------
+
+    threads_at_parallel_work: int = 2
+    """Number of threads that work of `parallel_work_ns` is worth."""
+    result_sets_limit: int = 3
+    """Maximum sets of result buffers that an executable remembers."""
+    remembered_result_bytes: int = 1 << 18
+    """Minimum size, in bytes, of results that each run allocates from the pool."""
+    remembered_set_bytes: int = 1 << 20
+    """Maximum bytes from the pool in a set of remembered results; a larger set remembers none of these."""
+    workspace_arena_bytes: int = 1 << 20
+    """Minimum size, in bytes, of an arena that each run takes from the pool, which costs 2.5 µs."""
+
+    @property
+    def work_per_thread_ns(self) -> int:
+        """Minimum work, in ns, for which another thread is used."""
+        return max(1, self.parallel_work_ns // self.threads_at_parallel_work)
+
+    def __post_init__(self) -> None:
+        self._label = ""
+
+    @property
+    def label(self) -> str:
+        """The overridden fields with their values; empty without an override.
+
+        Part of the names of kernels and of the disk cache's environment, since thresholds decide the machine code.
+        """
+        return self._label
+
+    @contextmanager
+    def override(self, **values: Any) -> Iterator[None]:
+        """Set fields within a ``with`` block, for the whole process; meant for tests.
+
+        Programs that were scheduled before keep their schedules. Code of the thread pool and the driver is compiled
+        once per process and keeps the thresholds of that time.
+        """
+        unknown = values.keys() - {f.name for f in fields(self)}
+        if unknown:
+            raise TypeError(f"no such thresholds: {', '.join(sorted(unknown))}")
+        before = {name: getattr(self, name) for name in values}
+        try:
+            self._set(values)
+            yield
+        finally:
+            self._set(before)
+
+    def _set(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
+        default = Tuning()
+        changed = [f.name for f in fields(self) if getattr(self, f.name) != getattr(default, f.name)]
+        self._label = ", ".join([f"{name}={getattr(self, name)!r}" for name in changed])
+        for clear in _caches:
+            clear()
+
+
+def threshold_cache(maxsize: int) -> Callable[[_Function], _Function]:
+    """Return a decorator like `lru_cache`, for functions that read thresholds: an override clears the cache."""
+
+    def decorate(function: _Function) -> _Function:
+        cached: Any = lru_cache(maxsize)(function)
+        _caches.append(cached.cache_clear)
+        return cached
+
+    return decorate
+
+
+tuning = Tuning()

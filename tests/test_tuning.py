@@ -1,0 +1,177 @@
+"""Thresholds: one record, overridden within a block, and kept apart in the caches."""
+
+import ast
+import itertools
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jittape
+from jittape.compile.analysis.cost import cost_of_map
+from jittape.compile.cache import object_store
+from jittape.compile.rewrite.affine_maps import AffineMap, do_meet
+from jittape.compile.schedule.schedule import schedule
+from jittape.core.tuning import Tuning, tuning
+from jittape.primitives.elementwise.division import divide_op
+from jittape.primitives.elementwise.exponential import exp
+from programs import program_of
+
+ROOT = Path(jittape.__file__).parent
+FIXED = {
+    "compile/cache/object_store.py": {"_DIGEST_SIZE", "_HEADER_START", "_BLOCK"},
+    "compile/ir/index_maps.py": {"REMEMBERED"},
+    "compile/ir/task_counts.py": {"ON_DEMAND", "SHARES_SHIFT"},
+    "compile/kernels/control/control_plan.py": {"CELL"},
+    "compile/kernels/diagonal/emit_diagonals.py": {"_HEAD", "_ROW"},
+    "compile/kernels/loop/pairwise.py": {"CARRIES"},
+    "compile/kernels/scalar_vm/bytecode.py": {
+        "BITS",
+        "CONSTANT",
+        "END",
+        "FIRST",
+        "LOAD",
+        "MOST_CELLS",
+        "STORE",
+        "_LARGEST",
+    },
+    "compile/kernels/tiled/emit_tiles.py": {"_HEADER", "_MOVED", "_STEP"},
+    "compile/llvm/driver.py": {
+        "BY_NAMES",
+        "NO_ARGUMENT",
+        "ONE_ARGUMENT",
+        "WATCHED",
+        "_CALL",
+        "_FASTCALL",
+        "_HEADER",
+    },
+    "compile/llvm/interrupts.py": {"_INTERRUPTED", "_NEVER", "_NO_MEMORY", "_RECORD", "_REFUSED"},
+    "compile/llvm/object_file.py": {"_COFF_EXTERNAL", "_ELF_SYMBOL_TABLE", "_MACHO_SYMBOL_TABLE"},
+    "compile/llvm/symbols.py": {"PYTHON_FUNCTIONS"},
+    "compile/llvm/thread_pool.py": {"MOST_SKIPPED", "OPEN", "ONE_INSIDE"},
+    "compile/rewrite/diagonal_op.py": {"LOOPS"},
+    "runtime/table_runner.py": {"_HEAD"},
+    "runtime/threads.py": {"MOST"},
+    "runtime/workspace.py": {"CELL", "POISON"},
+}
+"""Numbers that are no thresholds: formats, sentinels, word offsets, and capacities of tables made at import."""
+
+
+def is_numeric(node: ast.AST) -> bool:
+    """Return whether an expression consists of numbers, or is a dictionary of numbers."""
+    if isinstance(node, ast.Dict):
+        return bool(node.values) and all(map(is_numeric, node.values))
+    if isinstance(node, ast.Tuple):
+        return any(map(is_numeric, node.elts))
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    if isinstance(node, ast.BinOp):
+        return is_numeric(node.left) or is_numeric(node.right)
+    return isinstance(node, ast.UnaryOp) and is_numeric(node.operand)
+
+
+def numeric_constants(source: str) -> set[str]:
+    """Return the names of a module's UPPERCASE numeric constants."""
+    found = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and is_numeric(node.value):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return {name for name in found if re.fullmatch("_?[A-Z][A-Z0-9_]*", name)}
+
+
+def test_thresholds_are_fields_of_the_record() -> None:
+    paths = [path for folder in ("compile", "runtime") for path in sorted((ROOT / folder).rglob("*.py"))]
+    found = {path.relative_to(ROOT).as_posix(): numeric_constants(path.read_text("utf-8")) for path in paths}
+    assert {name: constants for name, constants in found.items() if constants} == FIXED
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("A = 1 << 3", {"A"}),
+        ("_B: int = -2", {"_B"}),
+        ("C, D = 64, 1 << 16", {"C", "D"}),
+        ("E = {'a': 400}", {"E"}),
+        ("F = G // 2", {"F"}),
+        ("h = 3\nI = 'text'\nJ = True\nK = f(2)", set()),
+    ],
+)
+def test_constants_are_found(source: str, found: set[str]) -> None:
+    assert numeric_constants(source) == found
+
+
+def test_every_threshold_is_documented_and_read() -> None:
+    body = next(
+        node
+        for node in ast.parse((ROOT / "core" / "tuning.py").read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    ).body
+    documented = {
+        node.target.id
+        for node, after in itertools.pairwise(body)
+        if isinstance(node, ast.AnnAssign)
+        and isinstance(node.target, ast.Name)
+        and isinstance(after, ast.Expr)
+    }
+    read = "".join(path.read_text("utf-8") for path in ROOT.rglob("*.py"))
+    names = {f.name for f in fields(Tuning)}
+    assert documented == names
+    assert [name for name in names if not re.search(rf"(tuning|self)\.{name}\b", read)] == []
+
+
+def test_an_override_ends_with_its_block() -> None:
+    with tuning.override(split_cost_limit=4):
+        with tuning.override(split_cost_limit=5, task_ns=1):
+            assert (tuning.split_cost_limit, tuning.task_ns) == (5, 1)
+        assert (tuning.split_cost_limit, tuning.task_ns) == (4, Tuning().task_ns)
+        assert tuning.label == "split_cost_limit=4"
+        with pytest.raises(ValueError, match="inside"), tuning.override(task_ns=1):
+            raise ValueError("inside")
+    assert tuning == Tuning()
+    assert tuning.label == ""
+
+
+def test_unknown_thresholds_are_refused() -> None:
+    with pytest.raises(TypeError, match="no such thresholds: split_limit"), tuning.override(split_limit=4):
+        pass
+    assert tuning == Tuning()
+
+
+def test_values_computed_from_thresholds_follow() -> None:
+    assert tuning.work_per_thread_ns == 10_000
+    with tuning.override(parallel_work_ns=1):
+        assert tuning.work_per_thread_ns == 1
+
+
+def test_an_override_clears_what_was_computed_with_other_thresholds() -> None:
+    def cost() -> int:
+        return cost_of_map(divide_op, (), (np.dtype(float), np.dtype(float)))
+
+    before = cost()
+    with tuning.override(instruction_costs={"fdiv": 100}):
+        assert cost() > before
+    assert cost() == before
+    apart = (((2,), (AffineMap(0, ((0, 1),)),)), ((2,), (AffineMap(2, ((0, 1),)),)))
+    assert not do_meet(apart, (4,))
+    with tuning.override(overlap_check_elements=0):
+        assert do_meet(apart, (4,))
+    assert not do_meet(apart, (4,))
+
+
+def test_code_of_other_thresholds_has_other_names_and_another_folder() -> None:
+    def name() -> str:
+        (step,) = schedule(program_of(exp, np.ones(3))).steps
+        return step.kernel.name
+
+    before, usual = name(), object_store.current()
+    with tuning.override(heavy_loop_cost=0):
+        other = object_store.current()
+        assert name() != before
+    assert name() == before
+    assert usual is not None
+    assert other is not None
+    assert other.parts == usual.parts | {"thresholds": "heavy_loop_cost=0"}
+    assert object_store.current() is usual
