@@ -1,12 +1,16 @@
-"""Dtypes: TensorFlow's names for NumPy's dtypes, and the promotion rule of the package.
+"""Supported dtypes: TensorFlow's names for NumPy's dtypes, and one table with all facts about each of them.
 
-Promotion is NumPy's (NEP 50) with weak Python scalars: ``float32 * 2.0`` stays float32. A Python scalar on its own gets
-the default dtype of its kind, as in TensorFlow: float32 (or `jt.config.default_float`), int32, bool, complex128.
+To add a dtype, add a row to the table, export its name from the package, and write its mathematics.
+
+Promotion is NumPy's (NEP 50) with weak Python scalars: ``float32 * 2.0`` stays float32. A Python scalar that is not
+combined with an array gets the default dtype of its kind, as in TensorFlow: float32 (or `jt.config.default_float`),
+int32, bool, complex128.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,40 +33,111 @@ uint32 = np.dtype("uint32")
 uint64 = np.dtype("uint64")
 bool_ = np.dtype("bool")
 
-SUPPORTED: frozenset[np.dtype[Any]] = frozenset(
-    (
-        float16,
-        float32,
-        float64,
-        complex64,
-        complex128,
-        int8,
-        int16,
-        int32,
-        int64,
-        uint8,
-        uint16,
-        uint32,
-        uint64,
-        bool_,
-    )
+
+class Kind(NamedTuple):
+    """Facts about a kind of dtypes, known by `numpy.dtype.kind`."""
+
+    name: str
+    """Name in error messages."""
+    rank: int
+    """Position in the order of kinds; a conversion to a lower rank loses information and must be explicit."""
+    python: type
+    """Type of Python's numbers of this kind."""
+
+
+KINDS = {
+    "b": Kind("bool", 0, bool),
+    "i": Kind("integer", 1, int),
+    "u": Kind("unsigned integer", 1, int),
+    "f": Kind("floating", 2, float),
+    "c": Kind("complex", 3, complex),
+}
+
+
+@dataclass(frozen=True)
+class DTypeInfo:
+    """Facts about a supported dtype.
+
+    Attributes
+    ----------
+    dtype : dtype
+    llvm : str or None
+        LLVM type of a number in a register. None: compiled loops do not support the dtype, NumPy computes its ops.
+    blas : str or None
+        First letter of the names of BLAS routines. None: the BLAS does not support the dtype.
+    scalar_format : str or None
+        `struct` format of a number in a cell of 8 bytes. None: a scalar is passed as a 0-d array.
+    safetensors : str or None
+        Name in ``.safetensors`` files.
+    floating : dtype
+        Dtype of NumPy's `sin` of an argument of this dtype.
+    work : dtype
+        Dtype in which means and other sums of many elements are computed.
+    saturates : dtype
+        Integer dtype to which a float saturates before its bits are truncated to this integer dtype. Dtypes that are
+        not integers have the dtype itself.
+    real : dtype
+        Dtype of the real part.
+    complex : dtype or None
+        Dtype of complex numbers whose parts are of this dtype.
+    """
+
+    dtype: np.dtype[Any]
+    llvm: str | None
+    blas: str | None
+    scalar_format: str | None
+    safetensors: str | None
+    floating: np.dtype[Any]
+    work: np.dtype[Any]
+    saturates: np.dtype[Any]
+    real: np.dtype[Any]
+    complex: np.dtype[Any] | None
+
+
+_ROWS = (
+    # dtype, llvm, blas, scalar_format, safetensors, floating, work, saturates, real, complex
+    (bool_, "i1", None, "?7x", "BOOL", float16, float64, bool_, bool_, None),
+    (int8, "i8", None, "b7x", "I8", float16, float64, int32, int8, None),
+    (int16, "i16", None, "h6x", "I16", float32, float64, int32, int16, None),
+    (int32, "i32", None, "i4x", "I32", float64, float64, int32, int32, None),
+    (int64, "i64", None, "q", "I64", float64, float64, int64, int64, None),
+    (uint8, "i8", None, "B7x", "U8", float16, float64, int32, uint8, None),
+    (uint16, "i16", None, "H6x", "U16", float32, float64, int32, uint16, None),
+    (uint32, "i32", None, "I4x", "U32", float64, float64, int64, uint32, None),
+    (uint64, "i64", None, "Q", "U64", float64, float64, int64, uint64, None),
+    (float16, None, None, "e6x", "F16", float16, float32, float16, float16, None),
+    (float32, "float", "s", "f4x", "F32", float32, float32, float32, float32, complex64),
+    (float64, "double", "d", "d", "F64", float64, float64, float64, float64, complex128),
+    (complex64, None, "c", None, "C64", complex64, complex64, complex64, float32, None),
+    (complex128, None, "z", None, None, complex128, complex128, complex128, float64, None),
 )
+_INFO = {row[0]: DTypeInfo(*row) for row in _ROWS}
+
+SUPPORTED = frozenset(_INFO)
+"""All dtypes of tensors."""
+NATIVE = frozenset(dtype for dtype, info in _INFO.items() if info.llvm)
+"""Dtypes that compiled loops support."""
+BLAS = frozenset(dtype for dtype, info in _INFO.items() if info.blas)
+"""Dtypes that the BLAS supports."""
+NATIVE_FLOATS = NATIVE & BLAS
+"""Real floating-point dtypes that compiled loops support."""
+
 WEAK_EXAMPLES: dict[type, Any] = {bool: False, int: 0, float: 0.0, complex: 0j}
-"""Python scalar types that promote weakly, each with the example that `numpy.result_type` is shown."""
+"""Types of weakly promoted Python scalars, each with the example that is passed to `numpy.result_type`."""
 
 
 def as_dtype(value: Any) -> np.dtype[Any]:
-    """The NumPy dtype that `value` names.
+    """Return the NumPy dtype that `value` names.
 
     Parameters
     ----------
     value : dtype, str or type
-        Anything that `numpy.dtype` takes.
+        Anything that `numpy.dtype` accepts.
 
     Raises
     ------
     DTypeError
-        If jittape has no arithmetic for it (strings, objects, dates, records).
+        If jittape does not support the dtype (strings, objects, dates, records).
 
     Examples
     --------
@@ -87,29 +162,28 @@ def as_dtype(value: Any) -> np.dtype[Any]:
     return dtype
 
 
+def info_of(dtype: np.dtype[Any]) -> DTypeInfo:
+    """Return the facts about a supported dtype."""
+    return _INFO[dtype]
+
+
 def default_dtype(kind: type) -> np.dtype[Any]:
-    """The dtype of a Python scalar of type `kind` that meets no array."""
+    """Return the dtype of a Python scalar of type `kind` that is not combined with an array."""
     if kind is float:
         return np.dtype(config.default_float)
     return {bool: bool_, int: int32, complex: complex128}[kind]
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
-    """Whether `dtype` is a real floating-point dtype."""
+    """Return whether `dtype` is a real floating-point dtype."""
     return dtype.kind == "f"
 
 
 def is_differentiable(dtype: np.dtype[Any]) -> bool:
-    """Whether a cotangent can flow through a value of `dtype`: floats and complex numbers."""
+    """Return whether `dtype` is floating-point or complex, so that its values have cotangents."""
     return dtype.kind in "fc"
 
 
 def float_result(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype that NumPy's `sin` and its kin give for an argument of `dtype`."""
-    if is_differentiable(dtype):
-        return dtype
-    if dtype.itemsize == 1:
-        return float16
-    if dtype.itemsize == 2:
-        return float32
-    return float64
+    """Return the dtype of NumPy's `sin` of an argument of `dtype`."""
+    return _INFO[dtype].floating

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import Symbol, WeakScalar
-from jittape.core.dtypes import default_dtype, int32, int64, is_differentiable, uint32, uint64
+from jittape.core.dtypes import default_dtype, info_of, int64, is_differentiable, uint64
 from jittape.core.forms import Alias, Index, Iota, Map, Reduce, View
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
@@ -61,7 +61,7 @@ def _float_to_integer(x: Any, dtype: np.dtype[Any]) -> Any:
     """
     if dtype == uint64:
         return np.where(x < 0, _saturated(x, int64).astype(uint64), _saturated(x, uint64))
-    return _saturated(x, int64 if dtype.itemsize == 8 or dtype == uint32 else int32).astype(dtype)
+    return _saturated(x, info_of(dtype).saturates).astype(dtype)
 
 
 def _saturated(x: Any, integer: np.dtype[Any]) -> Any:
@@ -98,7 +98,7 @@ def cast_to(x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _real_part(x: Aval) -> Aval:
-    return Aval(x.shape, np.empty(0, x.dtype).real.dtype)
+    return Aval(x.shape, info_of(x.dtype).real)
 
 
 real_op = Primitive(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import WeakScalar, literal, literal_op
-from jittape.core.dtypes import bool_, default_dtype, float16, float64, float_result, is_differentiable
+from jittape.core.dtypes import KINDS, bool_, default_dtype, float64, float_result, info_of, is_differentiable
 from jittape.core.program import Aval, Op
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
@@ -141,20 +141,17 @@ def truth_of_kinds(op: str, kinds: str) -> Result:
     return result
 
 
-KIND_NAMES = {"b": "bool", "i": "integer", "u": "unsigned integer", "f": "floating", "c": "complex"}
-
-
 def require_kinds(op: str, kinds: str, aval: Aval) -> Aval:
     """`aval`, if its dtype is of one of `kinds`."""
     if aval.dtype.kind not in kinds:
-        allowed = ", ".join(KIND_NAMES[kind] for kind in kinds)
+        allowed = ", ".join(KINDS[kind].name for kind in kinds)
         raise DTypeError(f"[{op}] is not defined for {aval.dtype.name}, only for {allowed}; cast it first")
     return aval
 
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of the real part of a value of `dtype`."""
-    return np.empty(0, dtype).real.dtype
+    return info_of(dtype).real
 
 
 # ---- evaluation ------------------------------------------------------------------------------------------------------
@@ -171,7 +168,7 @@ def by_formula(name: str) -> Callable[..., Any]:
             return getattr(np, name)(x)
         from jittape.vectormath import NumPyMath  # when the first of them runs, not with the package
 
-        wide = x.astype(np.float32) if x.dtype == float16 else x
+        wide = x.astype(info_of(x.dtype).work, copy=False)
         return np.asarray(getattr(NumPyMath(), name)(wide)).astype(x.dtype)
 
     return evaluate

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype, complex64, complex128, float64
+from jittape.core.dtypes import as_dtype, info_of
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.errors import DTypeError
@@ -110,15 +110,16 @@ def conj(x: TensorLike, name: str | None = None) -> Tensor:
 
 def _complex_result(real: Aval, imag: Aval) -> Aval:
     part = require_equal("complex", real, imag)
-    if part.dtype.itemsize < 4 or part.dtype.kind != "f":
+    dtype = info_of(part.dtype).complex
+    if dtype is None:
         raise DTypeError(
             f"[complex] the parts must be float32 or float64, got {part.dtype.name}; cast them first"
         )
-    return Aval(part.shape, complex128 if part.dtype == float64 else complex64)
+    return Aval(part.shape, dtype)
 
 
 def _complex_evaluate(real: Any, imag: Any) -> Any:
-    result = np.empty(np.shape(real), np.result_type(real, np.complex64))
+    result = np.empty(np.shape(real), info_of(real.dtype).complex)
     result.real = real
     result.imag = imag
     return result

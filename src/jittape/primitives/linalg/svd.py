@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.dtypes import BLAS
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.errors import DTypeError
@@ -26,7 +27,7 @@ __all__ = ["singular_values"]
 
 
 def _result(x: Aval) -> Aval:
-    if x.dtype.kind != "f" or x.dtype.itemsize < 4:
+    if x.dtype.kind != "f" or x.dtype not in BLAS:
         raise DTypeError(
             f"[norm] the singular values of a matrix of {x.dtype.name} are not defined; cast it to float32 or float64"
         )

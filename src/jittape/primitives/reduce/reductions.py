@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import WeakScalar
-from jittape.core.dtypes import bool_, float16, float32, float64, int64
+from jittape.core.dtypes import bool_, info_of, int64, is_differentiable
 from jittape.core.forms import Reduce
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
@@ -97,11 +97,8 @@ def averaging(x: Any) -> tuple[Any, np.dtype[Any]]:
     A sum of float16 would overflow at 65,504; integers and bools give float64.
     """
     x = floating(x) if isinstance(x, WeakScalar) else x
-    if x.dtype == float16:
-        return cast_to(x, float32), float16
-    if x.dtype.kind in "iub":
-        return cast_to(x, float64), float64
-    return x, x.dtype
+    work = info_of(x.dtype).work
+    return cast_to(x, work), x.dtype if is_differentiable(x.dtype) else work
 
 
 def _mean_body(x: Any, axis: Any, keepdims: bool) -> Any:
