@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jittape as jt
-from jittape.compile.analysis.op_class import NATIVE
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.control.control_plan import Stop
 from jittape.compile.rewrite.passes import expanded
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import NumpyStep
+from jittape.core.dtypes import NATIVE
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.primitives.broadcast import iota

@@ -18,6 +18,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from jittape.core.dtypes import SUPPORTED, info_of
 from jittape.core.program import Aval
 from jittape.errors import WeightsError
 from jittape.recording.tensor import tensor_of
@@ -238,21 +239,7 @@ def _npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]
 
 # ---- safetensors -----------------------------------------------------------------------------------------------------
 
-_SAFETENSORS = {
-    "BOOL": "bool",
-    "C64": "complex64",
-    "F16": "float16",
-    "F32": "float32",
-    "F64": "float64",
-    "I8": "int8",
-    "I16": "int16",
-    "I32": "int32",
-    "I64": "int64",
-    "U8": "uint8",
-    "U16": "uint16",
-    "U32": "uint32",
-    "U64": "uint64",
-}
+_SAFETENSORS = {info_of(dtype).safetensors: dtype.name for dtype in SUPPORTED}
 
 
 def _safetensors(path: Path) -> Any:
@@ -269,7 +256,7 @@ def _safetensors(path: Path) -> Any:
 def _pack_safetensors(path: Path, arrays: Arrays, file: IO[bytes]) -> None:
     package = _safetensors(path)
     for name, array in arrays.items():
-        if array.dtype.name not in _SAFETENSORS.values():
+        if info_of(array.dtype).safetensors is None:
             raise WeightsError(
                 f"{path}: safetensors has no {array.dtype.name}, the dtype of {name!r}; use an .npz file"
             )

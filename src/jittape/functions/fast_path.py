@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jittape.core.buffers import Buffer, address_of
+from jittape.core.dtypes import float32, float64, info_of
 from jittape.core.program import Aval
 from jittape.core.scalar_program import GuardFailed, ScalarProgram
 from jittape.core.traced_scalar import TracedScalar
@@ -26,7 +27,7 @@ from jittape.recording.function_trace import Leaf, RandomInput
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.executable import CompiledExecutable
-from jittape.runtime.workspace import CELL, SCALAR_FORMATS, Workspace, array_of
+from jittape.runtime.workspace import CELL, Workspace, array_of
 
 if TYPE_CHECKING:
     from jittape.functions.concrete_function import Concrete
@@ -35,7 +36,7 @@ __all__ = ["fast_call"]
 
 _Available = tuple[Workspace, int, int, tuple[np.ndarray[Any, Any], ...]]
 """What one call at a time uses: a workspace, the addresses of its plan and of the one that checks, and these."""
-_FLOATS = {"f8": Kind.FLOAT64, "f4": Kind.FLOAT32}
+_FLOATS = {float64: Kind.FLOAT64, float32: Kind.FLOAT32}
 _NONE: Mapping[int, Buffer] = {}
 _NO_CALLS = np.zeros(2, np.int64)
 """A driver's table with nothing in it."""
@@ -76,7 +77,6 @@ class _FastPath:
 
     def _place(self, cell: int, aval: Aval, source: Any) -> None:
         """See to it that `cell` gets its value."""
-        code = f"{aval.dtype.kind}{aval.dtype.itemsize}"
         if isinstance(source, Variable):
             self._place_variable(cell, aval, source)
         elif isinstance(source, RandomInput):
@@ -87,9 +87,11 @@ class _FastPath:
         elif isinstance(source, Buffer):
             self.presets.append(("=Q", cell, source.address))
         elif not isinstance(source, TracedScalar):
-            self.presets.append(("=" + SCALAR_FORMATS[code], cell, array_of(source, aval.dtype).item()))
-        elif source.leaf is not None and source.kind is float and code in _FLOATS:
-            self.entries.append(Entry(_FLOATS[code], False, source.leaf, cell))
+            self.presets.append(
+                (f"={info_of(aval.dtype).scalar_format}", cell, array_of(source, aval.dtype).item())
+            )
+        elif source.leaf is not None and source.kind is float and aval.dtype in _FLOATS:
+            self.entries.append(Entry(_FLOATS[aval.dtype], False, source.leaf, cell))
             self.direct.add(source.leaf)
         else:
             self.numbers.append((source, cell, aval.dtype))
@@ -164,7 +166,7 @@ class _FastPath:
         (calls,) = self.compiled.tables or (0,)
         self._cells = [
             (
-                struct.Struct("=" + SCALAR_FORMATS[f"{dtype.kind}{dtype.itemsize}"]).pack_into,
+                struct.Struct(f"={info_of(dtype).scalar_format}").pack_into,
                 CELL * cell,
                 dtype,
             )

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.dtypes import float32, float64, int32, int64
 from jittape.core.scalar_program import reachable
 from jittape.core.traced_scalar import TracedScalar, from_front, slice_length, slice_start
 from jittape.functions.marshal_plan import Entry, Kind
@@ -181,18 +182,15 @@ class _Writer:
         self._once(int, Kind.WITHIN, entry, bounds=(int(value), int(value)))
 
     def _write(self, entry: int, kind: type, cell: int, dtype: np.dtype[Any]) -> None:
-        code = f"{dtype.kind}{dtype.itemsize}"
-        if kind is bool or code not in _CELLS:
+        if kind is bool or dtype not in _CELLS:
             raise _Unknown
         if dtype.kind == "f":
             entry = self._float(entry, kind)
         elif kind is not int:
             raise _Unknown
-        elif code == "i4":
+        elif dtype == int32:
             self._once(int, Kind.WITHIN, entry, bounds=_INT32)
-        self._add(_CELLS[code], entry, cell=cell)
+        self._add(_CELLS[dtype], entry, cell=cell)
 
 
-_CELLS: dict[str, Kind] = {
-    "f8": Kind.WRITE, "i8": Kind.WRITE, "i4": Kind.WRITE_INT32, "f4": Kind.WRITE_FLOAT32,
-}  # fmt: skip
+_CELLS = {float64: Kind.WRITE, int64: Kind.WRITE, int32: Kind.WRITE_INT32, float32: Kind.WRITE_FLOAT32}

@@ -20,14 +20,14 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 from numba.np.numpy_support import as_dtype, from_dtype
 
-from jittape.compile.analysis.op_class import NATIVE
 from jittape.compile.llvm import target
 from jittape.compile.llvm.compile_pool import uninterrupted
 from jittape.compile.llvm.external_functions import PLACEHOLDER, Linked, call_linked, register
 from jittape.compile.llvm.ir_helpers import for_range
 from jittape.compile.llvm.ir_math import IRMath
-from jittape.compile.llvm.ir_value import IRValue, llvm_type
+from jittape.compile.llvm.ir_value import IRValue, llvm_type, memory_type
 from jittape.core.buffers import address_of
+from jittape.core.dtypes import NATIVE
 
 __all__ = ["as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked", "python_function"]
 
@@ -167,8 +167,7 @@ def _loop(code: str, dtypes: tuple[np.dtype[Any], ...], function: Linked) -> Cal
     builder = ir.IRBuilder(written.append_basic_block("entry"))
 
     def place(base: ir.Value, dtype: np.dtype[Any], index: ir.Value) -> ir.Value:
-        kind = ir.IntType(8) if dtype.kind == "b" else llvm_type(dtype)
-        return builder.gep(builder.inttoptr(base, kind.as_pointer()), [index])
+        return builder.gep(builder.inttoptr(base, memory_type(dtype).as_pointer()), [index])
 
     with for_range(builder, written.args[0]) as index:
         operands = []

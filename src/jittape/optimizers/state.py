@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import float16, float32, float64
+from jittape.core.dtypes import float64, info_of
 from jittape.core.primitive import active_recorder
 from jittape.core.traced_scalar import TracedScalar
 from jittape.optimizers.rates import Rate, checked_rate, rate_from, rate_now
@@ -22,7 +22,7 @@ __all__ = ["Stateful", "work_dtype"]
 
 def work_dtype(variable: Variable) -> np.dtype[Any]:
     """The dtype that `variable` is updated in: squares of small gradients are zero in float16."""
-    return float32 if variable.dtype == float16 else variable.dtype
+    return info_of(variable.dtype).work
 
 
 class Stateful(StateFile):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.buffers import copied
-from jittape.core.dtypes import WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64
+from jittape.core.dtypes import KINDS, WEAK_EXAMPLES, as_dtype, default_dtype, int32, int64
 from jittape.core.program import Aval
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.user_calls import argument_of_user, named, refuse_deferred
@@ -140,11 +140,11 @@ def _from_traced(number: TracedScalar, dtype: np.dtype[Any] | None, hint: Any) -
         )  # the dtype of a large int depends on its value
     if dtype is None and hint is not None and isinstance(number.kind, type):
         hinted = as_dtype(hint)
-        dtype = hinted if _RANK[number.default_dtype.kind] <= _RANK[hinted.kind] else None
+        dtype = hinted if KINDS[number.default_dtype.kind].rank <= KINDS[hinted.kind].rank else None
     operand: Any = number
     if dtype is None:
         return identity(operand)
-    if _RANK[number.default_dtype.kind] > _RANK[dtype.kind]:
+    if KINDS[number.default_dtype.kind].rank > KINDS[dtype.kind].rank:
         raise DTypeError(
             f"Cannot convert the {number.described} to a tensor of dtype {dtype.name}; use jt.cast"
         )
@@ -196,7 +196,7 @@ def _converted(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
             f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: its parts have different shapes; "
             "pad them to the same one"
         ) from None
-    if array.dtype.kind not in "biufc":
+    if array.dtype.kind not in KINDS:
         raise DTypeError(
             f"Cannot convert {_short(value)} of type {kind.__name__!r} to a tensor: it is no number; give a number, an "
             "array or nested lists of numbers"
@@ -224,7 +224,7 @@ def _from_sequence(
 ) -> np.ndarray[Any, Any]:
     """What NumPy made of a sequence of Python numbers, in the dtype that jittape gives these."""
     if dtype is None:
-        dtype = default_dtype({"b": bool, "i": int, "u": int, "f": float, "c": complex}[array.dtype.kind])
+        dtype = default_dtype(KINDS[array.dtype.kind].python)
         if dtype == int32 and array.size and not -(2**31) <= array.min() <= array.max() < 2**31:
             dtype = int64
     if array.size:
@@ -242,17 +242,16 @@ def _refuse_overflow(least: int, greatest: int, dtype: np.dtype[Any]) -> None:
 
 
 _NUMPY = (np.ndarray, np.generic)
-_RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def _refuse_lossy(array: np.ndarray[Any, Any], dtype: np.dtype[Any], value: Any) -> None:
     """Floats do not become ints unasked, nor complex numbers real ones."""
-    if _RANK[array.dtype.kind] > _RANK[dtype.kind]:
+    if KINDS[array.dtype.kind].rank > KINDS[dtype.kind].rank:
         raise DTypeError(f"Cannot convert {_short(value)} to a tensor of dtype {dtype.name}; use jt.cast")
 
 
 def _from_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
-    if value.dtype.kind not in "biufc":
+    if value.dtype.kind not in KINDS:
         raise DTypeError(
             f"Cannot convert an array of dtype {value.dtype} to a tensor; give one of a numeric dtype"
         )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jittape.core.buffers import Buffer, address_of
+from jittape.core.dtypes import float32, float64
 from jittape.core.tuning import tuning
 from jittape.runtime.executable import CompiledExecutable
 from jittape.runtime.table_runner import Feed, plan, runner
@@ -30,10 +31,10 @@ def fast_run(
     plain = layout.plain_outputs and layout.results
     if run is None or not plain or tables is None or len(tables) != 1 or min(picks, default=0) < 0:
         return None
-    feeds: dict[Any, list[Feed]] = {Buffer: [], "f8": [], "f4": []}
+    feeds: dict[Any, list[Feed]] = {Buffer: [], float64: [], float32: []}
     for cell, result_index in enumerate(picks):
         dtype = layout.scalar_dtypes[cell]
-        kind = Buffer if dtype is None else dtype.str[1:]
+        kind = Buffer if dtype is None else dtype
         if kind not in feeds or values[result_index].__class__ is not (Buffer if dtype is None else float):
             return None
         feeds[kind].append((result_index, cell))

@@ -17,13 +17,14 @@ import numpy as np
 
 from jittape.compile.schedule.steps import NumpyStep, Schedule
 from jittape.core.buffers import LARGE, Buffer, address_of, allocate
+from jittape.core.dtypes import info_of
 from jittape.core.forms import Control
 from jittape.core.interpret import run_control, run_op
 from jittape.core.program import ALIGNMENT, Aval, Program, is_dynamic_dim
 from jittape.core.tuning import tuning
 from jittape.runtime.result_memory import ResultMemory
 
-__all__ = ["CELL", "SCALAR_FORMATS", "Input", "Layout", "PoisonedWorkspace", "Workspace", "array_of"]
+__all__ = ["CELL", "Input", "Layout", "PoisonedWorkspace", "Workspace", "array_of"]
 
 Input = Buffer | bool | int | float | complex
 
@@ -32,17 +33,6 @@ CELL = 8
 
 POISON = 0xFF
 """What stands in each byte of memory that holds no value yet (`config.poison_memory`)."""
-
-SCALAR_FORMATS = {"b1": "?7x", "f2": "e6x", "f4": "f4x", "f8": "d"} | {
-    "i1": "b7x",
-    "i2": "h6x",
-    "i4": "i4x",
-    "i8": "q",
-    "u1": "B7x",
-    "u2": "H6x",
-    "u4": "I4x",
-    "u8": "Q",
-}
 
 
 class Layout:
@@ -59,11 +49,10 @@ class Layout:
             program.avals[slot].dtype if slot in scalar_inputs else None for slot in program.inputs
         ]
         # A complex scalar does not fit a cell; it becomes a 0-d array when it comes.
-        self.boxed = [i for i, d in enumerate(self.scalar_dtypes) if d is not None and d.kind == "c"]
-        formats = []
-        for i, dtype in enumerate(self.scalar_dtypes):
-            raw = dtype is not None and i not in self.boxed
-            formats.append(SCALAR_FORMATS[f"{dtype.kind}{dtype.itemsize}"] if raw and dtype else "Q")
+        self.boxed = [
+            i for i, d in enumerate(self.scalar_dtypes) if d is not None and info_of(d).scalar_format is None
+        ]
+        formats = ["Q" if d is None else info_of(d).scalar_format or "Q" for d in self.scalar_dtypes]
         unsigned = self.unsigned_scalars()
         self.raw = [i for i, text in enumerate(formats) if text != "Q" or i in unsigned]
         self.is_raw = [text != "Q" or i in unsigned for i, text in enumerate(formats)]

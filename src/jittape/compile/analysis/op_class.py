@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
-import numpy as np
-
 from jittape.compile.ir.index_maps import is_unrolled, space_of
+from jittape.core.dtypes import BLAS, NATIVE
 from jittape.core.forms import (
     Alias,
     Assert,
@@ -29,13 +28,7 @@ from jittape.core.forms import (
 from jittape.core.program import Aval, Op, Program
 from jittape.primitives.elementwise.arithmetic import add_op
 
-__all__ = ["BLAS", "NATIVE", "OpClass", "op_class_of", "op_classes_of"]
-
-NATIVE = frozenset(
-    np.dtype(name) for name in ["float32", "float64", "bool", "int8", "int16", "int32", "int64"]
-)
-NATIVE |= frozenset(np.dtype(name) for name in ["uint8", "uint16", "uint32", "uint64"])
-BLAS = frozenset(np.dtype(name) for name in ["float32", "float64", "complex64", "complex128"])
+__all__ = ["OpClass", "op_class_of", "op_classes_of"]
 
 
 class OpClass(Enum):

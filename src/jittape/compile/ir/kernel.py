@@ -37,6 +37,7 @@ from jittape.compile.ir.instructions import (
     Store,
     ZeroMask,
 )
+from jittape.core.dtypes import info_of
 from jittape.core.locks import cached_property
 from jittape.core.primitive import Primitive
 from jittape.core.tuning import tuning
@@ -245,7 +246,7 @@ _namesakes: dict[str, list[Primitive]] = {}
 
 def bits_of(value: float, dtype: np.dtype[Any]) -> int:
     """The bytes of a number as an integer; for a complex dtype those of its real part."""
-    real = np.dtype(f"<f{dtype.itemsize // (2 if dtype.kind == 'c' else 1)}")
+    real = info_of(dtype).real.newbyteorder("<")
     return int.from_bytes(np.array(value, real).tobytes(), "little")
 
 

@@ -21,6 +21,7 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_math import IRMath, NotInLanes
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
+from jittape.core.dtypes import NATIVE_FLOATS
 from jittape.core.tuning import tuning
 
 __all__ = ["Linked", "call_linked", "linked", "register", "used_by"]
@@ -49,7 +50,7 @@ _INVERSE = {"acos": "arccos", "asin": "arcsin", "atan": "arctan"}
 _BINARY = {"atan2": "arctan2", "pow": "power"}
 _C_NAMES = {**{name: name for name in (*_SAME, *_ALSO_SAME)}, **_INVERSE, **_BINARY}
 """Functions of the C library, and LLVM's intrinsics of these names; what they are called in a `MathNamespace`."""
-_FLOATS: dict[str, np.dtype[Any]] = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
+_FLOATS = {f"f{8 * dtype.itemsize}": dtype for dtype in NATIVE_FLOATS}
 _OWN = re.compile(r"@(jittape_math_(\w+)_(f32|f64))\(")
 
 

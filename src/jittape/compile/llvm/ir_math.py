@@ -20,6 +20,7 @@ from numpy.typing import DTypeLike
 from jittape.compile.llvm.ir_helpers import external
 from jittape.compile.llvm.ir_value import IRValue, constant, llvm_type
 from jittape.compile.llvm.ir_vectors import like, type_suffix
+from jittape.core.dtypes import info_of
 from jittape.vectormath.integer_pow import call_integer_power
 from jittape.vectormath.libm_fallback import call_rarely
 from jittape.vectormath.math_namespace import MathNamespace
@@ -98,8 +99,7 @@ class IRMath(MathNamespace):
         if dtype == np.uint64:
             negative = self.cast(self._saturate(x, np.dtype(np.int64)), np.uint64)
             return self.where(x < 0, negative, self._saturate(x, dtype))
-        wide = np.dtype(np.int64 if dtype.itemsize == 8 or dtype == np.uint32 else np.int32)
-        return self.cast(self._saturate(x, wide), dtype)
+        return self.cast(self._saturate(x, info_of(dtype).saturates), dtype)
 
     def _saturate(self, x: IRValue, dtype: np.dtype[Any]) -> IRValue:
         target = like(llvm_type(dtype), x.lanes)

@@ -15,6 +15,7 @@ from llvmlite import ir
 from numpy.typing import DTypeLike
 
 from jittape.compile.llvm.ir_vectors import lanes_of, spread
+from jittape.core.dtypes import info_of
 
 #: The one fast-math flag: fusing a multiplication and an addition. nan and inf keep their meaning.
 CONTRACT = ("contract",)
@@ -22,19 +23,20 @@ CONTRACT = ("contract",)
 #: A method of the builder.
 Operation = Callable[..., ir.Value]
 
-_FLOAT_TYPES = {4: ir.FloatType(), 8: ir.DoubleType()}
+_FLOAT_TYPES = {"float": ir.FloatType(), "double": ir.DoubleType()}
 
 
 def llvm_type(dtype: DTypeLike) -> ir.Type:
     """Return the LLVM type of a dtype in registers; bool is ``i1``."""
-    dtype = np.dtype(dtype)
-    if dtype.kind == "f" and dtype.itemsize in _FLOAT_TYPES:
-        return _FLOAT_TYPES[dtype.itemsize]
-    if dtype.kind in "iu":
-        return ir.IntType(8 * dtype.itemsize)
-    if dtype.kind == "b":
-        return ir.IntType(1)
-    raise TypeError(f"kernels do not know the dtype {dtype}")
+    name = info_of(np.dtype(dtype)).llvm
+    if name is None:
+        raise TypeError(f"compiled loops do not support the dtype {dtype}")
+    return _FLOAT_TYPES[name] if name in _FLOAT_TYPES else ir.IntType(int(name[1:]))
+
+
+def memory_type(dtype: np.dtype[Any]) -> ir.Type:
+    """Return the LLVM type of a dtype in memory; bool is ``i8``."""
+    return ir.IntType(8) if dtype.kind == "b" else llvm_type(dtype)
 
 
 def constant(builder: ir.IRBuilder, value: complex, dtype: DTypeLike) -> IRValue:

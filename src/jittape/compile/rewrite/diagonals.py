@@ -20,13 +20,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from jittape.compile.rewrite.affine_maps import AffineMap, do_meet, is_diagonal, placed
 from jittape.compile.rewrite.diagonal_op import diagonal_scatter_op, fits
 from jittape.compile.rewrite.diagonal_terms import Term, TermWriter
 from jittape.compile.rewrite.passes import distinct, primitives_of
 from jittape.core.builder import literal_op
+from jittape.core.dtypes import NATIVE_FLOATS
 from jittape.core.forms import Alias, Call, Concatenate, Control, Map, Pad, Reduce, View
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import simplify
@@ -37,8 +36,6 @@ from jittape.primitives.elementwise.comparison import equal_op
 from jittape.primitives.record_parts import constant_of
 
 __all__ = ["scatter_diagonals"]
-
-FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
 
 
 def scatter_diagonals(program: Program) -> Program:
@@ -76,7 +73,7 @@ class _Finder(TermWriter):
     def _visit(self, op: Op) -> None:
         self.op = op = op._replace(args=tuple([self.replaced.get(slot, slot) for slot in op.args]))
         self.producers[op.out] = op
-        terms = self._terms_of(op) if self.avals[op.out].dtype in FLOATS else None
+        terms = self._terms_of(op) if self.avals[op.out].dtype in NATIVE_FLOATS else None
         if terms is None or len(terms) > tuning.diagonal_terms_limit:
             in_memory = op.primitive.lowering is None or isinstance(op.primitive.lowering, Call | Control)
             instead = self._whole if in_memory else self._selected

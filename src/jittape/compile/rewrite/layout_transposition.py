@@ -10,8 +10,8 @@ element by element is turned too, or is broadcast from something smaller, which 
 
 from __future__ import annotations
 
-from jittape.compile.analysis.op_class import NATIVE
 from jittape.compile.rewrite.passes import Editor, primitives_of
+from jittape.core.dtypes import NATIVE
 from jittape.core.forms import Map, Reduce
 from jittape.core.program import Aval, Op, Program
 from jittape.core.tuning import tuning

@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Container, Mapping
 from typing import Any
 
-from jittape.compile.analysis.op_class import BLAS
 from jittape.core.builder import Builder, Symbol, literal_op
+from jittape.core.dtypes import BLAS
 from jittape.core.forms import Alias, Call, CheckedMap, Decomposition, DynamicUpdateSlice, Iota, Pad, View
 from jittape.core.locks import cached_property
 from jittape.core.primitive import Primitive, recording_with

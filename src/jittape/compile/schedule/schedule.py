@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jittape.compile.analysis.op_class import NATIVE, OpClass
+from jittape.compile.analysis.op_class import OpClass
 from jittape.compile.analysis.uses import Group
 from jittape.compile.fuse.join_sums import join_sums
 from jittape.compile.fuse.partition import Partition
@@ -32,6 +32,7 @@ from jittape.compile.schedule.row_tiling import Step as _Step
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule, Step
 from jittape.compile.schedule.unplaced_steps import SharedRows, UnplacedStep, in_order, updated_in_place
 from jittape.compile.schedule.validate import check_schedule
+from jittape.core.dtypes import NATIVE
 from jittape.core.forms import runs_of
 from jittape.core.program import Aval, Op, Program, is_dynamic_dim
 from jittape.errors import ProgramError

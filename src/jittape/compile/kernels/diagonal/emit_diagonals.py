@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from jittape.compile.kernels.loop.kernel_arguments import size
-from jittape.compile.kernels.loop.scalar_body import memory_type
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import for_range, integer
+from jittape.compile.llvm.ir_value import memory_type
 from jittape.compile.rewrite.diagonal_op import LOOPS, DiagonalScatter
 
 __all__ = ["define_diagonal_scatter"]

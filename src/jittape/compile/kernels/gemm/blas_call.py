@@ -24,13 +24,13 @@ from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import alloca_once, external, for_range, for_steps
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
+from jittape.core.dtypes import float32, info_of
 from jittape.core.tuning import tuning
 
 __all__ = ["Stack", "define_product", "stack"]
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _BYTES = _I8.as_pointer()
-_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
 class Stack(NamedTuple):
@@ -127,8 +127,7 @@ def _quotient(builder: ir.IRBuilder, number: ir.Value, divisor: ir.Value) -> ir.
 
 def _real(kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value) -> ir.Value:
     """The number with these bytes."""
-    single = _LETTERS[kernel.dtype.name] in "sc"
-    if single:
+    if info_of(kernel.dtype).real == float32:
         return builder.bitcast(builder.trunc(bits, _I32), ir.FloatType())
     return builder.bitcast(bits, ir.DoubleType())
 
@@ -277,7 +276,7 @@ class _Caller:
     def _call(self, routine: str, *arguments: ir.Value) -> None:
         arguments = tuple([self.builder.bitcast(a, _BYTES) for a in arguments])
         kind = ir.FunctionType(ir.VoidType(), [_BYTES] * len(arguments))
-        name = symbol(_LETTERS[self.kernel.dtype.name] + routine)
+        name = symbol(f"{info_of(self.kernel.dtype).blas}{routine}")
         self.builder.call(external(self.builder.module, kind, name), arguments)
 
     def _letter(self, letter: str) -> ir.Value:

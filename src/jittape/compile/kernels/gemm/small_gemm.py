@@ -12,6 +12,7 @@ from llvmlite import ir
 from jittape.compile.ir.kernel import Gemm
 from jittape.compile.kernels.gemm.blas_call import Stack, stack
 from jittape.compile.llvm.ir_helpers import alloca_once, for_range, for_steps
+from jittape.compile.llvm.ir_value import llvm_type
 from jittape.compile.llvm.ir_vectors import first_lanes, masked_load, masked_store, spread
 from jittape.core.tuning import tuning
 
@@ -45,7 +46,7 @@ class Vectors:
         self.accumulates = kernel.accumulates
         self.width = kernel.dtype.itemsize
         self.lanes = tuning.vector_bytes // self.width
-        self.kind = ir.FloatType() if self.width == 4 else ir.DoubleType()
+        self.kind = llvm_type(kernel.dtype)
         self.vector = ir.VectorType(self.kind, self.lanes)
         self.x, self.y, self.out = (
             self.builder.bitcast(p, self.kind.as_pointer()) for p in (one.x, one.y, one.out)

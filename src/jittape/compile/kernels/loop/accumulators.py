@@ -10,10 +10,10 @@ from llvmlite import ir
 from jittape.compile.ir.instructions import Reduction
 from jittape.compile.ir.kernel import label_of
 from jittape.compile.kernels.loop.pairwise import CARRIES, call_carry, call_collect
-from jittape.compile.kernels.loop.scalar_body import I64, LaneMath, memory_type
+from jittape.compile.kernels.loop.scalar_body import I64, LaneMath
 from jittape.compile.kernels.loop.vector_body import LaneBody
 from jittape.compile.llvm.ir_helpers import alloca_once, integer
-from jittape.compile.llvm.ir_value import IRValue
+from jittape.compile.llvm.ir_value import IRValue, memory_type
 from jittape.compile.llvm.ir_vectors import like
 from jittape.core.forms import Reduce
 

@@ -21,12 +21,12 @@ from jittape.compile.ir.instructions import BoundsMask, Reduction, Store
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.accumulators import Accumulator
 from jittape.compile.kernels.loop.kernel_arguments import operand, size
-from jittape.compile.kernels.loop.scalar_body import I64, NO_WRAP, memory_type
+from jittape.compile.kernels.loop.scalar_body import I64, NO_WRAP
 from jittape.compile.kernels.loop.vector_body import LaneBody
 from jittape.compile.kernels.loop.vectorize import Lanes, cost_of_innermost, lanes_in
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import alloca_once, integer, keep_scalar, one_at_a_time
-from jittape.compile.llvm.ir_value import IRValue
+from jittape.compile.llvm.ir_value import IRValue, memory_type
 from jittape.core.forms import Scan
 from jittape.core.tuning import tuning
 

@@ -24,22 +24,17 @@ from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.outline import result_of
 from jittape.compile.llvm.ir_helpers import external, integer
 from jittape.compile.llvm.ir_math import IRMath
-from jittape.compile.llvm.ir_value import IRValue, llvm_type
+from jittape.compile.llvm.ir_value import IRValue, llvm_type, memory_type
 from jittape.compile.llvm.ir_vectors import like, spread
 from jittape.core.forms import Reduce
 from jittape.core.tuning import tuning
 
-__all__ = ["I64", "NO_WRAP", "Body", "LaneMath", "memory_type"]
+__all__ = ["I64", "NO_WRAP", "Body", "LaneMath"]
 
 I64 = ir.IntType(64)
 INT64 = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
 NO_WRAP = ("nsw",)
-
-
-def memory_type(dtype: np.dtype[Any]) -> ir.Type:
-    """How an element stands in memory."""
-    return ir.IntType(8) if dtype.kind == "b" else llvm_type(dtype)
 
 
 _HIDDEN = "llvm.strip.invariant.group.p0"

@@ -10,10 +10,10 @@ from llvmlite import ir
 
 from jittape.compile.ir.instructions import Address, Instruction, Linear, Load
 from jittape.compile.ir.kernel import LoopKernel
-from jittape.compile.kernels.loop.scalar_body import NO_WRAP, Body, memory_type
+from jittape.compile.kernels.loop.scalar_body import NO_WRAP, Body
 from jittape.compile.kernels.loop.vectorize import Lanes, loads_of, reads_ahead, written_twice
 from jittape.compile.llvm.ir_helpers import for_steps, integer
-from jittape.compile.llvm.ir_value import IRValue
+from jittape.compile.llvm.ir_value import IRValue, memory_type
 from jittape.compile.llvm.ir_vectors import first_lanes, like, masked_load, masked_store, numbered, spread
 
 __all__ = ["LaneBody"]

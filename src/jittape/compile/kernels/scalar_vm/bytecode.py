@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.compile.analysis.op_class import NATIVE
 from jittape.compile.ir.kernel import Kernel, label_of, params_text
 from jittape.control.body import body_of
+from jittape.core.dtypes import NATIVE
 from jittape.core.forms import Control, Map
 from jittape.core.interpret import interpret
 from jittape.core.locks import cached_property

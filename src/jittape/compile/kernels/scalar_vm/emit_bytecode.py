@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-import numpy as np
 from llvmlite import ir
 
 from jittape.compile.kernels.scalar_vm.bytecode import BITS, CONSTANT, FIRST, LOAD, STORE, Code, ScalarVM
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import for_range, integer
 from jittape.compile.llvm.ir_math import IRMath
-from jittape.compile.llvm.ir_value import IRValue, llvm_type
+from jittape.compile.llvm.ir_value import IRValue, memory_type
 from jittape.core.forms import Map
 
 __all__ = ["define_scalar_vm"]
@@ -110,7 +108,7 @@ class _Writer:
             cells.append(self.word(builder.add(at, integer(1))))
         operands = []
         for cell, dtype in zip(cells, code.dtypes, strict=True):
-            value = builder.load(self.place(cell, _memory_type(dtype)))
+            value = builder.load(self.place(cell, memory_type(dtype)))
             if dtype.kind == "b":
                 value = builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
             operands.append(IRValue(builder, value, dtype))
@@ -119,8 +117,4 @@ class _Writer:
         result = form.expression(IRMath(builder), *operands, **dict(code.params)).ir
         if code.dtype.kind == "b":
             result = builder.zext(result, ir.IntType(8))
-        builder.store(result, self.place(self.field(word, 0), _memory_type(code.dtype)))
-
-
-def _memory_type(dtype: np.dtype[Any]) -> ir.Type:
-    return ir.IntType(8) if dtype.kind == "b" else llvm_type(dtype)
+        builder.store(result, self.place(self.field(word, 0), memory_type(code.dtype)))
