@@ -1,4 +1,4 @@
-"""``jt.bitwise``: TensorFlow's names for functions of bits."""
+"""Bitwise operations under TensorFlow's names (``jt.bitwise``)."""
 
 from jittape.primitives.elementwise.bits import bitwise_and as bitwise_and
 from jittape.primitives.elementwise.bits import bitwise_or as bitwise_or

@@ -1,7 +1,7 @@
-"""Exceptions and warnings of jittape; their docstrings are the documentation.
+"""Exceptions and warnings of jittape.
 
-Where TensorFlow raises a built-in exception, jittape raises the same one; the classes here refine them, so that
-``except ValueError`` keeps working and a caller who wants to know more can.
+If TensorFlow raises a built-in exception, jittape raises the same one. The classes here are subclasses of built-in
+exceptions, so that ``except ValueError`` works.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 class ShapeError(ValueError):
     """Operand shapes do not fit the operation.
 
-    The message names the op, the shapes found and the way out. Raised on the line that records the op.
+    The message names the op, the shapes and the fix. Raised on the line that records the op.
     """
 
 
@@ -19,7 +19,7 @@ class DTypeError(TypeError):
 
 
 class NumericsError(FloatingPointError):
-    """A value is not finite where that is checked (`debugging.check_numerics`, `debugging.enable_check_numerics`).
+    """A value is not finite although a check requires it (`debugging.check_numerics`, `enable_check_numerics`).
 
     The message names the op that computed it and the source line that recorded the op.
     """
@@ -34,53 +34,53 @@ class NoGradientError(LookupError):
 
 
 class ProgramError(AssertionError):
-    """A program broke its own rules between two compiler passes. Always a defect of jittape; please report it."""
+    """A program is invalid between two compiler passes. Always a defect of jittape; please report it."""
 
 
 class CompileError(RuntimeError):
-    """Machine code could not be made for a kernel. Always a defect of jittape; please report it."""
+    """LLVM cannot compile a kernel. Always a defect of jittape; please report it."""
 
 
 class UnconnectedGradientWarning(UserWarning):
-    """A gradient is ``None``; the message says why and names the source line.
+    """A gradient is ``None``; the message gives the reason and the source line.
 
-    Silence it with ``warnings.simplefilter("ignore", jt.UnconnectedGradientWarning)`` or ask for zeros with
+    Silence it with ``warnings.simplefilter("ignore", jt.UnconnectedGradientWarning)`` or request zeros with
     ``unconnected_gradients="zero"``.
     """
 
 
 class TapeExitWarning(UserWarning):
-    """A function turns a tensor that an active tape follows into an array or a number, so its gradient is lost.
+    """A function converts a tensor that an active tape watches to an array or a number, so its gradient is lost.
 
-    The message names the function and the operation that records, and the warning the user's line. Write ``x.numpy()``
-    to leave the tape on purpose. ``jt.config.on_tape_exit = "raise"`` raises it as an exception; ``"ignore"`` turns it
-    off.
+    The message names the function and the jittape operation to use instead; the warning points to the user's line.
+    Write ``x.numpy()`` to leave the tape on purpose. ``jt.config.on_tape_exit = "raise"`` raises an exception instead;
+    ``"ignore"`` turns the warning off.
     """
 
 
 class TapeUsageWarning(UserWarning):
-    """A tape is used in a way that works but hides a surprise; the message names it."""
+    """A tape is used in a way that is valid but probably not intended; the message explains it."""
 
 
 class CacheWarning(RuntimeWarning):
-    """Compiled kernels cannot be kept on disk, or not be read from there; the message says why.
+    """Compiled kernels cannot be written to or read from the disk cache; the message gives the reason.
 
-    Everything works without, only the next process compiles again. Said once a process. ``jt.config.cache = False`` or
-    an empty ``JITTAPE_CACHE_DIR`` turns the cache off, and the warning with it.
+    Results are unaffected, but the next process recompiles. Issued once per process. ``jt.config.cache = False`` or an
+    empty ``JITTAPE_CACHE_DIR`` turns off the cache and the warning.
     """
 
 
 class ControlFlowError(ValueError):
-    """The body of a compiled loop or branch does what it cannot, or its arguments do not fit together.
+    """The body of a compiled loop or branch does something unsupported, or its arguments do not fit together.
 
-    The message names the operation, what was found and what to write instead.
+    The message names the operation, the problem and the fix.
     """
 
 
 class FunctionWarning(UserWarning):
-    """A `jt.function` works, but not as fast as it could: it is traced often, or cannot be compiled.
+    """A `jt.function` works, but slower than it could: it is often retraced, or cannot be compiled.
 
-    The message says why, where and what to write instead.
+    The message gives the reason, the source line and the fix.
     """
 
 
@@ -92,7 +92,7 @@ class LeakedTensorError(RuntimeError):
 
 
 class WeightsError(ValueError):
-    """A file of weights cannot be loaded, or weights cannot be put into such a file. Nothing has changed.
+    """A file of weights cannot be loaded, or weights cannot be stored in such a file. Nothing was changed.
 
-    The message names the file, the weights, what was found and what was needed.
+    The message names the file, the weights, and the expected and actual values.
     """

@@ -1,4 +1,4 @@
-"""``jt.math``: TensorFlow's names for mathematical functions."""
+"""Mathematical functions under TensorFlow's names (``jt.math``)."""
 
 from jittape.primitives.elementwise.arithmetic import add as add
 from jittape.primitives.elementwise.arithmetic import add_n as add_n

@@ -1,4 +1,4 @@
-"""The types in jittape's signatures: what a function takes (`TensorLike`) and what it gives (`Tensor`)."""
+"""Types in jittape's signatures: `TensorLike` for arguments and `Tensor` for results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jittape.recording.operators import Operators
     from jittape.recording.tensor import Tensor
 
-    # Operators is what Tensor and Variable have in common.
+    # Operators is the common base class of Tensor and Variable.
     TensorLike: TypeAlias = Operators | np.ndarray[Any, Any] | np.generic | complex | Sequence[Any]
 else:
     Tensor = Any

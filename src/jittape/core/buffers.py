@@ -1,13 +1,13 @@
-"""`Buffer`: memory with its address kept beside it, and `pool`, where large memory waits to be used again.
+"""`Buffer`, an ndarray with its address, and `pool`, which reuses large memory.
 
-Asking NumPy for an address (`ndarray.ctypes.data`, `__array_interface__`) costs more than a small kernel, 0.8 µs, so it
-is asked once, when the memory is made; and it is read from the ndarray's own memory, which costs 0.1 µs. Values never
-change under a reader: a buffer is written once, by the executable that made it, and written again only when nobody but
-that executable holds it any more and the user never saw it.
+Asking NumPy for an address (`ndarray.ctypes.data`, `__array_interface__`) takes 0.8 µs, more than a small kernel. So
+the address is computed once, when the memory is allocated, and read from the ndarray's own memory, which takes 0.1 µs.
+Values never change while they can be read: the executable that computed a buffer writes it again only when it holds the
+last reference and the user never saw the memory.
 
-Memory of `LARGE` bytes or more belongs to no executable, though one may keep some (`results`). When the last reference
-to it is gone, views of the user included, the pool gives it to the next buffer of about that size: 80 MB fresh from the
-system cost more in page faults than the arithmetic on them.
+Memory of `LARGE` bytes or more belongs to the pool, though an executable may keep some (`runtime.result_memory`). When
+the last reference is gone, views of the user included, the pool reuses the memory for the next buffer of about that
+size: the page faults of a fresh allocation of 80 MB cost more than the arithmetic on it.
 """
 
 from __future__ import annotations
@@ -51,22 +51,23 @@ def _read(array: np.ndarray[Any, Any]) -> int:
 
 _word = c_size_t.from_address
 _DATA = object.__basicsize__
-"""NumPy's ABI has the address first in an ndarray, after what every object has."""
+"""Offset, in bytes, of the address in an ndarray: NumPy's ABI stores it right after the object header."""
 
 _samples = [np.empty(n) for n in (1, 1000)]
 address_of: Callable[[np.ndarray[Any, Any]], int] = (
     _read if [_read(a) for a in _samples] == [_asked(a) for a in _samples] else _asked
 )
-"""The address of an ndarray's memory."""
+"""Function that returns the address of an ndarray's memory."""
 
 LARGE = 1 << 16
-"""Least size, in bytes, of pooled memory. To take a block costs 1.5 µs, fresh pages 0.1 µs per KiB."""
+"""Minimum size, in bytes, of pooled memory. Taking a block costs 1.5 µs; fresh pages cost 0.1 µs per KiB."""
 
 
 class _Block:
-    """A piece of memory that the pool knows: the bytes, where in them arrays begin, and its size class.
+    """A block of pooled memory: its bytes, the offset at which arrays begin, and its size class.
 
-    `ticket` is None while the block waits; else it brings the block back when nobody refers to the memory any more.
+    `ticket` is None while the block is free. Otherwise the ticket returns the block to the pool when the last reference
+    to the memory is gone.
     """
 
     __slots__ = ("address", "kind", "memory", "start", "ticket")
@@ -82,7 +83,7 @@ class _Block:
 
 
 class Memory(NamedTuple):
-    """A block in use: an array over all of it, to which all views refer in the end, and one of the right shape."""
+    """A block in use: the array over all of it, which is the base of all views, and an array of the requested shape."""
 
     block: _Block
     raw: np.ndarray[Any, Any]
@@ -91,13 +92,13 @@ class Memory(NamedTuple):
 
 _PAGE = 4096
 _shifts = itertools.cycle(range(0, _PAGE, _PAGE // 4))
-"""Where in its page memory begins: the processor takes a load for one of what was just stored at the same place in
-another page. Rosenbrock's gradient, n=1,000,000, takes 190 to 200 µs where the result begins at the operand's place or
-1,024 bytes or more after it, and 220 to 310 where it does from 64 to 768."""
+"""Offsets in a page at which arrays begin, taken in turn. The processor mistakes a load for one of data just stored at
+the same offset in another page. Rosenbrock's gradient, n=1,000,000, takes 190 to 200 µs if the result begins at the
+operand's offset or at least 1,024 bytes after it, and 220 to 310 µs if the distance is 64 to 768 bytes."""
 
 
 class PoolStats(NamedTuple):
-    """How often large memory was asked for, how often it came fresh from the system, and bytes that wait."""
+    """Number of requests for large memory, number of fresh allocations, and bytes of free memory in the pool."""
 
     taken: int
     fresh: int
@@ -105,26 +106,26 @@ class PoolStats(NamedTuple):
 
 
 class Pool:
-    """Large memory by size class. The pool remembers at most `config.max_pool_bytes` of it, in use or waiting.
+    """A pool of large memory by size class; it tracks at most `config.max_pool_bytes`, free and in use together.
 
-    A block comes back by its ticket, at any moment and without any Python code; `_collect` takes it in when the pool
-    has work to do. What has been in one state for the longest time is forgotten first: if it waits it goes to the
-    system at once, if it is in use, when nobody refers to it any more. So free memory never exceeds the limit, though
-    the pool runs no code when memory is freed.
+    The ticket of a block returns it at any moment, without Python code; `_collect` adds returned blocks to the free
+    ones when the pool is next used. Above the limit the pool drops the block whose state has not changed for the
+    longest time: a free block is released at once, a block in use when its last reference is gone. So free memory never
+    exceeds the limit, although the pool runs no code when memory is freed.
     """
 
     def __init__(self) -> None:
-        self._lock = rlock()  # a collection of garbage in the middle may run code that takes memory
+        self._lock = rlock()  # reentrant: garbage collection may run code that takes memory
         self._waiting: dict[int, list[_Block]] = {}
         self._known: dict[int, _Block] = {}
-        """By identity, in the order in which they were made or came back last."""
+        """Tracked blocks by identity, ordered by the time when they were allocated or last returned."""
         self._returned: deque[Ticket] = deque()
         self._bytes = 0
         self._taken = 0
         self._fresh = 0
 
     def take(self, aval: Aval) -> Memory:
-        """Memory for a value of `aval`, whose contents are arbitrary."""
+        """Return memory for a value of `aval`; its contents are arbitrary."""
         kind = _size_class(aval.nbytes)
         with self._lock:
             self._taken += 1
@@ -147,11 +148,11 @@ class Pool:
         return Memory(block, raw, raw.reshape(aval.shape))
 
     def _collect(self) -> None:
-        """Take in what nobody refers to any more."""
+        """Add the returned blocks to the free ones."""
         returned, known = self._returned, self._known
         while returned:
             block: _Block = returned.popleft().content
-            if known.pop(id(block), None) is block:  # it has not been forgotten meanwhile
+            if known.pop(id(block), None) is block:  # still tracked
                 block.ticket = None
                 known[id(block)] = block
                 if block.kind in self._waiting:
@@ -160,7 +161,7 @@ class Pool:
                     self._waiting[block.kind] = [block]
 
     def _forget(self) -> None:
-        """Keep within the limit."""
+        """Drop the oldest blocks until the tracked bytes are within the limit."""
         while self._bytes > config._max_pool_bytes and self._known:
             block = self._known.pop(next(iter(self._known)))
             self._bytes -= block.kind
@@ -170,7 +171,7 @@ class Pool:
             block.ticket = None
 
     def clear(self) -> None:
-        """Forget all memory: what waits goes to the system."""
+        """Free all pooled memory."""
         with self._lock:
             self._collect()
             for block in self._known.values():
@@ -179,7 +180,7 @@ class Pool:
             self._bytes = 0
 
     def stats(self) -> PoolStats:
-        """Counts since the process began."""
+        """Return counts since the process started."""
         with self._lock:
             self._collect()
             waiting = sum([block.kind for block in self._known.values() if block.ticket is None])
@@ -195,9 +196,9 @@ class Buffer:
     Parameters
     ----------
     array : ndarray
-        The memory.
+        The values.
     pooled : Memory, optional
-        Where it came from.
+        The pooled memory that `array` belongs to.
     """
 
     __slots__ = ("address", "array", "exposed", "nbytes", "pooled")
@@ -210,7 +211,7 @@ class Buffer:
         self.exposed = False
 
     def is_private(self) -> bool:
-        """Whether nobody sees the memory but through this object, and it may be written."""
+        """Return whether this object holds the only reference to the memory, so that the memory may be written."""
         if self.exposed:
             return False
         if self.pooled is not None:
@@ -220,17 +221,17 @@ class Buffer:
         )
 
     def view(self) -> np.ndarray[Any, Any]:
-        """A read-only view for the user; from now on the memory is never written while anybody refers to it.
+        """Return a read-only view for the user; from now on the memory is not written while it is referenced.
 
-        What it is a view of is a read-only memoryview, so that NumPy refuses to make it writeable again. Of an ndarray
-        it would not. 0.32 µs, against 0.29 for a view whose flag is set.
+        The base of the view is a read-only memoryview, so that NumPy refuses to make the view writeable; with an
+        ndarray as base it would not. This takes 0.32 µs; clearing a flag of a view takes 0.29.
         """
         self.exposed = True
         return np.asarray(self.array.data.toreadonly())
 
 
 def allocate(aval: Aval) -> Buffer:
-    """Memory for a value of `aval`; its contents are arbitrary."""
+    """Return memory for a value of `aval`; its contents are arbitrary."""
     if aval.nbytes < LARGE:
         return Buffer(np.empty(aval.shape, aval.dtype))
     memory = pool.take(aval)
@@ -238,7 +239,7 @@ def allocate(aval: Aval) -> Buffer:
 
 
 def copied(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """A copy in `dtype` and C order; a large one is aligned as the pool does it."""
+    """Return a copy in `dtype` and C order; a large copy is pooled, so it is aligned."""
     if array.size * dtype.itemsize < LARGE:
         return np.array(array, dtype, order="C", subok=False)
     copy = pool.take(Aval(array.shape, dtype)).array
@@ -247,14 +248,14 @@ def copied(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any,
 
 
 def owned(array: np.ndarray[Any, Any]) -> Buffer:
-    """A buffer of its own for what a NumPy evaluation returned, which may share memory with an operand."""
+    """Return a buffer with memory of its own for a NumPy result, which may share memory with an operand."""
     if array.base is not None or not array.flags.c_contiguous:
         array = np.array(array, order="C")
     return Buffer(array)
 
 
 def _size_class(nbytes: int) -> int:
-    """The least of four sizes an octave that is enough."""
+    """Return the smallest size class of at least `nbytes`; there are four per power of two."""
     step = 1 << max(0, (nbytes - 1).bit_length() - 3)
     return -(-nbytes // step) * step
 
@@ -264,7 +265,7 @@ def _references(memory: Memory) -> tuple[int, int]:
 
 
 class _Model:
-    """As a `Buffer` refers to memory, and nobody else."""
+    """An object with the references of an otherwise unreferenced `Buffer`."""
 
     def __init__(self) -> None:
         self.pooled = Pool().take(Aval((1,), np.dtype(np.uint8)))

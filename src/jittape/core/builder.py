@@ -1,8 +1,8 @@
 """The `Builder`: appends ops to an op list while a body or a gradient rule runs.
 
-A body holds `Symbol` handles (slot and aval) and `WeakScalar` handles (a Python scalar whose dtype is not decided yet).
-Python scalars that a body writes itself are structure: they become literals of the program. Python scalars that the
-user passed become inputs: their `WeakScalar` asks the builder for an input slot once its dtype is known.
+A body holds `Symbol` handles (slot and aval) and `WeakScalar` handles (a Python scalar whose dtype is still open).
+Python scalars in the code of a body are structure: they become literals of the program. Python scalars that the user
+passed become inputs: their `WeakScalar` asks the builder for an input slot once its dtype is known.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ __all__ = ["Builder", "Symbol", "WeakScalar", "literal", "literal_op"]
 
 
 MAX_DIMENSIONS = 32
+"""Maximum number of dimensions of a NumPy array."""
 MAX_BYTES = 2**63 - 1
+"""Maximum size, in bytes, of a value that memory addresses can cover."""
 
 
 class Symbol:
@@ -48,9 +50,9 @@ class Symbol:
 
 
 class WeakScalar:
-    """A Python scalar on its way into an op list; it takes the dtype that its neighbours suggest.
+    """A Python scalar in a body; it takes the dtype of the operands that it is combined with.
 
-    `kind` is the Python type; `resolve(dtype)` gives the symbol.
+    `kind` is the Python type; `resolve(dtype)` returns the symbol.
     """
 
     __slots__ = ("kind", "resolve")
@@ -65,11 +67,11 @@ class WeakScalar:
 
     @property
     def example(self) -> Any:
-        """What `numpy.result_type` is shown for it."""
+        """The scalar that represents this one in `numpy.result_type`."""
         return WEAK_EXAMPLES[self.kind]
 
     def default(self) -> Symbol:
-        """The symbol with the dtype that such a scalar has by itself."""
+        """Return the symbol with the default dtype of a Python scalar."""
         return self.resolve(default_dtype(self.kind))
 
 
@@ -79,9 +81,9 @@ class Builder:
     Parameters
     ----------
     next_slot : int
-        The first slot that is free.
-    source : callable
-        Gives the user's source line for an op when it is recorded.
+        First free slot.
+    source : SourceLine, optional
+        Source line of all ops.
     """
 
     traced_in: str | None = None
@@ -94,18 +96,18 @@ class Builder:
         self.source = source
 
     def new_slot(self, aval: Aval) -> Symbol:
-        """A fresh slot that the caller defines in some other way: an input."""
+        """Return a fresh slot without an op, such as an input."""
         slot = self.next_slot
         self.next_slot = slot + 1
         self.avals[slot] = aval
         return Symbol(slot, aval)
 
     def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
-        """Run `body` here and now: within a body nothing needs to be remembered."""
+        """Run `body` immediately; ops inside a body are not cached."""
         return body(*[self.lifted(a) for a in arrays], *static)
 
     def lifted(self, value: Any) -> Symbol | WeakScalar:
-        """`value` as a handle; Python and NumPy scalars become literals."""
+        """Return `value` as a handle; Python and NumPy scalars become literals."""
         if isinstance(value, (Symbol, WeakScalar)):
             return value
         if type(value) in WEAK_EXAMPLES:
@@ -115,7 +117,7 @@ class Builder:
         raise TypeError(f"a rule may use handles and scalars only, got {type(value).__name__}")
 
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Symbol:
-        """Append one op; the result's aval is inferred by the primitive's rule."""
+        """Append one op; its primitive infers the aval of the result."""
         symbols = [o if o.__class__ is Symbol else self._settled(o) for o in operands]
         aval = primitive.abstract_eval(*[s.aval for s in symbols], **params)
         if not symbols or aval is not symbols[0].aval:
@@ -126,7 +128,7 @@ class Builder:
     def append(
         self, primitive: Primitive, args: tuple[int, ...], params: tuple[tuple[str, Any], ...], aval: Aval
     ) -> Symbol:
-        """Append one op that is known to give `aval`."""
+        """Append one op whose result has the aval `aval`."""
         out = self.new_slot(aval)
         self.ops.append(Op(primitive, args, params, out.slot, self.source))
         return out
@@ -139,12 +141,12 @@ class Builder:
 def _require_possible(primitive: Primitive, aval: Aval) -> None:
     if len(aval.shape) > MAX_DIMENSIONS:
         raise ShapeError(
-            f"[{primitive.name}] gives a value with {len(aval.shape)} dimensions; "
-            f"NumPy computes with {MAX_DIMENSIONS} at most: reshape it"
+            f"[{primitive.name}] the result has {len(aval.shape)} dimensions; "
+            f"NumPy supports at most {MAX_DIMENSIONS}: reshape it"
         )
     if aval.nbytes > MAX_BYTES:
         raise ShapeError(
-            f"[{primitive.name}] gives a value of shape {aval.shape}, more than memory has addresses"
+            f"[{primitive.name}] the result has shape {aval.shape}, more than memory has addresses"
         )
 
 
@@ -172,9 +174,9 @@ literal_op = Primitive(
 
 
 def literal(value: complex, dtype: np.dtype[Any]) -> Symbol:
-    """A 0-d constant that is part of the program's structure."""
+    """Record a 0-d constant that is part of the program's structure."""
     if isinstance(value, (float, complex)) and _has_negative_zero(value):
-        # 0.0 == -0.0, and equal parameters make equal ops.
+        # 0.0 == -0.0, and ops with equal parameters are merged.
         symbol: Symbol = literal_op.bind(value=str(value), dtype=dtype)
     else:
         symbol = literal_op.bind(value=value, dtype=dtype)

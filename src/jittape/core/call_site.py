@@ -1,7 +1,7 @@
-"""What a running line is doing at this moment: which function it calls, and with which argument.
+"""The call that a frame is executing: which function it calls, and with which argument.
 
-Python tells a method such as ``__float__`` nothing about its caller: ``float(t)`` and ``math.exp(t)`` look alike. The
-caller's frame knows the instruction that runs, and from there the bytecode leads back to the name of the function.
+Python gives a method such as ``__float__`` no information about its caller: ``float(t)`` and ``math.exp(t)`` look
+alike. The caller's frame has the current instruction, and the bytecode before it contains the name of the function.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jittape.core.user_calls import is_of_user
 __all__ = ["UNKNOWN", "Site", "is_own", "line_at", "resolved", "site_of", "sites"]
 
 UNKNOWN: Any = object()
-"""What cannot be found out without running code."""
+"""Result of a look-up that would have to run code."""
 
 _LIBRARIES = tuple([os.path.abspath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib")])
 _PACKAGES = (
@@ -29,7 +29,7 @@ _PACKAGES = (
     "<__array_function__",
 )
 _CALLS = {"PRECALL": 2, "CALL": 2, "CALL_KW": 3}
-"""Instructions that call, and how many values they take besides the arguments."""
+"""Call instructions, and the number of values besides the arguments that each takes from the stack."""
 _NUMBERS = (("float",), ("int",), ("complex",))
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
 _NAMES = (*_GLOBALS, "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")
@@ -39,31 +39,31 @@ _ARITHMETIC = ("BINARY_OP", "UNARY_NEGATIVE", "UNARY_POSITIVE")
 
 
 class Name(NamedTuple):
-    """A name and the attributes behind it, as the line has them: ``np.linalg.norm``."""
+    """A name and its attributes as written in the source: ``np.linalg.norm``."""
 
     parts: tuple[str, ...]
     is_global: bool
 
 
 class Site(NamedTuple):
-    """What an instruction does.
+    """The action of an instruction.
 
     Attributes
     ----------
     action : str
         ``"call"``, ``"store"`` (to a part of an array), ``"operator"`` or ``"other"``.
     name : Name or None
-        Of the function called; None if it has no name.
+        Name of the called function; None if the function has no name.
     operator : str
-        For an operator.
+        Sign of the operator.
     argument : Name or None
-        The first argument of the call, if it is a name.
+        The first argument of the call, if it is a name or an element of one.
     indexed : bool
-        Whether an element of `argument` is given, in place of itself.
+        Whether the first argument is an element of `argument`.
     computed : bool
         Whether the first argument is the result of arithmetic.
     number : str
-        ``"float"``, ``"int"`` or ``"complex"`` where the user's own line calls what has that global name.
+        ``"float"``, ``"int"`` or ``"complex"`` if the user's own line calls the global of that name.
     """
 
     action: str
@@ -80,24 +80,24 @@ class Site(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _is_library(file: str) -> bool:
-    """Whether `file` belongs to Python or to an installed package."""
+    """Return whether `file` belongs to Python or to an installed package."""
     return file.startswith(_LIBRARIES) or any([part in file for part in _PACKAGES])
 
 
 def line_at(code: CodeType, offset: int) -> int:
-    """The line of the instruction at `offset`."""
+    """Return the line of the instruction at `offset`."""
     lines = [line for begin, end, line in code.co_lines() if begin <= offset < end and line is not None]
     return lines[0] if lines else code.co_firstlineno
 
 
 sites: dict[tuple[int, int], tuple[Site, CodeType]] = {}
-"""The sites met so far, by the identity of the code object, which is kept, and the instruction."""
+"""Known sites, by the identity of the code object, which is kept alive, and the offset of the instruction."""
 _SITES = 4096
 """Maximum number of sites remembered."""
 
 
 def site_of(frame: FrameType) -> Site:
-    """What the instruction that `frame` is at does."""
+    """Return the action of the current instruction of `frame`."""
     code = frame.f_code
     key = (id(code), frame.f_lasti)
     known = sites.get(key)
@@ -113,7 +113,7 @@ def site_of(frame: FrameType) -> Site:
 
 
 def is_own(frame: FrameType) -> bool:
-    """Whether `frame` runs code that is written for jittape: the user's, or an installed module that imports it."""
+    """Return whether the code of `frame` is written for jittape: the user's, or a module that imports jittape."""
     if not is_of_user(frame):
         return False
     return not _is_library(frame.f_code.co_filename) or _imports_jittape(frame.f_globals)
@@ -129,7 +129,7 @@ def _imports_jittape(names: dict[str, Any]) -> bool:
 
 
 def resolved(frame: FrameType, name: Name | None) -> Any:
-    """The object that `name` has in `frame`, found without running the user's code; else `UNKNOWN`."""
+    """Return the object that `name` refers to in `frame`, or `UNKNOWN` if looking it up would run the user's code."""
     if name is None:
         return UNKNOWN
     first, *rest = name.parts
@@ -151,8 +151,10 @@ def resolved(frame: FrameType, name: Name | None) -> Any:
 
 def _read(code: CodeType, offset: int) -> Site:
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "EXTENDED_ARG")]
-    at = max([i for i, step in enumerate(steps) if step.offset <= offset])  # its cache follows an instruction
-    if steps[at - 1].opname == "PRECALL":  # Python 3.11 calls in two steps
+    at = max(
+        [i for i, step in enumerate(steps) if step.offset <= offset]
+    )  # an instruction's cache follows it
+    if steps[at - 1].opname == "PRECALL":  # Python 3.11 calls with two instructions
         at -= 1
     step = steps[at]
     if step.opname in ("STORE_SUBSCR", "STORE_SLICE"):
@@ -190,7 +192,7 @@ def _call(steps: list[dis.Instruction], at: int) -> Site:
 
 
 def _begin(steps: list[dis.Instruction], at: int, count: int) -> int | None:
-    """Where the last `count` values on the stack before the instruction `at` begin to be made."""
+    """Return the first instruction that computes the last `count` values on the stack before instruction `at`."""
     while count > 0:
         at -= 1
         if at < 0:
@@ -198,12 +200,12 @@ def _begin(steps: list[dis.Instruction], at: int, count: int) -> int | None:
         step = steps[at]
         has_argument = step.opcode >= dis.HAVE_ARGUMENT
         count -= dis.stack_effect(step.opcode, step.arg if has_argument else None, jump=False)
-        count -= step.opname == "END_FOR"  # a loop comes here by a jump, with one value more
+        count -= step.opname == "END_FOR"  # reached by a jump, with one more value on the stack
     return at
 
 
 def _name(steps: list[dis.Instruction], at: int) -> tuple[Name | None, int]:
-    """The name that is loaded from instruction `at` on, and the instruction behind it."""
+    """Return the name that is loaded from instruction `at` on, and the index of the instruction after it."""
     while steps[at].opname in ("PUSH_NULL", "COPY_FREE_VARS"):
         at += 1
     first = steps[at]

@@ -1,6 +1,6 @@
 """Settings that a user may change at run time: ``jt.config``.
 
-One object, ``config``, holds them; each is a property that checks what it is given.
+One object, ``config``, holds them. Each setting is a property that validates its value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 __all__ = ["TESTED", "Config", "config", "is_traced"]
 
 TESTED = ((3, 11), (3, 12), (3, 13))
-"""The minor versions of CPython that the tests have run on: with others no machine code works on Python objects."""
+"""Minor versions of CPython that the tests run on. Other versions do not use machine code on Python objects."""
 
 
 class Config:
@@ -23,62 +23,61 @@ class Config:
     Attributes
     ----------
     default_float : str
-        The dtype that Python floats get in `constant` and `Variable`: ``"float32"`` (as in TensorFlow) or
-        ``"float64"``.
+        Dtype of Python floats in `constant` and `Variable`: ``"float32"`` (as in TensorFlow) or ``"float64"``.
     interpret : bool
-        Run every program op by op in NumPy, compile nothing. Slow; for looking for errors.
+        Run every program op by op with NumPy and compile nothing. Slow; for debugging.
     native : bool
-        Let machine code read and write Python objects: it records the loops that come again and takes the arguments of
-        a `jt.function`. Python does the same without it, more slowly. Off if the environment variable
-        ``JITTAPE_NATIVE`` is 0, and never used with a Python that jittape was not tested on, nor while a debugger or
-        profiler traces (which is noticed within some hundred steps). ``jittape doctor`` says which of the two runs.
+        Use machine code that reads and writes Python objects: it records repeated loops and reads the arguments of a
+        `jt.function`. Without it Python does the same, more slowly. False if the environment variable
+        ``JITTAPE_NATIVE`` is 0. Never used with an untested version of Python, nor while a debugger or profiler traces
+        (which is noticed within some hundred steps). ``jittape doctor`` prints whether it is in use.
     check_numerics : bool
-        Check the result of every op for nan and infinities; set by `debugging.enable_check_numerics`. While it is set
+        Check the result of every op for nan and infinities; set by `debugging.enable_check_numerics`. While it is True,
         every program is interpreted.
     deterministic : bool
-        Compute every matrix product on one thread, so that products too are bitwise the same for any number of threads.
-        Otherwise a large product is divided between them, and where a row then stands in the kernels of the BLAS may
-        change its last bits. Where the wheel ``scipy-openblas32`` is missing, products run on SciPy's copy, which is
-        pinned to one thread as long as this is True and otherwise has the threads that the user has given it.
+        Compute every matrix product on one thread, so that products are bitwise the same for any number of threads.
+        Otherwise a large product is split between threads, and the position of a row in the kernels of the BLAS may
+        change its last bits. Without the wheel ``scipy-openblas32``, products run on SciPy's copy of OpenBLAS, which is
+        limited to one thread while this is True and otherwise uses the number of threads that the user set.
     max_pending_ops : int
-        Outside a tape, so many recorded ops are run without waiting for somebody to look at a value. Takes effect at
-        the next step boundary.
+        Number of ops recorded outside a tape after which they run, even if no value is read. Takes effect at the next
+        step boundary.
     max_pending_bytes : int
-        Inputs of pending ops that are kept alive at most, in bytes, before the ops are run.
+        Upper limit, in bytes, of the inputs that pending ops keep alive; above it the ops run.
     max_pool_bytes : int
-        Large memory that nobody holds is kept for the next buffer of its size up to so many bytes in all.
+        Upper limit, in bytes, of free memory kept for reuse.
     max_code_bytes : int
-        Limit of loaded machine code, in bytes of object files. Above it the code of paths that have not run for the
-        longest time is unloaded; a path that comes again takes its code from disk, or is compiled again. Code of a
-        `jt.function`, or that runs, stays loaded.
+        Upper limit, in bytes of object files, of loaded machine code. Above it the code of the least recently used
+        paths is unloaded; a path that runs again loads its code from disk or recompiles it. Code of a `jt.function`
+        and code that is running stays loaded.
     threads : int
-        Loops over large arrays, large matrix products and the compiler use so many threads at most; 1 turns them off.
-        By default the number of cores that the process may run on. Results of loops do not depend on it; for products
-        see `deterministic`.
+        Maximum number of threads for loops over large arrays, large matrix products and the compiler; 1 turns threads
+        off. The default is the number of cores that the process may use. Results of loops do not depend on it; for
+        products see `deterministic`.
     max_trie_nodes : int
-        The number of recorded op lists (nodes of the trie) that are remembered before cold ones are dropped.
+        Maximum number of recorded ops (nodes of the trie) that are kept; above it the least recently used paths are
+        dropped.
     max_signatures : int
-        A `jt.function` remembers so many traces, each instance for a method; what was used longest ago makes room, with
-        one warning.
+        Maximum number of traces that a `jt.function` keeps, per instance for a method. Above it the least recently used
+        trace is evicted, with one warning.
     compile_after : int
-        Number of visits of a path that are interpreted before it is compiled: 1 by default, so that a program that
-        never repeats never waits for a compiler. 0 compiles at once; then the results of a first fit equal those of a
-        second bit for bit, while NumPy, which interprets, may round the last bits otherwise.
+        Number of runs of a path that are interpreted before it is compiled. The default is 1, so that a program that
+        never repeats never waits for the compiler. With 0, paths are compiled at once and the results of a first and a
+        second fit are equal bit for bit; the interpreter uses NumPy, which may round the last bits differently.
     full_tracebacks : bool
         Show the frames of jittape in the tracebacks of uncaught errors. By default they are hidden, so that the
         traceback ends on the user's line.
     on_tape_exit : str
-        What happens where somebody else's function turns a tensor that an active tape follows into an array, so that
-        its gradient is lost: ``"warn"`` (a `TapeExitWarning` on the user's line, the default), ``"raise"`` or
-        ``"ignore"``.
+        Action if a function of another library converts a tensor that an active tape watches to an array, so that its
+        gradient is lost: ``"warn"`` (a `TapeExitWarning` on the user's line, the default), ``"raise"`` or ``"ignore"``.
     poison_memory : bool
-        Fill the memory of results and temporaries with bytes of ones before each run: nan, and -1 for integers. So a
-        read of what was never written shows. Slow; for looking for errors in jittape, as its own tests do. Takes effect
-        for programs that are compiled from then on.
+        Fill the memory of results and temporaries with one bits before each run: nan, and -1 for integers. This reveals
+        reads of uninitialized memory. Slow; for debugging jittape, as its own tests do. Takes effect for programs that
+        are compiled from then on.
     cache : bool
         Keep compiled kernels on disk, for other processes.
     cache_size : int
-        What they may take there, in bytes; what was used longest ago goes first.
+        Upper limit, in bytes, of the kernels on disk; above it the least recently used ones are removed.
 
     Examples
     --------
@@ -173,11 +172,11 @@ class Config:
 
     @property
     def native_supported(self) -> bool:
-        """Whether the tests have run on this version of Python; settled."""
+        """Whether the tests run on this version of Python; it never changes."""
         return sys.implementation.name == "cpython" and sys.version_info[:2] in TESTED
 
     def follow_tracing(self) -> bool:
-        """See whether a debugger or profiler traces now; returns whether machine code may work on Python objects."""
+        """Update and return whether machine code works on Python objects: not while a debugger or profiler traces."""
         native = self._native_asked and self.native_supported and not is_traced()
         if native is not self._native:
             self._native = native
@@ -296,16 +295,17 @@ class Config:
         self._cache_size = _positive("cache_size", value)
 
     def run_functions_eagerly(self, run_eagerly: bool) -> None:
-        """Whether functions made with `jt.function` run as plain Python, for looking for errors.
+        """Set whether functions made with `jt.function` run as plain Python, for debugging.
 
         Parameters
         ----------
         run_eagerly : bool
+            True to run them as plain Python.
         """
         self._eager_functions = _flag("run_functions_eagerly", run_eagerly)
 
     def functions_run_eagerly(self) -> bool:
-        """Whether functions made with `jt.function` run as plain Python."""
+        """Return whether functions made with `jt.function` run as plain Python."""
         return self._eager_functions
 
     @property
@@ -318,11 +318,11 @@ class Config:
         self._changed()
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Have `listener` called when a setting changes that is read at the beginning of a step."""
+        """Call `listener` whenever a setting that is read at the beginning of a step changes."""
         self._listeners.append(listener)
 
     def on_native_change(self, listener: Callable[[], None]) -> None:
-        """Have `listener` called when machine code may work on Python objects from now on, or no longer."""
+        """Call `listener` whenever machine code on Python objects is turned on or off."""
         self._native_listeners.append(listener)
 
     def _changed(self) -> None:
@@ -331,14 +331,14 @@ class Config:
 
 
 def is_traced() -> bool:
-    """Whether a debugger or profiler follows this thread, or tools follow the whole process (`sys.monitoring`)."""
+    """Return whether a debugger or profiler traces this thread, or the whole process (`sys.monitoring`)."""
     monitoring = getattr(sys, "monitoring", None)
     tools = () if monitoring is None else [monitoring.get_tool(number) for number in range(6)]
     return sys.gettrace() is not None or sys.getprofile() is not None or any(tools)
 
 
 def _cores() -> int:
-    """The number of cores that this process may run on."""
+    """Return the number of cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 

@@ -1,7 +1,7 @@
-"""The forms of ops: what the code generator asks an op for.
+"""Lowerings: the information that the code generator needs about an op.
 
-The simplest is `Map`; most others say, by an `Index` for each dimension, where in one array an element of another
-stands. An op without a form runs as a NumPy step between kernels.
+The simplest lowering is `Map`. Most others are index maps: one `Index` per dimension says which element of one array
+corresponds to an element of another. An op without a lowering runs as a NumPy step between kernels.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ __all__ = [
 
 
 class Index(NamedTuple):
-    """The index into one dimension of an operand as an affine function of one loop coordinate.
+    """Index into one dimension of an array, as an affine function of one loop coordinate.
 
-    ``offset + step * coordinate[axis] + value of operand number dynamic``; `axis` and `dynamic` may be None. Where that
-    operand is an array, the value is its element at the coordinates `at`.
+    The index is ``offset + step * coordinate[axis] + operands[dynamic]``; `axis` and `dynamic` may be None. If the
+    operand is an array, its element at the coordinates `at` is added.
     """
 
     axis: int | None = None
@@ -56,7 +56,7 @@ class Index(NamedTuple):
 
 @dataclass(frozen=True)
 class Map:
-    """Every element of the result is a scalar expression of the same element of each operand.
+    """Each element of the result is a scalar expression of the corresponding elements of the operands.
 
     `expression` is called as ``expression(m, *values, **params)`` with the math namespace `m` of the code generator
     (`m.exp`, `m.where`, ...) and values that have Python's operators. An op without operands is a constant:
@@ -68,11 +68,11 @@ class Map:
 
 @dataclass(frozen=True)
 class View:
-    """Every element of the result is some element of the first operand.
+    """Each element of the result is an element of the first operand.
 
-    ``index(operand aval, result aval, **params)`` gives one `Index` for every dimension of the first operand, in terms
-    of the result's coordinates. Further operands are integers that an index may add (`Index.dynamic` is the operand's
-    number, from 1): scalars, or arrays of which `Index.at` says which element.
+    ``index(operand aval, result aval, **params)`` returns one `Index` for each dimension of the first operand, in
+    coordinates of the result. The other operands are integers that an index may add (`Index.dynamic` is the number of
+    the operand, from 1): scalars, or arrays with an element chosen by `Index.at`.
     """
 
     index: Callable[..., tuple[Index, ...]]
@@ -80,10 +80,10 @@ class View:
 
 @dataclass(frozen=True)
 class Pad:
-    """The converse of `View`: the first operand is laid into zeros.
+    """The inverse of `View`: the elements of the first operand are written into an array of zeros.
 
-    ``index(operand aval, result aval, **params)`` gives one `Index` for every dimension of the *result*, in terms of
-    the operand's coordinates; each axis of the operand appears exactly once. Elements that nothing is laid on are zero.
+    ``index(operand aval, result aval, **params)`` returns one `Index` for each dimension of the *result*, in
+    coordinates of the operand. Each axis of the operand appears exactly once.
     """
 
     index: Callable[..., tuple[Index, ...]]
@@ -91,10 +91,10 @@ class Pad:
 
 @dataclass(frozen=True)
 class DynamicUpdateSlice:
-    """The second operand is laid over the first.
+    """The second operand overwrites a part of a copy of the first.
 
-    ``index(second operand's aval, result aval, **params)`` gives one `Index` for every dimension of the result, in
-    terms of the second operand's coordinates, as for `Pad`. Further operands are integer scalars, numbered from 2.
+    ``index(second operand's aval, result aval, **params)`` returns one `Index` for each dimension of the result, in
+    coordinates of the second operand, as for `Pad`. The other operands are integer scalars, numbered from 2.
     """
 
     index: Callable[..., tuple[Index, ...]]
@@ -102,10 +102,10 @@ class DynamicUpdateSlice:
 
 @dataclass(frozen=True)
 class Concatenate:
-    """Every operand is a part of the result, and every element of the result is in one of them.
+    """The operands are parts of the result, and together they cover it.
 
-    ``index(operand number, operand avals, result aval, **params)`` gives one `Index` for every dimension of the result,
-    in terms of that operand's coordinates.
+    ``index(operand number, operand avals, result aval, **params)`` returns one `Index` for each dimension of the
+    result, in coordinates of that operand.
     """
 
     index: Callable[..., tuple[Index, ...]]
@@ -113,20 +113,20 @@ class Concatenate:
 
 @dataclass(frozen=True)
 class Alias:
-    """The result has the very bytes of the operand in the same (C) order, under another shape."""
+    """The result has the bytes of the operand in the same (C) order, with another shape."""
 
 
 @dataclass(frozen=True)
 class Iota:
-    """No operands; every element is its own coordinate along the axis that the parameter `axis` names."""
+    """An op without operands: each element is its own coordinate along the parameter `axis`."""
 
 
 @dataclass(frozen=True)
 class Reduce:
-    """Combine the elements along the axes that the parameter `axes` (sorted tuple) names; these go from the shape.
+    """Combine the elements along the parameter `axes` (a sorted tuple), which are removed from the shape.
 
     `combine(m, a, b)` must be associative and commutative up to rounding; `identity(dtype)` is its neutral element.
-    The accumulator has the result's dtype, to which every element is cast first.
+    The accumulator has the dtype of the result; each element is cast to it first.
     """
 
     combine: Callable[..., Any]
@@ -135,10 +135,10 @@ class Reduce:
 
 @dataclass(frozen=True)
 class Scan:
-    """Elements are combined one after another along the axis that the parameter `axis` names.
+    """Combine elements one after another along the parameter `axis`.
 
-    ``combine(m, before, *elements)`` gives an element of the result from the one before it, which is `start` for the
-    first, and the same elements of the operands.
+    ``combine(m, before, *elements)`` returns an element of the result from the previous one, which is `start` for the
+    first, and the corresponding elements of the operands.
     """
 
     combine: Callable[..., Any]
@@ -147,11 +147,11 @@ class Scan:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Elements of the second operand are combined, one after another, with elements of a copy of the first.
+    """Combine elements of the second operand, one after another, with elements of a copy of the first.
 
-    ``index(second operand's aval, result aval, **params)`` gives one `Index` for every dimension of the result, in
-    terms of the second operand's coordinates; further operands are integers, numbered from 2. ``combining(**params)``
-    is the primitive of the form `Map` that makes the new element of the old one and the value; None: the value is it.
+    ``index(second operand's aval, result aval, **params)`` returns one `Index` for each dimension of the result, in
+    coordinates of the second operand; the other operands are integers, numbered from 2. ``combining(**params)`` is the
+    `Map` primitive that computes the new element from the old one and the value. None: the value replaces the element.
     """
 
     index: Callable[..., tuple[Index, ...]]
@@ -160,10 +160,10 @@ class Scatter:
 
 @dataclass(frozen=True)
 class CheckedMap:
-    """A map of its operand that exists only for values in a range.
+    """A map that is defined only for operands in a range.
 
-    In machine code ``of(operand, **params)`` takes its place, written with user-level functions, `Assert` among them;
-    or the operand itself if it is known to be from 0 to below the parameter `size`.
+    Compiled code uses ``of(operand, **params)``, which is written with user-level functions, `Assert` among them. If
+    the operand is known to be at least 0 and less than the parameter `size`, compiled code uses the operand itself.
     """
 
     of: Callable[..., Any]
@@ -171,14 +171,14 @@ class CheckedMap:
 
 @dataclass(frozen=True)
 class Assert:
-    """Ends the run where the operand, a truth value, is true: what the program says cannot be done."""
+    """End the run with an error if the operand, a truth value, is true."""
 
 
 @dataclass(frozen=True)
 class Decomposition:
-    """In machine code, other ops take its place: ``of(*handles, **params)``, written with user-level functions.
+    """Compiled code uses other ops: ``of(*handles, **params)``, written with user-level functions.
 
-    Where it gives None, the op stays what it is.
+    If `of` returns None, the op stays as it is.
     """
 
     of: Callable[..., Any]
@@ -186,9 +186,9 @@ class Decomposition:
 
 @dataclass(frozen=True)
 class Call:
-    """A library routine, by the name under which the code generator knows its calling sequence (``"gemm"``).
+    """A library routine, identified by the name of its calling sequence in the code generator (``"gemm"``).
 
-    For dtypes that the routine does not have, `otherwise` takes its place if there is one, as in `Decomposition`.
+    If the routine does not support a dtype, `otherwise` is used as in `Decomposition`, unless it is None.
     """
 
     routine: str
@@ -197,23 +197,23 @@ class Call:
 
 @dataclass(frozen=True)
 class Control:
-    """A loop or a branch, whose parameters hold programs of their own.
+    """A loop or a branch, whose parameters contain programs.
 
-    An op has one result, such a call may have many: the parameter `pick` says which of them an op is. Ops of one
-    program that differ in nothing else are one *run*, which is computed once (`runs_of`).
+    An op has one result, but a loop may have many: the parameter `result_index` selects the result that an op returns.
+    Ops of one program that differ only in `result_index` form a *run*, which is computed once (`runs_of`).
 
     Attributes
     ----------
     kind : str
-        Which of the code generator's calling sequences it has: ``"loop"`` or ``"branch"``.
+        Calling sequence of the code generator: ``"loop"``, ``"branch"`` or ``"scalars"``.
     run : callable
-        ``run(operands, picks, **params) -> list of arrays``: the evaluation by NumPy, for all results asked for.
+        ``run(operands, result_indices, **params) -> list of arrays``: NumPy's evaluation of the requested results.
     vjp : callable
-        ``vjp(cotangents, along, operands, **params) -> cotangents by operand number``; the cotangents that come in are
-        lists of parts to be added up, by pick.
+        ``vjp(cotangents, along, operands, **params) -> cotangents by operand number``; `cotangents` maps a result index
+        to a list of terms whose sum is the cotangent.
     flow : callable
         ``flow(follow, arriving, **params) -> Flow or None``: how the result depends on the sources of a gradient, given
-        how the operands do. ``follow(program, arriving)`` answers that for the slots of a body; see
+        how the operands do. ``follow(program, arriving)`` answers the same for the slots of a body; see
         `jittape.transform.opaque`.
     """
 
@@ -230,12 +230,12 @@ Lowering = (
 
 
 def run_key(op: Op) -> tuple[Any, ...]:
-    """What the ops of one run have in common."""
+    """Return the key that all ops of one run share."""
     return (op.primitive, op.args, tuple([pair for pair in op.params if pair[0] != "result_index"]))
 
 
 def runs_of(ops: Iterable[Op]) -> dict[int, tuple[Op, ...]]:
-    """For every op of a `Control` primitive, by its slot, all ops of its run, in order."""
+    """Return, for the slot of each op of a `Control` primitive, all ops of its run in order."""
     runs: dict[tuple[Any, ...], list[Op]] = {}
     for op in ops:
         if isinstance(op.primitive.lowering, Control):

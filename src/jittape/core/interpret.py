@@ -1,4 +1,4 @@
-"""NumPy evaluation of a program, op by op: the oracle of the compiled kernels, and the first run of every path."""
+"""Evaluation of a program with NumPy, op by op: the reference for compiled kernels, and the first run of every path."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def interpret(program: Program, inputs: Sequence[Any], failures: list[int] | Non
     inputs : sequence of ndarray or scalar
         One for every input slot, in order; cast to the slot's dtype.
     failures : list, optional
-        If given, an op that fails, or an input that does not fit its slot, does not end the run: its slot is appended
-        here, and the results that depend on it are None.
+        If given, an op that fails, or an input that does not fit its slot, does not raise: its slot is appended to the
+        list, and the results that depend on it are None.
 
     Returns
     -------
     list of ndarray
-        One for every output slot, of the shape and dtype that the program says. They may share memory with the inputs.
+        One for every output slot, of the shape and dtype in the program. They may share memory with the inputs.
     """
     with np.errstate(all="ignore"):
         values: dict[int, Any] = {}
@@ -63,14 +63,14 @@ def interpret(program: Program, inputs: Sequence[Any], failures: list[int] | Non
 
 
 def _evaluated(program: Program, run: Sequence[Op], operands: list[Any]) -> list[np.ndarray[Any, Any]]:
-    """The results of an op, or of a run of ops that are one loop or branch."""
+    """Return the results of an op, or of a run of ops that are one loop or branch."""
     if isinstance(run[0].primitive.lowering, Control):
         return run_control(program, run, operands)
     return [run_op(program, run[0], operands)]
 
 
 def run_op(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any, Any]:
-    """Evaluate one op. Python's and NumPy's own errors get a note that names the op and its source line."""
+    """Evaluate one op. Exceptions of Python and NumPy get a note that names the op and its source line."""
     try:
         with np.errstate(all="ignore"):
             result = np.asarray(op.primitive.impl(*operands, **dict(op.params)))
@@ -90,7 +90,7 @@ def run_op(program: Program, op: Op, operands: list[Any]) -> np.ndarray[Any, Any
 
 
 def run_control(program: Program, run: Sequence[Op], operands: list[Any]) -> list[np.ndarray[Any, Any]]:
-    """Evaluate a loop or a branch for all its results that the program asks for."""
+    """Evaluate a loop or a branch for all its results that the program uses."""
     form, params = run[0].primitive.lowering, dict(run[0].params)
     assert isinstance(form, Control)
     picks = [dict(op.params)["result_index"] for op in run]
@@ -112,7 +112,7 @@ def run_control(program: Program, run: Sequence[Op], operands: list[Any]) -> lis
 
 
 def not_finite(array: np.ndarray[Any, Any]) -> str:
-    """What of `array` is nan or infinite, with the place of the first; empty if all is finite."""
+    """Describe the nans and infinities of `array` and the position of the first; empty if all elements are finite."""
     if array.dtype.kind not in "fc" or np.isfinite(array).all():
         return ""
     nans, infinities = int(np.isnan(array).sum()), int(np.isinf(array).sum())
@@ -123,7 +123,7 @@ def not_finite(array: np.ndarray[Any, Any]) -> str:
 
 
 def _last_uses(program: Program) -> dict[int, list[int]]:
-    """The slots that may be dropped after each op position."""
+    """Return, by op position, the slots that are not used after it."""
     last: dict[int, int] = {}
     for position, op in enumerate(program.ops):
         last[op.out] = position

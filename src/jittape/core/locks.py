@@ -1,8 +1,8 @@
 """Locks that are free in a forked process.
 
 A fork copies only the thread that forks. A lock that another thread holds at that moment would stay locked in the child
-for ever. `lock` and `rlock` make locks that the child finds free; `at_rest` makes a fork wait until work that must not
-be cut in two, such as LLVM's, is done.
+forever. `lock` and `rlock` return locks that are free in the child. `at_rest` makes a fork wait until work that must
+not be interrupted, such as LLVM's, is done.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from weakref import ref
 __all__ = ["at_rest", "cached_property", "lock", "rlock"]
 
 PATIENCE = 60.0
-"""Seconds that a fork waits for work to end; then it goes on, as the thread that works may be waiting for this one."""
+"""Maximum time, in seconds, that a fork waits for work to end, which may itself be waiting for the forking thread."""
 
 _locks: list[ref[Any]] = []
 _many = 64
-"""Number of locks from which on those that are gone are dropped from the list."""
+"""Length of the list above which dead references are removed from it."""
 
 
 def lock() -> Any:
@@ -36,10 +36,10 @@ def rlock() -> Any:
 
 
 def at_rest(made: Any) -> Any:
-    """Return a lock of `rlock`'s; from now on a fork waits until no other thread holds it.
+    """Return `made`, a lock from `rlock`; from now on a fork waits until no other thread holds it.
 
-    Of several such locks a fork takes the one that was made last first. The hooks are C, so that no exception of a
-    signal handler can come between.
+    A fork takes several such locks in reverse order of their creation. The hooks are C functions, so that an exception
+    of a signal handler cannot interrupt them.
     """
     if sys.platform != "win32":
         take = partial(made.acquire, True, PATIENCE)
@@ -52,7 +52,7 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property:
-        """As `functools.cached_property`, which before Python 3.12 has a lock that a forked process cannot renew."""
+        """`functools.cached_property` without the lock that it has before Python 3.12 and a child cannot renew."""
 
         def __init__(self, function: Callable[[Any], Any]) -> None:
             self._function = function

@@ -1,13 +1,12 @@
-"""The `Primitive` record, and the way an op gets recorded.
+"""The `Primitive` record, and how ops are recorded.
 
-Everything the package knows of an op stands in one record; nothing elsewhere asks for an op's name. Read `Primitive`
-first, then `jittape.core.forms` (`Map`, `View`, ...), then `apply` and `Recorder`.
+One record holds everything that the package knows about an op; no other code compares the names of ops. Read
+`Primitive` first, then `jittape.core.forms` (`Map`, `View`, ...), then `apply` and `Recorder`.
 
-User-level functions (``multiply(x, y)``) are one line, ``apply(body, arrays, static)``. The *recorder* in charge
-decides what that does: the lazy trace looks ``(body, argument slots, static)`` up in its trie and runs `body` only the
-first time; a `Builder`, at work while a body or a gradient rule runs, simply calls it. A body, in turn, calls other
-user-level functions or `Primitive.bind`. So a rule may be written with user-level functions and costs nothing when
-repeated.
+A user-level function (``multiply(x, y)``) is one line, ``apply(body, arrays, static)``. The active *recorder* decides
+what it does. The lazy trace looks ``(body, argument slots, static)`` up in its trie and runs `body` only the first
+time. A `Builder`, which is active while a body or a gradient rule runs, simply calls it. A body calls other user-level
+functions or `Primitive.bind`. So a rule may be written with user-level functions and costs nothing when repeated.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ __all__ = [
 
 
 class Batch(NamedTuple):
-    """How an op runs on a stack of operands at once: it is the same op with other parameters.
+    """How an op runs on a stack of operands at once: as the same op with other parameters.
 
     Attributes
     ----------
     params : callable
-        ``params(n, params) -> params`` for operands with a first dimension of `n` more.
+        ``params(n, params) -> params`` for operands with an additional first dimension of `n`.
     operands : int or None
-        So many of the operands, from the first, are stacked; the others must be the same for all. None: all are.
+        Number of leading operands that are batched; the others are the same for all rows. None means all.
     """
 
     params: Callable[[int, dict[str, Any]], dict[str, Any]]
@@ -53,7 +52,7 @@ class Batch(NamedTuple):
 
 
 class Handle(Protocol):
-    """What a body or a rule holds: a value that is not there yet."""
+    """An operand or result in a body or a rule: a value that is not computed yet."""
 
     @property
     def aval(self) -> Aval: ...
@@ -68,46 +67,46 @@ Rule = Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class Primitive:
-    """One operation: all that the package knows of it.
+    """The record of an op.
 
     Attributes
     ----------
     name : str
-        As printed in listings and errors.
-    result : callable
-        ``result(*avals, **params) -> Aval``. Raises `ShapeError` or `DTypeError`. Strict: operands of equal shape and
-        dtype unless the op is about their difference.
-    evaluate : callable
-        ``evaluate(*arrays, **params) -> ndarray``: the NumPy evaluation, oracle for the compiled form.
+        Name in listings and errors.
+    abstract_eval : callable
+        ``abstract_eval(*avals, **params) -> Aval``. Raises `ShapeError` or `DTypeError`. Operands must have equal
+        shapes and dtypes, unless the op is about their difference.
+    impl : callable
+        ``impl(*arrays, **params) -> ndarray``: evaluation with NumPy, the reference for the compiled form.
     vjp : tuple of callables or None, or one callable
-        One rule per operand, ``rule(g, out, *operands, **params)``, written with user-level functions; None where no
+        One rule per operand, ``rule(g, out, *operands, **params)``, written with user-level functions; None if no
         gradient flows. One callable for an op with any number of operands: ``vjp(i, g, out, *operands, **params)``.
-    form : Form or None
-        How it is compiled; None: it runs as a NumPy step between kernels.
-    prepare : callable or None
-        Makes operands fit before the op is recorded by ``apply(primitive, ...)``: promotion and broadcasting.
+    lowering : Lowering or None
+        How the op is compiled. None: it runs as a NumPy step between kernels.
+    promote_args : callable or None
+        Promotion and broadcasting of operands before ``apply(primitive, ...)`` records the op.
     gradient_stops : str
-        For an op without any `vjp`: why, as said in an explanation of a ``None``.
+        Reason for the explanation of a ``None`` gradient, if the op has no `vjp`.
     simplified : callable or None
-        ``simplified(op, producers) -> slot or None``: a slot that holds the very value of `op`, if there is one
+        ``simplified(op, producers) -> slot or None``: a slot with the value of `op`, if there is one
         (multiplication by a literal 1, an identity, the transpose of a transpose). `producers` maps a slot to its op.
     batch : Batch, callable or None
-        How it runs on a stack of operands: see `jittape.transform.batching`. A callable is called as
-        ``batch(n, stacked, *operands, **params)``, where ``stacked[i]`` says whether operand `i` has a first dimension
-        of `n` more. None: an op of the form `Map` runs as it is, any other runs on one row after the other.
+        How the op runs on a stack of operands: see `jittape.transform.batching`. A callable is called as
+        ``batch(n, stacked, *operands, **params)``; ``stacked[i]`` says whether operand `i` has an additional first
+        dimension of `n`. None: a `Map` runs unchanged, any other op runs on one row after another.
     linear : tuple of tuples of int
-        Operands in which it is linear together, each alone or in groups, whatever the others are: of zeros it makes
-        zeros, though another operand be infinite. That is where the diagonals of a Jacobian stay diagonals.
+        Operands, alone or in groups, in which the op is linear for any values of the others: zeros give zeros even if
+        another operand is infinite. Such ops keep the diagonals of a Jacobian.
     linear_if_finite : tuple of tuples of int
-        The same where the other operands are finite numbers other than zero.
+        The same, if the other operands are finite and not zero.
     reads_variable : bool
-        The result is a Variable as read after an assignment: a new slot, which a tape watches by itself.
+        The result is a Variable as read after an assignment: a new slot, which a tape watches automatically.
     opaque : bool
-        Its derivative is unknown, not zero: an error where it is one of several paths (`jittape.transform.opaque`).
+        The derivative is unknown, not zero: an error if the op is on one of several paths (`jittape.transform.opaque`).
     calls_back : bool
-        The gradient is a Python function of the user's, called each time a gradient is asked for.
-    ends_run : bool
-        It may end the run, so it is kept though nothing needs its result.
+        The gradient is a Python function of the user's, called whenever a gradient is computed.
+    effectful : bool
+        The op may end the run, so it is kept even if its result is not used.
     """
 
     name: str
@@ -127,24 +126,24 @@ class Primitive:
     effectful: bool = False
 
     def bind(self, *operands: Handle, **params: Any) -> Any:
-        """Record this op on operands that already fit; for use in bodies and rules."""
+        """Record this op on operands that already fit; for bodies and rules."""
         return active.recorder.bind(self, operands, params)
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
-        """The op as a body: make the operands fit, then record. What `apply` calls."""
+        """Promote and broadcast the operands, then record the op; called by `apply`."""
         if self.promote_args is not None:
             operands = self.promote_args(*operands)
         return self.bind(*operands, **params)
 
     def rule_for(self, operand: int) -> Rule | None:
-        """The gradient rule of operand number `operand`, as ``rule(g, out, *operands, **params)``."""
+        """Return the gradient rule of operand number `operand`, as ``rule(g, out, *operands, **params)``."""
         if callable(self.vjp):
             rule = self.vjp
             return lambda *args, **params: rule(operand, *args, **params)
         return self.vjp[operand] if operand < len(self.vjp) else None
 
     def has_rule_for(self, operand: int) -> bool:
-        """Whether a gradient flows to operand number `operand`."""
+        """Return whether a gradient flows to operand number `operand`."""
         return callable(self.vjp) or (operand < len(self.vjp) and self.vjp[operand] is not None)
 
     def __repr__(self) -> str:
@@ -155,14 +154,14 @@ class Primitive:
 
 
 class Recorder(Protocol):
-    """Takes what user-level functions say: the lazy trace, the trace of a function, or a builder at work.
+    """The target of user-level functions: the lazy trace, the trace of a function, or a builder.
 
     Attributes
     ----------
     traced_in : str or None
-        The function that is traced.
+        Name of the function that is traced.
     spans : sequence of weak references
-        To the tapes that have been entered and not left.
+        Intervals of the active tapes.
     """
 
     traced_in: str | None
@@ -176,7 +175,7 @@ class Recorder(Protocol):
 
 
 class _Active(threading.local):
-    """The recorder in charge of this thread; `threading.local` calls `__init__` once a thread."""
+    """The recorder of each thread; `threading.local` calls `__init__` once per thread."""
 
     recorder: Recorder
     factory: Callable[[], Recorder] | None = None
@@ -187,17 +186,17 @@ class _Active(threading.local):
 
 
 active = _Active()
-"""``active.recorder`` is the recorder in charge of this thread."""
+"""Holder of the recorder of the current thread, ``active.recorder``."""
 
 
 def set_default_recorder(factory: Callable[[], Recorder]) -> None:
-    """Say what records in this thread from now on, and in every thread that has not recorded yet."""
+    """Set the recorder of this thread, and of every thread that has not recorded yet."""
     _Active.factory = staticmethod(factory)
     active.recorder = factory()
 
 
 def apply(body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
-    """Record ``body(*arrays, *static)`` with the recorder in charge.
+    """Record ``body(*arrays, *static)`` with the active recorder.
 
     Parameters
     ----------
@@ -213,18 +212,18 @@ def apply(body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, 
 
 
 def active_recorder() -> Recorder:
-    """The recorder in charge of this thread."""
+    """Return the active recorder of this thread."""
     return active.recorder
 
 
 def replace_recorder(recorder: Recorder) -> None:
-    """Put `recorder` in charge of this thread, for good."""
+    """Make `recorder` the active recorder of this thread."""
     active.recorder = recorder
 
 
 @contextmanager
 def recording_with(recorder: Recorder) -> Iterator[Recorder]:
-    """Put `recorder` in charge of this thread for a while."""
+    """Make `recorder` the active recorder of this thread within a ``with`` statement."""
     before = active.recorder
     active.recorder = recorder
     try:

@@ -1,7 +1,7 @@
 """The linear op list: `Aval`, `Op`, `Program`, its check and its printed form.
 
-Start at `Program`. A program is frozen; passes make new ones. A value is a *slot*, a small integer; inputs and ops each
-define one slot, and an op may only use slots that were defined before it, so the list is its own topological order.
+Start at `Program`. A program is frozen; passes return new ones. A value is a *slot*, a small integer. Each input and
+each op defines one slot, and an op may use only slots that are defined before it, so the list is in topological order.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = [
 ]
 
 ALIGNMENT = 64
-"""Computed values begin at a multiple of it where they can: cache lines and vectors of every width do."""
+"""Alignment, in bytes, of computed values where possible: that of a cache line, enough for vectors of every width."""
 
 
 class Aval(NamedTuple):
-    """What is known of a value before it is computed: an abstract value."""
+    """An abstract value: the shape and dtype of a value that is not computed yet."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -60,16 +60,16 @@ class Aval(NamedTuple):
 
 
 DYNAMIC_DIM = -1
-"""The first extent of what a loop of unknown length has stacked. Only loops read such values."""
+"""First extent of values that a loop of unknown length has stacked. Only loops read such values."""
 
 
 def is_dynamic_dim(aval: Aval) -> bool:
-    """Whether the first extent is known at run time only."""
+    """Return whether the first extent is known only at run time."""
     return aval.shape[:1] == (DYNAMIC_DIM,)
 
 
 class SourceLine(NamedTuple):
-    """Where in the user's source an op is recorded."""
+    """The line of the user's source that records an op."""
 
     file: str
     line: int
@@ -77,7 +77,7 @@ class SourceLine(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The file's name without its folder."""
+        """The name of the file without its folder."""
         return file_shown(self.file).replace("\\", "/").rpartition("/")[2]
 
     @property
@@ -87,7 +87,7 @@ class SourceLine(NamedTuple):
 
     @property
     def link(self) -> str:
-        """The line as editors find it, as in ``train.py:5``."""
+        """The line in the notation of editors, as in ``train.py:5``."""
         return f"{file_shown(self.file)}:{self.line}"
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class SourceLine(NamedTuple):
 
 
 class Op(NamedTuple):
-    """One application of a primitive. `params` are sorted pairs, so that an op can be hashed."""
+    """One application of a primitive. `params` is a tuple of sorted pairs, so that an op is hashable."""
 
     primitive: Primitive
     args: tuple[int, ...]
@@ -105,7 +105,7 @@ class Op(NamedTuple):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What makes two ops compute the same value."""
+        """The key that ops with equal results share."""
         return (self.primitive, self.args, self.params)
 
 
@@ -116,11 +116,11 @@ class Program:
     Attributes
     ----------
     inputs : tuple of int
-        Slots given at run time, in calling order.
+        Slots of the inputs, in calling order.
     ops : tuple of Op
-        In an order in which they can run.
+        The ops, in an order in which they can run.
     outputs : tuple of int
-        Slots asked for, in order; a slot may be asked for twice and may be an input.
+        Slots of the outputs, in order; a slot may appear twice and may be an input.
     avals : mapping of int to Aval
         Shape and dtype of every slot.
     """
@@ -137,7 +137,7 @@ class Program:
         return tuple(self.avals[slot] for slot in self.outputs)
 
     def replaced(self, ops: tuple[Op, ...], outputs: tuple[int, ...], avals: Mapping[int, Aval]) -> Program:
-        """The same inputs with other ops and outputs."""
+        """Return a program with the same inputs and other ops and outputs."""
         return Program(self.inputs, ops, outputs, avals)
 
     def __str__(self) -> str:
@@ -145,12 +145,12 @@ class Program:
 
 
 class Body:
-    """A program as a parameter of an op: that of a loop or a branch. `control.body_of` makes them, one for each.
+    """A program as a parameter of an op, such as the body of a loop. `control.body_of` makes one object per program.
 
     Attributes
     ----------
     program : Program
-        In its canonical form: its inputs are the slots from 0 on, and the results of its ops follow in order.
+        The program in canonical form: its inputs are the slots from 0 on, and the results of its ops follow in order.
     """
 
     __slots__ = ("__weakref__", "program")
@@ -163,9 +163,9 @@ class Body:
 
 
 def dead_code_removed(program: Program, keep_inputs: bool = True) -> Program:
-    """The program without the ops that no output needs and that do not check anything.
+    """Return the program without effect-free ops that no output needs.
 
-    With ``keep_inputs=False`` unused inputs go as well.
+    With ``keep_inputs=False`` unused inputs are removed as well.
     """
     needed = set(program.outputs)
     kept: list[Op] = []
@@ -181,11 +181,11 @@ def dead_code_removed(program: Program, keep_inputs: bool = True) -> Program:
 
 
 def check(program: Program, before: Program | None = None) -> Program:
-    """Return `program` if it keeps the rules of an op list, else raise `ProgramError`.
+    """Return `program` if it is a valid op list, else raise `ProgramError`.
 
-    Every slot has a shape and dtype and is defined once, every argument is defined before its use, every result is what
-    the primitive's own rule says. With a program that was checked `before`, the rules of the very ops that it has are
-    not asked again, nor those of ops that differ in slots alone: 4,600 rules take 5 ms, all of this check 3.
+    Every slot has a shape and dtype and is defined once, every argument is defined before its use, and every result
+    agrees with the rule of its primitive. The rules of ops that are also in `before`, a program that was checked, and
+    of ops that differ only in slots are skipped: 4,600 rules take 5 ms, the whole check 3 ms.
     """
     avals = program.avals
     settled: set[int] = set()
@@ -221,7 +221,7 @@ def check(program: Program, before: Program | None = None) -> Program:
 
 
 def _disorder(op: Op, defined: set[int]) -> str:
-    """What is wrong with the place of `op`, where the slots in `defined` are known."""
+    """Describe the error in the slots of `op`, given the slots that are `defined` before it."""
     if not defined.issuperset(op.args):
         missing = [slot for slot in op.args if slot not in defined]
         return f"uses {', '.join(f'%{s}' for s in missing)} before definition"
@@ -231,7 +231,7 @@ def _disorder(op: Op, defined: set[int]) -> str:
 
 
 def _broken_rule(program: Program, op: Op) -> str | None:
-    """What of `op` is not as its primitive says."""
+    """Describe how `op` contradicts its primitive; None if it does not."""
     names = [name for name, _ in op.params]
     if len(names) > 1 and names != sorted(set(names)):
         return f"has its parameters out of order: {', '.join(names)}"
@@ -245,13 +245,13 @@ def _broken_rule(program: Program, op: Op) -> str | None:
 
 
 def _neighbors(program: Program, position: int) -> str:
-    """The op at `position`, marked, and three on either side."""
+    """Return the text of the op at `position`, marked, and of three ops on either side."""
     near = range(max(0, position - 3), min(len(program.ops), position + 4))
     return "\n".join(("-> " if i == position else "   ") + _op_text(program, program.ops[i]) for i in near)
 
 
 def listing(program: Program, note: Callable[[Op], str] | None = None) -> str:
-    """The program as text, one op a line; `note` may add a remark to each."""
+    """Return the program as text, one op per line; `note` may add a remark to each."""
     head = ", ".join(f"%{slot}: {program.avals.get(slot, '?')}" for slot in program.inputs)
     lines = [f"program({head})"]
     shown: set[Body] = set()
@@ -267,7 +267,7 @@ def listing(program: Program, note: Callable[[Op], str] | None = None) -> str:
 
 
 def _bodies_of(op: Op) -> list[Body]:
-    """The bodies among the parameters of an op."""
+    """Return the bodies among the parameters of an op."""
     values = [v for _, value in op.params for v in (value if isinstance(value, tuple) else (value,))]
     return [value for value in values if isinstance(value, Body)]
 

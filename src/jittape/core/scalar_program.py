@@ -1,4 +1,4 @@
-"""`ScalarProgram`: computes, at each call of a function, the numbers that its trace made of its arguments."""
+"""`ScalarProgram`: computes, at each call of a function, the numbers that its trace derived from the arguments."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ __all__ = ["GuardFailed", "ScalarProgram", "reachable"]
 
 
 _Step = tuple[Callable[..., Any], Callable[[list[Any]], Any], type]
-"""What a number is computed by, what picks its operands among all values, and the type that it must be of."""
+"""The function that computes a number, the getter of its operands from all values, and the required type."""
 
 
 class GuardFailed(Exception):
-    """A trace does not hold: a number is of another type or value than it was, or cannot be computed."""
+    """A trace is not valid for a call: a number has another type or value, or cannot be computed."""
 
 
 class ScalarProgram:
     """Computes numbers from the leaves of a call, each once.
 
-    The values that the trace holds for are checked first, in the order in which Python asked for them, and each is
-    computed only where those before it are right: ``every and step % every == 0`` divides by no zero. An error means
-    that the trace does not hold, so that Python itself meets it, on the user's line, where the function may handle it.
-    Functions of the user's (a learning rate, say) are called last, and only where the trace holds.
+    Guards are checked first, in the order in which Python needed the values, and each is computed only if those before
+    it hold: ``every and step % every == 0`` does not divide by zero. An error means that the trace is not valid, so
+    that Python itself raises it on the user's line, where the function may handle it. Functions of the user (a learning
+    rate, say) are called last, and only if the trace is valid.
 
     Parameters
     ----------
-    wanted : sequence of HostNumber
-    settled : sequence of (HostNumber, value)
-        What the trace holds for.
-    computed : sequence of HostNumber
-        What Python computed besides; nothing needs it, but it may fail.
+    wanted : sequence of TracedScalar
+        Numbers that `run` returns.
+    settled : sequence of (TracedScalar, value)
+        Guards: numbers and the values for which the trace is valid.
+    computed : sequence of TracedScalar
+        Other numbers that Python computed. They are not used, but computing them may fail.
 
     Attributes
     ----------
     empty : bool
-        Whether there is nothing to do.
+        Whether there is nothing to compute.
     reads : bool
-        Whether it calls a function of the user's.
+        Whether `run` calls a function of the user.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class ScalarProgram:
         self.reads = bool(self._reading)
 
     def difference(self, leaves: Sequence[Any]) -> tuple[str, Any, Any] | None:
-        """The first number in `leaves` that the trace does not hold for: name, value that it holds for, this value."""
+        """Return name, expected and actual value of the first guard that fails for `leaves`; None if all hold."""
         values = self._given(leaves)
         for text, steps, place, settled in self._guards:
             _extend(values, steps)
@@ -81,12 +82,12 @@ class ScalarProgram:
         return None
 
     def check(self, leaves: Sequence[Any]) -> list[Any]:
-        """All values that need no call of a function of the user's.
+        """Return all values that need no call of a function of the user.
 
         Raises
         ------
-        Changed
-            If the trace does not hold for these leaves.
+        GuardFailed
+            If the trace is not valid for these leaves.
         """
         values = self._given(leaves)
         try:
@@ -102,19 +103,19 @@ class ScalarProgram:
         return values
 
     def run(self, leaves: Sequence[Any]) -> list[Any]:
-        """The wanted numbers.
+        """Return the wanted numbers.
 
         Raises
         ------
-        Changed
-            If the trace does not hold for these leaves.
+        GuardFailed
+            If the trace is not valid for these leaves.
         """
         values = self.check(leaves)
         _extend(values, self._reading)
         return [values[place] for place in self._wanted]
 
     def _steps(self, nodes: Sequence[TracedScalar], place: dict[int, int]) -> list[_Step]:
-        """The steps that compute `nodes`, equal ones once; `place` gets the position of each."""
+        """Return the steps that compute `nodes`, without duplicates; the position of each is added to `place`."""
         steps: list[_Step] = []
         known = self._known
         for number in nodes:
@@ -143,7 +144,7 @@ def _extend(values: list[Any], steps: list[_Step]) -> None:
 
 
 def _read(nodes: Sequence[TracedScalar]) -> set[int]:
-    """The serial numbers of those that a function of the user's gives, and of what is made of them."""
+    """Return the serial numbers of values that functions of the user return, and of all that depend on them."""
     found: set[int] = set()
     for number in nodes:
         parts = [p.serial for p in number.parts if isinstance(p, TracedScalar)]
@@ -153,7 +154,7 @@ def _read(nodes: Sequence[TracedScalar]) -> set[int]:
 
 
 def _typed(value: Any) -> tuple[type, Any]:
-    """A key for a constant: 1, 1.0 and True are three, and so are 0.0 and -0.0 two; other objects are themselves."""
+    """Return a key for a constant that distinguishes 1, 1.0 and True, and 0.0 and -0.0; other objects by identity."""
     kind = type(value)
     if kind in (float, complex):
         return kind, repr(value)
@@ -161,7 +162,7 @@ def _typed(value: Any) -> tuple[type, Any]:
 
 
 def _picker(places: tuple[int, ...]) -> Callable[[list[Any]], Any]:
-    """A function from a list to what stands at these places."""
+    """Return a function from a list to its elements at `places`."""
     if len(places) > 1:
         return itemgetter(*places)
     first = places[0] if places else 0
@@ -169,7 +170,7 @@ def _picker(places: tuple[int, ...]) -> Callable[[list[Any]], Any]:
 
 
 def reachable(numbers: Sequence[TracedScalar], known: Container[int] = ()) -> list[TracedScalar]:
-    """`numbers` and all that they are made of, oldest first; without those whose serial numbers are `known`."""
+    """Return `numbers` and all their parts, oldest first, without those whose serial numbers are `known`."""
     found: dict[int, TracedScalar] = {}
     stack = list(numbers)
     while stack:

@@ -1,7 +1,7 @@
 """Passes that make a program smaller without changing what it computes.
 
-`simplify` runs them in order and checks the program after each. Only exact rewrites are done: nothing that could change
-a nan, an infinity, the sign of a zero or a rounding.
+`simplify` runs them in order and checks the program after each. The rewrites are exact: they keep nans, infinities,
+signs of zeros and rounding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["common_subexpressions_merged", "identities_removed", "simplify"]
 
 
 def simplify(program: Program) -> Program:
-    """The program after all passes; it is checked before and after each of them."""
+    """Return the program after all passes, checking it before and after each of them."""
     check(program)
     for rewrite in PASSES:
         program = check(rewrite(program), program)
@@ -22,7 +22,7 @@ def simplify(program: Program) -> Program:
 
 
 def common_subexpressions_merged(program: Program) -> Program:
-    """Compute equal ops of equal arguments once. Primitives are pure, so equal keys mean equal values."""
+    """Compute equal ops on equal arguments once. Primitives are pure, so equal keys mean equal values."""
     seen: dict[object, int] = {}
     replacement: dict[int, int] = {}
     ops: list[Op] = []

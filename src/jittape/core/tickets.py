@@ -1,9 +1,9 @@
-"""`Ticket`: take something back when an object is gone, without running Python code at that moment.
+"""`Ticket`: get something back when an object is gone, without running Python code at that moment.
 
 CPython raises ``KeyboardInterrupt``, and whatever another signal handler raises, in the Python code that the main
-thread happens to run, and drops an exception that comes out of a finalizer. So Python code in a finalizer can swallow
-Ctrl-C. The callback of a ticket is ``deque.append``, which is C; the owner of the deque empties it when it next has
-work to do.
+thread happens to run, and ignores an exception in a finalizer. So Python code in a finalizer can swallow Ctrl-C. The
+callback of a ticket is ``deque.append``, which is written in C; the owner of the deque empties it when it next has work
+to do.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Value = TypeVar("Value")
 class Ticket(ref[Any]):
     """A weak reference, made as ``Ticket(owner, returned.append)``, that enters the deque when its owner is gone.
 
-    Somebody has to hold the ticket until then. It has no ``__init__``, which would cost 1 µs.
+    The ticket must be kept alive until then. It has no ``__init__``, which would cost 1 µs.
 
     Attributes
     ----------
     content : any
-        What outlives the owner.
+        The object that outlives the owner.
     """
 
     __slots__ = ("content",)
@@ -37,7 +37,7 @@ class Ticket(ref[Any]):
 
 
 class WeakValues(Generic[Key, Value]):
-    """A dictionary that does not keep its values alive; an entry goes with its value.
+    """A dictionary that does not keep its values alive; an entry is removed with its value.
 
     `weakref.WeakValueDictionary` has a callback in Python, see above.
     """
@@ -48,7 +48,7 @@ class WeakValues(Generic[Key, Value]):
         self._lock = rlock()
 
     def get(self, key: Key) -> Value | None:
-        """The value, or None if there is none."""
+        """Return the value, or None if there is none."""
         ticket = self._tickets.get(key)
         return None if ticket is None else ticket()
 
@@ -64,7 +64,7 @@ class WeakValues(Generic[Key, Value]):
             self._tickets[key] = ticket
 
     def values(self) -> list[Value]:
-        """All values that are alive."""
+        """Return all values that are alive."""
         return [value for ticket in list(self._tickets.values()) if (value := ticket()) is not None]
 
     def __len__(self) -> int:
@@ -72,7 +72,7 @@ class WeakValues(Generic[Key, Value]):
 
 
 class _Identity(ref[Any]):
-    """A weak reference that is equal to itself only; hashing and comparing run none of its object's code."""
+    """A weak reference that is equal only to itself; hashing and comparing do not run code of its object."""
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -80,21 +80,21 @@ class _Identity(ref[Any]):
 
 
 class Companions(Generic[Value]):
-    """Values that belong to objects, by identity: a value goes with its object, at once and by C code alone."""
+    """Values that belong to objects, by identity; C code removes a value together with its object."""
 
     def __init__(self) -> None:
         self._references: dict[int, Callable[[], Any]] = {}
         self._values: dict[Callable[[], Any], Value] = {}
 
     def get(self, owner: Any) -> Value | None:
-        """The value of `owner`, or None if it has none."""
+        """Return the value of `owner`, or None if it has none."""
         reference = self._references.get(id(owner))
         if reference is None or reference() is not owner:
             return None
         return self._values.get(reference)
 
     def setdefault(self, owner: Any, value: Value) -> Value:
-        """The value of `owner`; that is `value` if it has none yet. An object without weak references is kept."""
+        """Return the value of `owner`, set to `value` if it has none. Owners without weak references are kept alive."""
         known = self.get(owner)
         if known is not None:
             return known

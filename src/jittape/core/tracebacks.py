@@ -1,4 +1,4 @@
-"""Tracebacks that end on the user's line: the frames of jittape are left out where an uncaught error is printed."""
+"""Tracebacks of uncaught errors that end on the user's line, without the frames of jittape."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from jittape.errors import CompileError, ProgramError
 __all__ = ["install", "of_user"]
 
 _INTERNAL = (ProgramError, CompileError, AssertionError, SystemError)
-"""Errors that are not the user's, and need the whole traceback."""
+"""Internal errors; they are printed with the whole traceback."""
 _BELOW = frozenset(("llvmlite", "numba", "numpy", "optree", "scipy"))
-"""Packages whose frames are hidden too where jittape has called them."""
+"""Packages whose frames are hidden too if jittape called them."""
 _NOTE = "(frames of jittape are hidden; `jt.config.full_tracebacks = True` shows them)"
 
 
@@ -36,7 +36,7 @@ def of_user(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def install() -> None:
-    """Have uncaught errors printed without the frames of jittape, where nobody else has a say in how they are."""
+    """Print uncaught errors without the frames of jittape, unless other code already customizes their printing."""
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = _print_uncaught
     ipython = sys.modules.get("IPython")
@@ -46,7 +46,7 @@ def install() -> None:
 
 
 def _shorten(error: BaseException) -> None:
-    """Leave the frames of jittape out of the traceback of an error of the user's, and say so."""
+    """Remove the frames of jittape from the traceback of a user's error, and add a note about it."""
     if config.full_tracebacks or isinstance(error, _INTERNAL) or not isinstance(error, Exception):
         return
     kept = of_user(error.__traceback__)

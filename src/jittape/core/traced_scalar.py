@@ -1,11 +1,12 @@
 """`TracedScalar`: a Python or NumPy number while a function is traced, with a new value at each call.
 
-It behaves as the number does: weak if it is a Python number, an operand of any operation, and arithmetic of such
-numbers gives such numbers, which Python computes at each call (`hostprogram`). Code that needs the value itself
-(``range(n)``, ``if flag:``, a key of a dictionary) asks the owner, the trace, which then holds for this value only.
+It behaves like the number: it is weak if the number is a Python number, and it can be an operand of any operation.
+Arithmetic of such numbers returns such numbers, which Python computes at each call (`core.scalar_program`). Code that
+needs the value itself (``range(n)``, ``if flag:``, a key of a dictionary) asks the owner, the trace. From then on the
+trace is valid for this value only.
 
-``isinstance(n, int)`` is True, as for the number. ``type(n) is int`` and ``flag is True`` cannot be: no class can be a
-subclass of `int` here, since C code would read the value of now without asking.
+``isinstance(n, int)`` is True, as for the number. ``type(n) is int`` and ``flag is True`` are False: the class cannot
+be a subclass of `int`, because C code would read the current value without asking.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ __all__ = [
 
 _PYTHON = (bool, int, float, complex)
 _OF_ITS_TYPE = frozenset(("shape", "ndim", "size", "dtype", "itemsize", "nbytes"))
-"""Attributes of a NumPy scalar that are the same whatever its value."""
+"""Attributes of a NumPy scalar that do not depend on its value."""
 _serial = itertools.count()
 _LONGEST_TEXT = 100
-"""Limit for the text of a number; sums of sums would double it each time."""
+"""Maximum length of a number's text; repeated sums would double it each time."""
 
 
 class Owner(Protocol):
-    """The trace of the function, which is told what is computed and where the value itself is needed."""
+    """The trace of the function. It is told which numbers are computed and which values are needed."""
 
     over: bool
     computed: list[TracedScalar]
@@ -54,25 +55,25 @@ class Owner(Protocol):
 
 
 class TracedScalar:
-    """A number that has a new value at each call.
+    """A number with a new value at each call.
 
     Attributes
     ----------
     owner : Owner
     now : number
-        Its value in the call that is traced.
+        Value in the call that is traced.
     kind : type or dtype
-        How it promotes: the Python type of a weak number, the dtype of a NumPy scalar.
+        How the number promotes: the Python type of a weak number, the dtype of a NumPy scalar.
     steady : bool
-        Whether it is made of ints and bools alone, so that a trace may hold for one value of it.
+        Whether the number is computed from ints and bools alone, so that a trace may be specialized to its value.
     settled : bool
-        Whether the trace holds for its present value only.
+        Whether the trace is specialized to the current value.
     leaf : int or None
-        The number of the argument that it is; None if it is computed or read elsewhere.
+        Number of the argument; None if the number is computed or read elsewhere.
     compute, parts
-        How it is computed: ``compute(*parts)``, some of which may be such numbers.
+        How it is computed: ``compute(*parts)``; parts may be `TracedScalar` objects.
     text : str
-        What to call it.
+        Description in messages.
     """
 
     __array_priority__ = 1000
@@ -101,11 +102,11 @@ class TracedScalar:
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """The type of its value, for `isinstance`."""
+        """Type of the value, for `isinstance`."""
         return type(self.now)
 
     def __getattr__(self, name: str) -> Any:
-        """An attribute of the value, such as ``real`` or ``bit_length``."""
+        """Return an attribute of the value, such as ``real`` or ``bit_length``."""
         if name.startswith("__") or name in TracedScalar.__slots__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         found = getattr(self.now, name)
@@ -113,12 +114,12 @@ class TracedScalar:
 
     @property
     def default_dtype(self) -> np.dtype[Any]:
-        """The dtype of a tensor of it alone."""
+        """Dtype of a tensor with this number as its only value."""
         return default_dtype(self.kind) if isinstance(self.kind, type) else self.kind
 
     @property
     def can_index(self) -> bool:
-        """Whether it can be an index."""
+        """Whether the number can be an index."""
         return isinstance(self.now, (int, np.integer)) and not isinstance(self.now, bool)
 
     def __copy__(self) -> TracedScalar:
@@ -133,7 +134,7 @@ class TracedScalar:
     # ---- the value itself is needed ----------------------------------------------------------------------------
 
     def concretize(self) -> Any:
-        """The value, if the trace may hold for this value only."""
+        """Return the value, and specialize the trace to it."""
         return self.owner.demanded(self)
 
     def __repr__(self) -> str:
@@ -141,11 +142,11 @@ class TracedScalar:
 
     @property
     def described(self) -> str:
-        """The number in a message: its type and where it comes from."""
+        """Type and origin of the number, for messages."""
         return f"{type(self.now).__name__} {self.text}"
 
     def __bool__(self) -> bool:
-        """Whether it is not 0: that is all the trace holds for."""
+        """Return whether the number is not 0; the trace is specialized to this answer only."""
         number = self if type(self.now) is bool else _binary(operator.ne, "!=", self, 0)
         return bool(number.concretize() if type(number) is TracedScalar else number)
 
@@ -176,7 +177,7 @@ class TracedScalar:
     # ---- arithmetic, computed by Python at each call -----------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        # NumPy makes an array of its own scalar before it asks.
+        # NumPy converts its own scalars to arrays before it calls this method.
         inputs = tuple([x[()] if type(x) is np.ndarray and not x.shape else x for x in inputs])
         if method == "__call__" and not kwargs and all(_is_number(x) for x in inputs):
             return derived(ufunc, f"{ufunc.__name__}({', '.join(map(_text, inputs))})", *inputs)
@@ -318,17 +319,17 @@ def _text(value: Any) -> str:
 
 
 def _binary(compute: Callable[..., Any], sign: str, a: Any, b: Any) -> Any:
-    """The number that `compute` makes of two; one may be any number: an IntEnum, a Fraction, a Decimal."""
+    """Return ``compute(a, b)``; the other operand may be any number: an IntEnum, a Fraction, a Decimal."""
     if not (_is_number(a) and _is_number(b)):
         return NotImplemented
     return derived(compute, f"({_text(a)} {sign} {_text(b)})", a, b)
 
 
 def derived(compute: Callable[..., Any], text: str, *parts: Any) -> Any:
-    """``compute(*parts)``, now and at each call; at least one of `parts` is a `TracedScalar`.
+    """Return ``compute(*parts)``, recomputed at each call; at least one of `parts` is a `TracedScalar`.
 
-    The value itself where it can be no other: where the trace holds for one value of all `parts`, as it must where the
-    result is no number that a program can take, such as a Fraction.
+    The result is a plain value if the trace is specialized to the values of all `parts`. This is always so if a program
+    cannot represent the result, such as a Fraction.
     """
     traced = [p for p in parts if isinstance(p, TracedScalar)]
     try:
@@ -348,7 +349,7 @@ def derived(compute: Callable[..., Any], text: str, *parts: Any) -> Any:
 
 
 def static(value: Any) -> Any:
-    """A parameter, which is part of a program's structure: the value of a traced number, also within a tuple."""
+    """Return a structural parameter of a program: the value of a traced number, also within a tuple."""
     if type(value) is tuple:
         return tuple([static(v) for v in value])
     return value.concretize() if type(value) is TracedScalar else value
@@ -357,25 +358,25 @@ def static(value: Any) -> Any:
 # ---- as a key --------------------------------------------------------------------------------------------------------
 
 
-# The usual slice is asked for first: `slice.indices` takes 0.3 µs.
+# The common case is tested first: `slice.indices` takes 0.3 µs.
 
 
 def slice_start(start: Any, stop: Any, step: Any, size: int) -> int:
-    """Where ``start:stop:step`` begins in an axis of `size`."""
+    """Return the first index of ``start:stop:step`` in an axis of length `size`."""
     if start.__class__ is int and step == 1 and 0 <= start <= size:
         return start
     return slice(start, stop, step).indices(size)[0]
 
 
 def slice_length(start: Any, stop: Any, step: Any, size: int) -> int:
-    """How many elements of an axis of `size` it takes."""
+    """Return the number of elements of ``start:stop:step`` in an axis of length `size`."""
     if start.__class__ is int and stop.__class__ is int and step == 1 and 0 <= start <= stop <= size:
         return stop - start
     return len(range(*slice(start, stop, step).indices(size)))
 
 
 def traced_slice(part: slice, size: int) -> tuple[Any, int, int]:
-    """Start, length and step of `part` in an axis of `size`. Only the start may change from call to call."""
+    """Return start, length and step of `part` in an axis of length `size`. Only the start may change between calls."""
     step = 1 if part.step is None else operator.index(part.step)
     text = f"{_text(part.start)}:{_text(part.stop)}"
     bounds = (part.start, part.stop, step, size)
@@ -388,18 +389,18 @@ def traced_slice(part: slice, size: int) -> tuple[Any, int, int]:
 
 
 def traced_index(op: str, index: TracedScalar, axis: int, size: int) -> Any:
-    """`index` counted from the front of an axis of `size`.
+    """Return `index` counted from the front of an axis of length `size`.
 
     Raises
     ------
     IndexError
-        Now or at the call, if it is out of bounds.
+        If it is out of bounds, now or at a later call.
     """
     return derived(from_front, f"the index {index.text}", index, op, axis, size)
 
 
 def from_front(i: Any, op: str, axis: int, size: int) -> int:
-    """The index `i` of an axis of `size`, not negative.
+    """Return the index `i` of an axis of length `size`, not negative.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""What the user has called, for messages; and arguments that are plain Python values.
+"""The function that the user has called, for messages, and conversion of arguments to plain Python values.
 
-A function is made of others: `relu` of `maximum`, `clip_by_value` of `minimum`. What goes wrong there is found deep
-inside, where nobody knows who asked. The running stack does, and looking at it costs nothing until there is an error.
+Functions call other functions: `relu` calls `maximum`, `clip_by_value` calls `minimum`. An error is found in the inner
+function, but its message should name the outer one. The running stack contains its name, and is read only for errors.
 """
 
 from __future__ import annotations
@@ -60,26 +60,26 @@ _OPERATORS = {
     "truediv": "divide",
     "xor": "bitwise_xor",
 }
-"""Special methods whose names are not those of the function that they stand for."""
+"""Special methods whose names differ from those of the functions."""
 
 
 # ---- who has called --------------------------------------------------------------------------------------------------
 
 
 def is_of_user(frame: FrameType) -> bool:
-    """Whether `frame` is none of jittape's own; the demo counts as a user's."""
+    """Return whether `frame` belongs to the user's code; the demo counts as such."""
     return _is_file_of_user(frame.f_code.co_filename)
 
 
 def frame_of_user(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame from `frame` on that is the user's, None if there is none."""
+    """Return the innermost frame of the user's from `frame` on, or None."""
     while frame is not None and not is_of_user(frame):
         frame = frame.f_back
     return frame
 
 
 def file_shown(file: str) -> str:
-    """Return the name by which the user knows a source file: for a notebook's cell its number, as in ``cell In[5]``."""
+    """Return the name of a source file in messages; for a cell of a notebook its number, as in ``cell In[5]``."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     found = None if shell is None else shell.compile.format_code_name(file)
@@ -92,7 +92,7 @@ def _is_file_of_user(file: str) -> bool:
 
 
 def _called_frame() -> FrameType | None:
-    """The frame of the public function of jittape that the user's line has called, directly or through a layer."""
+    """Return the frame of the public function of jittape that the user's line has called."""
     frame: FrameType | None = sys._getframe(1)
     called = None
     while frame is not None and not is_of_user(frame):
@@ -121,7 +121,7 @@ def _name_of(frame: FrameType) -> str:
 
 
 def argument_of_user(value: Any) -> str:
-    """The name of the argument that the user has given as `value`, as a message begins; empty if that is not known."""
+    """Return the name of the argument that the user gave as `value`, followed by a colon; empty if it is unknown."""
     frame = _called_frame()
     if frame is None or frame.f_code.co_name.startswith("__array"):
         return ""
@@ -135,7 +135,7 @@ Error = TypeVar("Error", bound=Exception)
 
 
 def named(error: Error) -> Error:
-    """`error`, its message headed by the name of the function that the user has called instead of an inner one."""
+    """Return `error` with a message that starts with the name of the function that the user has called."""
     frame = _called_frame()
     if frame is not None and len(error.args) == 1 and isinstance(error.args[0], str):
         error.args = (f"[{_name_of(frame)}] {_LABEL.sub('', error.args[0])}",)
@@ -143,7 +143,7 @@ def named(error: Error) -> Error:
 
 
 def stack_level() -> int:
-    """The `stacklevel` with which the caller's warning names the user's line."""
+    """Return the `stacklevel` for a warning of the caller that points to the user's line."""
     frame = sys._getframe(1)
     level = 1
     while frame.f_back is not None and not is_of_user(frame):
@@ -156,12 +156,12 @@ def stack_level() -> int:
 
 
 def as_int(argument: str, value: Any) -> int:
-    """`value`, given as `argument`, as a Python int.
+    """Return `value`, given as `argument`, as a Python int.
 
     Raises
     ------
     TypeError
-        If it is none. The message names the function that the user has called.
+        If it is not an int. The message names the function that the user has called.
     """
     try:
         return operator.index(value)
@@ -170,7 +170,7 @@ def as_int(argument: str, value: Any) -> int:
 
 
 def as_float(argument: str, value: Any) -> float:
-    """`value`, given as `argument`, as a Python float."""
+    """Return `value`, given as `argument`, as a Python float."""
     try:
         if isinstance(value, str):
             raise TypeError
@@ -180,12 +180,12 @@ def as_float(argument: str, value: Any) -> float:
 
 
 def as_array(argument: str, value: Any) -> np.ndarray[Any, Any]:
-    """`value`, given as `argument`, as an ndarray of numbers; what is pending in it runs.
+    """Return `value`, given as `argument`, as an ndarray of numbers; pending ops run.
 
     Raises
     ------
     TypeError
-        If it holds anything but numbers.
+        If it contains anything other than numbers.
     ValueError
         If its parts have different shapes.
     """
@@ -218,14 +218,14 @@ def refuse_deferred(value: Any) -> None:
 
 
 def as_function(argument: str, value: Any) -> Any:
-    """`value`, given as `argument`, if it can be called."""
+    """Return `value`, given as `argument`, after checking that it is callable."""
     if not callable(value):
         raise named(TypeError(f"{argument} must be a function, got {shown(value)}"))
     return value
 
 
 def as_flag(argument: str, value: Any) -> bool:
-    """`value`, given as `argument`, as True or False."""
+    """Return `value`, given as `argument`, as True or False."""
     try:
         return bool(value)
     except ValueError:
@@ -233,11 +233,11 @@ def as_flag(argument: str, value: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """`value` in a message, not too long."""
+    """Return the `repr` of `value`, shortened for messages."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def function_name(f: Any) -> str:
-    """The name of a function, in a message."""
+    """Return the name of a function in messages."""
     return getattr(f, "__name__", repr(f))
