@@ -1,6 +1,6 @@
-"""Branch-free elementary and special functions over values: one text for LLVM IR and for NumPy arrays.
+"""Branch-free elementary and special functions; one formula serves both LLVM IR and NumPy arrays.
 
-Look at `namespace.py` for what a formula may use and for the list of functions, then at any formula file.
+Read `math_namespace` for the functions that a formula may use, then any formula module.
 """
 
 from jittape.vectormath.math_namespace import MathNamespace

@@ -1,8 +1,8 @@
-"""What formulas share: the layout of floats, polynomials, and unevaluated sums of two floats.
+"""Building blocks of formulas: the layout of floats, polynomials, and unevaluated sums of two floats.
 
-A sum of two floats, high and low, carries about twice the precision of one. The error-free transformations
-are those of Knuth and Dekker (Dekker, Numer. Math. 18, 1971; Muller et al.,
-Handbook of Floating-Point Arithmetic, chapter 4).
+An unevaluated sum of two floats, high and low, has about twice the precision of one. The error-free transformations are
+those of Knuth and Dekker (Dekker, Numer. Math. 18, 1971; Muller et al., Handbook of Floating-Point Arithmetic,
+chapter 4).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 
 
 class Layout(NamedTuple):
-    """The bits of an IEEE 754 format."""
+    """The bit layout of an IEEE 754 format."""
 
     unsigned: type  #: unsigned integer of the same width
     mantissa: int  #: explicit bits of the mantissa
-    bias: int  #: of the exponent
-    shift: float  #: 1.5 * 2**mantissa: adding it rounds to an integer, which then sits in the low bits
-    shift_bits: int  #: its bits
+    bias: int  #: bias of the exponent
+    shift: float  #: 1.5 * 2**mantissa; adding it rounds to an integer, which is then in the low bits
+    shift_bits: int  #: bits of `shift`
 
 
 FLOAT32 = Layout(np.uint32, 23, 127, 12582912.0, 0x4B400000)
@@ -32,7 +32,7 @@ def layout(x: Any) -> Layout:
 
 
 def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
-    """Evaluate by Horner's rule; coefficients in rising order."""
+    """Evaluate a polynomial by Horner's rule; `coefficients` start with the constant term."""
     result = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
         result = result * x + coefficient
@@ -40,15 +40,15 @@ def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def clamp(m: Any, x: Any, low: float, high: float) -> Any:
-    """Limit to an interval; nan stays."""
+    """Limit `x` to an interval; nan stays nan."""
     x = m.where(x < low, low, x)
     return m.where(x > high, high, x)
 
 
 def round_by_shift(m: Any, x: Any) -> tuple[Any, Any]:
-    """Round to an integer n, as a float and as bits: those of the layout's `shift`, plus n.
+    """Round to an integer n; return n as a float, and the bits of the layout's `shift` plus n.
 
-    The size of n must be below ``2**(mantissa - 1)``. Subtract `shift_bits` to have n as an integer.
+    The size of n must be below ``2**(mantissa - 1)``. Subtract `shift_bits` to get n as an integer.
     """
     shift = layout(x).shift
     shifted = x + shift
@@ -75,7 +75,7 @@ def two_product(m: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def divide(m: Any, numerator: tuple[Any, Any], denominator: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Return the quotient of two-word numbers in two words, with one division."""
+    """Return the quotient of two-word numbers as a two-word number, with one division."""
     inverse = 1 / denominator[0]
     quotient = m.rounded_multiply(numerator[0], inverse)
     remainder = m.fma(-quotient, denominator[0], numerator[0])

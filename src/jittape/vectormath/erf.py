@@ -1,8 +1,8 @@
-"""erf and erfc.
+"""The error function erf and its complement erfc.
 
-Below 1 erf is an odd polynomial. erfc is ``exp(-x**2) g / (1 + 2 x)`` with g a polynomial in
-``(x - 4) / (x + 4)``, the form of Shepherd and Laframboise, Math. Comp. 36, 1981, here carried in two
-words. All coefficients are interpolated at Chebyshev nodes.
+Below 1, erf is an odd polynomial. erfc is ``exp(-x**2) g / (1 + 2 x)``, where g is a polynomial in
+``(x - 4) / (x + 4)``. This is the form of Shepherd and Laframboise, Math. Comp. 36, 1981, evaluated in two words. All
+coefficients are interpolated at Chebyshev nodes.
 """
 
 from __future__ import annotations
@@ -99,13 +99,13 @@ _ERFC_FLOAT64 = (
     -1.3670989863347383e-08,
     -1.8206098680308682e-09,
 )
-#: Where erf rounds to 1, and where erfc has underflowed.
+#: Sizes above which erf rounds to 1, and erfc to 0.
 _ERF_FLAT = {4: 4.0, 8: 6.0}
 _ERFC_FLAT = {4: 10.3, 8: 28.0}
 
 
 def erf(m: Any, x: Any) -> Any:
-    """Error function."""
+    """Return the error function."""
     size = m.absolute(x)
     flat = _ERF_FLAT[x.dtype.itemsize]
     limited = m.where(size > flat, flat, size)
@@ -122,7 +122,7 @@ def _small_erf(x: Any) -> Any:
 
 
 def erfc(m: Any, x: Any) -> Any:
-    """``1 - erf(x)``, from erf itself for x below 1/2."""
+    """Return ``1 - erf(x)``, computed from erf for x below 1/2."""
     if x.dtype == np.float32:
         return m.cast(_erfc(m, m.cast(x, np.float64), _positive_erfc_float32, _ERFC_FLAT[4]), np.float32)
     return _erfc(m, x, _positive_erfc_float64, _ERFC_FLAT[8])
@@ -132,7 +132,7 @@ def _erfc(m: Any, x: Any, positive: Any, flat: float) -> Any:
     size = m.absolute(x)
     large = positive(m, m.where(size > flat, flat, size))
     z = x * x
-    # Two words, as 1 - x - x p(z) would lose up to two digits of the last place near 1/2.
+    # Two words: near 1/2, 1 - x - x p(z) would lose up to two units in the last place.
     high, low = two_sum(m, m.literal(1, x.dtype), -x)
     small = high + (low - x * polynomial(z, _ERF[8]))
     return m.where(size < 0.5, small, m.where(x < 0, 2 - large, large))
@@ -164,7 +164,7 @@ def _positive_erfc_float32(m: Any, x: Any) -> Any:
 
 
 def _erfc_of_positive(m: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
-    """Return erfc of a float64 x from 1/2 on, with an error that grows as x squared."""
+    """Return erfc of a float64 x of at least 1/2; the error grows as x squared."""
     g = polynomial((x - 4) / (x + 4), coefficients)
     n_bits, r, tail = reduce_exponential(m, -(x * x))
     return times_power_of_two(m, (1 + (r + tail)) * (g / (1 + 2 * x)), n_bits)

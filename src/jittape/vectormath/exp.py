@@ -1,9 +1,9 @@
-"""exp, exp2, expm1.
+"""Exponential functions: exp, exp2, expm1.
 
-The argument is split as x = n ln 2 + r with ``|r| <= ln(2) / 2`` (Cody and Waite 1980): the high part of
-ln 2 has trailing zero bits, so that its product with n is exact. ``exp(r) = 1 + r + r**2 q(r)`` with q
-interpolated at Chebyshev nodes (relative error 2**-62 for float64, 2**-27 for float32). 2**n is applied in
-two halves, so that results may be subnormal.
+The argument is split as x = n ln 2 + r with ``|r| <= ln(2) / 2`` (Cody and Waite 1980). The high part of ln 2 has
+trailing zero bits, so its product with n is exact. ``exp(r) = 1 + r + r**2 q(r)``, where q is interpolated at Chebyshev
+nodes (relative error 2**-62 for float64, 2**-27 for float32). The factor 2**n is applied in two halves, so that results
+may be subnormal.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _EXP = {
         2.09147553258932e-09,
     ),
 }
-#: Below the first exp rounds to 0, above the second to infinity; 2**n stays representable in two halves.
+#: Limits below which exp rounds to 0 and above which it rounds to infinity; 2**n is representable in two halves.
 _RANGE = {4: (-104.5, 89.0), 8: (-746.0, 710.0)}
 _RANGE_2 = {4: (-151.0, 129.0), 8: (-1077.0, 1025.0)}
 
 
 def exp(m: Any, x: Any) -> Any:
-    """Exponential."""
+    """Return the exponential."""
     x = clamp(m, x, *_RANGE[x.dtype.itemsize])
     n_bits, r, tail = reduce_exponential(m, x)
     return times_power_of_two(m, 1 + (r + tail), n_bits)
 
 
 def exp2(m: Any, x: Any) -> Any:
-    """Power of two: r = (x - n) ln 2, the difference being exact."""
+    """Return ``2**x``, with r = (x - n) ln 2; the difference is exact."""
     x = clamp(m, x, *_RANGE_2[x.dtype.itemsize])
     n, n_bits = round_by_shift(m, x)
     r = (x - n) * LN2
@@ -59,16 +59,16 @@ def exp2(m: Any, x: Any) -> Any:
 
 
 def expm1(m: Any, x: Any) -> Any:
-    """``exp(x) - 1`` as ``2**n ((1 - 2**-n) + r + tail)``; below -45 it rounds to -1."""
+    """Return ``exp(x) - 1`` as ``2**n ((1 - 2**-n) + r + tail)``; below -45 it rounds to -1."""
     limited = clamp(m, x, -45.0, _RANGE[x.dtype.itemsize][1])
     n_bits, high, low = expm1_parts(m, limited)
     return m.copysign(times_power_of_two(m, high + low, n_bits), x)
 
 
 def expm1_parts(m: Any, x: Any) -> tuple[Any, Any, Any]:
-    """Return (bits of n, high, low) with ``exp(x) - 1 = 2**n (high + low)``, -45 <= x <= 710."""
+    """Return (bits of n, high, low) with ``exp(x) - 1 = 2**n (high + low)``, for -45 <= x <= 710."""
     n_bits, r, tail = reduce_exponential(m, x)
-    # From 80 on 2**-n no longer counts, and soon its exponent would leave the format.
+    # Above 80, 2**-n is negligible; for larger x its exponent would be out of range.
     start = 1 - m.where(x > 80, 0.0, inverse_power_of_two(m, x, n_bits))
     larger = m.absolute(start) > m.absolute(r)
     high, low = fast_two_sum(m, m.where(larger, start, r), m.where(larger, r, start))
@@ -90,7 +90,7 @@ def inverse_power_of_two(m: Any, like: Any, n_bits: Any) -> Any:
 
 
 def times_power_of_two(m: Any, y: Any, n_bits: Any) -> Any:
-    """Return ``y * 2**n``, rounded once; n may be beyond the normal exponents by a factor of two."""
+    """Return ``y * 2**n``, rounded once; n may exceed the range of normal exponents by a factor of two."""
     form = layout(y)
     exponents = n_bits - (form.shift_bits - 2 * form.bias)
     half = exponents >> 1

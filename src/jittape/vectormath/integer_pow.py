@@ -1,4 +1,4 @@
-"""Integer to the power of an integer, as an outlined loop."""
+"""Powers of integers with integer exponents, as an outlined loop in LLVM IR."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from llvmlite import ir
 
 
 def call_integer_power(builder: ir.IRBuilder, base: ir.Value, exponent: ir.Value) -> ir.Value:
-    """Write the call of the function of this width, written once in a module; the exponent is unsigned."""
+    """Emit a call of the power function of this width, which each module defines once; the exponent is unsigned."""
     name = f"jittape_power_{base.type}"
     function = builder.module.globals.get(name)
     if function is None:
@@ -15,9 +15,9 @@ def call_integer_power(builder: ir.IRBuilder, base: ir.Value, exponent: ir.Value
 
 
 def _write_function(module: ir.Module, name: str, kind: ir.IntType) -> ir.Function:
-    """Write square and multiply.
+    """Emit a loop of squarings and multiplications.
 
-    Unrolled over the bits of int64 instead, it took LLVM 0.13 s.
+    Unrolled over the 64 bits of int64, it would take LLVM 0.13 s to compile.
     """
     function = ir.Function(module, ir.FunctionType(kind, [kind, kind]), name)
     function.linkage = "linkonce_odr"

@@ -1,8 +1,9 @@
-"""lgamma and digamma.
+"""The logarithm of the gamma function, lgamma, and its derivative, digamma.
 
-Both have a polynomial between 1 and 5/2 with their zeros divided out, a recurrence, the asymptotic series for
-large arguments (DLMF 5.11.1, 5.11.2), and for negative ones digamma the reflection formula (DLMF 5.5.4),
-lgamma the C library. float32 goes through float64. Coefficients are interpolated at Chebyshev nodes.
+Between 1 and 5/2 both are polynomials times the factors of their zeros. Elsewhere they use a recurrence, and for large
+arguments the asymptotic series (DLMF 5.11.1, 5.11.2). For negative arguments digamma uses the reflection formula (DLMF
+5.5.4), and lgamma calls the C library. float32 is computed in float64. Coefficients are interpolated at Chebyshev
+nodes.
 """
 
 from __future__ import annotations
@@ -88,12 +89,12 @@ _ASYMPTOTIC = (
     43867 / 14364,
 )
 _HALF_LOG_2_PI = 0.9189385332046728
-#: The asymptotic series serve from here on.
+#: Smallest argument of the asymptotic series.
 _LARGE = 8.0
 
 
 def lgamma(m: Any, x: Any) -> Any:
-    """Logarithm of the absolute value of the gamma function."""
+    """Return the logarithm of the absolute value of the gamma function."""
     if x.dtype == np.float32:
         return m.cast(lgamma(m, m.cast(x, np.float64)), np.float32)
     first, large = x < 1, x >= _LARGE
@@ -108,7 +109,7 @@ def lgamma(m: Any, x: Any) -> Any:
 
 
 def digamma(m: Any, x: Any) -> Any:
-    """Logarithmic derivative of the gamma function; nan at the negative integers."""
+    """Return the logarithmic derivative of the gamma function; nan at the negative integers."""
     if x.dtype == np.float32:
         return m.cast(digamma(m, m.cast(x, np.float64)), np.float32)
     positive = _positive_digamma(m, m.where(x < 0, 1 - x, x))
@@ -135,8 +136,7 @@ def _positive_digamma(m: Any, x: Any) -> Any:
 def _lower(m: Any, x: Any) -> tuple[Any, Any, Any, Any]:
     """Return u, u - 1, product and its derivative, with ``gamma(x) = product * gamma(1 + u)`` for 1 <= x < 8.
 
-    u lies in [0, 3/2), and ``product = (u + 1) (u + 2) ...``. Below 1, u is x: there
-    ``gamma(x) = gamma(1 + u) / x``.
+    u is in [0, 3/2), and ``product = (u + 1) (u + 2) ...``. For x below 1, u is x and ``gamma(x) = gamma(1 + u) / x``.
     """
     one, zero = m.literal(1, x.dtype), m.literal(0, x.dtype)
     steps = m.floor(m.where(x < _LARGE, x, _LARGE) + 0.5) - 2

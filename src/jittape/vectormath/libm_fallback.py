@@ -1,22 +1,22 @@
-"""Calls of the C library for the rare elements that a branch-free formula does not serve.
+"""Calls of the C library for rare elements that a branch-free formula does not cover.
 
-A call keeps LLVM from vectorizing a loop, unless a vector version of the called function is known. So each
-outlined function comes with vector versions (the `vector-function-abi-variant` attribute of LLVM) that look
-whether any lane is concerned and return at once if not.
+LLVM does not vectorize a loop with a call, unless it knows a vector version of the called function. So each outlined
+function has vector versions (LLVM's attribute `vector-function-abi-variant`) that test whether the condition holds in
+any lane, and return at once if it does not.
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
 
-#: Elements of the vector versions: float32 in AVX-512 needs 16, float64 in NEON or SSE needs 2.
+#: Lanes of the vector versions: float32 in AVX-512 has 16, float64 in NEON or SSE has 2.
 _WIDTHS = (2, 4, 8, 16)
 
 
 def call_rarely(
     builder: ir.IRBuilder, condition: ir.Value, name: str, argument: ir.Value, otherwise: ir.Value
 ) -> ir.Value:
-    """Write ``condition ? name(argument) : otherwise`` as a call of an outlined function."""
+    """Emit ``condition ? name(argument) : otherwise`` as a call of an outlined function."""
     outlined, kind, known = f"jittape_rarely_{name}", argument.type, builder.module.globals
     in_lanes = isinstance(kind, ir.VectorType)
     function = known.get(outlined)
@@ -30,7 +30,7 @@ def call_rarely(
 
 
 class _StringAttributes(ir.values.FunctionAttributes):  # type: ignore[misc]
-    """Function attributes with quoted ones, which llvmlite does not know."""
+    """Function attributes including quoted ones, which llvmlite does not support."""
 
     def __init__(self, names: list[str], quoted: list[str]) -> None:
         super().__init__(names)
@@ -43,7 +43,7 @@ class _StringAttributes(ir.values.FunctionAttributes):  # type: ignore[misc]
 def _outline(
     module: ir.Module, outlined: str, name: str, kind: ir.Type, widths: tuple[int, ...]
 ) -> ir.Function:
-    """Write the outlined function into the module, and vector versions of it for LLVM to choose from."""
+    """Add the outlined function and its vector versions to the module."""
     library = module.globals.get(name)
     if library is None:
         library = ir.Function(module, ir.FunctionType(kind, [kind]), name)
@@ -74,10 +74,10 @@ def _write_scalar_body(function: ir.Function, library: ir.Function) -> None:
 
 
 def _write_vector_version(module: ir.Module, scalar: ir.Function, width: int) -> ir.Function:
-    """Write the version that calls the scalar function lane by lane, if the condition holds in any."""
+    """Emit the version that calls the scalar function lane by lane if the condition holds in any lane."""
     vectors = [ir.VectorType(kind, width) for kind in scalar.function_type.args]
     function = ir.Function(module, ir.FunctionType(vectors[-1], vectors), f"{scalar.name}_{width}")
-    # Only the attribute refers to it before vectorization, so a discardable linkage would lose it.
+    # Before vectorization only the attribute refers to it, so LLVM would drop a discardable linkage.
     function.linkage = "weak_odr"
     function.attributes.add("noinline")
     function.attributes.add("nounwind")

@@ -1,8 +1,8 @@
-"""log, log1p, log2, log10.
+"""Logarithms: log, log1p, log2, log10.
 
-x = 2**k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)], and, as in FDLIBM's e_log.c, with s = f / (2 + f)
-``log(1 + f) = f - (f**2 / 2 - s (f**2 / 2 + R(s**2)))``, R interpolated at Chebyshev nodes (error 2**-64
-for float64, 2**-35 for float32).
+x = 2**k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)]. As in FDLIBM's e_log.c, with s = f / (2 + f),
+``log(1 + f) = f - (f**2 / 2 - s (f**2 / 2 + R(s**2)))``, where R is interpolated at Chebyshev nodes (error 2**-64 for
+float64, 2**-35 for float32).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ LOG_SERIES = {
 }
 #: Bits of sqrt(1/2).
 _SQRT_HALF = {4: 0x3F3504F3, 8: 0x3FE6A09E667F3BCD}
-#: 1 / ln 2 and 1 / ln 10 in two parts, log10(2) with trailing zeros and its rest.
+#: 1 / ln 2 and 1 / ln 10 in two parts; log10(2) as a part with trailing zeros and the rest.
 _LOG2_E = {4: (1.4426950216293335, 1.925963033500011e-08), 8: (1.4426950408889634, 2.0355273740931033e-17)}
 _LOG10_E = {4: (0.4342944920063019, -1.0103049952192578e-08), 8: (0.4342944819032518, 1.098319650216765e-17)}
 _LOG10_2 = {4: (0.301025390625, 4.605038981195214e-06), 8: (0.301029995663157, 8.241712586023572e-13)}
 
 
 class Split(NamedTuple):
-    """x = 2**k (1 + f)."""
+    """The parts of x = 2**k (1 + f)."""
 
     k: Any  #: as a float
     f: Any
@@ -51,7 +51,7 @@ def split(m: Any, x: Any) -> Split:
     moved = bits + (one - _SQRT_HALF[x.dtype.itemsize])
     exponent = moved >> form.mantissa
     fraction = bits - (exponent << form.mantissa) + one
-    # An integer below 2**mantissa becomes a float by the bits of a float with that exponent.
+    # Combining the bits of an integer below 2**mantissa with those of a float of that exponent converts it to float.
     base = 2.0**form.mantissa
     base_bits = (form.bias + form.mantissa) << form.mantissa
     k = m.bitcast(exponent | base_bits, x.dtype) - (base + form.bias)
@@ -74,13 +74,13 @@ def _rest(f: Any, s: Any, half_square: Any) -> Any:
 
 
 def _at_edges(m: Any, result: Any, x: Any) -> Any:
-    """Put in the values at 0, below 0, at infinity and nan."""
+    """Replace the results for 0, negative numbers, infinity and nan."""
     result = m.where(x < np.inf, result, x)
     return m.where(x > 0, result, m.where(x == 0, -np.inf, m.literal(np.nan, x.dtype)))
 
 
 def log(m: Any, x: Any) -> Any:
-    """Natural logarithm."""
+    """Return the natural logarithm."""
     high, low = LN2_PARTS[x.dtype.itemsize]
     k, f, _ = split_any(m, x)
     half_square = 0.5 * (f * f)
@@ -90,7 +90,7 @@ def log(m: Any, x: Any) -> Any:
 
 
 def log1p(m: Any, x: Any) -> Any:
-    """``log(1 + x)``: the rounding error of 1 + x goes on as a correction to f."""
+    """Return ``log(1 + x)``; the rounding error of 1 + x becomes a correction of f."""
     u, error = two_sum(m, m.literal(1, x.dtype), x)
     result = _log_of_sum(m, u, error)
     edges = m.where(x == -1, -np.inf, m.literal(np.nan, x.dtype))
@@ -99,20 +99,20 @@ def log1p(m: Any, x: Any) -> Any:
 
 
 def log1p_of_fraction(m: Any, x: Any) -> Any:
-    """``log(1 + x)`` for 0 <= x <= 1; not defined for nan."""
+    """Return ``log(1 + x)`` for 0 <= x <= 1; undefined for nan."""
     return _log_of_sum(m, *fast_two_sum(m, m.literal(1, x.dtype), x))
 
 
 def _log_of_sum(m: Any, u: Any, error: Any) -> Any:
     """Return ``log(u + error)`` for a normal u.
 
-    The division of the error by 1 + f is a short series, as it is below half a unit in the last place.
+    The error is below half a unit in the last place, so its division by 1 + f is a short series.
     """
     high, low = LN2_PARTS[u.dtype.itemsize]
     form = layout(u)
     k, f, exponent = split(m, u)
     inverse_scale = m.bitcast((2 * form.bias - exponent) << form.mantissa, u.dtype)
-    # Of a large sum the error does not matter, and its scale may leave the format.
+    # The error of a large sum is negligible, and its scale may be out of range.
     error = m.where(u < 2.0**form.mantissa, error * inverse_scale, 0.0)
     correction = error * (1 - f * (1 - f * (1 - f)))
     half_square = 0.5 * (f * f)
@@ -121,17 +121,17 @@ def _log_of_sum(m: Any, u: Any, error: Any) -> Any:
 
 
 def log2(m: Any, x: Any) -> Any:
-    """Logarithm to base 2."""
+    """Return the logarithm to base 2."""
     return _log_to_base(m, x, _LOG2_E[x.dtype.itemsize], (1.0, 0.0))
 
 
 def log10(m: Any, x: Any) -> Any:
-    """Logarithm to base 10."""
+    """Return the logarithm to base 10."""
     return _log_to_base(m, x, _LOG10_E[x.dtype.itemsize], _LOG10_2[x.dtype.itemsize])
 
 
 def _log_to_base(m: Any, x: Any, factor: tuple[float, float], unit: tuple[float, float]) -> Any:
-    """Multiply ``log(1 + f)``, in two words, by a factor in two words, and add k units."""
+    """Multiply ``log(1 + f)``, in two words, by `factor`, in two words, and add k times `unit`."""
     k, f, _ = split_any(m, x)
     half_square = 0.5 * (f * f)
     high, low = fast_two_sum(m, f, -half_square)

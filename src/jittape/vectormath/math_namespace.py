@@ -1,10 +1,9 @@
-"""The math namespace `m`: what a scalar formula may say.
+"""The math namespace `m`: the functions that a scalar formula may use.
 
-A formula is a function of the namespace and of values, `def sinh(m, x)`. The same text runs over NumPy arrays
-(`NumPyMath`, in `arrays.py`) and writes LLVM IR (`IRMath`, in `jittape.compile.llvm.ir_math`). The abstract
-methods here are the basis that each of the two provides; everything else is written once, in terms of the
-basis and of Python operators. Start reading at `MathNamespace.literal`; the surprising fact is at
-`rounded_add`.
+A formula is a function of the namespace and of values, `def sinh(m, x)`. The same formula computes with NumPy arrays
+(`NumPyMath`, in `numpy_math`) and emits LLVM IR (`IRMath`, in `jittape.compile.llvm.ir_math`). Each of the two classes
+implements the abstract methods; all other methods are written once, in terms of the abstract methods and of Python
+operators. Start reading at `MathNamespace.literal`; mind `rounded_add`.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ Value = Any
 
 
 class MathNamespace(ABC):
-    """Scalar functions over values; the meaning of each is that of NumPy's function of the same name.
+    """Scalar functions over values, with the meaning of NumPy's functions of the same names.
 
-    Operands of one call have one dtype. Python scalars are accepted beside a value and take its dtype.
+    The operands of one call have one dtype. A Python scalar next to a value takes its dtype.
     """
 
-    # --- the basis --------------------------------------------------------------------------------
+    # --- abstract methods -------------------------------------------------------------------------
 
     @abstractmethod
     def literal(self, value: complex, dtype: DTypeLike) -> Value:
@@ -35,7 +34,7 @@ class MathNamespace(ABC):
 
     @abstractmethod
     def cast(self, x: Value, dtype: DTypeLike) -> Value:
-        """Convert as `astype`; a float out of range of an integer gives some integer."""
+        """Convert as `astype` does; a float out of range of an integer dtype gives some integer."""
 
     @abstractmethod
     def bitcast(self, x: Value, dtype: DTypeLike) -> Value:
@@ -43,39 +42,39 @@ class MathNamespace(ABC):
 
     @abstractmethod
     def where(self, condition: Value, a: Value, b: Value) -> Value:
-        """Select by a bool; both sides are evaluated, one of them may be a Python scalar."""
+        """Select by a bool; both sides are evaluated, and one of them may be a Python scalar."""
 
     @abstractmethod
     def fma(self, a: Value, b: Value, c: Value) -> Value:
-        """Return ``a * b + c`` rounded once, always (slow on processors that lack the instruction)."""
+        """Return ``a * b + c`` rounded once, even on processors without the instruction, where it is slow."""
 
     @abstractmethod
     def rounded_add(self, a: Value, b: Value) -> Value:
-        """Return ``a + b`` rounded on its own.
+        """Return ``a + b`` rounded separately.
 
-        A plain ``+`` or ``-`` next to a ``*`` may be contracted to a fused multiply-add. Error-free
-        transformations must not be: they are written with `rounded_add` and `rounded_multiply`.
+        A plain ``+`` or ``-`` next to a ``*`` may be contracted to a fused multiply-add. Error-free transformations
+        must not be contracted, so they use `rounded_add` and `rounded_multiply`.
         """
 
     @abstractmethod
     def rounded_multiply(self, a: Value, b: Value) -> Value:
-        """Return ``a * b`` rounded on its own."""
+        """Return ``a * b`` rounded separately."""
 
     @abstractmethod
     def rarely(self, condition: Value, function: str, argument: Value, otherwise: Value) -> Value:
-        """Return the C library's `function` of the argument where `condition` holds, else `otherwise`.
+        """Return the C library's `function` of the argument if `condition` holds, else `otherwise`.
 
-        For arguments so rare that a branch-free form would burden all others. The surrounding loop
-        still vectorizes.
+        This is for arguments so rare that a branch-free form would slow down all others. The surrounding loop still
+        vectorizes.
         """
 
     @abstractmethod
     def fmod(self, a: Value, b: Value) -> Value:
-        """Return the C remainder of floats, with the sign of `a`."""
+        """Return the remainder of floats with the sign of `a`, as in C."""
 
     @abstractmethod
     def sqrt(self, x: Value) -> Value:
-        """Square root, correctly rounded."""
+        """Return the square root, correctly rounded."""
 
     @abstractmethod
     def copysign(self, x: Value, y: Value) -> Value:
@@ -83,7 +82,7 @@ class MathNamespace(ABC):
 
     @abstractmethod
     def absolute(self, x: Value) -> Value:
-        """Absolute value; the least integer stays itself."""
+        """Return the absolute value; the least integer is unchanged."""
 
     @abstractmethod
     def floor(self, x: Value) -> Value:
@@ -103,40 +102,40 @@ class MathNamespace(ABC):
 
     @abstractmethod
     def floor_divide(self, a: Value, b: Value) -> Value:
-        """Quotient rounded down; integers divided by zero give 0."""
+        """Return the quotient rounded down; an integer divided by zero gives 0."""
 
     @abstractmethod
     def remainder(self, a: Value, b: Value) -> Value:
-        """Remainder with the sign of `b`; integers divided by zero give 0."""
+        """Return the remainder with the sign of `b`; an integer divided by zero gives 0."""
 
     @abstractmethod
     def left_shift(self, a: Value, b: Value) -> Value:
-        """Shift left; a count of the width or more gives 0."""
+        """Shift left; a count of at least the width gives 0."""
 
     @abstractmethod
     def right_shift(self, a: Value, b: Value) -> Value:
-        """Shift right, arithmetic if signed; a count of the width or more gives 0, or -1 below zero."""
+        """Shift right, arithmetically if signed; a count of at least the width gives 0, or -1 if negative."""
 
     @abstractmethod
     def _integer_to_integer_power(self, a: Value, b: Value) -> Value:
-        """Wrap-around power of integers."""
+        """Return the power of integers, modulo 2 to the width."""
 
     # --- arithmetic and logic ---------------------------------------------------------------------
 
     def add(self, a: Value, b: Value) -> Value:
-        """Sum; of bools, logical or."""
+        """Return the sum; of bools, logical or."""
         return a | b if _is_bool(a) else a + b
 
     def subtract(self, a: Value, b: Value) -> Value:
-        """Difference; a `TypeError` for bools."""
+        """Return the difference; raise `TypeError` for bools."""
         return a - b
 
     def multiply(self, a: Value, b: Value) -> Value:
-        """Product; of bools, logical and."""
+        """Return the product; of bools, logical and."""
         return a & b if _is_bool(a) else a * b
 
     def divide(self, a: Value, b: Value) -> Value:
-        """Quotient of floats."""
+        """Return the quotient of floats."""
         return a / b
 
     def negative(self, x: Value) -> Value:
@@ -148,7 +147,7 @@ class MathNamespace(ABC):
         return 1 / x
 
     def square(self, x: Value) -> Value:
-        """Return ``x * x``; of a bool, itself."""
+        """Return ``x * x``; a bool is unchanged."""
         return self.multiply(x, x)
 
     def bitwise_and(self, a: Value, b: Value) -> Value:
@@ -168,19 +167,19 @@ class MathNamespace(ABC):
         return ~x
 
     def logical_and(self, a: Value, b: Value) -> Value:
-        """Both nonzero."""
+        """Return whether both are nonzero."""
         return self.cast(a, np.bool_) & self.cast(b, np.bool_)
 
     def logical_or(self, a: Value, b: Value) -> Value:
-        """Either nonzero."""
+        """Return whether at least one is nonzero."""
         return self.cast(a, np.bool_) | self.cast(b, np.bool_)
 
     def logical_xor(self, a: Value, b: Value) -> Value:
-        """Exactly one nonzero."""
+        """Return whether exactly one is nonzero."""
         return self.cast(a, np.bool_) ^ self.cast(b, np.bool_)
 
     def logical_not(self, x: Value) -> Value:
-        """Zero."""
+        """Return whether `x` is zero."""
         return ~self.cast(x, np.bool_)
 
     def equal(self, a: Value, b: Value) -> Value:
@@ -188,7 +187,7 @@ class MathNamespace(ABC):
         return a == b
 
     def not_equal(self, a: Value, b: Value) -> Value:
-        """Return ``a != b``, true of nan."""
+        """Return ``a != b``, which is true for nan."""
         return a != b
 
     def less(self, a: Value, b: Value) -> Value:
@@ -208,31 +207,31 @@ class MathNamespace(ABC):
         return a >= b
 
     def isnan(self, x: Value) -> Value:
-        """Not a number."""
+        """Return whether `x` is nan."""
         return x != x
 
     def isinf(self, x: Value) -> Value:
-        """Plus or minus infinity."""
+        """Return whether `x` is plus or minus infinity."""
         return self.absolute(x) == np.inf if _is_float(x) else x != x
 
     def isfinite(self, x: Value) -> Value:
-        """Neither infinite nor nan."""
+        """Return whether `x` is neither infinite nor nan."""
         return self.absolute(x) < np.inf if _is_float(x) else x == x
 
     def signbit(self, x: Value) -> Value:
-        """Negative, or minus zero, or a nan with the sign bit set."""
+        """Return whether `x` is negative, minus zero, or a nan with the sign bit set."""
         return self.bitcast(x, _signed_dtype(x)) < 0 if _is_float(x) else x < 0
 
     def minimum(self, a: Value, b: Value) -> Value:
-        """Lesser of the two; nan if either is nan."""
+        """Return the lesser of the two; nan if either is nan."""
         return a & b if _is_bool(a) else self.where((a < b) | (a != a), a, b)
 
     def maximum(self, a: Value, b: Value) -> Value:
-        """Greater of the two; nan if either is nan."""
+        """Return the greater of the two; nan if either is nan."""
         return a | b if _is_bool(a) else self.where((a > b) | (a != a), a, b)
 
     def sign(self, x: Value) -> Value:
-        """-1, 0 or 1; nan of nan."""
+        """Return -1, 0 or 1; nan for nan."""
         zero = self.literal(0, x.dtype)
         one = self.literal(1, x.dtype)
         if x.dtype.kind == "u":
@@ -242,11 +241,11 @@ class MathNamespace(ABC):
     # --- powers -----------------------------------------------------------------------------------
 
     def power(self, a: Value, b: Value) -> Value:
-        """``a ** b``: of floats as C99 `pow`, of integers with wrap-around."""
+        """Return ``a ** b``: of floats as C99 `pow`, of integers modulo 2 to the width."""
         return pow.power(self, a, b) if _is_float(a) else self._integer_to_integer_power(a, b)
 
     def integer_power(self, x: Value, exponent: int) -> Value:
-        """``x ** exponent`` for an exponent known when the kernel is written."""
+        """Return ``x ** exponent`` for an exponent that is known when the kernel is compiled."""
         return pow.integer_power(self, x, exponent)
 
     def rsqrt(self, x: Value) -> Value:
@@ -256,97 +255,97 @@ class MathNamespace(ABC):
     # --- elementary functions ---------------------------------------------------------------------
 
     def exp(self, x: Value) -> Value:
-        """Exponential."""
+        """Return the exponential."""
         return exp.exp(self, x)
 
     def exp2(self, x: Value) -> Value:
-        """Power of two."""
+        """Return ``2 ** x``."""
         return exp.exp2(self, x)
 
     def expm1(self, x: Value) -> Value:
-        """``exp(x) - 1`` without cancellation."""
+        """Return ``exp(x) - 1`` without cancellation."""
         return exp.expm1(self, x)
 
     def log(self, x: Value) -> Value:
-        """Natural logarithm."""
+        """Return the natural logarithm."""
         return log.log(self, x)
 
     def log2(self, x: Value) -> Value:
-        """Logarithm to base 2, exact for powers of two."""
+        """Return the logarithm to base 2, exact for powers of two."""
         return log.log2(self, x)
 
     def log10(self, x: Value) -> Value:
-        """Logarithm to base 10."""
+        """Return the logarithm to base 10."""
         return log.log10(self, x)
 
     def log1p(self, x: Value) -> Value:
-        """``log(1 + x)`` without cancellation."""
+        """Return ``log(1 + x)`` without cancellation."""
         return log.log1p(self, x)
 
     def sin(self, x: Value) -> Value:
-        """Sine, for arguments of any size."""
+        """Return the sine, for arguments of any size."""
         return sin.sin(self, x)
 
     def cos(self, x: Value) -> Value:
-        """Cosine, for arguments of any size."""
+        """Return the cosine, for arguments of any size."""
         return sin.cos(self, x)
 
     def tan(self, x: Value) -> Value:
-        """Tangent, for arguments of any size."""
+        """Return the tangent, for arguments of any size."""
         return sin.tan(self, x)
 
     def arcsin(self, x: Value) -> Value:
-        """Inverse sine."""
+        """Return the inverse sine."""
         return sin.arcsin(self, x)
 
     def arccos(self, x: Value) -> Value:
-        """Inverse cosine."""
+        """Return the inverse cosine."""
         return sin.arccos(self, x)
 
     def arctan(self, x: Value) -> Value:
-        """Inverse tangent."""
+        """Return the inverse tangent."""
         return sin.arctan(self, x)
 
     def arctan2(self, y: Value, x: Value) -> Value:
-        """Angle of the point (x, y)."""
+        """Return the angle of the point (x, y)."""
         return sin.arctan2(self, y, x)
 
     def sinh(self, x: Value) -> Value:
-        """Hyperbolic sine."""
+        """Return the hyperbolic sine."""
         return sinh.sinh(self, x)
 
     def cosh(self, x: Value) -> Value:
-        """Hyperbolic cosine."""
+        """Return the hyperbolic cosine."""
         return sinh.cosh(self, x)
 
     def tanh(self, x: Value) -> Value:
-        """Hyperbolic tangent."""
+        """Return the hyperbolic tangent."""
         return sinh.tanh(self, x)
 
     def sigmoid(self, x: Value) -> Value:
-        """``1 / (1 + exp(-x))``."""
+        """Return ``1 / (1 + exp(-x))``."""
         return sinh.sigmoid(self, x)
 
     def softplus(self, x: Value) -> Value:
-        """``log(1 + exp(x))``."""
+        """Return ``log(1 + exp(x))``."""
         return sinh.softplus(self, x)
 
     # --- special functions ------------------------------------------------------------------------
 
     def erf(self, x: Value) -> Value:
-        """Error function."""
+        """Return the error function."""
         return erf.erf(self, x)
 
     def erfc(self, x: Value) -> Value:
-        """``1 - erf(x)`` without cancellation."""
+        """Return ``1 - erf(x)`` without cancellation."""
         return erf.erfc(self, x)
 
     def lgamma(self, x: Value) -> Value:
-        """Logarithm of the absolute value of the gamma function."""
+        """Return the logarithm of the absolute value of the gamma function."""
         return lgamma.lgamma(self, x)
 
     def digamma(self, x: Value) -> Value:
-        """Logarithmic derivative of the gamma function."""
+        """Return the logarithmic derivative of the gamma function."""
         return lgamma.digamma(self, x)
 
 

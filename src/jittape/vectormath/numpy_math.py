@@ -17,9 +17,9 @@ Array = Any
 
 
 class NumPyMath(MathNamespace):
-    """Formulas over arrays, for tests and for functions that NumPy lacks.
+    """Formulas over NumPy arrays, for tests and for functions that NumPy lacks.
 
-    Evaluate under ``np.errstate(all="ignore")``: formulas compute all branches and select.
+    Use it under ``np.errstate(all="ignore")``: formulas compute all branches and select.
     """
 
     def literal(self, value: complex, dtype: DTypeLike) -> Array:
@@ -27,7 +27,7 @@ class NumPyMath(MathNamespace):
         return np.asarray(value).astype(dtype)[()]
 
     def cast(self, x: Array, dtype: DTypeLike) -> Array:
-        """Convert as `astype`."""
+        """Convert with `astype`."""
         return np.asarray(x).astype(dtype)
 
     def bitcast(self, x: Array, dtype: DTypeLike) -> Array:
@@ -35,14 +35,13 @@ class NumPyMath(MathNamespace):
         return np.asarray(x).view(dtype)
 
     def where(self, condition: Array, a: Array, b: Array) -> Array:
-        """Select."""
+        """Select elements by `condition`."""
         return np.where(condition, a, b)
 
     def fma(self, a: Array, b: Array, c: Array) -> Array:
-        """Fused multiply-add: in double for float32, by exact products (Dekker 1971) for float64.
+        """Return ``a * b + c`` rounded once: in float64 for float32, with exact products (Dekker 1971) for float64.
 
-        Within the last place of the fused result where double rounding strikes; plain ``a * b + c`` where the
-        splitting would overflow.
+        Double rounding may change the last bit. If the splitting would overflow, the result is plain ``a * b + c``.
         """
         dtype = np.result_type(a, b, c)
         if dtype == np.float32:
@@ -58,15 +57,15 @@ class NumPyMath(MathNamespace):
         return np.where(np.isfinite(fused), fused, total)
 
     def rounded_add(self, a: Array, b: Array) -> Array:
-        """Sum."""
+        """Return the sum."""
         return a + b
 
     def rounded_multiply(self, a: Array, b: Array) -> Array:
-        """Product."""
+        """Return the product."""
         return a * b
 
     def rarely(self, condition: Array, function: str, argument: Array, otherwise: Array) -> Array:
-        """Call the function of Python's `math` for the elements where `condition` holds."""
+        """Call the function of Python's `math` for the elements at which `condition` is true."""
         result = np.array(otherwise)
         for place in np.argwhere(condition):
             index = tuple(place)
@@ -74,19 +73,19 @@ class NumPyMath(MathNamespace):
         return result
 
     def fmod(self, a: Array, b: Array) -> Array:
-        """C remainder."""
+        """Return the remainder with the sign of `a`, as in C."""
         return np.fmod(a, b)
 
     def sqrt(self, x: Array) -> Array:
-        """Square root."""
+        """Return the square root."""
         return np.sqrt(x)
 
     def copysign(self, x: Array, y: Array) -> Array:
-        """Copy a sign."""
+        """Return the magnitude of `x` with the sign of `y`."""
         return np.copysign(x, y)
 
     def absolute(self, x: Array) -> Array:
-        """Absolute value."""
+        """Return the absolute value."""
         return np.absolute(x)
 
     def floor(self, x: Array) -> Array:
@@ -102,15 +101,15 @@ class NumPyMath(MathNamespace):
         return np.trunc(x)
 
     def rint(self, x: Array) -> Array:
-        """Round to nearest; integers stay what they are."""
+        """Round to the nearest integer; integers are unchanged."""
         return np.rint(x) if np.asarray(x).dtype.kind == "f" else x
 
     def floor_divide(self, a: Array, b: Array) -> Array:
-        """Quotient rounded down."""
+        """Return the quotient rounded down."""
         return np.floor_divide(a, b)
 
     def remainder(self, a: Array, b: Array) -> Array:
-        """Remainder with the sign of `b`."""
+        """Return the remainder with the sign of `b`."""
         return np.remainder(a, b)
 
     def left_shift(self, a: Array, b: Array) -> Array:
@@ -128,14 +127,14 @@ class NumPyMath(MathNamespace):
 
 
 def _split(x: Array) -> tuple[Array, Array]:
-    """Split a double in two halves of 26 bits (Veltkamp)."""
+    """Split a float64 into two halves of 26 bits (Veltkamp)."""
     shifted = x * 134217729.0
     high = shifted - (shifted - x)
     return high, x - high
 
 
 def _call_library(function: str, argument: float) -> float:
-    """Call the function with the C library's value where Python raises."""
+    """Call the function, with the C library's result if Python raises."""
     if function == "lgamma":
         return float(_c_lgamma()(argument))
     return float(getattr(math, function)(argument)) if math.isfinite(argument) else math.nan
@@ -143,7 +142,7 @@ def _call_library(function: str, argument: float) -> float:
 
 @cache
 def _c_lgamma() -> Any:
-    """Return the C library's function that machine code calls: Python's own is far off near its negative zeros."""
+    """Return the C library's lgamma, as called by machine code; Python's is inaccurate near its negative zeros."""
     function = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).lgamma
     function.argtypes, function.restype = [ctypes.c_double], ctypes.c_double
     return function

@@ -1,4 +1,4 @@
-"""power, integer_power, rsqrt."""
+"""Powers: power, integer_power, rsqrt."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from jittape.vectormath.log import LOG_SERIES, split_any
 
 #: 2/3 in two words.
 _TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
-#: ``exp`` of these rounds to 0 and to infinity.
+#: Arguments below and above which exp rounds to 0 and to infinity.
 _EXP_RANGE = (-746.0, 710.0)
-#: Up to this exponent plain products stay within 2 units in the last place.
+#: Largest exponent for which plain products are accurate to 2 units in the last place.
 _FEW = 3
 
 
 def power(m: Any, x: Any, y: Any) -> Any:
-    """``x ** y`` by ``exp(y log(|x|))``, the logarithm in two words; the edges as in C99, annex F.9.4.4.
+    """Return ``x ** y`` as ``exp(y log(|x|))`` with a two-word logarithm; special cases as in C99, annex F.9.4.4.
 
-    float32 goes through plain float64, which has digits enough.
+    float32 is computed in plain float64, which is precise enough.
     """
     positive_power = _power_float32 if x.dtype == np.float32 else _power_float64
     return _power_edges(m, x, y, positive_power(m, m.absolute(x), y))
@@ -50,7 +50,7 @@ def _power_float64(m: Any, x: Any, y: Any) -> Any:
 
 
 def _log_in_two_words(m: Any, x: Any) -> tuple[Any, Any]:
-    """Return log(x) to about 2**-64: ``k ln 2 + 2 s + (2/3) s**3 + ...``, the first terms in two words."""
+    """Return log(x) to about 2**-64: ``k ln 2 + 2 s + (2/3) s**3 + ...``, with the first terms in two words."""
     ln2_high, ln2_low = LN2_PARTS[8]
     k, f, _ = split_any(m, x)
     s, s_low = divide(m, (f, 0.0), fast_two_sum(m, m.literal(2, x.dtype), f))
@@ -68,7 +68,7 @@ def _log_in_two_words(m: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _power_edges(m: Any, x: Any, y: Any, magnitude: Any) -> Any:
-    """Put in the values at zeros, infinities and nan, and the sign of odd powers."""
+    """Replace the results for zeros, infinities and nan, and set the sign of odd powers."""
     size = m.absolute(x)
     infinity, zero = m.literal(np.inf, x.dtype), m.literal(0, x.dtype)
     whole = m.trunc(y) == y
@@ -84,7 +84,7 @@ def _power_edges(m: Any, x: Any, y: Any, magnitude: Any) -> Any:
 
 
 def integer_power(m: Any, x: Any, exponent: int) -> Any:
-    """``x ** exponent`` by repeated squaring, of floats in two words where one would lose digits.
+    """Return ``x ** exponent`` by repeated squaring; of floats in two words where one word would lose digits.
 
     A negative power of an integer is that of NumPy's `power` where defined, else 0.
     """
@@ -111,9 +111,9 @@ def _product_chain(x: Any, exponent: int) -> Any:
 
 
 def _two_word_chain(m: Any, base: tuple[Any, Any], exponent: int) -> Any:
-    """Multiply in two words.
+    """Raise a two-word number to a power.
 
-    Where that overflows, or gives a zero, which has lost its sign, plain products are right.
+    If the result overflows or is zero (a zero has lost its sign), plain products are used, which are right then.
     """
     one = m.literal(1, base[0].dtype)
     result, plain = (one, 0.0), one

@@ -1,11 +1,10 @@
-"""sin, cos, tan and their inverses.
+"""Trigonometric functions and their inverses.
 
-Arguments of sin, cos and tan are reduced by three words of pi/2 with fused multiply-adds (Cody and Waite
-1980), which is good up to `_LIMIT`. The rare larger ones, infinity among them, go to the C library (its
-Payne-Hanek reduction), see `rarely.py`; glibc's errs by 14 units in the last place at the double whose
-cosine is hardest, 6381956970095103 * 2**797, and by less than 1 elsewhere in the tests. Polynomials are
-interpolated at Chebyshev nodes; they are summed with the low word of the reduced argument as in FDLIBM's
-k_sin.c and k_cos.c.
+Arguments of sin, cos and tan are reduced by three words of pi/2 with fused multiply-adds (Cody and Waite 1980), which
+is accurate up to `_LIMIT`. The rare larger arguments and infinity are passed to the C library (its Payne-Hanek
+reduction), see `libm_fallback`. The error of glibc is 14 units in the last place at the float64 whose cosine is
+hardest, 6381956970095103 * 2**797, and less than 1 elsewhere in the tests. Polynomials are interpolated at Chebyshev
+nodes. They are added to the low word of the reduced argument as in FDLIBM's k_sin.c and k_cos.c.
 """
 
 from __future__ import annotations
@@ -142,24 +141,24 @@ def _quarter_turn(m: Any, x: Any, turns: int) -> Any:
 
 
 def sin(m: Any, x: Any) -> Any:
-    """Sine."""
+    """Return the sine."""
     result = m.where(x == 0, x, _quarter_turn(m, x, 0))
     return m.rarely(_is_large(m, x), "sin", x, result)
 
 
 def cos(m: Any, x: Any) -> Any:
-    """Cosine."""
+    """Return the cosine."""
     return m.rarely(_is_large(m, x), "cos", x, _quarter_turn(m, x, 1))
 
 
 def tan(m: Any, x: Any) -> Any:
-    """Tangent."""
+    """Return the tangent."""
     result = m.where(x == 0, x, moderate_tan(m, x))
     return m.rarely(_is_large(m, x), "tan", x, result)
 
 
 def moderate_tan(m: Any, x: Any) -> Any:
-    """Tangent below `_LIMIT`: sin / cos, or -cos / sin for odd n, in two words."""
+    """Return the tangent of x below `_LIMIT`: sin / cos, or -cos / sin for odd n, in two words."""
     r, low, n_bits = _reduce(m, x)
     z = r * r
     sine = fast_two_sum(m, r, _sin_parts(r, low, z))
@@ -172,16 +171,16 @@ def moderate_tan(m: Any, x: Any) -> Any:
 
 
 def arctan(m: Any, x: Any) -> Any:
-    """Inverse tangent."""
+    """Return the inverse tangent."""
     size = m.absolute(x)
-    # A large argument becomes one whose inverse does not underflow; its angle rounds to pi/2 anyway.
+    # Limit the argument so that its inverse does not underflow; the angle rounds to pi/2 anyway.
     size = m.where(size > 1e20, 1e20, size)
     quarters, t, rest = _first_quadrant(m, size, m.literal(1, x.dtype))
     return m.copysign(_add_quarters(m, quarters, t, rest), x)
 
 
 def arctan2(m: Any, y: Any, x: Any) -> Any:
-    """Angle of the point (x, y), every edge as in C99."""
+    """Return the angle of the point (x, y), with the special cases of C99."""
     a, b = m.absolute(y), m.absolute(x)
     a, b = _scale_pair(m, a, b)
     infinite = m.isinf(x) & m.isinf(y)
@@ -207,8 +206,7 @@ def _scale_pair(m: Any, a: Any, b: Any) -> tuple[Any, Any]:
 def _first_quadrant(m: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
     """Return quarters, t, rest with the angle of (b, a) as ``quarters * pi/4 + t + rest``.
 
-    The tangent is reduced below tan(pi/8) by angles 0, pi/4 and pi/2, to a / b,
-    (a - b) / (a + b) and -b / a.
+    The tangent is reduced below tan(pi/8) by the angles 0, pi/4 and pi/2, to a / b, (a - b) / (a + b) and -b / a.
     """
     low_third, high_third = a < _TAN_PI_8 * b, b < _TAN_PI_8 * a
     difference, difference_error = two_sum(m, a, -b)
@@ -225,7 +223,7 @@ def _first_quadrant(m: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
 
 
 def _add_quarters(m: Any, quarters: Any, t: Any, rest: Any) -> Any:
-    """Return ``quarters * pi/4 + t + rest``; the multiples 1, 2, 4 (and 3, rounded) of pi/4 in two words."""
+    """Return ``quarters * pi/4 + t + rest``, with multiples 1, 2, 4 (and 3, rounded) of pi/4 in two words."""
     high, low, _ = _HALF_PI[t.dtype.itemsize]
     base, base_error = two_product(m, quarters, m.literal(0.5 * high, t.dtype))
     total, error = two_sum(m, base, t)
@@ -233,7 +231,7 @@ def _add_quarters(m: Any, quarters: Any, t: Any, rest: Any) -> Any:
 
 
 def arcsin(m: Any, x: Any) -> Any:
-    """Inverse sine: the series below 1/2, pi/2 - 2 asin(sqrt((1 - x) / 2)) above."""
+    """Return the inverse sine: the series below 1/2, pi/2 - 2 asin(sqrt((1 - x) / 2)) above."""
     size = m.absolute(x)
     high, low, _ = _HALF_PI[x.dtype.itemsize]
     small, root, root_low, rest = _arcsin_parts(m, size)
@@ -244,9 +242,9 @@ def arcsin(m: Any, x: Any) -> Any:
 
 
 def arccos(m: Any, x: Any) -> Any:
-    """Inverse cosine, of sizes below 1/2 as pi/2 - asin(x).
+    """Return the inverse cosine: pi/2 - asin(x) if the size of x is below 1/2.
 
-    Above, it is 2 asin(sqrt((1 - x) / 2)), or of negative ones pi minus that of their size.
+    Otherwise it is 2 asin(sqrt((1 - x) / 2)) for positive x, and pi minus the result for -x for negative x.
     """
     high, low, _ = _HALF_PI[x.dtype.itemsize]
     small, root, root_low, rest = _arcsin_parts(m, m.absolute(x))
