@@ -328,5 +328,5 @@ def test_a_label_that_is_no_class(labels, mode):
 
 def test_more_dimensions_than_numpy_computes_with():
     x = jt.constant(np.ones((1,) * 32))
-    with pytest.raises(ValueError, match=r"\[expand_dims\] gives a value with 33 dimensions"):
+    with pytest.raises(ValueError, match=r"\[expand_dims\] the result has 33 dimensions"):
         jt.expand_dims(x, 0)

@@ -18,7 +18,7 @@ from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
-from jittape.primitives.broadcast import spread, sum_op
+from jittape.primitives.broadcast import broadcast_back, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.linalg.matmul import matmul
@@ -161,9 +161,9 @@ def test_a_product_is_not_cut_where_its_loops_have_no_end(override_tuning: Calla
     override_tuning(row_tile_cached_bytes=0, row_tile_step_bytes=0, row_tile_bytes=1500)
 
     def used_in_rows(x: Any, z: Any, b: Any) -> Any:
-        w = spread(sum_op.bind(transposed_product(x, z), axes=(1,)), b.shape, (1,))
+        w = broadcast_back(sum_op.bind(transposed_product(x, z), axes=(1,)), b.shape, (1,))
         e = exp(multiply(w, b))
-        return multiply(e, spread(sum_op.bind(e, axes=(1,)), b.shape, (1,)))
+        return multiply(e, broadcast_back(sum_op.bind(e, axes=(1,)), b.shape, (1,)))
 
     arrays = [normal(300, 60), normal(300, 1), normal(60, 50) / 20]
     program = simplify(program_of(used_in_rows, *arrays))

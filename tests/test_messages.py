@@ -97,7 +97,7 @@ VARIABLE = jt.Variable([1.0, 2.0])
         (
             lambda: jt.expand_dims(np.ones((1,) * 32), 0),
             ValueError,
-            r"^\[expand_dims\] gives a value with 33",
+            r"^\[expand_dims\] the result has 33",
         ),
         # arguments that are part of a program's structure
         (

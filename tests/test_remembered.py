@@ -25,7 +25,7 @@ from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
 from jittape.core.program import Op, Program
 from jittape.core.tuning import tuning
-from jittape.primitives.broadcast import spread, sum_op
+from jittape.primitives.broadcast import broadcast_back, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.trigonometric import sin
@@ -89,7 +89,7 @@ def test_a_schedule_is_made_once(
 def updated(x: Any, v: Any) -> Any:
     """In place, in strips, with a result twice and an input among the results."""
     y = chain(x)[0]
-    z = add(y, spread(max_op.bind(exp(y), axes=(1,)), y.shape, (1,)))
+    z = add(y, broadcast_back(max_op.bind(exp(y), axes=(1,)), y.shape, (1,)))
     return z, sum_op.bind(z, axes=(1,)), x, z, multiply(v, 0.9)
 
 

@@ -18,7 +18,7 @@ from jittape.core.primitive import Primitive
 from jittape.core.program import Program, dead_code_removed
 from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
-from jittape.primitives.broadcast import broadcast_to_op, cast_op, reshape_op, spread, sum_op
+from jittape.primitives.broadcast import broadcast_back, broadcast_to_op, cast_op, reshape_op, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square, subtract
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import exp, exp_op
@@ -83,9 +83,9 @@ def test_a_regression_step_is_one_loop_and_one_scalar_kernel():
 
 def test_softmax_is_three_passes_and_one_exponential():
     def softmax(x):
-        top = spread(max_op.bind(x, axes=(1,)), x.shape, (1,))
+        top = broadcast_back(max_op.bind(x, axes=(1,)), x.shape, (1,))
         e = exp(subtract(x, top))
-        return divide(e, spread(sum_op.bind(e, axes=(1,)), x.shape, (1,)))
+        return divide(e, broadcast_back(sum_op.bind(e, axes=(1,)), x.shape, (1,)))
 
     steps = steps_of(softmax, np.ones((5, 7), np.float32))
     assert [step.kernel.text.count("exp ") for step in steps] == [0, 1, 0]

@@ -17,7 +17,7 @@ from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
-from jittape.primitives.broadcast import broadcast_to_op, spread, sum_op
+from jittape.primitives.broadcast import broadcast_back, broadcast_to_op, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import exp
@@ -52,8 +52,8 @@ def normal(*shape: int) -> Array:
 
 
 def softmax(x: Any) -> Any:
-    e = exp(subtract(x, spread(max_op.bind(x, axes=(1,)), x.shape, (1,))))
-    return divide(e, spread(sum_op.bind(e, axes=(1,)), x.shape, (1,)))
+    e = exp(subtract(x, broadcast_back(max_op.bind(x, axes=(1,)), x.shape, (1,))))
+    return divide(e, broadcast_back(sum_op.bind(e, axes=(1,)), x.shape, (1,)))
 
 
 def hessian_product(x: Any, w: Any, v: Any) -> Any:
@@ -70,7 +70,7 @@ def stacks(x: Any, y: Any) -> Any:
 
 def rows_and_columns(x: Any) -> Any:
     e = exp(x)
-    return sum_op.bind(multiply(e, spread(sum_op.bind(e, axes=(1,)), x.shape, (1,))), axes=(0,))
+    return sum_op.bind(multiply(e, broadcast_back(sum_op.bind(e, axes=(1,)), x.shape, (1,))), axes=(0,))
 
 
 def beside_running(x: Any, w: Any, y: Any) -> Any:
@@ -82,12 +82,12 @@ def beside_running(x: Any, w: Any, y: Any) -> Any:
 
 def running(x: Any) -> Any:
     total = cumsum_op.bind(sin(x), axis=1)
-    return divide(total, spread(max_op.bind(total, axes=(1,)), x.shape, (1,)))
+    return divide(total, broadcast_back(max_op.bind(total, axes=(1,)), x.shape, (1,)))
 
 
 def side_by_side(x: Any) -> Any:
     both = concat_op.bind(sin(x), exp(x), axis=1)
-    return subtract(both, spread(sum_op.bind(both, axes=(1,)), both.shape, (1,)))
+    return subtract(both, broadcast_back(sum_op.bind(both, axes=(1,)), both.shape, (1,)))
 
 
 PROGRAMS: list[tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = [
@@ -217,17 +217,17 @@ def test_rows_that_another_block_computes_are_not_read_in_the_strip() -> None:
     def mirrored(x: Any) -> Any:
         y = exp(x)
         transpose_layouts = slice_op.bind(y, region=Region((0,), (x.shape[0] - 1,), (x.shape[0],), (-1,)))
-        return multiply(add(y, transpose_layouts), spread(sum_op.bind(y, axes=(1,)), x.shape, (1,)))
+        return multiply(add(y, transpose_layouts), broadcast_back(sum_op.bind(y, axes=(1,)), x.shape, (1,)))
 
     def next_row(x: Any) -> Any:
         y = exp(x)
         shifted = placed(sliced(y, 0, 1, x.shape[0] - 1), (0, 0), x.shape)
-        return multiply(add(y, shifted), spread(sum_op.bind(y, axes=(1,)), x.shape, (1,)))
+        return multiply(add(y, shifted), broadcast_back(sum_op.bind(y, axes=(1,)), x.shape, (1,)))
 
     def row_before(x: Any) -> Any:
         y = exp(x)
         shifted = placed(sliced(y, 0, 0, x.shape[0] - 1), (1, 0), x.shape)
-        return multiply(add(y, shifted), spread(sum_op.bind(y, axes=(1,)), x.shape, (1,)))
+        return multiply(add(y, shifted), broadcast_back(sum_op.bind(y, axes=(1,)), x.shape, (1,)))
 
     x = normal(200, 13)
     for function in (mirrored, next_row, row_before):
@@ -243,7 +243,7 @@ def test_a_sum_over_all_rows_is_not_read_in_the_strip(override_tuning: Callable[
 
     def scaled(x: Any) -> Any:
         y = exp(x)
-        return multiply(y, spread(sum_op.bind(y, axes=(0,)), x.shape, (1,)))
+        return multiply(y, broadcast_back(sum_op.bind(y, axes=(0,)), x.shape, (1,)))
 
     x = normal(100, 100)
     program = program_of(scaled, x)

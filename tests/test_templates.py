@@ -22,7 +22,7 @@ from jittape.core.builder import literal_op
 from jittape.core.dtypes import default_dtype
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import SourceLine
-from jittape.primitives.broadcast import settle
+from jittape.primitives.broadcast import as_symbol
 from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.primitives.elementwise.exponential import exp_op
 from jittape.primitives.indexing.index_keys import Slicing
@@ -326,7 +326,7 @@ def test_a_body_of_somebody_else_is_run_each_time():
 
     def body(x: Any) -> Any:
         calls.append(len(calls))
-        return add_op.bind(settle(x), settle(x)) if len(calls) % 2 else exp_op.bind(settle(x))
+        return add_op.bind(as_symbol(x), as_symbol(x)) if len(calls) % 2 else exp_op.bind(as_symbol(x))
 
     x = jt.constant(np.zeros(2))
     for _ in range(4):

@@ -14,7 +14,7 @@ from jittape.compile.schedule.schedule import schedule
 from jittape.core.interpret import interpret
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
-from jittape.primitives.broadcast import broadcast_to_op, reshape_op, spread, sum_op
+from jittape.primitives.broadcast import broadcast_back, broadcast_to_op, reshape_op, sum_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract
 from jittape.primitives.elementwise.comparison import greater, where
 from jittape.primitives.elementwise.exponential import exp
@@ -66,7 +66,7 @@ def products_of_what_is_turned(x: Any, mean: Any, factor: Any) -> Any:
 
 def a_choice_and_a_scale(x: Any, mean: Any, factor: Any) -> Any:
     white = whitened(x, mean, factor)
-    scale = spread(sum_op.bind(square(white), axes=(2,)), white.shape, (2,))
+    scale = broadcast_back(sum_op.bind(square(white), axes=(2,)), white.shape, (2,))
     row = broadcast_to_op.bind(sum_op.bind(mean, axes=(0,)), shape=white.shape)
     chosen = where(greater(white, row), multiply(white, scale), row)
     return sum_op.bind(chosen, axes=(1,))

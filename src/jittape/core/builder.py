@@ -118,7 +118,7 @@ class Builder:
 
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Symbol:
         """Append one op; its primitive infers the aval of the result."""
-        symbols = [o if o.__class__ is Symbol else self._settled(o) for o in operands]
+        symbols = [o if o.__class__ is Symbol else self._as_symbol(o) for o in operands]
         aval = primitive.abstract_eval(*[s.aval for s in symbols], **params)
         if not symbols or aval is not symbols[0].aval:
             _require_possible(primitive, aval)
@@ -133,7 +133,7 @@ class Builder:
         self.ops.append(Op(primitive, args, params, out.slot, self.source))
         return out
 
-    def _settled(self, operand: Any) -> Symbol:
+    def _as_symbol(self, operand: Any) -> Symbol:
         handle = self.lifted(operand)
         return handle.default() if isinstance(handle, WeakScalar) else handle
 

@@ -19,7 +19,7 @@ from jittape.core.program import Aval
 from jittape.core.user_calls import as_function
 from jittape.errors import NoGradientError
 from jittape.functions.signature import TensorSpec
-from jittape.primitives.broadcast import broadcast_operands, cast_to, promote, settle
+from jittape.primitives.broadcast import as_symbol, broadcast_operands, cast_to, promote
 
 __all__ = ["NumbaOp", "OnArrays", "array_call", "numba_op"]
 
@@ -191,7 +191,7 @@ class OnArrays(_Body):
         super().__init__(op, item)
 
     def __call__(self, *handles: Any) -> Any:
-        return self.primitive.bind(*[settle(handle) for handle in handles])
+        return self.primitive.bind(*[as_symbol(handle) for handle in handles])
 
     def result(self, *avals: Aval, **params: Any) -> Aval:
         """The rule for shape and dtype."""

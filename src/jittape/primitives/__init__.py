@@ -1,5 +1,4 @@
-"""The primitives: one frozen record each, with the user-level function directly below it.
+"""The primitives: one frozen record each, followed by the user-level function.
 
-`broadcast` comes first: the few ops that every rule leans on, and the promotion of operands. The other modules import
-it and not one another in circles.
+Start with `broadcast`: the few ops that all rules use, and the promotion of operands.
 """

@@ -1,6 +1,6 @@
-"""The parameters of an op on a stack of operands: what `Batch.params` is given for the ops that name dimensions.
+"""Batching rules for ops whose parameters name dimensions.
 
-A stack has one more dimension, the first, so every dimension that a parameter names moves on by one.
+A stack has an additional first dimension, so each dimension that a parameter names increases by one.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ Params = dict[str, Any]
 
 
 def alike(operands: int | None = None) -> Batch:
-    """The parameters name no dimension."""
+    """Return the rule for an op whose parameters name no dimension."""
     return Batch(lambda n, params: params, operands)
 
 
 def along_axis(operands: int | None = None) -> Batch:
-    """The parameter `axis` names a dimension."""
+    """Return the rule for an op whose parameter `axis` names a dimension."""
     return Batch(lambda n, params: {**params, "axis": params["axis"] + 1}, operands)
 
 
 def along_axes() -> Batch:
-    """The parameter `axes` names dimensions."""
+    """Return the rule for an op whose parameter `axes` names dimensions."""
     return Batch(lambda n, params: {**params, "axes": tuple([a + 1 for a in params["axes"]])})
 
 
 def in_shape(batch: Batch) -> Batch:
-    """As `batch`, and the parameter `shape` is the result's."""
+    """Return the rule `batch`, extended to the parameter `shape`, the shape of the result."""
     return Batch(
         lambda n, params: batch.params(n, {**params, "shape": (n, *params["shape"])}), batch.operands
     )

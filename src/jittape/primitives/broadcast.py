@@ -1,7 +1,7 @@
-"""The ops that every other rule leans on: cast, reshape, broadcast_to, sum; and the promotion of operands.
+"""The ops that all other rules use (cast, reshape, broadcast_to, sum), and the promotion of operands.
 
-Broadcasting is an op of its own, and all other ops are strict about equal shapes: so the only rule in the package that
-sums over broadcast axes is that of `broadcast_to_op`.
+Broadcasting is a separate op, and all other ops require operands of equal shapes. So the gradient rule of
+`broadcast_to_op` is the only rule in the package that sums over broadcast axes.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import alike, along_axes, in_shape
 
 __all__ = [
+    "as_symbol",
     "axis_key",
     "broadcast_operands",
     "broadcast_to_op",
@@ -34,7 +35,6 @@ __all__ = [
     "promote",
     "real_op",
     "reshape_op",
-    "settle",
     "sum_op",
     "sum_over",
     "to_shape",
@@ -54,10 +54,10 @@ def _cast_evaluate(x: Any, *, dtype: np.dtype[Any]) -> Any:
 
 
 def _float_to_integer(x: Any, dtype: np.dtype[Any]) -> Any:
-    """`x` cut off to integers; a float out of range is what the machine code makes of it, on every machine.
+    """Return `x` truncated to integers; floats out of range give the same result as in compiled code.
 
-    C leaves it undefined, and so does NumPy. Here it saturates as int32, or as int64 where the dtype is as wide as that
-    or uint32, and is then cut to the width of the dtype, as integers are: -1.0 is 255 as uint8. A nan is 0.
+    C and NumPy leave the result undefined. Here a float saturates to the range of `DTypeInfo.saturates`, int32 or
+    int64, and the integer is then truncated to the width of the dtype: -1.0 becomes 255 as uint8. A nan becomes 0.
     """
     if dtype == uint64:
         return np.where(x < 0, _saturated(x, int64).astype(uint64), _saturated(x, uint64))
@@ -89,7 +89,7 @@ cast_op = Primitive(
 
 
 def cast_to(x: Any, dtype: np.dtype[Any]) -> Any:
-    """`x` in `dtype`, as it is where it has that dtype. From complex to real the imaginary part goes."""
+    """Return `x` in `dtype`, or `x` itself if it has that dtype. From complex to real drops the imaginary part."""
     if isinstance(x, WeakScalar):
         if x.kind is not complex or dtype.kind == "c":
             return x.resolve(dtype)
@@ -119,7 +119,7 @@ conj_op = Primitive(
 
 
 def conj(x: Any) -> Any:
-    """The complex conjugate; a real value as it is. What a rule writes around a derivative."""
+    """Return the complex conjugate, or `x` itself if it is real; for derivatives in gradient rules."""
     return conj_op.bind(x) if x.dtype.kind == "c" else x
 
 
@@ -146,7 +146,7 @@ reshape_op = Primitive(
 
 
 def to_shape(x: Any, shape: tuple[int, ...]) -> Any:
-    """`x` reshaped to a full `shape` (no -1), as it is where it has that shape."""
+    """Return `x` reshaped to a full `shape` (no -1), or `x` itself if it has that shape."""
     return x if x.shape == shape else reshape_op.bind(x, shape=shape)
 
 
@@ -190,7 +190,7 @@ broadcast_to_op = Primitive(
 
 
 def broadcast(x: Any, shape: tuple[int, ...]) -> Any:
-    """`x` broadcast to `shape`, as it is where it has that shape."""
+    """Return `x` broadcast to `shape`, or `x` itself if it has that shape."""
     return x if x.shape == shape else broadcast_to_op.bind(x, shape=shape)
 
 
@@ -211,7 +211,7 @@ iota_op = Primitive(
 
 
 def iota(shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Any:
-    """The array of `shape` whose every element is its own coordinate along `axis` (not negative)."""
+    """Return an array of `shape` whose elements are their own coordinates along `axis` (not negative)."""
     return iota_op.bind(shape=shape, axis=axis, dtype=dtype)
 
 
@@ -219,17 +219,17 @@ def iota(shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Any:
 
 
 def without_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    """`shape` less the dimensions in `axes`."""
+    """Return `shape` without the dimensions in `axes`."""
     return tuple(n for axis, n in enumerate(shape) if axis not in axes)
 
 
 def with_ones(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    """`shape` with 1 for the dimensions in `axes`: what a reduction with ``keepdims=True`` gives."""
+    """Return `shape` with 1 for the dimensions in `axes`: the shape of a reduction with ``keepdims=True``."""
     return tuple(1 if axis in axes else n for axis, n in enumerate(shape))
 
 
-def spread(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
-    """The result `x` of a reduction of `shape` over `axes`, repeated along them."""
+def broadcast_back(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """Return `x`, the result of a reduction of `shape` over `axes`, repeated along these axes."""
     return broadcast(to_shape(x, with_ones(shape, axes)), shape)
 
 
@@ -237,7 +237,7 @@ sum_op = Primitive(
     "sum",
     abstract_eval=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
     impl=lambda x, *, axes: np.sum(x, axis=axes, dtype=x.dtype),
-    vjp=(lambda g, out, x, *, axes: spread(g, x.shape, axes),),
+    vjp=(lambda g, out, x, *, axes: broadcast_back(g, x.shape, axes),),
     lowering=Reduce(combine=lambda m, a, b: m.add(a, b), identity=lambda dtype: 0),
     batch=along_axes(),
     linear=((0,),),
@@ -245,14 +245,14 @@ sum_op = Primitive(
 
 
 def sum_over(x: Any, axes: tuple[int, ...]) -> Any:
-    """The sum of `x` over `axes` (sorted, not negative), which go; `x` itself where there are none."""
+    """Return the sum of `x` over `axes` (sorted, not negative), which are removed; `x` itself if there are none."""
     return sum_op.bind(x, axes=axes) if axes else x
 
 
 def axis_key(axis: Any) -> Any:
     """Return `axis`, an int or a sequence of ints, as part of a trie's key; None stays None.
 
-    A key cannot tell True and 1.0 from 1, so they are refused here and not by the body.
+    True and 1.0 are equal to 1 in a key, so this function rejects them before the key is used.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def axis_key(axis: Any) -> Any:
 
 
 def one_axis_key(axis: Any) -> int:
-    """As `axis_key`, for one axis."""
+    """Return `axis`, a single int, as part of a trie's key; see `axis_key`."""
     try:
         return _index(axis)
     except TypeError:
@@ -285,7 +285,7 @@ def _index(axis: Any) -> int:
 
 
 def normalized_axes(op: str, axis: Any, ndim: int) -> tuple[int, ...]:
-    """`axis` (None, an int or a sequence) as sorted non-negative axes of a value with `ndim` dimensions.
+    """Return `axis` (None, an int or a sequence) as sorted non-negative axes of a value with `ndim` dimensions.
 
     Raises
     ------
@@ -312,13 +312,13 @@ def normalized_axes(op: str, axis: Any, ndim: int) -> tuple[int, ...]:
 # ---- operands --------------------------------------------------------------------------------------------------------
 
 
-def settle(x: Any) -> Symbol:
-    """A handle with a dtype: a Python scalar that meets nothing takes its default dtype."""
+def as_symbol(x: Any) -> Symbol:
+    """Return a handle with a dtype: a Python scalar gets its default dtype."""
     return x.default() if isinstance(x, WeakScalar) else x
 
 
 def promote(*operands: Any) -> tuple[Any, ...]:
-    """The operands in their common dtype: NumPy's promotion, Python scalars weak (NEP 50)."""
+    """Return the operands in their common dtype: NumPy's promotion with weak Python scalars (NEP 50)."""
     known = [x.dtype for x in operands if not isinstance(x, WeakScalar)]
     weak = [x.example for x in operands if isinstance(x, WeakScalar)]
     if not known:
@@ -331,7 +331,7 @@ def promote(*operands: Any) -> tuple[Any, ...]:
 
 
 def broadcast_operands(*operands: Any, op: str = "broadcast") -> tuple[Any, ...]:
-    """The operands broadcast to their common shape."""
+    """Return the operands broadcast to their common shape."""
     first = operands[0].shape
     if all(x.shape == first for x in operands):
         return operands
@@ -347,7 +347,7 @@ def broadcast_operands(*operands: Any, op: str = "broadcast") -> tuple[Any, ...]
 
 
 def require_equal(op: str, *avals: Aval) -> Aval:
-    """The aval that all operands of a strict op share."""
+    """Return the aval of the operands; raise if they differ in shape or dtype."""
     for aval in avals[1:]:
         if aval.shape != avals[0].shape:
             raise ShapeError(
@@ -361,7 +361,7 @@ def require_equal(op: str, *avals: Aval) -> Aval:
 
 
 def require_differentiable(op: str, aval: Aval) -> Aval:
-    """`aval`, if it is of a floating or complex dtype."""
+    """Return `aval`; raise `DTypeError` unless its dtype is floating or complex."""
     if not is_differentiable(aval.dtype):
         raise DTypeError(f"[{op}] needs a floating or complex dtype, got {aval.dtype.name}; cast it first")
     return aval

@@ -1,4 +1,4 @@
-"""Ops whose gradient is not that of their arithmetic: identity, stop_gradient, custom gradients."""
+"""Ops whose gradient differs from that of their arithmetic: identity, stop_gradient, custom gradients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
-from jittape.primitives.broadcast import settle
+from jittape.primitives.broadcast import as_symbol
 
 if TYPE_CHECKING:
     from jittape.typing import Tensor, TensorLike
@@ -21,15 +21,15 @@ identity_op = Primitive(
     impl=lambda x: x,
     vjp=(lambda g, out, x: g,),
     lowering=Map(lambda m, x: x),
-    promote_args=lambda x: (settle(x),),
+    promote_args=lambda x: (as_symbol(x),),
     simplified=lambda op, producers: op.args[0],
 )
 
 
 def identity(input: TensorLike, name: str | None = None) -> Tensor:
-    """The value itself, as a tensor of its own.
+    """Return a new tensor with the same value.
 
-    Of a Variable: its value at this moment.
+    For a Variable, the tensor has its current value.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def identity(input: TensorLike, name: str | None = None) -> Tensor:
 
 
 def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Tensor]:
-    """Each of a list of values, as tensors of their own.
+    """Return new tensors with the values of a list.
 
     Examples
     --------
@@ -63,14 +63,14 @@ stop_gradient_op = Primitive(
     abstract_eval=lambda x: x,
     impl=lambda x: x,
     lowering=Map(lambda m, x: x),
-    promote_args=lambda x: (settle(x),),
+    promote_args=lambda x: (as_symbol(x),),
     gradient_stops="stopping it is what it is for",
     simplified=lambda op, producers: op.args[0],
 )
 
 
 def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
-    """The value itself, a constant to every tape.
+    """Return the value as a constant: no gradient flows through it.
 
     Examples
     --------
@@ -100,8 +100,8 @@ custom_gradient_op = Primitive(
     simplified=lambda op, producers: op.args[0],
     calls_back=True,
 )
-"""Result `index` of `count` of a user's function with a gradient of its own.
+"""Result number `index` of the `count` results of a user's function with a custom gradient.
 
-The first operand is the result as computed, the others are the function's operands, which cotangents go to. The `count`
-ops of one call have consecutive slots.
+The first operand is the computed result. The others are the operands of the function, which receive the cotangents. The
+`count` ops of one call have consecutive slots.
 """

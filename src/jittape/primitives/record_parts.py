@@ -1,6 +1,6 @@
-"""What many records have in common: how operands are prepared, result and evaluation, which operand is neutral.
+"""Parts of primitive records: promotion of operands, abstract evaluation, NumPy evaluation, simplification.
 
-Most helpers take the op's name, for the error message, and return the callable that the record holds.
+Most helpers take the name of the op, for error messages, and return the callable for the record.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from jittape.core.dtypes import KINDS, bool_, default_dtype, float64, float_resu
 from jittape.core.program import Aval, Op
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
+    as_symbol,
     broadcast,
     broadcast_operands,
     broadcast_to_op,
@@ -22,40 +23,39 @@ from jittape.primitives.broadcast import (
     promote,
     require_differentiable,
     require_equal,
-    settle,
 )
 
 Prepare = Callable[..., tuple[Any, ...]]
 Result = Callable[..., Aval]
 
 
-# ---- preparing operands ----------------------------------------------------------------------------------------------
+# ---- promotion of operands -------------------------------------------------------------------------------------------
 
 
 def floating(x: Any) -> Any:
-    """`x` as NumPy's `sin` takes it: integers become floats, a Python integer on its own the default float."""
+    """Return `x` in the dtype of NumPy's `sin`: integers become floats, a Python integer the default float."""
     if isinstance(x, WeakScalar):
         return x.resolve(default_dtype(x.kind if x.kind in (float, complex) else float))
     return cast_to(x, float_result(x.dtype))
 
 
 def one(x: Any) -> tuple[Any, ...]:
-    """Prepare one operand whose dtype stays."""
-    return (settle(x),)
+    """Prepare one operand, keeping its dtype."""
+    return (as_symbol(x),)
 
 
 def one_float(x: Any) -> tuple[Any, ...]:
-    """Prepare one operand of a function that gives floats."""
+    """Prepare the operand of a function with floating results."""
     return (floating(x),)
 
 
 def common(op: str) -> Prepare:
-    """Prepare operands of one dtype and shape: promotion and broadcasting."""
+    """Return the promotion to one dtype and broadcasting to one shape."""
     return lambda *operands: broadcast_operands(*promote(*operands), op=op)
 
 
 def common_float(op: str) -> Prepare:
-    """Prepare operands of one floating dtype and shape; each integer becomes a float as under `sin`."""
+    """Return the promotion to one floating dtype and broadcasting; integers become floats as under `sin`."""
 
     def prepare(*operands: Any) -> tuple[Any, ...]:
         operands = _weak_floats(operands)
@@ -67,7 +67,7 @@ def common_float(op: str) -> Prepare:
 
 
 def quotient(op: str) -> Prepare:
-    """Prepare the operands of a division: as NumPy has it, integers of any width become float64."""
+    """Return the promotion of a division: integers of any width become float64, as in NumPy."""
 
     def prepare(*operands: Any) -> tuple[Any, ...]:
         promoted = promote(*_weak_floats(operands))
@@ -79,24 +79,24 @@ def quotient(op: str) -> Prepare:
 
 
 def _weak_floats(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Python integers among themselves are floats in the default dtype."""
+    """Convert Python integers to the default float if all operands are Python scalars."""
     if all(isinstance(x, WeakScalar) for x in operands):
         return tuple([floating(x) for x in operands])
     return operands
 
 
 def logical(op: str) -> Prepare:
-    """Prepare operands that are true or false: nonzero is true."""
+    """Return the conversion to bool (nonzero is true) and broadcasting."""
     return lambda *operands: broadcast_operands(*[cast_to(x, bool_) for x in operands], op=op)
 
 
 def filled(x: Any, value: complex) -> Any:
-    """A constant in the shape and dtype of `x`."""
+    """Return a constant with the shape and dtype of `x`."""
     return broadcast(literal(value, x.dtype), x.shape)
 
 
 def not_enlarged(op: str, argument: str, shape: tuple[int, ...], result: Any) -> Any:
-    """Return `result`, if broadcasting with `argument` has left it the `shape` of the first operand."""
+    """Return `result`; raise if broadcasting with `argument` has changed the `shape` of the first operand."""
     if result.shape != shape:
         raise ShapeError(
             f"[{op}] {argument} must broadcast to the shape {shape} of the tensor, but they make it {result.shape}"
@@ -104,16 +104,16 @@ def not_enlarged(op: str, argument: str, shape: tuple[int, ...], result: Any) ->
     return result
 
 
-# ---- results ---------------------------------------------------------------------------------------------------------
+# ---- abstract evaluation ---------------------------------------------------------------------------------------------
 
 
 def same_float(op: str) -> Result:
-    """One floating or complex operand; the result is like it."""
+    """Return the rule for one floating or complex operand; the result has its shape and dtype."""
     return lambda x: require_differentiable(op, x)
 
 
 def same_real_float(op: str) -> Result:
-    """Operands of one real floating dtype; the result is like them."""
+    """Return the rule for operands of one real floating dtype; the result has their shape and dtype."""
 
     def result(*avals: Aval) -> Aval:
         if avals[0].dtype.kind != "f":
@@ -124,7 +124,7 @@ def same_real_float(op: str) -> Result:
 
 
 def same_of_kinds(op: str, kinds: str) -> Result:
-    """Operands of one dtype whose `numpy.dtype.kind` is in `kinds`; the result is like them."""
+    """Return the rule for operands of one dtype with `numpy.dtype.kind` in `kinds`; the result is like them."""
 
     def result(*avals: Aval) -> Aval:
         return require_kinds(op, kinds, require_equal(op, *avals))
@@ -133,7 +133,7 @@ def same_of_kinds(op: str, kinds: str) -> Result:
 
 
 def truth_of_kinds(op: str, kinds: str) -> Result:
-    """Operands of one dtype whose kind is in `kinds`; the result is a bool."""
+    """Return the rule for operands of one dtype with kind in `kinds`; the result is bool."""
 
     def result(*avals: Aval) -> Aval:
         return Aval(require_kinds(op, kinds, require_equal(op, *avals)).shape, bool_)
@@ -142,7 +142,7 @@ def truth_of_kinds(op: str, kinds: str) -> Result:
 
 
 def require_kinds(op: str, kinds: str, aval: Aval) -> Aval:
-    """`aval`, if its dtype is of one of `kinds`."""
+    """Return `aval`; raise `DTypeError` unless the kind of its dtype is in `kinds`."""
     if aval.dtype.kind not in kinds:
         allowed = ", ".join(KINDS[kind].name for kind in kinds)
         raise DTypeError(f"[{op}] is not defined for {aval.dtype.name}, only for {allowed}; cast it first")
@@ -150,7 +150,7 @@ def require_kinds(op: str, kinds: str, aval: Aval) -> Aval:
 
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of the real part of a value of `dtype`."""
+    """Return the dtype of the real part of a value of `dtype`."""
     return info_of(dtype).real
 
 
@@ -158,15 +158,15 @@ def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def by_formula(name: str) -> Callable[..., Any]:
-    """Evaluate the formula `name` of compiled loops on NumPy arrays, for functions that NumPy and SciPy round badly.
+    """Return the NumPy evaluation by the formula `name` of compiled code, which is more accurate than NumPy or SciPy.
 
-    float16 is computed in float32. Of complex numbers, it is NumPy's function.
+    float16 is computed in float32. For complex numbers NumPy's function is used.
     """
 
     def evaluate(x: Any) -> Any:
         if x.dtype.kind == "c":
             return getattr(np, name)(x)
-        from jittape.vectormath import NumPyMath  # when the first of them runs, not with the package
+        from jittape.vectormath import NumPyMath  # imported on first use, not with the package
 
         wide = x.astype(info_of(x.dtype).work, copy=False)
         return np.asarray(getattr(NumPyMath(), name)(wide)).astype(x.dtype)
@@ -178,19 +178,19 @@ def by_formula(name: str) -> Callable[..., Any]:
 
 
 def constant_of(slot: int, producers: Mapping[int, Op]) -> Any:
-    """The number that every element of `slot` is known to be, or None."""
+    """Return the number that all elements of `slot` are known to have, or None."""
     op = producers.get(slot)
     while op is not None and op.primitive is broadcast_to_op:
         op = producers.get(op.args[0])
     if op is None or op.primitive is not literal_op:
         return None
     params = dict(op.params)
-    # A complex product with 1 is no identity: inf and nan spread from one part to the other.
+    # A complex product with 1 is no identity: inf and nan propagate from one part to the other.
     return None if params["dtype"].kind == "c" else params["value"]
 
 
 def neutral(value: float, *operands: int) -> Callable[[Op, Mapping[int, Op]], int | None]:
-    """A `Primitive.simplified`: where one of the `operands` is `value`, the other one is the result."""
+    """Return a `Primitive.simplified` rule: if one of the `operands` is `value`, the result is the other one."""
 
     def simplified(op: Op, producers: Mapping[int, Op]) -> int | None:
         for i in operands:

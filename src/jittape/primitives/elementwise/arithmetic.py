@@ -313,7 +313,7 @@ def _polyval_body(*coefficients_and_x: Any) -> Any:
 
 
 def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Tensor:
-    """The polynomial with the coefficients `coeffs`, that of the highest power first, at `x`.
+    """Return the polynomial with the coefficients `coeffs`, that of the highest power first, at `x`.
 
     Examples
     --------

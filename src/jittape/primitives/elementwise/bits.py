@@ -166,7 +166,7 @@ is_nan_op = Primitive(
 
 
 def is_nan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Whether an element is not a number.
+    """Return whether an element is not a number.
 
     Examples
     --------
@@ -187,7 +187,7 @@ is_inf_op = Primitive(
 
 
 def is_inf(x: TensorLike, name: str | None = None) -> Tensor:
-    """Whether an element is plus or minus infinity.
+    """Return whether an element is plus or minus infinity.
 
     Examples
     --------
@@ -208,7 +208,7 @@ is_finite_op = Primitive(
 
 
 def is_finite(x: TensorLike, name: str | None = None) -> Tensor:
-    """Whether an element is neither infinite nor nan.
+    """Return whether an element is neither infinite nor nan.
 
     Examples
     --------

@@ -47,7 +47,7 @@ equal_op = Primitive(
 
 
 def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Whether elements are equal.
+    """Return whether elements are equal.
 
     Examples
     --------
@@ -68,7 +68,7 @@ not_equal_op = Primitive(
 
 
 def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Whether elements differ; a nan differs from itself.
+    """Return whether elements differ; a nan differs from itself.
 
     Examples
     --------
@@ -89,7 +89,7 @@ less_op = Primitive(
 
 
 def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Whether ``x < y``.
+    """Return whether ``x < y``.
 
     Examples
     --------
@@ -110,7 +110,7 @@ less_equal_op = Primitive(
 
 
 def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Whether ``x <= y``.
+    """Return whether ``x <= y``.
 
     Examples
     --------
@@ -131,7 +131,7 @@ greater_op = Primitive(
 
 
 def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Whether ``x > y``.
+    """Return whether ``x > y``.
 
     Examples
     --------
@@ -152,7 +152,7 @@ greater_equal_op = Primitive(
 
 
 def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Whether ``x >= y``.
+    """Return whether ``x >= y``.
 
     Examples
     --------
@@ -175,7 +175,7 @@ logical_and_op = Primitive(
 
 
 def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Whether both are true; of numbers, nonzero is true.
+    """Return whether both are true; of numbers, nonzero is true.
 
     Examples
     --------
@@ -196,7 +196,7 @@ logical_or_op = Primitive(
 
 
 def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Whether one of them is true; of numbers, nonzero is true.
+    """Return whether one of them is true; of numbers, nonzero is true.
 
     Examples
     --------
@@ -217,7 +217,7 @@ logical_xor_op = Primitive(
 
 
 def logical_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Whether exactly one is true; of numbers, nonzero is true.
+    """Return whether exactly one is true; of numbers, nonzero is true.
 
     Examples
     --------
@@ -238,7 +238,7 @@ logical_not_op = Primitive(
 
 
 def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
-    """Whether it is false; of numbers, zero is false.
+    """Return whether it is false; of numbers, zero is false.
 
     Examples
     --------
@@ -277,7 +277,7 @@ where_op = Primitive(
 def where(
     condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
-    """The elements of `x` where `condition` is true, elsewhere those of `y`.
+    """Return the elements of `x` where `condition` is true, elsewhere those of `y`.
 
     The branch that is not taken has no influence on a gradient, even where it is nan or its derivative is infinite.
 

@@ -13,10 +13,10 @@ from jittape.core.program import Aval
 from jittape.errors import DTypeError
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import (
+    as_symbol,
     cast_to,
     real_op,
     require_equal,
-    settle,
 )
 from jittape.primitives.broadcast import conj as conj_of
 from jittape.primitives.elementwise.arithmetic import zero_dominant_multiply
@@ -53,12 +53,12 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
 
 
 def _real_body(x: Any) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     return real_op.bind(x) if x.dtype.kind == "c" else x
 
 
 def real(input: TensorLike, name: str | None = None) -> Tensor:
-    """The real part; a real tensor as it is.
+    """Return the real part; a real tensor as it is.
 
     Examples
     --------
@@ -78,12 +78,12 @@ imag_op = Primitive(
 
 
 def _imag_body(x: Any) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     return imag_op.bind(x) if x.dtype.kind == "c" else filled(x, 0)
 
 
 def imag(input: TensorLike, name: str | None = None) -> Tensor:
-    """The imaginary part; of a real tensor zeros.
+    """Return the imaginary part; of a real tensor zeros.
 
     Examples
     --------
@@ -94,11 +94,11 @@ def imag(input: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _conj_body(x: Any) -> Any:
-    return conj_of(settle(x))
+    return conj_of(as_symbol(x))
 
 
 def conj(x: TensorLike, name: str | None = None) -> Tensor:
-    """The complex conjugate; a real tensor as it is.
+    """Return the complex conjugate; a real tensor as it is.
 
     Examples
     --------
@@ -136,7 +136,7 @@ complex_op = Primitive(
 
 
 def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:
-    """The complex numbers with the given real and imaginary parts.
+    """Return the complex numbers with the given real and imaginary parts.
 
     Examples
     --------
@@ -160,7 +160,7 @@ angle_op = Primitive(
 
 
 def _angle_body(x: Any) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     if x.dtype.kind == "c":
         return angle_op.bind(x)
     x = floating(x)
@@ -168,7 +168,7 @@ def _angle_body(x: Any) -> Any:
 
 
 def angle(input: TensorLike, name: str | None = None) -> Tensor:
-    """The argument of complex numbers, from -pi to pi; of real numbers 0 or pi.
+    """Return the argument of complex numbers, from -pi to pi; of real numbers 0 or pi.
 
     Examples
     --------

@@ -247,7 +247,7 @@ def softplus(features: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _share(x: Any, y: Any) -> Any:
-    """The derivative of ``logaddexp`` with respect to `x`; a half for equal ones, infinite or not."""
+    """Return the derivative of ``logaddexp`` with respect to `x`; a half for equal ones, infinite or not."""
     return where(equal(x, y), 0.5, sigmoid(subtract(x, y)))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
-from jittape.primitives.broadcast import cast_to, conj, settle
+from jittape.primitives.broadcast import as_symbol, cast_to, conj
 from jittape.primitives.elementwise.arithmetic import zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import greater_equal, less_equal, where
 from jittape.primitives.elementwise.division import divide_no_nan
@@ -70,7 +70,7 @@ sign_op = Primitive(
 
 
 def _sign_body(x: Any) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     if x.dtype.kind == "c":
         return divide_no_nan(x, absolute(x))
     return sign_op.bind(x)
@@ -100,7 +100,7 @@ floor_op = Primitive(
 
 
 def floor(x: TensorLike, name: str | None = None) -> Tensor:
-    """The greatest integer that is not above `x`, in the dtype of `x`. No gradient flows through it.
+    """Return the greatest integer that is not above `x`, in the dtype of `x`. No gradient flows through it.
 
     Examples
     --------
@@ -121,7 +121,7 @@ ceil_op = Primitive(
 
 
 def ceil(x: TensorLike, name: str | None = None) -> Tensor:
-    """The least integer that is not below `x`, in the dtype of `x`. No gradient flows through it.
+    """Return the least integer that is not below `x`, in the dtype of `x`. No gradient flows through it.
 
     Examples
     --------
@@ -142,7 +142,7 @@ round_op = Primitive(
 
 
 def round(x: TensorLike, name: str | None = None) -> Tensor:
-    """The nearest integer, halves to the even one, in the dtype of `x`. No gradient flows through it.
+    """Return the nearest integer, halves to the even one, in the dtype of `x`. No gradient flows through it.
 
     Examples
     --------
@@ -168,7 +168,7 @@ maximum_op = Primitive(
 
 
 def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """The greater of two, element by element; nan if one is nan. At a tie the gradient goes to the first.
+    """Return the greater of two, element by element; nan if one is nan. At a tie the gradient goes to the first.
 
     Examples
     --------
@@ -192,7 +192,7 @@ minimum_op = Primitive(
 
 
 def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """The lesser of two, element by element; nan if one is nan. At a tie the gradient goes to the first.
+    """Return the lesser of two, element by element; nan if one is nan. At a tie the gradient goes to the first.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 def _clip_body(t: Any, low: Any, high: Any) -> Any:
     result = maximum(minimum(t, high), low)
-    return not_enlarged("clip_by_value", "clip_value_min and clip_value_max", settle(t).shape, result)
+    return not_enlarged("clip_by_value", "clip_value_min and clip_value_max", as_symbol(t).shape, result)
 
 
 def clip_by_value(

@@ -11,7 +11,7 @@ from jittape.core.forms import Decomposition, Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.traced_scalar import TracedScalar
 from jittape.primitives.batched_params import alike
-from jittape.primitives.broadcast import cast_to, settle
+from jittape.primitives.broadcast import as_symbol, cast_to
 from jittape.primitives.elementwise.arithmetic import (
     multiply,
     square,
@@ -61,7 +61,7 @@ integer_power_op = Primitive(
 
 
 def _integer_power_body(x: Any, exponent: int) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     if x.dtype.kind == "b":
         x = cast_to(x, int64)
     if x.dtype.kind in "iu" and exponent < 0:

@@ -11,7 +11,7 @@ from jittape.core.dtypes import int64
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_array, as_int
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitives.broadcast import broadcast, cast_to, iota, one_axis_key, settle, to_shape
+from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, iota, one_axis_key, to_shape
 from jittape.primitives.indexing.gather_ops import check_range, gather_op, integer_index
 from jittape.primitives.indexing.getitem import getitem
 from jittape.primitives.indexing.index_keys import check_mask
@@ -43,7 +43,7 @@ def _known(indices: Any) -> Any:
 
 
 def _gather(params: Any, indices: Any, axis: int, batch_dims: int) -> Any:
-    params = settle(params)
+    params = as_symbol(params)
     indices = index_operand("gather", indices)
     lead = len(indices.shape) + batch_dims if batch_dims < 0 else batch_dims
     a = one_axis("gather", axis, len(params.shape))
@@ -73,7 +73,7 @@ def gather(
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """The slices of `params` along `axis` that `indices` pick.
+    """Return the slices of `params` along `axis` that `indices` pick.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def gather(
 
 
 def coordinates(op: str, indices: Any, ndim: int, batch_dims: int = 0) -> list[Any]:
-    """The last dimension of `indices` taken apart into one index array for each axis."""
+    """Return the last dimension of `indices` taken apart into one index array for each axis."""
     indices = index_operand(op, indices)
     if not indices.shape:
         raise ShapeError(f"[{op}] indices must have at least 1 dimension")
@@ -127,7 +127,7 @@ def coordinates(op: str, indices: Any, ndim: int, batch_dims: int = 0) -> list[A
 
 
 def _gather_nd(params: Any, indices: Any, batch_dims: int) -> Any:
-    params = settle(params)
+    params = as_symbol(params)
     if params.shape[:batch_dims] != indices.shape[:batch_dims]:
         raise ShapeError(
             f"[gather_nd] batch_dims={batch_dims} does not fit params {params.shape} and indices {indices.shape}"
@@ -138,12 +138,12 @@ def _gather_nd(params: Any, indices: Any, batch_dims: int) -> Any:
 def gather_nd(
     params: TensorLike, indices: TensorLike, batch_dims: int = 0, name: str | None = None
 ) -> Tensor:
-    """The elements or slices of `params` at the coordinates in the last dimension of `indices`."""
+    """Return the elements or slices of `params` at the coordinates in the last dimension of `indices`."""
     return apply(_gather_nd, (params, indices), (as_int("batch_dims", batch_dims),))
 
 
 def _take_along_axis(x: Any, indices: Any, axis: int) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     indices = index_operand("take_along_axis", indices)
     a = one_axis("take_along_axis", axis, len(x.shape))
     others = [d for d in range(len(x.shape)) if d != a]
@@ -160,14 +160,14 @@ def _take_along_axis(x: Any, indices: Any, axis: int) -> Any:
 
 
 def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int) -> Tensor:
-    """The elements of `arr` along `axis` that the matching elements of `indices` pick."""
+    """Return the elements of `arr` along `axis` that the matching elements of `indices` pick."""
     return apply(_take_along_axis, (arr, indices), (one_axis_key(axis),))
 
 
 def boolean_mask(
     tensor: TensorLike, mask: TensorLike, axis: int | None = None, name: str | None = "boolean_mask"
 ) -> Tensor:
-    """The elements or slices of `tensor` where `mask` is true.
+    """Return the elements or slices of `tensor` where `mask` is true.
 
     The shape of the result depends on the mask, so the mask is looked at; `where` does without.
 

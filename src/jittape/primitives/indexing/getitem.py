@@ -16,7 +16,7 @@ from jittape.core.dtypes import int64
 from jittape.core.primitive import apply
 from jittape.core.traced_scalar import TracedScalar
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitives.broadcast import broadcast, broadcast_operands, cast_to, settle, to_shape
+from jittape.primitives.broadcast import as_symbol, broadcast, broadcast_operands, cast_to, to_shape
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.indexing.gather_ops import gather_op, integer_index, scatter_update_op
 from jittape.primitives.indexing.index_keys import Picking, Slicing, check_mask, parsed
@@ -31,7 +31,7 @@ __all__ = ["getitem", "setitem"]
 
 def _slice(x: Any, *starts_and_slicing: Any) -> Any:
     *starts, slicing = starts_and_slicing
-    x = settle(x)
+    x = as_symbol(x)
     if slicing.region is not None:
         x = slice_op.bind(x, *[cast_to(start, int64) for start in starts], region=slicing.region)
     return to_shape(x, slicing.shape)
@@ -50,7 +50,7 @@ def _split_operands(operands: Any, picking: Picking) -> tuple[Any, Any]:
 
 
 def _order(ndim: int, picking: Picking) -> tuple[tuple[int, ...], int]:
-    """The order of dimensions in which the axes of the index arrays are adjacent, and where they begin in it."""
+    """Return the order of dimensions in which the axes of the index arrays are adjacent, and where they begin in it."""
     if not picking.front:
         return tuple(range(ndim)), picking.axes[0]
     return (*picking.axes, *[axis for axis in range(ndim) if axis not in picking.axes]), 0
@@ -66,13 +66,13 @@ def _pick(x: Any, *operands_and_picking: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def _row(shape: tuple[int, ...]) -> Slicing:
-    """The structure of ``x[i]``."""
+    """Return the structure of ``x[i]``."""
     return Slicing(Region((0,), (None,), (1,), (1,)), shape[1:])
 
 
 @lru_cache(maxsize=1024)
 def _rows(shape: tuple[int, ...], size: int) -> Slicing:
-    """The structure of ``x[i : i + size]``, a part of `x`."""
+    """Return the structure of ``x[i : i + size]``, a part of `x`."""
     return Slicing(Region((0,), (None,), (size,), (1,)), (size, *shape[1:]))
 
 
@@ -146,7 +146,7 @@ def _filling(value: Any, shape: tuple[int, ...]) -> Any:
 
 def _set_slice(x: Any, value: Any, *starts_and_slicing: Any) -> Any:
     *starts, slicing = starts_and_slicing
-    x = settle(x)
+    x = as_symbol(x)
     value = _filling(_cast_value(value, x.dtype), slicing.shape)
     if slicing.region is None:
         return to_shape(value, x.shape)
@@ -156,7 +156,7 @@ def _set_slice(x: Any, value: Any, *starts_and_slicing: Any) -> Any:
 
 def _set_picked(x: Any, value: Any, *operands_and_picking: Any) -> Any:
     *operands, picking = operands_and_picking
-    x = settle(x)
+    x = as_symbol(x)
     starts, indices = _split_operands(operands, picking)
     part = _slice(x, *starts, picking.slicing)
     order, axis = _order(len(part.shape), picking)
@@ -168,7 +168,7 @@ def _set_picked(x: Any, value: Any, *operands_and_picking: Any) -> Any:
 
 
 def _set_masked(x: Any, value: Any, mask: Any) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     rest = len(x.shape) - len(mask.shape)
     value = _filling(_cast_value(value, x.dtype), x.shape[len(mask.shape) :])
     return where(to_shape(mask, (*mask.shape, *(1,) * rest)), value, x)

@@ -107,7 +107,7 @@ class _Parts:
         self.result.append(1)
 
     def add_array(self, index: Any) -> None:
-        """An integer array (or an int among arrays) for the next axis, which stays whole until the gather."""
+        """Return an integer array (or an int among arrays) for the next axis, which stays whole until the gather."""
         if isinstance(index, np.ndarray):
             check_range(self.op, index, self.axis, self.shape[self.axis])
         self.arrays.append(index)
@@ -119,7 +119,7 @@ class _Parts:
             self.in_run = True
 
     def add_truth(self, value: bool) -> None:
-        """A 0-d mask: a new axis of length 1 with its one element picked or not."""
+        """Return a 0-d mask: a new axis of length 1 with its one element picked or not."""
         self.arrays.append(np.zeros(int(value), np.int64))
         self.array_axes.append(len(self.result))
         self.result.append(1)
@@ -147,14 +147,14 @@ def _is_mask(part: Any) -> bool:
 
 
 def _is_pick(part: Any) -> bool:
-    """Whether a part of a key needs a gather: arrays, tensors and 0-d masks."""
+    """Return whether a part of a key needs a gather: arrays, tensors and 0-d masks."""
     return isinstance(part, bool) or not (
         part is None or part is Ellipsis or isinstance(part, (int, slice, TracedScalar))
     )
 
 
 def _normalized(op: str, part: Any) -> Any:
-    """A part of a key as int, slice, None, Ellipsis, bool, ndarray or tensor."""
+    """Return a part of a key as int, slice, None, Ellipsis, bool, ndarray or tensor."""
     if isinstance(part, TracedScalar):
         if part.can_index:
             return part
@@ -188,7 +188,7 @@ def _normalized(op: str, part: Any) -> Any:
 
 
 def _bounds(op: str, part: slice) -> slice:
-    """A slice with Python ints: tensors in it are looked at."""
+    """Return a slice with Python ints: tensors in it are looked at."""
     if isinstance(part.step, (int, np.integer)) and part.step == 0:
         raise ValueError(f"[{op}] the step of a slice must not be 0; use 1, or -1 to go backwards")
     kept = (int, TracedScalar, type(None))
@@ -198,7 +198,7 @@ def _bounds(op: str, part: slice) -> slice:
 
 
 def _expanded(op: str, shape: tuple[int, ...], key: Any) -> list[Any]:
-    """The parts of a key, with whole slices in place of the ellipsis."""
+    """Return the parts of a key, with whole slices in place of the ellipsis."""
     parts = [_normalized(op, part) for part in key] if isinstance(key, tuple) else [_normalized(op, key)]
     rest = len(shape) - sum([_consumed(part) for part in parts])
     if rest < 0:
@@ -216,7 +216,7 @@ def _expanded(op: str, shape: tuple[int, ...], key: Any) -> list[Any]:
 
 
 def parsed(op: str, shape: tuple[int, ...], key: Any) -> tuple[Slicing | Picking, tuple[Any, ...]]:
-    """The structure of `key` and its operands."""
+    """Return the structure of `key` and its operands."""
     expanded = _expanded(op, shape, key)
     picks = any(_is_pick(part) for part in expanded)
     parts = _Parts(op, shape)

@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.core.primitive import apply
 from jittape.errors import ShapeError
-from jittape.primitives.broadcast import axis_key, broadcast, cast_to, settle, to_shape
+from jittape.primitives.broadcast import as_symbol, axis_key, broadcast, cast_to, to_shape
 from jittape.primitives.indexing.gather_ops import gather_op
 from jittape.primitives.shape.reshaping import as_shape, hashable, one_axis
 from jittape.primitives.shape.views import concat_op, flipped, placed, sliced
@@ -19,7 +19,7 @@ __all__ = ["pad", "repeat", "tile"]
 
 
 def _tile(x: Any, multiples: tuple[int, ...]) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     if len(multiples) != len(x.shape):
         raise ShapeError(
             f"[tile] multiples must have one entry for each dimension of shape {x.shape}, got {multiples}"
@@ -50,7 +50,7 @@ def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
 
 
 def _repeat(x: Any, times: int, axis: int | None) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     if axis is None:
         return _repeat(to_shape(x, (x.aval.size,)), times, 0)
     a = one_axis("repeat", axis, len(x.shape))
@@ -64,7 +64,7 @@ def _repeat(x: Any, times: int, axis: int | None) -> Any:
 
 
 def _repeat_each(x: Any, rows: Any, count: int, axis: int | None) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     if axis is None:
         return _repeat_each(to_shape(x, (x.aval.size,)), rows, count, 0)
     a = one_axis("repeat", axis, len(x.shape))
@@ -92,14 +92,14 @@ PAD_MODES = ("CONSTANT", "REFLECT", "SYMMETRIC")
 
 
 def _zero_pad(x: Any, paddings: tuple[tuple[int, int], ...]) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     _check_paddings(x.shape, paddings)
     shape = tuple([before + n + after for n, (before, after) in zip(x.shape, paddings, strict=True)])
     return placed(x, tuple([before for before, _ in paddings]), shape)
 
 
 def _pad(x: Any, value: Any, paddings: tuple[tuple[int, int], ...]) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     _check_paddings(x.shape, paddings)
     value = cast_to(value, x.dtype)
     for axis, widths in enumerate(paddings):
@@ -110,7 +110,7 @@ def _pad(x: Any, value: Any, paddings: tuple[tuple[int, int], ...]) -> Any:
 
 
 def _mirrored_pad(x: Any, paddings: tuple[tuple[int, int], ...], edge: int) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     _check_paddings(x.shape, paddings)
     for axis, (before, after) in enumerate(paddings):
         n = x.shape[axis]

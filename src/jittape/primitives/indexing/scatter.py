@@ -10,7 +10,7 @@ from jittape.core.builder import WeakScalar
 from jittape.core.dtypes import int64
 from jittape.core.primitive import apply
 from jittape.errors import DTypeError, ShapeError
-from jittape.primitives.broadcast import broadcast, cast_to, iota, settle
+from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, iota
 from jittape.primitives.elementwise.arithmetic import add, negative
 from jittape.primitives.indexing.gather import coordinates, index_operand
 from jittape.primitives.indexing.gather_ops import (
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def _scatter_nd(indices: Any, updates: Any, shape: tuple[int, ...]) -> Any:
-    return _added("scatter_nd", settle(updates), coordinates("scatter_nd", indices, len(shape)), shape)
+    return _added("scatter_nd", as_symbol(updates), coordinates("scatter_nd", indices, len(shape)), shape)
 
 
 def _fitted(op: str, updates: Any, indices: list[Any], shape: tuple[int, ...]) -> Any:
@@ -78,7 +78,7 @@ def _same_dtype(op: str, x: Any, updates: Any) -> Any:
 
 
 def _scatter(x: Any, indices: Any, updates: Any, op: str, nd: bool) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     updates = _same_dtype(op, x, updates)
     where = coordinates(op, indices, len(x.shape)) if nd else [index_operand(op, indices)]
     if not x.shape:
@@ -128,7 +128,7 @@ def scatter_sub(x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tens
 
 def _batch_update(x: Any, indices: Any, updates: Any) -> Any:
     op = "batch_scatter_update"
-    x = settle(x)
+    x = as_symbol(x)
     index = index_operand(op, indices)
     lead = len(index.shape) - 1
     if lead < 0 or len(x.shape) <= lead or x.shape[:lead] != index.shape[:lead]:
@@ -147,7 +147,7 @@ def batch_scatter_update(x: TensorLike, indices: TensorLike, updates: TensorLike
 
 def _combined(x: Any, indices: Any, updates: Any, how: str) -> Any:
     op = f"scatter_{how}"
-    x = settle(x)
+    x = as_symbol(x)
     updates = _same_dtype(op, x, updates)
     if not x.shape:
         raise ShapeError(f"[{op}] a scalar has no axis to scatter into")
@@ -169,7 +169,7 @@ def scatter_combine(x: TensorLike, indices: TensorLike, updates: TensorLike, how
 
 def _extremum(x: Any, indices: Any, updates: Any, how: str, nd: bool) -> Any:
     op = f"tensor_scatter_nd_{how}" if nd else f"scatter_{how}"
-    x = settle(x)
+    x = as_symbol(x)
     require_kinds(op, "biuf", x)
     updates = _same_dtype(op, x, updates)
     if not x.shape:

@@ -12,7 +12,7 @@ from jittape.core.program import Aval
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import along_axis
-from jittape.primitives.broadcast import axis_key, cast_to, promote, settle
+from jittape.primitives.broadcast import as_symbol, axis_key, cast_to, promote
 from jittape.primitives.indexing.gather import take_along_axis
 from jittape.primitives.record_parts import require_kinds
 from jittape.primitives.shape.reshaping import one_axis
@@ -50,7 +50,7 @@ def _descending(direction: Any) -> bool:
 
 
 def _order(op: str, x: Any, axis: int, direction: str) -> tuple[Any, Any, int]:
-    x = settle(x)
+    x = as_symbol(x)
     a = one_axis(op, axis, len(x.shape))
     return x, argsort_op.bind(x, axis=a, descending=_descending(direction), dtype=int32), a
 
@@ -66,7 +66,7 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The indices along `axis`, in int32, in the order that sorts `values`; equal elements keep their order.
+    """Return the indices along `axis`, in int32, in the order that sorts `values`; equal elements keep their order.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class TopK(NamedTuple):
 
 
 def _top_k(x: Any, k: int, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    x = settle(x)
+    x = as_symbol(x)
     if not x.shape or not 0 <= k <= x.shape[-1]:
         raise ShapeError(f"[top_k] k={k} elements are more than the last dimension of shape {x.shape} has")
     last = len(x.shape) - 1
@@ -132,7 +132,7 @@ def _top_k(x: Any, k: int, dtype: np.dtype[Any]) -> tuple[Any, Any]:
 def top_k(
     input: TensorLike, k: int = 1, sorted: bool = True, index_type: Any = int32, name: str | None = None
 ) -> TopK:
-    """The `k` greatest elements along the last dimension, greatest first, and their indices.
+    """Return the `k` greatest elements along the last dimension, greatest first, and their indices.
 
     Of equal elements the one with the lower index comes first. A gradient flows through the values.
 

@@ -17,7 +17,7 @@ from jittape.core.dtypes import int64
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
-from jittape.primitives.broadcast import axis_key, broadcast, iota, promote, settle, sum_over, to_shape
+from jittape.primitives.broadcast import as_symbol, axis_key, broadcast, iota, promote, sum_over, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.indexing.gather_ops import gather_op
 from jittape.primitives.linalg.matmul import matmul_op
@@ -34,7 +34,7 @@ Labels = tuple[str, ...]
 
 
 def _parse(equation: str, ranks: tuple[int, ...]) -> tuple[list[Labels], Labels]:
-    """The labels of each operand and of the result.
+    """Return the labels of each operand and of the result.
 
     An ellipsis becomes labels ``.0``, ``.1``, ... counted from its last dimension.
     """
@@ -86,7 +86,7 @@ def _labels(equation: str, term: str, rank: int) -> Labels:
 
 
 def _sizes(equation: str, terms: list[Labels], shapes: list[tuple[int, ...]]) -> dict[str, int]:
-    """The length of every label; a length of 1 is stretched."""
+    """Return the length of every label; a length of 1 is stretched."""
     sizes: dict[str, int] = {}
     for term, shape in zip(terms, shapes, strict=True):
         for label, n in zip(term, shape, strict=True):
@@ -153,7 +153,7 @@ def _arranged(x: Any, term: Labels, order: list[str]) -> Any:
 def _pair(
     x: Any, x_term: Labels, y: Any, y_term: Labels, keep: set[str], sizes: dict[str, int]
 ) -> tuple[Any, Labels]:
-    """The product of two operands, summed over the labels that are not in `keep`."""
+    """Return the product of two operands, summed over the labels that are not in `keep`."""
     x, x_term = _summed(x, x_term, keep | set(y_term))
     y, y_term = _summed(y, y_term, keep | set(x_term))
     stack = [a for a in x_term if a in y_term and a in keep]
@@ -244,7 +244,7 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None, optimize
 
 
 def _diag_part(x: Any, offset: int, axis1: int, axis2: int) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     ndim = len(x.shape)
     if ndim < 2:
         raise ShapeError(f"[diag_part] needs at least 2 dimensions, got shape {x.shape}")
@@ -282,5 +282,5 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
 
 
 def trace(x: TensorLike, k: int = 0, axis1: int = -2, axis2: int = -1, name: str | None = None) -> Tensor:
-    """The sum of the diagonal of the matrices in the last two dimensions."""
+    """Return the sum of the diagonal of the matrices in the last two dimensions."""
     return apply(_trace, (x,), (_diagonal_number(k), axis_key(axis1), axis_key(axis2)))

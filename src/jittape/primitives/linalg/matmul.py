@@ -16,11 +16,11 @@ from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
+    as_symbol,
     broadcast,
     conj,
     normalized_axes,
     promote,
-    settle,
     sum_op,
     sum_over,
     to_shape,
@@ -119,7 +119,7 @@ def product(
 
 
 def _stacks_product(m: Any, n: Any, shapes: tuple[Any, Any]) -> Any:
-    """The product of two stacks of matrices; their leading dimensions broadcast."""
+    """Return the product of two stacks of matrices; their leading dimensions broadcast."""
     k, columns = n.shape[-2:]
     if math.prod(n.shape[:-2]) == 1 and len(m.shape) >= len(n.shape) and len(m.shape) > 2:
         tall = to_shape(m, (math.prod(m.shape[:-1]), k))
@@ -156,7 +156,7 @@ def matmul(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The matrix product of `a` and `b`, of every rank that ``numpy.matmul`` takes.
+    """Return the matrix product of `a` and `b`, of every rank that ``numpy.matmul`` takes.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def matmul(
 def matvec(
     a: TensorLike, b: TensorLike, transpose_a: bool = False, adjoint_a: bool = False, name: str | None = None
 ) -> Tensor:
-    """The product of the matrices `a` and the vectors `b`; leading dimensions broadcast."""
+    """Return the product of the matrices `a` and the vectors `b`; leading dimensions broadcast."""
     return apply(_matvec, (a, b), (transpose_a, adjoint_a))
 
 
@@ -217,7 +217,7 @@ def _tensordot(a: Any, b: Any, axes: Any) -> Any:
 
 
 def _contracted(a: tuple[int, ...], b: tuple[int, ...], axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The axes of each operand that are summed over, in matching order."""
+    """Return the axes of each operand that are summed over, in matching order."""
     if isinstance(axes, int):
         if not 0 <= axes <= min(len(a), len(b)):
             raise ShapeError(f"[tensordot] axes={axes} is too many for shapes {a} and {b}")
@@ -233,7 +233,7 @@ def _contracted(a: tuple[int, ...], b: tuple[int, ...], axes: Any) -> tuple[tupl
 
 
 def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2, name: str | None = None) -> Tensor:
-    """The sum of products of `a` and `b` over some of their dimensions.
+    """Return the sum of products of `a` and `b` over some of their dimensions.
 
     Parameters
     ----------
@@ -247,10 +247,10 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2, name: str | None = No
 
 
 def _outer(a: Any, b: Any) -> Any:
-    a, b = settle(a), settle(b)
+    a, b = as_symbol(a), as_symbol(b)
     return _tensordot(to_shape(a, (a.aval.size,)), to_shape(b, (b.aval.size,)), 0)
 
 
 def outer(a: TensorLike, b: TensorLike) -> Tensor:
-    """The products of every element of `a` with every element of `b`, both flattened."""
+    """Return the products of every element of `a` with every element of `b`, both flattened."""
     return apply(_outer, (a, b))

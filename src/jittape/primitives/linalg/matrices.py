@@ -9,12 +9,12 @@ from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int
 from jittape.errors import ShapeError
 from jittape.primitives.broadcast import (
+    as_symbol,
     broadcast,
     broadcast_operands,
     cast_to,
     iota,
     promote,
-    settle,
     to_shape,
 )
 from jittape.primitives.elementwise.arithmetic import multiply, subtract
@@ -51,7 +51,7 @@ def _laid(diagonal: Any, k: int, shape: tuple[int, ...]) -> Any:
 
 
 def _diag(diagonal: Any, padding: Any, k: int) -> Any:
-    diagonal = settle(diagonal)
+    diagonal = as_symbol(diagonal)
     if not diagonal.shape:
         raise ShapeError("[diag] diagonal must have at least 1 dimension, got a scalar")
     side = diagonal.shape[-1] + abs(k)
@@ -110,7 +110,7 @@ def set_diag(input: TensorLike, diagonal: TensorLike, name: str | None = "set_di
 
 
 def _band_part(x: Any, lower: int, upper: int) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     _require_matrix("band_part", x.shape)
     beyond = _beyond(x.shape)
     within = [less_equal(beyond, upper)] if upper >= 0 else []
@@ -133,7 +133,7 @@ def band_part(input: TensorLike, num_lower: int, num_upper: int, name: str | Non
 
 
 def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
-    """The last two dimensions exchanged, and the complex conjugate taken.
+    """Return the last two dimensions exchanged, and the complex conjugate taken.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def _cross(a: Any, b: Any) -> Any:
 
 
 def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
-    """The vector product of the last dimensions, which are 3.
+    """Return the vector product of the last dimensions, which are 3.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 from jittape.core.dtypes import float64, is_differentiable
 from jittape.core.primitive import apply
 from jittape.errors import ShapeError
-from jittape.primitives.broadcast import axis_key, cast_to, normalized_axes, settle, to_shape, with_ones
+from jittape.primitives.broadcast import as_symbol, axis_key, cast_to, normalized_axes, to_shape, with_ones
 from jittape.primitives.elementwise.comparison import not_equal
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.piecewise import absolute
@@ -29,7 +29,7 @@ def norm_body(x: Any, ord: Any, axis: Any, matrix: bool, keepdims: bool) -> Any:
 
     The orders are NumPy's and ``"euclidean"``; who calls has checked that `ord` is one of them.
     """
-    x = settle(x)
+    x = as_symbol(x)
     x = x if is_differentiable(x.dtype) else cast_to(x, float64)
     axes = normalized_axes("norm", axis, len(x.shape))
     if ord in (None, "euclidean", "fro", "f") or (ord == 2 and not matrix):
@@ -65,7 +65,7 @@ def _matrix_norm(x: Any, ord: Any, rows: int, columns: int) -> Any:
 
 
 def _extremum(size: Any, ord: float, axes: tuple[int, ...]) -> Any:
-    """The greatest of `size`, which is not negative, or the least for a negative `ord`."""
+    """Return the greatest of `size`, which is not negative, or the least for a negative `ord`."""
     least = reduce_min(size, axes)
     if all(size.shape[a] for a in axes):
         return reduce_max(size, axes) if ord > 0 else least
@@ -123,7 +123,7 @@ def norm(
 def reduce_euclidean_norm(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The root of the sum of squares along `axis`; as `norm`. Integers give float64.
+    """Return the root of the sum of squares along `axis`; as `norm`. Integers give float64.
 
     Examples
     --------

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jittape.core.primitive import apply
-from jittape.primitives.broadcast import axis_key, cast_to, conj, promote, real_op, settle
+from jittape.primitives.broadcast import as_symbol, axis_key, cast_to, conj, promote, real_op
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.exponential import sqrt
@@ -50,19 +50,19 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis = None, name: 
 
 
 def _squares(t: Any, axes: Any, keepdims: bool) -> Any:
-    """The sum of the squared absolute values."""
+    """Return the sum of the squared absolute values."""
     squares = multiply(t, conj(t))
     return reduce_sum(real_op.bind(squares) if t.dtype.kind == "c" else squares, axes, keepdims)
 
 
 def _global_norm(*tensors: Any) -> Any:
-    operands = [floating(settle(t)) for t in tensors]
+    operands = [floating(as_symbol(t)) for t in tensors]
     sizes = promote(*[absolute(x) if x.dtype.kind == "c" else x for x in operands])
     return length_op.bind(*sizes, axes=tuple([tuple(range(len(x.shape))) for x in sizes]))
 
 
 def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) -> Tensor:
-    """The Euclidean norm of all numbers in `t_list` together. Its gradient is nan where it is 0.
+    """Return the Euclidean norm of all numbers in `t_list` together. Its gradient is nan where it is 0.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def _clip_by_global_norm(clip_norm: Any, total: Any, *tensors: Any) -> tuple[Any
     limit = cast_to(clip_norm, total.dtype)
     # Minus itself: 0, and nan for a norm of inf or nan, which no factor can bring down.
     scale = add(divide(limit, maximum(total, limit)), stop_gradient(subtract(total, total)))
-    clipped = [floating(settle(t)) for t in tensors]
+    clipped = [floating(as_symbol(t)) for t in tensors]
     return tuple([multiply(t, cast_to(scale, t.dtype)) for t in clipped])
 
 
@@ -110,7 +110,7 @@ def clip_by_global_norm(
     use_norm: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[list[Tensor | None], Tensor]:
-    """The tensors in `t_list` scaled down together, to have a common Euclidean norm of at most `clip_norm`.
+    """Return the tensors in `t_list` scaled down together, to have a common Euclidean norm of at most `clip_norm`.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import Any
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_flag
 from jittape.errors import ShapeError
-from jittape.primitives.broadcast import axis_key, promote, settle, to_shape
+from jittape.primitives.broadcast import as_symbol, axis_key, promote, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, subtract
 from jittape.primitives.elementwise.comparison import greater_equal, logical_and, where
 from jittape.primitives.elementwise.exponential import exp, log, rsqrt
@@ -111,7 +111,7 @@ def batch_normalization(
 def embedding_lookup(
     params: TensorLike, ids: TensorLike, max_norm: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
-    """The rows of `params` that `ids` name, scaled down to a norm of at most `max_norm` if that is given.
+    """Return the rows of `params` that `ids` name, scaled down to a norm of at most `max_norm` if that is given.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def embedding_lookup(
 
 
 def _crelu_body(x: Any, axis: int) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     return concat([relu(x), relu(negative(x))], axis)
 
 

@@ -12,7 +12,7 @@ from jittape.core.forms import CheckedMap
 from jittape.core.primitive import Primitive, apply
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import alike
-from jittape.primitives.broadcast import broadcast_operands, cast_to, iota, promote, settle, spread
+from jittape.primitives.broadcast import as_symbol, broadcast_back, broadcast_operands, cast_to, iota, promote
 from jittape.primitives.elementwise.arithmetic import (
     add,
     multiply,
@@ -112,7 +112,7 @@ class_op = Primitive(
 
 
 def _sparse_cross_entropy_body(labels: Any, logits: Any) -> Any:
-    labels, logits = settle(labels), floating(logits)
+    labels, logits = as_symbol(labels), floating(logits)
     op = "sparse_softmax_cross_entropy_with_logits"
     if labels.dtype.kind not in "iu":
         raise DTypeError(
@@ -126,7 +126,7 @@ def _sparse_cross_entropy_body(labels: Any, logits: Any) -> Any:
     x, axes = shifted(op, logits, -1)
     classes = iota(x.shape, axes[0], int64)
     numbers = class_op.bind(cast_to(labels, int64), size=x.shape[-1])
-    chosen = equal(classes, spread(numbers, x.shape, axes))
+    chosen = equal(classes, broadcast_back(numbers, x.shape, axes))
     log_total = log(reduce_sum(exp(x), axes))
     return subtract(log_total, reduce_sum(where(chosen, x, 0), axes))
 

@@ -16,7 +16,7 @@ from jittape.core.dtypes import int64
 from jittape.core.forms import Scan
 from jittape.core.primitive import Primitive, apply
 from jittape.primitives.batched_params import along_axis
-from jittape.primitives.broadcast import axis_key, broadcast, cast_to, conj, require_equal, settle
+from jittape.primitives.broadcast import as_symbol, axis_key, broadcast, cast_to, conj, require_equal
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import concat_op, flipped, placed, sliced
@@ -60,7 +60,7 @@ def _recurrence_evaluate(a: Any, b: Any, *, axis: int) -> Any:
 
 
 def _backwards(a: Any, g: Any, axis: int) -> Any:
-    """The adjoint of the recurrence with factors `a`: r[i] = g[i] + conj(a[i+1]) r[i+1]."""
+    """Return the adjoint of the recurrence with factors `a`: r[i] = g[i] + conj(a[i+1]) r[i+1]."""
     factors = flipped(conj(_advanced(a, axis)), (axis,))
     return flipped(recurrence_op.bind(factors, flipped(g, (axis,)), axis=axis), (axis,))
 
@@ -114,7 +114,7 @@ def products_of_others(x: Any, axis: int) -> Any:
 
 
 def _scan(op: Primitive, x: Any, axis: int, exclusive: bool, reverse: bool, start: float) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     if x.dtype.kind == "b":
         x = cast_to(x, int64)
     a = one_axis(op.name, axis, len(x.shape))

@@ -14,7 +14,7 @@ from jittape.core.forms import Decomposition
 from jittape.core.primitive import Batch, Primitive
 from jittape.core.program import Aval
 from jittape.primitives.batched_params import along_axes
-from jittape.primitives.broadcast import spread, sum_over, without_axes
+from jittape.primitives.broadcast import broadcast_back, sum_over, without_axes
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import sqrt
@@ -32,7 +32,7 @@ def _length_evaluate(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
 def _length_vjp(i: int, g: Any, out: Any, *operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
     x = operands[i]
     return zero_dominant_multiply(
-        spread(g, x.shape, axes[i]), multiply(x, spread(reciprocal(out), x.shape, axes[i]))
+        broadcast_back(g, x.shape, axes[i]), multiply(x, broadcast_back(reciprocal(out), x.shape, axes[i]))
     )
 
 
@@ -62,7 +62,7 @@ def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> float:
 
 
 def _deviation(x: Any, axes: tuple[int, ...]) -> Any:
-    return subtract(x, spread(divide(sum_over(x, axes), _count(x.shape, axes)), x.shape, axes))
+    return subtract(x, broadcast_back(divide(sum_over(x, axes), _count(x.shape, axes)), x.shape, axes))
 
 
 def _std_evaluate(x: Any, *, axes: tuple[int, ...]) -> Any:
@@ -74,7 +74,7 @@ def _std_evaluate(x: Any, *, axes: tuple[int, ...]) -> Any:
 def _std_vjp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
     scale = reciprocal(multiply(out, _count(x.shape, axes)))
     return zero_dominant_multiply(
-        spread(g, x.shape, axes), multiply(_deviation(x, axes), spread(scale, x.shape, axes))
+        broadcast_back(g, x.shape, axes), multiply(_deviation(x, axes), broadcast_back(scale, x.shape, axes))
     )
 
 

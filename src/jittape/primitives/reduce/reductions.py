@@ -18,11 +18,11 @@ from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.primitives.batched_params import along_axes
 from jittape.primitives.broadcast import (
+    as_symbol,
     axis_key,
+    broadcast_back,
     cast_to,
     normalized_axes,
-    settle,
-    spread,
     sum_over,
     to_shape,
     with_ones,
@@ -49,7 +49,7 @@ Axis = int | Sequence[int] | None
 
 
 def _kept(out: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """The result of a reduction of `x`, with its dimensions as 1 where they are to be kept."""
+    """Return the result of a reduction of `x`, with its dimensions as 1 where they are to be kept."""
     return to_shape(out, with_ones(x.shape, axes)) if keepdims else out
 
 
@@ -57,7 +57,7 @@ def _kept(out: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def _sum_body(x: Any, axis: Any, keepdims: bool) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     if x.dtype.kind == "b":
         x = cast_to(x, int64)
     axes = normalized_axes("reduce_sum", axis, len(x.shape))
@@ -87,7 +87,7 @@ def reduce_sum(
 
 
 def _count(x: Any, axes: tuple[int, ...]) -> float:
-    """The number of elements that go into each result."""
+    """Return the number of elements that go into each result."""
     return float(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
 
 
@@ -134,9 +134,11 @@ def reduce_mean(
 
 def _extremum_vjp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
     """Elements that tie share the cotangent equally."""
-    chosen = cast_to(equal(x, spread(out, x.shape, axes)), x.dtype)
+    chosen = cast_to(equal(x, broadcast_back(out, x.shape, axes)), x.dtype)
     share = reciprocal(sum_over(chosen, axes))
-    return zero_dominant_multiply(spread(g, x.shape, axes), multiply(chosen, spread(share, x.shape, axes)))
+    return zero_dominant_multiply(
+        broadcast_back(g, x.shape, axes), multiply(chosen, broadcast_back(share, x.shape, axes))
+    )
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:
@@ -179,7 +181,7 @@ def _max_over(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _max_body(x: Any, axis: Any, keepdims: bool) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     axes = normalized_axes("reduce_max", axis, len(x.shape))
     return _kept(_max_over(x, axes), x, axes, keepdims)
 
@@ -209,7 +211,7 @@ def reduce_max(
 
 
 def _min_body(x: Any, axis: Any, keepdims: bool) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     axes = normalized_axes("reduce_min", axis, len(x.shape))
     return _kept(min_op.bind(x, axes=axes) if axes else x, x, axes, keepdims)
 
@@ -242,7 +244,7 @@ def reduce_min(
 
 
 def _prod_vjp(g: Any, out: Any, x: Any, *, axis: int) -> Any:
-    return zero_dominant_multiply(spread(g, x.shape, (axis,)), products_of_others(x, axis))
+    return zero_dominant_multiply(broadcast_back(g, x.shape, (axis,)), products_of_others(x, axis))
 
 
 prod_op = Primitive(
@@ -256,7 +258,7 @@ prod_op = Primitive(
 
 
 def _prod_body(x: Any, axis: Any, keepdims: bool) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     if x.dtype.kind == "b":
         x = cast_to(x, int64)
     axes = normalized_axes("reduce_prod", axis, len(x.shape))
@@ -329,7 +331,7 @@ def _any_body(x: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_any(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Whether any element along `axis` is true; of numbers, nonzero is true.
+    """Return whether any element along `axis` is true; of numbers, nonzero is true.
 
     Examples
     --------
@@ -348,7 +350,7 @@ def _all_body(x: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_all(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Whether all elements along `axis` are true; of numbers, nonzero is true.
+    """Return whether all elements along `axis` are true; of numbers, nonzero is true.
 
     Examples
     --------

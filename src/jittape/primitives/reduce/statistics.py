@@ -13,13 +13,13 @@ from jittape.core.program import Aval
 from jittape.errors import ShapeError
 from jittape.primitives.batched_params import along_axis
 from jittape.primitives.broadcast import (
+    as_symbol,
     axis_key,
+    broadcast_back,
     cast_to,
     iota,
     normalized_axes,
     real_op,
-    settle,
-    spread,
     to_shape,
     with_ones,
     without_axes,
@@ -140,7 +140,7 @@ def _logsumexp_body(x: Any, axis: Any, keepdims: bool) -> Any:
     axes = normalized_axes("reduce_logsumexp", axis, len(x.shape))
     top = stop_gradient(reduce_max(x, axes))
     top = where(is_finite(top), top, 0)
-    total = log(reduce_sum(exp(subtract(x, spread(top, x.shape, axes))), axes))
+    total = log(reduce_sum(exp(subtract(x, broadcast_back(top, x.shape, axes))), axes))
     out = add(total, top)
     return to_shape(out, with_ones(x.shape, axes)) if keepdims else out
 
@@ -181,7 +181,7 @@ def count_nonzero(
     dtype: DTypeLike = int64,
     name: str | None = None,
 ) -> Tensor:
-    """The number of elements along `axis` that are not 0.
+    """Return the number of elements along `axis` that are not 0.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def _zero_fraction_body(x: Any) -> Any:
 
 
 def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
-    """The share of the elements that are 0, in the default float.
+    """Return the share of the elements that are 0, in the default float.
 
     Examples
     --------
@@ -219,9 +219,9 @@ def _place_result(x: Aval, *, axis: int, dtype: np.dtype[Any]) -> Aval:
 
 
 def _first_place(x: Any, extreme: Primitive, axis: int, dtype: np.dtype[Any]) -> Any:
-    """The least coordinate along `axis` of what equals the extremum, or is nan as that then is."""
+    """Return the least coordinate along `axis` of what equals the extremum, or is nan as that then is."""
     x = cast_to(x, uint8) if x.dtype.kind == "b" else x
-    top = spread(extreme.bind(x, axes=(axis,)), x.shape, (axis,))
+    top = broadcast_back(extreme.bind(x, axes=(axis,)), x.shape, (axis,))
     found = equal(x, top)
     if x.dtype.kind == "f":
         found = logical_or(found, not_equal(x, x))
@@ -249,7 +249,7 @@ argmin_op = Primitive(
 
 
 def _argmax_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     a = one_axis("argmax", axis, len(x.shape))
     return argmax_op.bind(x, axis=a, dtype=dtype)
 
@@ -277,7 +277,7 @@ def argmax(
 
 
 def _argmin_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     a = one_axis("argmin", axis, len(x.shape))
     return argmin_op.bind(x, axis=a, dtype=dtype)
 

@@ -16,6 +16,7 @@ from jittape.core.primitive import apply
 from jittape.core.user_calls import argument_of_user, as_array, as_flag, as_int, named
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
+    as_symbol,
     axis_key,
     broadcast,
     broadcast_operands,
@@ -23,7 +24,6 @@ from jittape.primitives.broadcast import (
     iota,
     one_axis_key,
     promote,
-    settle,
     to_shape,
 )
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
@@ -58,7 +58,7 @@ def _static_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def _full(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> Any:
-    return broadcast(settle(value) if dtype is None else cast_to(value, dtype), shape)
+    return broadcast(as_symbol(value) if dtype is None else cast_to(value, dtype), shape)
 
 
 def _constant(value: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -73,7 +73,7 @@ def _checked(op: str, shape: Any) -> tuple[int, ...]:
 
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """A tensor of zeros; `dtype` None is the default float.
+    """Return a tensor of zeros; `dtype` None is the default float.
 
     Examples
     --------
@@ -85,17 +85,17 @@ def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """A tensor of ones; `dtype` None is the default float."""
+    """Return a tensor of ones; `dtype` None is the default float."""
     return apply(_constant, (), (1, _checked("ones", shape), _static_dtype(dtype)))
 
 
 def fill(dims: Any, value: TensorLike, name: str | None = None) -> Tensor:
-    """A tensor of shape `dims` with `value` everywhere; differentiable in `value`."""
+    """Return a tensor of shape `dims` with `value` everywhere; differentiable in `value`."""
     return apply(_full, (value,), (_checked("fill", dims), None))
 
 
 def _filled_like(x: Any, number: int, dtype: np.dtype[Any] | None) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     return _constant(number, x.shape, x.dtype if dtype is None else dtype)
 
 
@@ -132,7 +132,7 @@ def eye(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The identity matrix, or a stack of them of shape `batch_shape`."""
+    """Return the identity matrix, or a stack of them of shape `batch_shape`."""
     rows = as_int("num_rows", num_rows)
     columns = rows if num_columns is None else as_int("num_columns", num_columns)
     lead = () if batch_shape is None else _checked("eye", batch_shape)
@@ -224,7 +224,7 @@ def evenly_spaced(
 
 
 def _one_hot(indices: Any, on: Any, off: Any, depth: int, axis: int, dtype: np.dtype[Any] | None) -> Any:
-    indices = settle(indices)
+    indices = as_symbol(indices)
     if indices.dtype.kind not in "iu":
         raise DTypeError(f"[one_hot] indices must be integers, got {indices.dtype.name}; cast them first")
     lead = indices.shape
@@ -280,7 +280,7 @@ def one_hot(
 
 
 def _sequence_mask(lengths: Any, maxlen: int, dtype: np.dtype[Any]) -> Any:
-    lengths = settle(lengths)
+    lengths = as_symbol(lengths)
     if lengths.dtype.kind not in "iu":
         raise DTypeError(
             f"[sequence_mask] lengths must be integers, got {lengths.dtype.name}; cast them first"
@@ -320,7 +320,7 @@ def sequence_mask(
 
 
 def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> np.ndarray[Any, Any]:
-    """The shape of `input` as an integer array.
+    """Return the shape of `input` as an integer array.
 
     It is known without running anything, so it is an ndarray and not a tensor: ``jt.shape(x)[0]`` is a number that may
     be used as one.
@@ -329,10 +329,10 @@ def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> 
 
 
 def rank(input: TensorLike, name: str | None = None) -> np.ndarray[Any, Any]:
-    """The number of dimensions of `input`, as a 0-d integer array."""
+    """Return the number of dimensions of `input`, as a 0-d integer array."""
     return np.array(len(shape_of(input)), int32)
 
 
 def size(input: TensorLike, out_type: Any = int32, name: str | None = None) -> np.ndarray[Any, Any]:
-    """The number of elements of `input`, as a 0-d integer array."""
+    """Return the number of elements of `input`, as a 0-d integer array."""
     return np.array(math.prod(shape_of(input)), as_dtype(out_type))

@@ -8,7 +8,7 @@ from typing import Any
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_int, named
 from jittape.errors import ShapeError
-from jittape.primitives.broadcast import broadcast, one_axis_key, promote, settle, to_shape
+from jittape.primitives.broadcast import as_symbol, broadcast, one_axis_key, promote, to_shape
 from jittape.primitives.shape.reshaping import as_shape, hashable, one_axis
 from jittape.primitives.shape.views import concat_op, sliced
 from jittape.typing import Tensor, TensorLike
@@ -37,7 +37,7 @@ def _concat(*operands_and_axis: Any) -> Any:
 
 
 def concat(values: Sequence[TensorLike], axis: int, name: str | None = None) -> Tensor:
-    """The tensors `values` joined along the dimension `axis` that they have."""
+    """Return the tensors `values` joined along the dimension `axis` that they have."""
     return apply(_concat, _members("concat", values), (one_axis_key(axis),))
 
 
@@ -56,13 +56,13 @@ def _stack(*operands_and_axis: Any) -> Any:
 
 
 def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) -> Tensor:
-    """The tensors `values`, of equal shape, joined along a new dimension `axis`."""
+    """Return the tensors `values`, of equal shape, joined along a new dimension `axis`."""
     return apply(_stack, _members("stack", values), (one_axis_key(axis),))
 
 
 def _split(x: Any, sizes: int | tuple[int, ...], axis: int, keep: bool) -> tuple[Any, ...]:
     op = "split" if keep else "unstack"
-    x = settle(x)
+    x = as_symbol(x)
     a = one_axis(op, axis, len(x.shape))
     n = x.shape[a]
     if isinstance(sizes, int):
@@ -99,7 +99,7 @@ def split(
 
 
 def _unstack(x: Any, num: int | None, axis: int) -> tuple[Any, ...]:
-    x = settle(x)
+    x = as_symbol(x)
     n = x.shape[one_axis("unstack", axis, len(x.shape))]
     if num is not None and num != n:
         raise ShapeError(f"[unstack] num={num}, but axis {axis} of shape {x.shape} has length {n}")
@@ -109,12 +109,12 @@ def _unstack(x: Any, num: int | None, axis: int) -> tuple[Any, ...]:
 def unstack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str | None = None
 ) -> list[Tensor]:
-    """The tensors that `value` is made of along the dimension `axis`, which goes."""
+    """Return the tensors that `value` is made of along the dimension `axis`, which goes."""
     return list(apply(_unstack, (value,), (None if num is None else as_int("num", num), one_axis_key(axis))))
 
 
 def slice_(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """The part of `input_` of shape `size` whose first element is at `begin`; a size of -1 is all that is left.
+    """Return the part of `input_` of shape `size` whose first element is at `begin`; a size of -1 is all that is left.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def slice_(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -
 
 
 def _sliced(x: Any, begin: tuple[int, ...], size: tuple[int, ...]) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     if not len(begin) == len(size) == len(x.shape):
         raise ShapeError(
             f"[slice] begin {begin} and size {size} must have an entry for each dimension of {x.shape}"
@@ -144,7 +144,7 @@ def _sliced(x: Any, begin: tuple[int, ...], size: tuple[int, ...]) -> Any:
 
 def _meshgrid(*operands_and_indexing: Any) -> tuple[Any, ...]:
     *given, indexing = operands_and_indexing
-    vectors = [settle(x) for x in given]
+    vectors = [as_symbol(x) for x in given]
     order = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         order[:2] = [1, 0]

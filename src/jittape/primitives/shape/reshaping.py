@@ -16,11 +16,11 @@ from jittape.core.primitive import apply
 from jittape.core.user_calls import argument_of_user, as_flag, as_int, named
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
+    as_symbol,
     axis_key,
     broadcast,
     conj,
     normalized_axes,
-    settle,
     to_shape,
 )
 from jittape.primitives.shape.views import concat_op, flipped, permuted, sliced
@@ -64,7 +64,7 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """The shape of what a user gives: a tensor, an array, a number or a nested sequence."""
+    """Return the shape of what a user gives: a tensor, an array, a number or a nested sequence."""
     if isinstance(value, (bool, int, float, complex)):
         return ()
     try:
@@ -101,7 +101,7 @@ def hashable(value: Any) -> Any:
 
 
 def _reshape(x: Any, shape: tuple[int, ...]) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     if -1 in shape:
         known = 1
         for n in shape:
@@ -118,7 +118,7 @@ def _reshape(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
-    """The elements of `tensor` in C order under another shape.
+    """Return the elements of `tensor` in C order under another shape.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
 
 
 def _ensured(x: Any, shape: tuple[int | None, ...]) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     found = x.shape
     if len(found) != len(shape) or any(n not in (None, m) for n, m in zip(shape, found, strict=True)):
         raise ShapeError(f"[ensure_shape] Shape {found} is not compatible with {shape}")
@@ -164,7 +164,7 @@ def ensure_shape(x: TensorLike, shape: Any, name: str | None = None) -> Tensor:
 
 
 def _expand_dims(x: Any, axis: Any) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     count = len(axis) if isinstance(axis, tuple) else 1
     axes = normalized_axes("expand_dims", axis, len(x.shape) + count)
     rest = iter(x.shape)
@@ -179,7 +179,7 @@ def expand_dims(input: TensorLike, axis: int | Sequence[int], name: str | None =
 
 
 def _squeeze(x: Any, axis: Any) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     axes = normalized_axes("squeeze", axis, len(x.shape))
     if axis is not None and any(x.shape[a] != 1 for a in axes):
         raise ShapeError(f"[squeeze] axis {axis!r} of shape {x.shape} is not of length 1")
@@ -199,7 +199,7 @@ def squeeze(input: TensorLike, axis: int | Sequence[int] | None = None, name: st
 def _broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
     if any(n < 0 for n in shape):
         raise ShapeError(f"[broadcast_to] dimensions must not be negative, got {shape}")
-    return broadcast(settle(x), shape)
+    return broadcast(as_symbol(x), shape)
 
 
 def broadcast_to(input: TensorLike, shape: Any, name: str | None = None) -> Tensor:
@@ -211,7 +211,7 @@ def broadcast_to(input: TensorLike, shape: Any, name: str | None = None) -> Tens
 
 
 def _transpose(x: Any, perm: tuple[int, ...] | int | None, conjugate: bool) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     ndim = len(x.shape)
     perm = (perm,) if isinstance(perm, int) else perm
     order = tuple(reversed(range(ndim))) if perm is None else tuple([a + ndim if a < 0 else a for a in perm])
@@ -231,7 +231,7 @@ def transpose(
 
 
 def _matrix_transpose(x: Any, conjugate: bool) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     ndim = len(x.shape)
     if ndim < 2:
         raise ShapeError(
@@ -247,7 +247,7 @@ def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = F
 
 
 def _moveaxis(x: Any, source: Any, destination: Any) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     ndim = len(x.shape)
     pairs = []
     for axes in (source, destination):
@@ -269,7 +269,7 @@ def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequ
 
 
 def _reverse(x: Any, axis: Any) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     return flipped(x, normalized_axes("reverse", axis, len(x.shape)))
 
 
@@ -279,7 +279,7 @@ def reverse(tensor: TensorLike, axis: int | Sequence[int] | None, name: str | No
 
 
 def _roll(x: Any, shift: Any, axis: Any) -> Any:
-    x = settle(x)
+    x = as_symbol(x)
     if axis is None:
         return to_shape(_roll(to_shape(x, (x.aval.size,)), shift, 0), x.shape)
     axes = axis if isinstance(axis, tuple) else (axis,)

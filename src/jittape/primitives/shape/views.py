@@ -49,7 +49,7 @@ def _transpose_result(x: Aval, *, perm: tuple[int, ...]) -> Aval:
 
 
 def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
-    """The permutation that undoes `perm`."""
+    """Return the permutation that undoes `perm`."""
     return tuple(sorted(range(len(perm)), key=perm.__getitem__))
 
 
@@ -94,7 +94,7 @@ class Region(NamedTuple):
     steps: tuple[int, ...]
 
     def within(self, op: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of the region of an array of `shape`."""
+        """Return the shape of the region of an array of `shape`."""
         result = list(shape)
         for axis, offset, size, step in zip(*self, strict=True):
             ends = (offset or 0, (offset or 0) + (size - 1) * step)
@@ -107,13 +107,13 @@ class Region(NamedTuple):
         return tuple(result)
 
     def with_starts(self, starts: Sequence[Any]) -> Region:
-        """The region with the offsets that operands gave, where these are known and not None."""
+        """Return the region with the offsets that operands gave, where these are known and not None."""
         given = iter(starts)
         offsets = [next(given) if offset is None else offset for offset in self.offsets]
         return self._replace(offsets=tuple([None if o is None else int(o) for o in offsets]))
 
     def indices(self, ndim: int, arrays: int = 1) -> tuple[Index, ...]:
-        """The index into each dimension of the whole array, in coordinates of the region.
+        """Return the index into each dimension of the whole array, in coordinates of the region.
 
         The starts come after so many operands that are `arrays`.
         """
@@ -128,7 +128,7 @@ class Region(NamedTuple):
         return tuple(found)
 
     def key(self, ndim: int, starts: tuple[Any, ...]) -> tuple[slice, ...]:
-        """The region as NumPy's indexing takes it; `starts` are the operands."""
+        """Return the region as NumPy's indexing takes it; `starts` are the operands."""
         given = iter(starts)
         key = [slice(None)] * ndim
         for axis, offset, size, step in zip(*self, strict=True):
