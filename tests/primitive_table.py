@@ -154,13 +154,13 @@ ARITHMETIC = (
         signed(0.3, 3.0, SHAPE, SHAPE),
     ),
     binary(
-        "chain",
+        "zero_dominant_multiply",
         lambda x, y: ar.multiply_no_nan(x, y),
         lambda x, y: zero_where(y == 0, x * y),
         signed(0.3, 3.0, SHAPE, SHAPE),
     ),
     binary(
-        "annihilate",
+        "doubly_zero_dominant_multiply",
         ar.doubly_zero_dominant_multiply_op,
         lambda x, y: zero_where((x == 0) | (y == 0), x * y),
         signed(0.3, 3.0, SHAPE, SHAPE),

@@ -1,4 +1,5 @@
-"""Checks of values in machine code: they end the run, and the interpreter then finds out what is wrong, and where."""
+"""Checks of values in compiled code: a failed check ends the run, and the interpreter then raises the error."""
+
 
 from __future__ import annotations
 
@@ -35,6 +36,6 @@ check_op = Primitive(
 
 
 def end_run_where(bad: Any) -> None:
-    """Record that the run ends if an element of `bad` is true."""
+    """Record a check that ends the run if any element of `bad` is true."""
     axes = tuple(range(len(bad.shape)))
     check_op.bind(some_op.bind(bad, axes=axes) if axes else bad)

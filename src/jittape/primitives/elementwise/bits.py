@@ -1,4 +1,4 @@
-"""Bits of integers, and tests for nan and inf."""
+"""Bitwise operations on integers, and tests for nan and inf."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ bitwise_and_op = Primitive(
 
 
 def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Bits that are set in both; of bools, logical and.
+    """Return the bitwise and of two integer tensors; of bools, logical and.
 
     Examples
     --------
@@ -59,7 +59,7 @@ bitwise_or_op = Primitive(
 
 
 def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Bits that are set in one of them; of bools, logical or.
+    """Return the bitwise or of two integer tensors; of bools, logical or.
 
     Examples
     --------
@@ -80,7 +80,7 @@ bitwise_xor_op = Primitive(
 
 
 def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Bits that are set in exactly one; of bools, exclusive or.
+    """Return the bitwise exclusive or of two integer tensors; of bools, logical exclusive or.
 
     Examples
     --------
@@ -101,7 +101,7 @@ left_shift_op = Primitive(
 
 
 def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x` shifted left by `y` bits.
+    """Shift `x` left by `y` bits.
 
     Examples
     --------
@@ -122,7 +122,7 @@ right_shift_op = Primitive(
 
 
 def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x` shifted right by `y` bits; signed integers keep their sign.
+    """Shift `x` right by `y` bits; signed integers keep their sign.
 
     Examples
     --------
@@ -143,7 +143,7 @@ invert_op = Primitive(
 
 
 def invert(x: TensorLike, name: str | None = None) -> Tensor:
-    """All bits flipped; of bools, logical not.
+    """Flip all bits; of bools, logical not.
 
     Examples
     --------
@@ -166,7 +166,7 @@ is_nan_op = Primitive(
 
 
 def is_nan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return whether an element is not a number.
+    """Return whether each element is nan.
 
     Examples
     --------
@@ -187,7 +187,7 @@ is_inf_op = Primitive(
 
 
 def is_inf(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return whether an element is plus or minus infinity.
+    """Return whether each element is plus or minus infinity.
 
     Examples
     --------
@@ -208,7 +208,7 @@ is_finite_op = Primitive(
 
 
 def is_finite(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return whether an element is neither infinite nor nan.
+    """Return whether each element is neither infinite nor nan.
 
     Examples
     --------

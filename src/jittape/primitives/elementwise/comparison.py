@@ -1,4 +1,4 @@
-"""Comparisons, logic, and the choice by a condition: `where`."""
+"""Comparisons, logical operations, and selection by a condition: `where`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ equal_op = Primitive(
 
 
 def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return whether elements are equal.
+    """Return whether ``x == y``, element by element.
 
     Examples
     --------
@@ -68,7 +68,7 @@ not_equal_op = Primitive(
 
 
 def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return whether elements differ; a nan differs from itself.
+    """Return whether ``x != y``, element by element; a nan differs from itself.
 
     Examples
     --------
@@ -89,7 +89,7 @@ less_op = Primitive(
 
 
 def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return whether ``x < y``.
+    """Return whether ``x < y``, element by element.
 
     Examples
     --------
@@ -110,7 +110,7 @@ less_equal_op = Primitive(
 
 
 def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return whether ``x <= y``.
+    """Return whether ``x <= y``, element by element.
 
     Examples
     --------
@@ -131,7 +131,7 @@ greater_op = Primitive(
 
 
 def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return whether ``x > y``.
+    """Return whether ``x > y``, element by element.
 
     Examples
     --------
@@ -152,7 +152,7 @@ greater_equal_op = Primitive(
 
 
 def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return whether ``x >= y``.
+    """Return whether ``x >= y``, element by element.
 
     Examples
     --------
@@ -175,7 +175,7 @@ logical_and_op = Primitive(
 
 
 def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return whether both are true; of numbers, nonzero is true.
+    """Return whether both elements are true; nonzero numbers are true.
 
     Examples
     --------
@@ -196,7 +196,7 @@ logical_or_op = Primitive(
 
 
 def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return whether one of them is true; of numbers, nonzero is true.
+    """Return whether at least one of the elements is true; nonzero numbers are true.
 
     Examples
     --------
@@ -217,7 +217,7 @@ logical_xor_op = Primitive(
 
 
 def logical_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return whether exactly one is true; of numbers, nonzero is true.
+    """Return whether exactly one of the elements is true; nonzero numbers are true.
 
     Examples
     --------
@@ -238,7 +238,7 @@ logical_not_op = Primitive(
 
 
 def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return whether it is false; of numbers, zero is false.
+    """Return whether each element is false; nonzero numbers are true.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
     return apply(logical_not_op, (x,))
 
 
-# ---- choice ----------------------------------------------------------------------------------------------------------
+# ---- selection -------------------------------------------------------------------------------------------------------
 
 
 def _where_result(condition: Aval, x: Aval, y: Aval) -> Aval:
@@ -277,17 +277,18 @@ where_op = Primitive(
 def where(
     condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
-    """Return the elements of `x` where `condition` is true, elsewhere those of `y`.
+    """Return the elements of `x` where `condition` is true and those of `y` elsewhere.
 
-    The branch that is not taken has no influence on a gradient, even where it is nan or its derivative is infinite.
+    The branch that is not selected does not influence the gradient, even if its value is nan or its derivative
+    infinite.
 
     Parameters
     ----------
     condition : tensor of bool
-        Numbers are taken as true where they are not zero.
+        Nonzero numbers are true.
     x, y : tensor
-        Broadcast to a common shape and dtype. Without them, the result is the coordinates of the elements that are
-        true, one row each, in int64; its shape depends on `condition`, which is looked at.
+        Broadcast to a common shape and dtype. Without `x` and `y`, the result contains the coordinates of the true
+        elements, one row each, in int64. Its shape depends on the value of `condition`, so pending operations run.
 
     Examples
     --------
@@ -300,5 +301,5 @@ def where(
     if x is None and y is None:
         return apply(identity_op, (np.argwhere(as_array("condition", condition)),))
     if x is None or y is None:
-        raise ValueError("[where] takes both x and y or neither: give the other one too")
+        raise ValueError("[where] requires both x and y or neither: give the other one too")
     return apply(where_op, (condition, x, y))

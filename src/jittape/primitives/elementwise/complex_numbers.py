@@ -1,4 +1,4 @@
-"""Casts, and complex numbers and their parts."""
+"""Casts, complex numbers, and their real and imaginary parts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def _cast_body(x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
-    """`x` in another dtype; from complex to real the imaginary part goes. No gradient flows through an integer dtype.
+    """Cast `x` to another dtype.
+
+    From complex to real the imaginary part is dropped. No gradient flows through an integer dtype.
 
     Examples
     --------
@@ -58,7 +60,7 @@ def _real_body(x: Any) -> Any:
 
 
 def real(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the real part; a real tensor as it is.
+    """Return the real part; a real tensor is unchanged.
 
     Examples
     --------
@@ -83,7 +85,7 @@ def _imag_body(x: Any) -> Any:
 
 
 def imag(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the imaginary part; of a real tensor zeros.
+    """Return the imaginary part; for a real tensor zeros.
 
     Examples
     --------
@@ -98,7 +100,7 @@ def _conj_body(x: Any) -> Any:
 
 
 def conj(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the complex conjugate; a real tensor as it is.
+    """Return the complex conjugate; a real tensor is unchanged.
 
     Examples
     --------
@@ -136,7 +138,7 @@ complex_op = Primitive(
 
 
 def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:
-    """Return the complex numbers with the given real and imaginary parts.
+    """Return complex numbers with the given real and imaginary parts.
 
     Examples
     --------
@@ -168,7 +170,7 @@ def _angle_body(x: Any) -> Any:
 
 
 def angle(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the argument of complex numbers, from -pi to pi; of real numbers 0 or pi.
+    """Return the argument of complex numbers, from -pi to pi; for real numbers 0 or pi.
 
     Examples
     --------

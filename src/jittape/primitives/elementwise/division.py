@@ -1,4 +1,4 @@
-"""Quotients: divide, reciprocal, floor_divide, mod, and divide_no_nan."""
+"""Division: divide, reciprocal, floor_divide, mod, and divide_no_nan."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ divide_op = Primitive(
 
 
 def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Quotient of two tensors, element by element; integers give float64.
+    """Divide `x` by `y`, element by element; integers give float64.
 
     Examples
     --------
@@ -56,7 +56,7 @@ reciprocal_op = Primitive(
 
 
 def reciprocal(x: TensorLike, name: str | None = None) -> Tensor:
-    """``1 / x``; integers give floats.
+    """Return ``1 / x``; integers give floats.
 
     Examples
     --------
@@ -84,7 +84,7 @@ divide_no_nan_op = Primitive(
 
 
 def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Quotient that is 0 where `y` is 0.
+    """Divide `x` by `y`; the result is 0 where `y` is 0.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
 
 
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
-    """``1 / x``, and 0 where `x` is 0; integers give floats.
+    """Return ``1 / x``, and 0 where `x` is 0; integers give floats.
 
     Examples
     --------
@@ -116,7 +116,7 @@ floor_divide_op = Primitive(
 
 
 def floor_divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Quotient rounded down: ``x // y``.
+    """Return the quotient rounded down: ``x // y``.
 
     Examples
     --------
@@ -140,7 +140,7 @@ mod_op = Primitive(
 
 
 def mod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Remainder of the division rounded down, with the sign of `y`: ``x % y``.
+    """Return the remainder of the division rounded down, with the sign of `y`: ``x % y``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Exponential, logarithm and square root. The trigonometric and hyperbolic functions have modules of their own."""
+"""Exponential, logarithm and square root."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ exp_op = Primitive(
 
 
 def exp(x: TensorLike, name: str | None = None) -> Tensor:
-    """Exponential.
+    """Return the exponential of each element.
 
     Examples
     --------
@@ -50,7 +50,7 @@ expm1_op = Primitive(
 
 
 def expm1(x: TensorLike, name: str | None = None) -> Tensor:
-    """``exp(x) - 1``, exact also near 0.
+    """Return ``exp(x) - 1``, accurate also near 0.
 
     Examples
     --------
@@ -71,7 +71,7 @@ log_op = Primitive(
 
 
 def log(x: TensorLike, name: str | None = None) -> Tensor:
-    """Natural logarithm.
+    """Return the natural logarithm of each element.
 
     Examples
     --------
@@ -92,7 +92,7 @@ log2_op = Primitive(
 
 
 def log2(x: TensorLike) -> Tensor:
-    """Logarithm to base 2, exact at powers of 2; `numpy.log2` of a tensor."""
+    """Return the logarithm to base 2, exact at powers of 2; `numpy.log2` of a tensor."""
     return apply(log2_op, (x,))
 
 
@@ -107,7 +107,7 @@ log10_op = Primitive(
 
 
 def log10(x: TensorLike) -> Tensor:
-    """Logarithm to base 10, exact at powers of 10; `numpy.log10` of a tensor."""
+    """Return the logarithm to base 10, exact at powers of 10; `numpy.log10` of a tensor."""
     return apply(log10_op, (x,))
 
 
@@ -122,7 +122,7 @@ log1p_op = Primitive(
 
 
 def log1p(x: TensorLike, name: str | None = None) -> Tensor:
-    """``log(1 + x)``, exact also near 0.
+    """Return ``log(1 + x)``, accurate also near 0.
 
     Examples
     --------
@@ -145,7 +145,7 @@ sqrt_op = Primitive(
 
 
 def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
-    """Square root. Its gradient at 0 is infinite.
+    """Return the square root of each element. The gradient at 0 is infinite.
 
     Examples
     --------
@@ -166,7 +166,7 @@ rsqrt_op = Primitive(
 
 
 def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
-    """``1 / sqrt(x)``.
+    """Return ``1 / sqrt(x)``.
 
     Examples
     --------

@@ -38,7 +38,7 @@ __all__ = [
 
 LOG_2 = math.log(2)
 LARGE = 1e10
-"""From here on 1 + x² is x² in both floats, and x² does not yet overflow in float32."""
+"""Smallest x for which 1 + x² rounds to x² in both float dtypes and x² does not overflow in float32."""
 
 
 # ---- hyperbolic ------------------------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ sinh_op = Primitive(
 
 
 def sinh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Hyperbolic sine.
+    """Return the hyperbolic sine of each element.
 
     Examples
     --------
@@ -75,7 +75,7 @@ cosh_op = Primitive(
 
 
 def cosh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Hyperbolic cosine.
+    """Return the hyperbolic cosine of each element.
 
     Examples
     --------
@@ -96,7 +96,7 @@ tanh_op = Primitive(
 
 
 def tanh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Hyperbolic tangent.
+    """Return the hyperbolic tangent of each element.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def _asinh_form(m: Any, x: Any) -> Any:
 def _acosh_form(m: Any, x: Any) -> Any:
     t = m.where(x < LARGE, x, 1.0) - 1
     root = m.sqrt(2 * t + t * t)
-    # The rounding error of the sum goes on to the logarithm: near 1 it is a large part of the result's.
+    # The rounding error of the sum is passed to the logarithm: near 1 it is a large part of the result.
     total = m.rounded_add(root, t)
     error = m.rounded_add(t, -m.rounded_add(total, -root))
     found = m.where(x < LARGE, m.log1p(total) + error / (1 + total), m.log(x) + math.log(2))
@@ -142,7 +142,7 @@ asinh_op = Primitive(
 
 
 def asinh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Inverse hyperbolic sine.
+    """Return the inverse hyperbolic sine of each element.
 
     Examples
     --------
@@ -163,7 +163,7 @@ acosh_op = Primitive(
 
 
 def acosh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Inverse hyperbolic cosine.
+    """Return the inverse hyperbolic cosine of each element.
 
     Examples
     --------
@@ -184,7 +184,7 @@ atanh_op = Primitive(
 
 
 def atanh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Inverse hyperbolic tangent.
+    """Return the inverse hyperbolic tangent of each element.
 
     Examples
     --------
@@ -215,7 +215,7 @@ sigmoid_op = Primitive(
 
 
 def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
-    """Logistic function ``1 / (1 + exp(-x))``, without overflow.
+    """Return the logistic function ``1 / (1 + exp(-x))``, without overflow.
 
     Examples
     --------
@@ -236,7 +236,7 @@ softplus_op = Primitive(
 
 
 def softplus(features: TensorLike, name: str | None = None) -> Tensor:
-    """``log(1 + exp(x))``, without overflow.
+    """Return ``log(1 + exp(x))``, without overflow.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def softplus(features: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _share(x: Any, y: Any) -> Any:
-    """Return the derivative of ``logaddexp`` with respect to `x`; a half for equal ones, infinite or not."""
+    """Return the derivative of ``logaddexp`` with respect to `x`; 1/2 if the operands are equal, also if infinite."""
     return where(equal(x, y), 0.5, sigmoid(subtract(x, y)))
 
 
@@ -273,7 +273,7 @@ def _log_sigmoid_body(x: Any) -> Any:
 
 
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
-    """Logarithm of the sigmoid, without overflow.
+    """Return the logarithm of the sigmoid, without overflow.
 
     Examples
     --------

@@ -49,7 +49,9 @@ absolute_op = Primitive(
 
 
 def absolute(x: TensorLike, name: str | None = None) -> Tensor:
-    """Absolute value; of complex numbers the modulus. Its gradient at 0 is 0. TensorFlow's name is ``abs``.
+    """Return the absolute value; for complex numbers the modulus. The gradient at 0 is 0.
+
+    TensorFlow's name is ``abs``.
 
     Examples
     --------
@@ -77,7 +79,7 @@ def _sign_body(x: Any) -> Any:
 
 
 def sign(x: TensorLike, name: str | None = None) -> Tensor:
-    """-1, 0 or 1; of complex numbers ``x / abs(x)``. The gradient for real numbers is 0.
+    """Return -1, 0 or 1; for complex numbers ``x / abs(x)``. The gradient for real numbers is 0.
 
     Examples
     --------
@@ -100,7 +102,7 @@ floor_op = Primitive(
 
 
 def floor(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the greatest integer that is not above `x`, in the dtype of `x`. No gradient flows through it.
+    """Round down to an integer, in the dtype of `x`. No gradient flows through it.
 
     Examples
     --------
@@ -121,7 +123,7 @@ ceil_op = Primitive(
 
 
 def ceil(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the least integer that is not below `x`, in the dtype of `x`. No gradient flows through it.
+    """Round up to an integer, in the dtype of `x`. No gradient flows through it.
 
     Examples
     --------
@@ -142,7 +144,7 @@ round_op = Primitive(
 
 
 def round(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the nearest integer, halves to the even one, in the dtype of `x`. No gradient flows through it.
+    """Round to the nearest integer, halves to the even one, in the dtype of `x`. No gradient flows through it.
 
     Examples
     --------
@@ -168,7 +170,7 @@ maximum_op = Primitive(
 
 
 def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the greater of two, element by element; nan if one is nan. At a tie the gradient goes to the first.
+    """Return the greater of two elements; nan if either is nan. For equal elements the gradient flows to the first.
 
     Examples
     --------
@@ -192,7 +194,7 @@ minimum_op = Primitive(
 
 
 def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the lesser of two, element by element; nan if one is nan. At a tie the gradient goes to the first.
+    """Return the lesser of two elements; nan if either is nan. For equal elements the gradient flows to the first.
 
     Examples
     --------
@@ -210,9 +212,9 @@ def _clip_body(t: Any, low: Any, high: Any) -> Any:
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Tensor:
-    """`t` limited to a range. The gradient is 1 inside and at the bounds, 0 outside.
+    """Limit the elements of `t` to a range. The gradient is 1 inside and at the bounds, 0 outside.
 
-    The bounds broadcast to the shape of `t`. Where they cross, `clip_value_min` is the result.
+    The bounds broadcast to the shape of `t`. Where they cross, the result is `clip_value_min`.
 
     Examples
     --------

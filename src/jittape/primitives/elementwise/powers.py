@@ -1,4 +1,4 @@
-"""Powers. A Python integer as exponent is part of the program's structure, any other exponent is an input."""
+"""Powers. An exponent that is a Python integer is part of the program's structure; any other exponent is an input."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from jittape.typing import Tensor, TensorLike
 __all__ = ["pow"]
 
 MAX_UNROLLED = 16
-"""Floats to a higher integer power go through the general power: repeated squaring doubles its error at each step."""
+"""Largest integer exponent of a float that is computed by repeated squaring, which doubles its error at each step."""
 
 
 # ---- powers ----------------------------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def _integer_power_body(x: Any, exponent: int) -> Any:
 
 def _pow_evaluate(x: Any, y: Any) -> Any:
     if x.dtype.kind == "f":
-        # NumPy takes the square root if one exponent of 0.5 is for all elements: nan at -inf, and -0.0 at -0.0.
+        # If one exponent of 0.5 is for all elements, NumPy takes the square root: nan at -inf, and -0.0 at -0.0.
         root_edge = (y == 0.5) & ((x == 0) | (x == -np.inf))
         return np.where(root_edge, np.absolute(x), np.power(x, y))
     if x.dtype.kind == "c":
@@ -117,7 +117,7 @@ def _natural_evaluate(exponent: Any) -> Any:
 
 
 def _natural(exponent: Any) -> Any:
-    """In machine code: the run ends at a negative exponent."""
+    """Return the exponent in compiled code; the run ends if it is negative."""
     negative = less(exponent, 0)
     end_run_where(negative)
     return where(negative, 0, exponent)
@@ -156,27 +156,27 @@ pow_in_slope_op: Primitive = Primitive(
 )
 """The power in the derivative of a power.
 
-Its own derivative is 0 where the exponent is 0, at a base of 0 too, so that ``x ** 2.0`` has the higher derivatives of
-``x ** 2``. A power that the user writes has nan there, as in TensorFlow: the limit of ``x ** x`` is another.
+Its own derivative is 0 if the exponent is 0, even if the base is 0. So ``x ** 2.0`` has the higher derivatives of ``x
+** 2``. The derivative of a power in the user's code is nan there, as in TensorFlow: the limit of ``x ** x`` differs.
 """
 
 
 def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x` to the power `y`, element by element.
+    """Raise `x` to the power `y`, element by element.
 
     Parameters
     ----------
     x : tensor
         The base.
     y : tensor or int
-        The exponent. A Python integer is part of the program's structure: another one makes another program. A float is
-        an input like any other. For a base that is not positive, the gradient with respect to `y` is 0.
+        The exponent. A Python integer is part of the program's structure: another exponent gives another program. A
+        float is an input. If the base is not positive, the gradient with respect to `y` is 0.
 
     Raises
     ------
     ValueError
-        For an integer to a negative integer power, as in NumPy: at once if `y` is a Python integer, when the value is
-        read if it is a tensor.
+        If an integer is raised to a negative integer power, as in NumPy. A Python integer `y` raises immediately, a
+        tensor when the value is read.
 
     Examples
     --------

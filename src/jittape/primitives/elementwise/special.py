@@ -1,7 +1,7 @@
-"""Special functions: error functions, the gamma family, and logarithms that are 0 at 0.
+"""Special functions: error functions, the gamma family, and logarithms times factors that may be 0.
 
-The interpreter evaluates them by the formulas of compiled loops, since SciPy's lose digits near zeros and far out. Only
-`polygamma` is SciPy's.
+The interpreter uses the formulas of compiled code, because SciPy's functions are less accurate near zeros and for large
+arguments. Only `polygamma` is SciPy's.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ erf_op = Primitive(
 
 
 def erf(x: TensorLike, name: str | None = None) -> Tensor:
-    """Error function.
+    """Return the error function of each element.
 
     Examples
     --------
@@ -62,7 +62,7 @@ erfc_op = Primitive(
 
 
 def erfc(x: TensorLike, name: str | None = None) -> Tensor:
-    """``1 - erf(x)``, exact also where `erf` is nearly 1.
+    """Return ``1 - erf(x)``, accurate also where `erf` is nearly 1.
 
     Examples
     --------
@@ -86,7 +86,7 @@ lgamma_op = Primitive(
 
 
 def lgamma(x: TensorLike, name: str | None = None) -> Tensor:
-    """Logarithm of the absolute value of the gamma function.
+    """Return the logarithm of the absolute value of the gamma function.
 
     Examples
     --------
@@ -107,7 +107,7 @@ digamma_op = Primitive(
 
 
 def digamma(x: TensorLike, name: str | None = None) -> Tensor:
-    """Derivative of `lgamma`.
+    """Return the derivative of `lgamma`.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def _polygamma_result(x: Aval, *, order: int) -> Aval:
 
 
 def _polygamma_evaluate(x: Any, *, order: int) -> Any:
-    import scipy.special  # at first use: it takes longer to import than all of jittape
+    import scipy.special  # on first use: importing it takes longer than importing jittape
 
     return scipy.special.polygamma(order, x).astype(x.dtype)
 
@@ -141,7 +141,7 @@ def _polygamma_body(x: Any, order: int) -> Any:
 
 
 def polygamma(a: int, x: TensorLike, name: str | None = None) -> Tensor:
-    """Derivative of `digamma` of order `a`, an integer that is part of the program's structure.
+    """Return the derivative of `digamma` of order `a`, an integer that is part of the program's structure.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def polygamma(a: int, x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _zero_at_zero(x: Any, value: Any) -> Any:
-    """`value`, a derivative; 0 where `x` is 0, as if the product were not there."""
+    """Return the derivative `value`, or 0 where `x` is 0, as if the product did not exist."""
     return where(equal(x, 0), 0, value)
 
 
@@ -180,7 +180,7 @@ xlogy_op = Primitive(
 
 
 def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """``x * log(y)``, and 0 where `x` is 0; the gradient is 0 there too.
+    """Return ``x * log(y)``, and 0 where `x` is 0; the gradient is 0 there too.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def _xdivy_body(x: Any, y: Any) -> Any:
 
 
 def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """``x / y``, and 0 where `x` is 0, whatever `y` is; the gradient is 0 there too.
+    """Return ``x / y``, and 0 where `x` is 0, for any `y`; the gradient is 0 there too.
 
     Examples
     --------
@@ -224,7 +224,7 @@ xlog1py_op = Primitive(
 
 
 def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """``x * log(1 + y)``, and 0 where `x` is 0; the gradient is 0 there too.
+    """Return ``x * log(1 + y)``, and 0 where `x` is 0; the gradient is 0 there too.
 
     Examples
     --------

@@ -26,7 +26,7 @@ sin_op = Primitive(
 
 
 def sin(x: TensorLike, name: str | None = None) -> Tensor:
-    """Sine.
+    """Return the sine of each element.
 
     Examples
     --------
@@ -47,7 +47,7 @@ cos_op = Primitive(
 
 
 def cos(x: TensorLike, name: str | None = None) -> Tensor:
-    """Cosine.
+    """Return the cosine of each element.
 
     Examples
     --------
@@ -68,7 +68,7 @@ tan_op = Primitive(
 
 
 def tan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Tangent.
+    """Return the tangent of each element.
 
     Examples
     --------
@@ -89,7 +89,7 @@ asin_op = Primitive(
 
 
 def asin(x: TensorLike, name: str | None = None) -> Tensor:
-    """Inverse sine.
+    """Return the inverse sine of each element.
 
     Examples
     --------
@@ -110,7 +110,7 @@ acos_op = Primitive(
 
 
 def acos(x: TensorLike, name: str | None = None) -> Tensor:
-    """Inverse cosine.
+    """Return the inverse cosine of each element.
 
     Examples
     --------
@@ -131,7 +131,7 @@ atan_op = Primitive(
 
 
 def atan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Inverse tangent.
+    """Return the inverse tangent of each element.
 
     Examples
     --------
@@ -155,7 +155,7 @@ atan2_op = Primitive(
 
 
 def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """Angle of the point (x, y), from -pi to pi.
+    """Return the angle of the point (x, y), from -pi to pi.
 
     Examples
     --------
