@@ -1,6 +1,5 @@
 """Checks of values in compiled code: a failed check ends the run, and the interpreter then raises the error."""
 
-
 from __future__ import annotations
 
 from typing import Any

@@ -94,7 +94,7 @@ def norm(
     axis : int or sequence of int, optional
         One dimension or two, which go. By default, all elements are one vector.
     keepdims : bool
-        Keep them with length 1.
+        Keep the reduced dimensions with length 1.
 
     Raises
     ------

@@ -1,8 +1,7 @@
-"""Running sums and products along an axis, and the linear recurrence that their gradients are made of.
+"""Cumulative sums and products along an axis, and the linear recurrence that their gradients use.
 
-The surprising fact: nothing here divides. The derivative of a running product is a linear recurrence, and that of a
-linear recurrence is one running the other way; so products with zeros among their factors have right gradients to any
-order.
+No rule divides. The derivative of a cumulative product is a linear recurrence, and that of a linear recurrence is a
+recurrence in the other direction. So products with zeros among their factors have correct gradients of any order.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ __all__ = ["cumprod", "cumsum"]
 
 
 def _delayed(x: Any, axis: int, first: float) -> Any:
-    """`x` moved on by one along `axis`; what is not there is `first`."""
+    """Return `x` shifted by one towards the end of `axis`; the first element is `first`."""
     n = x.shape[axis]
     if n == 0:
         return x
@@ -41,7 +40,7 @@ def _delayed(x: Any, axis: int, first: float) -> Any:
 
 
 def _advanced(x: Any, axis: int) -> Any:
-    """`x` moved back by one along `axis`; what is not there is 0."""
+    """Return `x` shifted by one towards the beginning of `axis`; the last element is 0."""
     n = x.shape[axis]
     return placed(sliced(x, axis, 1, n - 1), (0,) * len(x.shape), x.shape) if n else x
 
@@ -77,10 +76,10 @@ recurrence_op = Primitive(
     lowering=Scan(lambda m, before, a, b: m.add(b, m.multiply(a, before)), 0.0),
     batch=along_axis(),
 )
-"""s[i] = b[i] + a[i] s[i-1] along `axis`, from s[-1] = 0."""
+"""The linear recurrence s[i] = b[i] + a[i] s[i-1] along `axis`, with s[-1] = 0."""
 
 
-# ---- running sums and products ---------------------------------------------------------------------------------------
+# ---- cumulative sums and products ------------------------------------------------------------------------------------
 
 cumsum_op: Primitive = Primitive(
     "cumsum",
@@ -107,7 +106,7 @@ cumprod_op = Primitive(
 
 
 def products_of_others(x: Any, axis: int) -> Any:
-    """For every element the product of all others along `axis`."""
+    """Return, for each element, the product of all other elements along `axis`."""
     before = _delayed(cumprod_op.bind(x, axis=axis), axis, 1.0)
     after = _delayed(cumprod_op.bind(flipped(x, (axis,)), axis=axis), axis, 1.0)
     return multiply(before, flipped(after, (axis,)))
@@ -131,18 +130,18 @@ def _cumsum_body(x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
 def cumsum(
     x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Running sum along `axis`.
+    """Return the cumulative sum along `axis`.
 
     Parameters
     ----------
     x : tensor
         The result has its dtype; bools are counted in int64.
     axis : int
-        The dimension to run along.
+        The dimension to sum along.
     exclusive : bool
-        Leave the element itself out of its sum.
+        Exclude the element itself from its sum.
     reverse : bool
-        Begin at the end.
+        Start at the end.
 
     Examples
     --------
@@ -161,18 +160,18 @@ def _cumprod_body(x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
 def cumprod(
     x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Running product along `axis`. Its gradient is right where elements are 0, to any order.
+    """Return the cumulative product along `axis`. The gradient is correct for elements that are 0, to any order.
 
     Parameters
     ----------
     x : tensor
         The result has its dtype; bools are multiplied in int64.
     axis : int
-        The dimension to run along.
+        The dimension to multiply along.
     exclusive : bool
-        Leave the element itself out of its product.
+        Exclude the element itself from its product.
     reverse : bool
-        Begin at the end.
+        Start at the end.
 
     Examples
     --------

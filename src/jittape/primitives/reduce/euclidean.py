@@ -1,7 +1,7 @@
-"""Lengths of vectors: the root of a sum of squares, and of squared distances from the mean.
+"""Euclidean lengths: the square root of a sum of squares, and of a sum of squared distances from the mean.
 
-They are primitives because of their gradients, which are nan where the length is 0. Composed of a square and a root,
-they would be nan in a reverse pass only: in a forward pass the tangent of the sum is 0 there, and stays 0.
+They are primitives because of their gradients, which are nan where the length is 0. Compositions of a square and a root
+would give nan only in reverse mode: in forward mode the tangent of the sum is 0 there, and stays 0.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ length_op = Primitive(
     lowering=Decomposition(_composed_length),
     batch=Batch(lambda n, params: {"axes": tuple([tuple([a + 1 for a in axes]) for axes in params["axes"]])}),
 )
-"""The root of the sum of the squares of all operands, each over its own `axes`; what remains has one shape."""
+"""Square root of the sum of squares of all operands, each over its own `axes`; the remaining shapes are equal."""
 
 
 # ---- standard deviation ----------------------------------------------------------------------------------------------
@@ -90,4 +90,4 @@ std_op = Primitive(
     lowering=Decomposition(_composed_std),
     batch=along_axes(),
 )
-"""The root of the mean squared distance from the mean, over `axes`."""
+"""Square root of the mean squared distance from the mean, over `axes`."""

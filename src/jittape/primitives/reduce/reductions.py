@@ -1,7 +1,7 @@
-"""Reductions: sum, mean, product, extrema, any and all. What is made of them is in `statistics`.
+"""Reductions: sum, mean, product, extrema, any and all. Functions composed of them are in `statistics`.
 
-A primitive here takes a sorted tuple of non-negative `axes`, which go from the shape; user-level functions normalize
-`axis`, keep dimensions when asked to, and compose.
+A primitive has a sorted tuple of non-negative `axes`, which are removed from the shape. User-level functions normalize
+`axis` and keep dimensions if requested.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Axis = int | Sequence[int] | None
 
 
 def _kept(out: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """Return the result of a reduction of `x`, with its dimensions as 1 where they are to be kept."""
+    """Return the result of a reduction of `x`, with dimensions of length 1 if `keepdims` is true."""
     return to_shape(out, with_ones(x.shape, axes)) if keepdims else out
 
 
@@ -67,16 +67,16 @@ def _sum_body(x: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_sum(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Sum of the elements along `axis`.
+    """Sum the elements along `axis`.
 
     Parameters
     ----------
     input_tensor : tensor
         The result has its dtype; bools are counted in int64.
     axis : int or sequence of int, optional
-        The dimensions that go; all of them by default.
+        The dimensions to reduce; all of them by default.
     keepdims : bool
-        Keep them with length 1.
+        Keep the reduced dimensions with length 1.
 
     Examples
     --------
@@ -87,12 +87,12 @@ def reduce_sum(
 
 
 def _count(x: Any, axes: tuple[int, ...]) -> float:
-    """Return the number of elements that go into each result."""
+    """Return the number of elements in each sum."""
     return float(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
 
 
 def averaging(x: Any) -> tuple[Any, np.dtype[Any]]:
-    """`x` in the dtype that a mean is taken in, and the dtype of the mean, both as in NumPy.
+    """Return `x` in the dtype in which its mean is computed, and the dtype of the mean, both as in NumPy.
 
     A sum of float16 would overflow at 65,504; integers and bools give float64.
     """
@@ -110,16 +110,16 @@ def _mean_body(x: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_mean(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Mean of the elements along `axis`; integers give floats, as in NumPy.
+    """Compute the mean of the elements along `axis`; integers give floats, as in NumPy.
 
     Parameters
     ----------
     input_tensor : tensor
-        What to take the mean of. Of no elements it is nan.
+        The elements. The mean of no elements is nan.
     axis : int or sequence of int, optional
-        The dimensions that go; all of them by default.
+        The dimensions to reduce; all of them by default.
     keepdims : bool
-        Keep them with length 1.
+        Keep the reduced dimensions with length 1.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def reduce_mean(
 
 
 def _extremum_vjp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-    """Elements that tie share the cotangent equally."""
+    """Return the cotangent of an extremum; equal elements share it equally."""
     chosen = cast_to(equal(x, broadcast_back(out, x.shape, axes)), x.dtype)
     share = reciprocal(sum_over(chosen, axes))
     return zero_dominant_multiply(
@@ -189,18 +189,18 @@ def _max_body(x: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_max(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Greatest of the elements along `axis`; of no elements, the least value of the dtype.
+    """Return the maximum of the elements along `axis`; of no elements, the least value of the dtype.
 
-    Elements that tie share the gradient equally. A nan wins over every number.
+    Equal maxima share the gradient equally. If an element is nan, the result is nan.
 
     Parameters
     ----------
     input_tensor : tensor
-        Of a real or bool dtype.
+        A tensor of a real or bool dtype.
     axis : int or sequence of int, optional
-        The dimensions that go; all of them by default.
+        The dimensions to reduce; all of them by default.
     keepdims : bool
-        Keep them with length 1.
+        Keep the reduced dimensions with length 1.
 
     Examples
     --------
@@ -219,18 +219,18 @@ def _min_body(x: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_min(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Least of the elements along `axis`; of no elements, the greatest value of the dtype.
+    """Return the minimum of the elements along `axis`; of no elements, the greatest value of the dtype.
 
-    Elements that tie share the gradient equally. A nan wins over every number.
+    Equal minima share the gradient equally. If an element is nan, the result is nan.
 
     Parameters
     ----------
     input_tensor : tensor
-        Of a real or bool dtype.
+        A tensor of a real or bool dtype.
     axis : int or sequence of int, optional
-        The dimensions that go; all of them by default.
+        The dimensions to reduce; all of them by default.
     keepdims : bool
-        Keep them with length 1.
+        Keep the reduced dimensions with length 1.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def _prod_body(x: Any, axis: Any, keepdims: bool) -> Any:
     if x.dtype.kind == "b":
         x = cast_to(x, int64)
     axes = normalized_axes("reduce_prod", axis, len(x.shape))
-    # One axis at a time: the gradient rule scans along it.
+    # One axis at a time, because the gradient rule scans along it.
     out = x
     if len(axes) == len(x.shape) > 1:
         out = prod_op.bind(to_shape(x, (x.aval.size,)), axes=(0,))
@@ -275,16 +275,16 @@ def _prod_body(x: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_prod(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Product of the elements along `axis`. Its gradient is right where elements are 0, to any order.
+    """Multiply the elements along `axis`. The gradient is correct for elements that are 0, to any order.
 
     Parameters
     ----------
     input_tensor : tensor
         The result has its dtype; bools are multiplied in int64.
     axis : int or sequence of int, optional
-        The dimensions that go; all of them by default.
+        The dimensions to reduce; all of them by default.
     keepdims : bool
-        Keep them with length 1.
+        Keep the reduced dimensions with length 1.
 
     Examples
     --------
@@ -331,7 +331,7 @@ def _any_body(x: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_any(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return whether any element along `axis` is true; of numbers, nonzero is true.
+    """Return whether any element along `axis` is true; nonzero numbers are true.
 
     Examples
     --------
@@ -350,7 +350,7 @@ def _all_body(x: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_all(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return whether all elements along `axis` are true; of numbers, nonzero is true.
+    """Return whether all elements along `axis` are true; nonzero numbers are true.
 
     Examples
     --------

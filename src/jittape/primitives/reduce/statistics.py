@@ -1,4 +1,4 @@
-"""What is made of reductions: variance, logsumexp, moments; and the places of extrema (`argmax`, `argmin`)."""
+"""Functions composed of reductions: variance, logsumexp, moments; and the indices of extrema (`argmax`, `argmin`)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 
-# ---- spread ----------------------------------------------------------------------------------------------------------
+# ---- variance --------------------------------------------------------------------------------------------------------
 
 
 def _variance_body(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -72,16 +72,16 @@ def _variance_body(x: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_variance(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Variance of the elements along `axis`: the mean of the squared distances from the mean.
+    """Compute the variance of the elements along `axis`: the mean squared distance from the mean.
 
     Parameters
     ----------
     input_tensor : tensor
         Integers give floats; complex numbers give a real variance.
     axis : int or sequence of int, optional
-        The dimensions that go; all of them by default.
+        The dimensions to reduce; all of them by default.
     keepdims : bool
-        Keep them with length 1.
+        Keep the reduced dimensions with length 1.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def _std_body(x: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_std(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Standard deviation of the elements along `axis`. Its gradient is nan where the deviation is 0.
+    """Compute the standard deviation of the elements along `axis`. The gradient is nan where the deviation is 0.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def _moments_body(x: Any, axes: Any, keepdims: bool) -> Any:
 def moments(
     x: TensorLike, axes: Axis, shift: None = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance of the elements along `axes`. `shift` is ignored, as in TensorFlow.
+    """Compute mean and variance of the elements along `axes`. `shift` is ignored, as in TensorFlow.
 
     Examples
     --------
@@ -148,16 +148,16 @@ def _logsumexp_body(x: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_logsumexp(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """``log(reduce_sum(exp(x)))`` along `axis`, without overflow.
+    """Return ``log(reduce_sum(exp(x)))`` along `axis`, without overflow.
 
     Parameters
     ----------
     input_tensor : tensor
         Integers give floats.
     axis : int or sequence of int, optional
-        The dimensions that go; all of them by default.
+        The dimensions to reduce; all of them by default.
     keepdims : bool
-        Keep them with length 1.
+        Keep the reduced dimensions with length 1.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def count_nonzero(
     dtype: DTypeLike = int64,
     name: str | None = None,
 ) -> Tensor:
-    """Return the number of elements along `axis` that are not 0.
+    """Count the nonzero elements along `axis`.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def _zero_fraction_body(x: Any) -> Any:
 
 
 def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
-    """Return the share of the elements that are 0, in the default float.
+    """Return the fraction of elements that are 0, in the default float.
 
     Examples
     --------
@@ -206,9 +206,9 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     return apply(_zero_fraction_body, (value,))
 
 
-# ---- places of extrema -----------------------------------------------------------------------------------------------
+# ---- indices of extrema ----------------------------------------------------------------------------------------------
 
-PLACE = "the place of an extremum is an integer"
+PLACE = "the index of an extremum is an integer"
 
 
 def _place_result(x: Aval, *, axis: int, dtype: np.dtype[Any]) -> Aval:
@@ -219,7 +219,7 @@ def _place_result(x: Aval, *, axis: int, dtype: np.dtype[Any]) -> Aval:
 
 
 def _first_place(x: Any, extreme: Primitive, axis: int, dtype: np.dtype[Any]) -> Any:
-    """Return the least coordinate along `axis` of what equals the extremum, or is nan as that then is."""
+    """Return the first coordinate along `axis` whose element equals the extremum, or is nan if the extremum is."""
     x = cast_to(x, uint8) if x.dtype.kind == "b" else x
     top = broadcast_back(extreme.bind(x, axes=(axis,)), x.shape, (axis,))
     found = equal(x, top)
@@ -257,14 +257,14 @@ def _argmax_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
 def argmax(
     input: TensorLike, axis: int | None = None, output_type: DTypeLike = int64, name: str | None = None
 ) -> Tensor:
-    """Index of the greatest element along `axis`, the first of them at a tie.
+    """Return the index of the greatest element along `axis`; of equal elements, that of the first.
 
     Parameters
     ----------
     input : tensor
-        Of a real or bool dtype.
+        A tensor of a real or bool dtype.
     axis : int, optional
-        The dimension that goes; as in TensorFlow, the first by default.
+        The dimension to reduce; as in TensorFlow, the first by default.
     output_type : dtype
         An integer dtype.
 
@@ -285,16 +285,17 @@ def _argmin_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
 def argmin(
     input: TensorLike, axis: int | None = None, output_type: DTypeLike = int64, name: str | None = None
 ) -> Tensor:
-    """Index of the least element along `axis`, the first of them at a tie.
+    """Return the index of the least element along `axis`; of equal elements, that of the first.
 
     Parameters
     ----------
     input : tensor
-        Of a real or bool dtype.
+        A tensor of a real or bool dtype.
     axis : int, optional
-        The dimension that goes; as in TensorFlow, the first by default.
+        The dimension to reduce; as in TensorFlow, the first by default.
     output_type : dtype
         An integer dtype.
+
 
     Examples
     --------

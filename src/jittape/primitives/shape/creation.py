@@ -1,6 +1,6 @@
-"""Tensors from nothing but a shape: zeros, ones, fill, eye, range, linspace, one_hot; and what is known of a shape.
+"""Tensors created from a shape: zeros, ones, fill, eye, range, linspace, one_hot; and the functions shape, rank and size.
 
-They are literals that are broadcast, and coordinates (`iota`), so a kernel that uses one never reads it from memory.
+They are broadcast literals and coordinates (`iota`), so kernels compute their elements and never read them from memory.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _checked(op: str, shape: Any) -> tuple[int, ...]:
 
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Return a tensor of zeros; `dtype` None is the default float.
+    """Return a tensor of zeros; the default of `dtype` is the default float.
 
     Examples
     --------
@@ -85,12 +85,12 @@ def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Return a tensor of ones; `dtype` None is the default float."""
+    """Return a tensor of ones; the default of `dtype` is the default float."""
     return apply(_constant, (), (1, _checked("ones", shape), _static_dtype(dtype)))
 
 
 def fill(dims: Any, value: TensorLike, name: str | None = None) -> Tensor:
-    """Return a tensor of shape `dims` with `value` everywhere; differentiable in `value`."""
+    """Return a tensor of shape `dims` with all elements equal to `value`; differentiable in `value`."""
     return apply(_full, (value,), (_checked("fill", dims), None))
 
 
@@ -107,12 +107,12 @@ def _like(number: int, input: Any, dtype: Any) -> Any:
 
 
 def zeros_like(input: TensorLike, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Zeros of the shape of `input`, and of its dtype if none is given."""
+    """Return zeros with the shape of `input`, and with its dtype unless `dtype` is given."""
     return _like(0, input, dtype)
 
 
 def ones_like(input: TensorLike, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Ones of the shape of `input`, and of its dtype if none is given."""
+    """Return ones with the shape of `input`, and with its dtype unless `dtype` is given."""
     return _like(1, input, dtype)
 
 
@@ -132,7 +132,7 @@ def eye(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the identity matrix, or a stack of them of shape `batch_shape`."""
+    """Return an identity matrix, or identical ones in a stack of shape `batch_shape`."""
     rows = as_int("num_rows", num_rows)
     columns = rows if num_columns is None else as_int("num_columns", num_columns)
     lead = () if batch_shape is None else _checked("eye", batch_shape)
@@ -153,9 +153,9 @@ def range(
     dtype: Any = None,
     name: str | None = "range",
 ) -> Tensor:
-    """Numbers from `start` to before `limit` in steps of `delta`; with one argument, from 0 to before it.
+    """Return numbers from `start` to before `limit` in steps of `delta`; with one argument, from 0 to before it.
 
-    Integers give int32, as in TensorFlow, and a Python float among the arguments gives the default float.
+    Integers give int32, as in TensorFlow. A Python float among the arguments gives the default float.
     """
     if limit is None:
         start, limit = 0, start
@@ -201,20 +201,20 @@ def _linspace(start: Any, stop: Any, num: int, axis: int, endpoint: bool, broadc
     position = iota(shape, a, start.dtype)
     result = add(multiply(position, step), ends[0])
     if endpoint and num > 1:
-        # The last one is `stop` itself, whatever the rounding.
+        # The last element is exactly `stop`, independent of rounding.
         result = where(equal(iota(shape, a, int64), num - 1), ends[1], result)
     return result
 
 
 def linspace(start: TensorLike, stop: TensorLike, num: int, name: str | None = None, axis: int = 0) -> Tensor:
-    """`num` evenly spaced numbers from `start` to `stop`, both included; differentiable in both."""
+    """Return `num` evenly spaced numbers from `start` to `stop`, both included; differentiable in both."""
     return evenly_spaced(start, stop, num, axis, True, broadcasts=False)
 
 
 def evenly_spaced(
     start: TensorLike, stop: TensorLike, num: int, axis: int, endpoint: bool, broadcasts: bool
 ) -> Tensor:
-    """As `linspace`, with or without the end; `start` and `stop` may broadcast."""
+    """Return evenly spaced numbers with or without the end point; `start` and `stop` may broadcast."""
     count = as_int("num", num)
     if count < 0:
         raise ShapeError(f"[linspace] num must not be negative, got {count}")
@@ -246,20 +246,20 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """`on_value` where the coordinate along the new dimension `axis` is the index, elsewhere `off_value`.
+    """Return `on_value` where the coordinate along the new dimension `axis` equals the index, else `off_value`.
 
     Parameters
     ----------
     indices : tensor_like of int
         An index outside ``range(depth)`` gives a row of `off_value`.
     depth : int
-        The length of the new dimension.
+        Length of the new dimension.
     on_value, off_value : tensor_like, optional
         Scalars; 1 and 0 by default.
     axis : int, optional
-        Where the new dimension stands; last by default.
+        Position of the new dimension; last by default.
     dtype : dtype, optional
-        By default that of the values; the default float if these are not given either.
+        The default is the dtype of the values, or the default float if the values are not given.
     name : str, optional
         Ignored.
 
@@ -293,14 +293,16 @@ def _sequence_mask(lengths: Any, maxlen: int, dtype: np.dtype[Any]) -> Any:
 def sequence_mask(
     lengths: TensorLike, maxlen: int | None = None, dtype: Any = bool_, name: str | None = None
 ) -> Tensor:
-    """True for the first ``lengths[i]`` of `maxlen` places in row `i`.
+    """Return a mask that is True for the first ``lengths[i]`` of the `maxlen` elements of row `i`.
 
     Parameters
     ----------
     lengths : tensor_like of int
+        Numbers of elements.
     maxlen : int, optional
-        The greatest of `lengths` by default, which are looked at for that.
+        Length of the rows. The default is the greatest of `lengths`, whose value is read.
     dtype : dtype
+        Dtype of the result.
     name : str, optional
         Ignored.
 
@@ -316,14 +318,14 @@ def sequence_mask(
     return apply(_sequence_mask, (lengths,), (max(as_int("maxlen", maxlen), 0), as_dtype(dtype)))
 
 
-# ---- what is known of a shape ----------------------------------------------------------------------------------------
+# ---- properties of a shape -------------------------------------------------------------------------------------------
 
 
 def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> np.ndarray[Any, Any]:
     """Return the shape of `input` as an integer array.
 
-    It is known without running anything, so it is an ndarray and not a tensor: ``jt.shape(x)[0]`` is a number that may
-    be used as one.
+    The shape is known without running any operation. So the result is an ndarray, not a tensor, and ``jt.shape(x)[0]``
+    can be used as a number.
     """
     return np.array(shape_of(input), as_dtype(out_type))
 

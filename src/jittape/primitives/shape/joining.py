@@ -1,4 +1,4 @@
-"""Functions that join tensors and cut them: concat, stack, split, unstack, slice, meshgrid."""
+"""Functions that join and split tensors: concat, stack, split, unstack, slice, meshgrid."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _concat(*operands_and_axis: Any) -> Any:
 
 
 def concat(values: Sequence[TensorLike], axis: int, name: str | None = None) -> Tensor:
-    """Return the tensors `values` joined along the dimension `axis` that they have."""
+    """Join the tensors `values` along the existing dimension `axis`."""
     return apply(_concat, _members("concat", values), (one_axis_key(axis),))
 
 
@@ -56,7 +56,7 @@ def _stack(*operands_and_axis: Any) -> Any:
 
 
 def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) -> Tensor:
-    """Return the tensors `values`, of equal shape, joined along a new dimension `axis`."""
+    """Join the tensors `values`, which have equal shapes, along a new dimension `axis`."""
     return apply(_stack, _members("stack", values), (one_axis_key(axis),))
 
 
@@ -93,7 +93,7 @@ def split(
     num: int | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """`value` cut along `axis` into so many equal parts, or into parts of the given sizes (one may be -1)."""
+    """Split `value` along `axis` into a number of equal parts, or into parts of given sizes (one may be -1)."""
     sizes = hashable(num_or_size_splits)
     return list(apply(_split, (value,), (sizes, one_axis_key(axis), True)))
 
@@ -109,12 +109,12 @@ def _unstack(x: Any, num: int | None, axis: int) -> tuple[Any, ...]:
 def unstack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str | None = None
 ) -> list[Tensor]:
-    """Return the tensors that `value` is made of along the dimension `axis`, which goes."""
+    """Return the tensors that make up `value` along the dimension `axis`, which is removed."""
     return list(apply(_unstack, (value,), (None if num is None else as_int("num", num), one_axis_key(axis))))
 
 
 def slice_(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """Return the part of `input_` of shape `size` whose first element is at `begin`; a size of -1 is all that is left.
+    """Return the part of `input_` of shape `size` that starts at `begin`; a size of -1 includes all remaining elements.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def _meshgrid(*operands_and_indexing: Any) -> tuple[Any, ...]:
 
 
 def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
-    """Coordinate arrays on the grid that the vectors `args` span."""
+    """Return coordinate arrays on the grid that the vectors `args` span."""
     if not isinstance(indexing, str) or indexing not in ("xy", "ij"):
         raise ValueError(f"[meshgrid] indexing must be 'xy' or 'ij', got {indexing!r}")
     return list(apply(_meshgrid, args, (indexing,))) if args else []

@@ -1,7 +1,7 @@
-"""Functions that change a shape or move elements: reshape, transpose, reverse, roll and their kin.
+"""Functions that change a shape or move elements, such as reshape, transpose, reverse and roll.
 
-All are views or concatenations of views (`broadcast`, `views`), so that none but those has a rule of its own. What
-joins and cuts is in `joining`.
+All are composed of the views and concatenations in `broadcast` and `views`, which have the gradient rules. Functions
+that join and split are in `joining`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def as_shape(op: str, shape: Any) -> tuple[int, ...]:
-    """`shape` (an int, or a sequence or integer array of them) as a tuple of Python ints."""
+    """Return `shape` (an int, or a sequence or integer array of them) as a tuple of Python ints."""
     if type(shape) is tuple and all(type(n) is int for n in shape):
         return shape
     try:
@@ -64,7 +64,7 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """Return the shape of what a user gives: a tensor, an array, a number or a nested sequence."""
+    """Return the shape of a user's value: a tensor, an array, a number or a nested sequence."""
     if isinstance(value, (bool, int, float, complex)):
         return ()
     try:
@@ -77,14 +77,15 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 
 def one_axis(op: str, axis: Any, ndim: int) -> int:
-    """`axis` as a non-negative int."""
+    """Return `axis` as a non-negative int."""
     if axis is None or isinstance(axis, (tuple, list)):
         raise TypeError(f"[{op}] axis must be one int, got {axis!r}")
     return normalized_axes(op, axis, ndim)[0]
 
 
 def hashable(value: Any) -> Any:
-    """`value`, a Python int, an array or a nested sequence of ints, as nested tuples; True is 1, as a key finds it."""
+    """Return `value`, an int, an array or a nested sequence of ints, as nested tuples; True becomes 1."""
+
     if isinstance(value, (tuple, list)):
         return tuple([hashable(v) for v in value])
     if value is None or isinstance(value, (int, np.bool_)):
@@ -97,7 +98,7 @@ def hashable(value: Any) -> Any:
     return hashable(array.tolist())
 
 
-# ---- reshape and its kin ---------------------------------------------------------------------------------------------
+# ---- reshape and similar functions -----------------------------------------------------------------------------------
 
 
 def _reshape(x: Any, shape: tuple[int, ...]) -> Any:
@@ -118,13 +119,14 @@ def _reshape(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
-    """Return the elements of `tensor` in C order under another shape.
+    """Return the elements of `tensor`, in C order, in another shape.
 
     Parameters
     ----------
     tensor : tensor_like
+        The elements.
     shape : int or sequence of int
-        One dimension may be -1: it takes what is left.
+        One dimension may be -1: it is computed from the number of elements.
     name : str, optional
         Ignored.
 
@@ -146,12 +148,12 @@ def _ensured(x: Any, shape: tuple[int | None, ...]) -> Any:
 
 
 def ensure_shape(x: TensorLike, shape: Any, name: str | None = None) -> Tensor:
-    """`x` as it is, if it has that shape; None stands for any extent.
+    """Return `x` unchanged if it has the given shape; None in `shape` accepts any length.
 
     Raises
     ------
     ValueError
-        If it has another shape.
+        If `x` has another shape.
 
     Examples
     --------
@@ -172,7 +174,7 @@ def _expand_dims(x: Any, axis: Any) -> Any:
 
 
 def expand_dims(input: TensorLike, axis: int | Sequence[int], name: str | None = None) -> Tensor:
-    """`input` with dimensions of length 1 put in at `axis` of the result."""
+    """Insert dimensions of length 1 into `input`, at the positions `axis` of the result."""
     if axis is None:
         raise TypeError("[expand_dims] axis must be an int or a sequence of ints, got None")
     return apply(_expand_dims, (input,), (axis_key(axis),))
@@ -187,9 +189,9 @@ def _squeeze(x: Any, axis: Any) -> Any:
 
 
 def squeeze(input: TensorLike, axis: int | Sequence[int] | None = None, name: str | None = None) -> Tensor:
-    """`input` without the dimensions of length 1, or without those of them in `axis`.
+    """Remove the dimensions of length 1, or those of them in `axis`.
 
-    As in TensorFlow, an empty list is the default: all of them go.
+    As in TensorFlow, an empty list removes all of them.
     """
     return apply(
         _squeeze, (input,), (axis_key(axis) or None if isinstance(axis, (list, tuple)) else axis_key(axis),)
@@ -203,7 +205,7 @@ def _broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def broadcast_to(input: TensorLike, shape: Any, name: str | None = None) -> Tensor:
-    """`input` repeated along dimensions of length 1, and along new ones in front, to `shape`."""
+    """Repeat `input` along dimensions of length 1, and along new leading dimensions, to `shape`."""
     return apply(_broadcast_to, (input,), (as_shape("broadcast_to", shape),))
 
 
@@ -222,7 +224,7 @@ def _transpose(x: Any, perm: tuple[int, ...] | int | None, conjugate: bool) -> A
 def transpose(
     a: TensorLike, perm: Sequence[int] | None = None, conjugate: bool = False, name: str | None = None
 ) -> Tensor:
-    """`a` with its dimensions in the order `perm`; reversed if that is None."""
+    """Permute the dimensions of `a` into the order `perm`; the default reverses them."""
     return apply(
         _transpose,
         (a,),
@@ -242,7 +244,7 @@ def _matrix_transpose(x: Any, conjugate: bool) -> Any:
 
 
 def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = False) -> Tensor:
-    """`a` with its last two dimensions exchanged."""
+    """Exchange the last two dimensions of `a`."""
     return apply(_matrix_transpose, (a,), (as_flag("conjugate", conjugate),))
 
 
@@ -264,7 +266,7 @@ def _moveaxis(x: Any, source: Any, destination: Any) -> Any:
 
 
 def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """`a` with the dimensions `source` moved to the places `destination`; the others keep their order."""
+    """Move the dimensions `source` to the positions `destination`; the others keep their order."""
     return apply(_moveaxis, (a,), (axis_key(source), axis_key(destination)))
 
 
@@ -274,7 +276,7 @@ def _reverse(x: Any, axis: Any) -> Any:
 
 
 def reverse(tensor: TensorLike, axis: int | Sequence[int] | None, name: str | None = None) -> Tensor:
-    """`tensor` with the order of the elements along `axis` reversed; None: along all."""
+    """Reverse the order of the elements along `axis`; None reverses all dimensions."""
     return apply(_reverse, (tensor,), (axis_key(axis),))
 
 
@@ -298,5 +300,5 @@ def _roll(x: Any, shift: Any, axis: Any) -> Any:
 def roll(
     input: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | None, name: str | None = None
 ) -> Tensor:
-    """`input` with its elements moved on by `shift` along `axis`; those that fall off come in at the other end."""
+    """Shift the elements of `input` by `shift` along `axis`; elements beyond the end reappear at the beginning."""
     return apply(_roll, (input,), (hashable(shift), axis_key(axis)))

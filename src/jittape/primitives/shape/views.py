@@ -1,9 +1,9 @@
-"""The ops that only move elements: transpose, slice, place (its converse), update and concat.
+"""Ops that only move elements: transpose, slice, place (the inverse of slice), update and concat.
 
-`slice_op` and `place_op` are mutually adjoint; with `update_op` they share one description of a part of an array,
-`Region`. The surprising fact: where a region starts is an *operand* when the offset of its axis is None, so that a loop
-over minibatches ``x[i:i + 32]`` is one path for every ``i``; it is structure (an int) where the op itself knows it, as
-in `split` and `reverse`.
+`slice_op` and `place_op` are adjoints of each other. Together with `update_op` they use one description of a part of an
+array, `Region`. If the offset of an axis is None, the start of the region is an *operand*, so that a loop over
+minibatches ``x[i:i + 32]`` is one path for all ``i``. If the op itself determines the offset, as in `split` and
+`reverse`, it is structure (an int).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ transpose_op = Primitive(
 
 
 def permuted(x: Any, perm: tuple[int, ...]) -> Any:
-    """`x` with the dimensions in the order `perm`, as it is where they are."""
+    """Return `x` with the dimensions in the order `perm`, or `x` itself if they are in this order."""
     return x if perm == tuple(range(len(x.shape))) else transpose_op.bind(x, perm=perm)
 
 
@@ -76,16 +76,16 @@ def permuted(x: Any, perm: tuple[int, ...]) -> Any:
 
 
 class Region(NamedTuple):
-    """A box in an array: along each axis that it names an offset, a size and a step; other axes are whole.
+    """A box in an array: an offset, a size and a step along each named axis; the other axes are complete.
 
     Attributes
     ----------
     axes : tuple of int
         Sorted.
     offsets : tuple of int or None
-        The first index along each axis; None where an operand gives it.
+        First index along each axis; None if an operand contains it.
     sizes, steps : tuple of int
-        A step may be negative.
+        Number of elements and step along each axis; a step may be negative.
     """
 
     axes: tuple[int, ...]
@@ -94,7 +94,7 @@ class Region(NamedTuple):
     steps: tuple[int, ...]
 
     def within(self, op: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of the region of an array of `shape`."""
+        """Return the shape of the region in an array of `shape`; raise if it does not fit."""
         result = list(shape)
         for axis, offset, size, step in zip(*self, strict=True):
             ends = (offset or 0, (offset or 0) + (size - 1) * step)
@@ -107,7 +107,7 @@ class Region(NamedTuple):
         return tuple(result)
 
     def with_starts(self, starts: Sequence[Any]) -> Region:
-        """Return the region with the offsets that operands gave, where these are known and not None."""
+        """Return the region with offsets filled in from operands; those that are unknown stay None."""
         given = iter(starts)
         offsets = [next(given) if offset is None else offset for offset in self.offsets]
         return self._replace(offsets=tuple([None if o is None else int(o) for o in offsets]))
@@ -115,7 +115,7 @@ class Region(NamedTuple):
     def indices(self, ndim: int, arrays: int = 1) -> tuple[Index, ...]:
         """Return the index into each dimension of the whole array, in coordinates of the region.
 
-        The starts come after so many operands that are `arrays`.
+        `arrays` is the number of operands before the starts.
         """
         found = [Index(axis=axis) for axis in range(ndim)]
         operand = arrays - 1
@@ -128,7 +128,7 @@ class Region(NamedTuple):
         return tuple(found)
 
     def key(self, ndim: int, starts: tuple[Any, ...]) -> tuple[slice, ...]:
-        """Return the region as NumPy's indexing takes it; `starts` are the operands."""
+        """Return the region as a key for NumPy's indexing; `starts` are the operands."""
         given = iter(starts)
         key = [slice(None)] * ndim
         for axis, offset, size, step in zip(*self, strict=True):
@@ -220,14 +220,14 @@ update_op = Primitive(
 
 
 def sliced(x: Any, axis: int, offset: int, size: int) -> Any:
-    """`size` elements of `x` from a known `offset` along `axis`; `x` itself where that is all of it."""
+    """Return `size` elements of `x` from a fixed `offset` along `axis`, or `x` itself if these are all."""
     if size == x.shape[axis]:
         return x
     return slice_op.bind(x, region=Region((axis,), (offset,), (size,), (1,)))
 
 
 def placed(x: Any, offsets: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    """`x` laid into zeros of `shape`, its first element at `offsets`."""
+    """Return zeros of `shape` with `x` written into them, its first element at `offsets`."""
     axes = tuple([axis for axis, n in enumerate(x.shape) if n != shape[axis]])
     if not axes:
         return x
@@ -237,13 +237,13 @@ def placed(x: Any, offsets: tuple[int, ...], shape: tuple[int, ...]) -> Any:
 
 
 def flipped(x: Any, axes: tuple[int, ...]) -> Any:
-    """`x` with the order of the elements along `axes` reversed."""
+    """Return `x` with the order of the elements along `axes` reversed."""
     sizes = tuple([x.shape[axis] for axis in axes])
     offsets = tuple([max(n - 1, 0) for n in sizes])
     return slice_op.bind(x, region=Region(axes, offsets, sizes, (-1,) * len(axes))) if axes else x
 
 
-# ---- again -----------------------------------------------------------------------------------------------------------
+# ---- recomputation ---------------------------------------------------------------------------------------------------
 
 
 def _again_batch(n: int, stacked: tuple[bool, ...], x: Any, *after: Any) -> Any:
@@ -258,11 +258,11 @@ again_op = Primitive(
     lowering=View(lambda x, out: tuple([Index(axis=axis) for axis in range(x.ndim)])),
     batch=_again_batch,
 )
-"""The first operand. What is computed from it is computed anew, and not before the second operand is there."""
+"""The first operand. Values computed from the result are recomputed, and not before the second operand is computed."""
 
 
 def again(x: Any, after: Any) -> Any:
-    """`x` as a value of its own, as soon as `after` is known."""
+    """Return `x` as a new value that is available only after `after` has been computed."""
     if 0 in after.shape:
         return again_op.bind(x)
     first = sliced(to_shape(after, (after.aval.size,)), 0, 0, 1)
