@@ -17,7 +17,7 @@ def test_the_gradient_of_sorting_goes_where_each_element_came_from(mode):
             order = jt.cast(jt.argsort(x), jt.float32)
         assert tape.gradient(y, x).tolist() == [3.0, 1.0, 2.0]
         assert tape.gradient(top, x).tolist() == [6.0, 0.0, 4.0]
-        with pytest.warns(jt.UnconnectedGradientWarning, match="places in an order are integers"):
+        with pytest.warns(jt.UnconnectedGradientWarning, match="positions in an order are integers"):
             assert tape.gradient(order, x) is None
 
 
@@ -38,7 +38,7 @@ def test_equal_elements_keep_their_order(mode):
             r"\[sort\] direction must be 'ASCENDING' or 'DESC",
         ),
         (lambda: jt.argsort([1j]), TypeError, r"\[argsort\] is not defined for complex128"),
-        (lambda: jt.math.top_k([1.0], 2), ValueError, r"\[top_k\] k=2 elements are more than"),
+        (lambda: jt.math.top_k([1.0], 2), ValueError, r"\[top_k\] k must be between 0 and the last dimension"),
         (
             lambda: jt.searchsorted([1.0], [[1.0]]),
             ValueError,

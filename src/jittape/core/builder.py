@@ -150,11 +150,11 @@ def _require_possible(primitive: Primitive, aval: Aval) -> None:
         )
 
 
-def _literal_result(*, value: Any, dtype: np.dtype[Any]) -> Aval:
+def _literal_abstract_eval(*, value: Any, dtype: np.dtype[Any]) -> Aval:
     return Aval((), dtype)
 
 
-def _literal_evaluate(*, value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _literal_impl(*, value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     return np.array(_number(value), dtype)
 
 
@@ -166,8 +166,8 @@ def _number(value: Any) -> Any:
 
 literal_op = Primitive(
     "literal",
-    abstract_eval=_literal_result,
-    impl=_literal_evaluate,
+    abstract_eval=_literal_abstract_eval,
+    impl=_literal_impl,
     lowering=Map(lambda m, *, value, dtype: m.literal(_number(value), dtype)),
     gradient_stops="it is a constant",
 )

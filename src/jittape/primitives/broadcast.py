@@ -44,7 +44,7 @@ __all__ = [
 # ---- dtype -----------------------------------------------------------------------------------------------------------
 
 
-def _cast_evaluate(x: Any, *, dtype: np.dtype[Any]) -> Any:
+def _cast_impl(x: Any, *, dtype: np.dtype[Any]) -> Any:
     with np.errstate(invalid="ignore", over="ignore"):
         if x.dtype.kind == "c" and dtype.kind != "c":
             x = x.real if dtype.kind != "b" else x != 0
@@ -81,7 +81,7 @@ def _cast_vjp(g: Any, out: Any, x: Any, *, dtype: np.dtype[Any]) -> Any:
 cast_op = Primitive(
     "cast",
     abstract_eval=lambda x, *, dtype: Aval(x.shape, dtype),
-    impl=_cast_evaluate,
+    impl=_cast_impl,
     vjp=(_cast_vjp,),
     lowering=Map(lambda m, x, *, dtype: m.cast(x, dtype)),
     linear=((0,),),
@@ -126,7 +126,7 @@ def conj(x: Any) -> Any:
 # ---- shape -----------------------------------------------------------------------------------------------------------
 
 
-def _reshape_result(x: Aval, *, shape: tuple[int, ...]) -> Aval:
+def _reshape_abstract_eval(x: Aval, *, shape: tuple[int, ...]) -> Aval:
     result = Aval(shape, x.dtype)
     if result.size != x.size:
         raise ShapeError(
@@ -137,7 +137,7 @@ def _reshape_result(x: Aval, *, shape: tuple[int, ...]) -> Aval:
 
 reshape_op = Primitive(
     "reshape",
-    abstract_eval=_reshape_result,
+    abstract_eval=_reshape_abstract_eval,
     impl=lambda x, *, shape: x.reshape(shape),
     vjp=(lambda g, out, x, *, shape: to_shape(g, x.shape),),
     lowering=Alias(),
@@ -150,7 +150,7 @@ def to_shape(x: Any, shape: tuple[int, ...]) -> Any:
     return x if x.shape == shape else reshape_op.bind(x, shape=shape)
 
 
-def _broadcast_result(x: Aval, *, shape: tuple[int, ...]) -> Aval:
+def _broadcast_abstract_eval(x: Aval, *, shape: tuple[int, ...]) -> Aval:
     lead = len(shape) - x.ndim
     if lead < 0 or any(n not in (1, m) for n, m in zip(x.shape, shape[lead:], strict=True)):
         raise ShapeError(
@@ -181,7 +181,7 @@ def _broadcast_batch(n: int, stacked: tuple[bool, ...], x: Any, *, shape: tuple[
 
 broadcast_to_op = Primitive(
     "broadcast_to",
-    abstract_eval=_broadcast_result,
+    abstract_eval=_broadcast_abstract_eval,
     impl=lambda x, *, shape: np.broadcast_to(x, shape),
     vjp=(_broadcast_vjp,),
     lowering=View(_broadcast_index),
@@ -194,7 +194,7 @@ def broadcast(x: Any, shape: tuple[int, ...]) -> Any:
     return x if x.shape == shape else broadcast_to_op.bind(x, shape=shape)
 
 
-def _iota_evaluate(*, shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Any:
+def _iota_impl(*, shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Any:
     line = np.arange(shape[axis], dtype=dtype)
     return np.broadcast_to(
         line.reshape(with_ones(shape, tuple(a for a in range(len(shape)) if a != axis))), shape
@@ -204,7 +204,7 @@ def _iota_evaluate(*, shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -
 iota_op = Primitive(
     "iota",
     abstract_eval=lambda *, shape, axis, dtype: Aval(shape, dtype),
-    impl=_iota_evaluate,
+    impl=_iota_impl,
     lowering=Iota(),
     gradient_stops="it is a constant",
 )

@@ -85,18 +85,18 @@ def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
     return result
 
 
-def _custom_result(y: Aval, *operands: Aval, index: int, count: int) -> Aval:
+def _custom_abstract_eval(y: Aval, *operands: Aval, index: int, count: int) -> Aval:
     return y
 
 
-def _custom_evaluate(y: Any, *operands: Any, index: int, count: int) -> Any:
+def _custom_impl(y: Any, *operands: Any, index: int, count: int) -> Any:
     return y
 
 
 custom_gradient_op = Primitive(
     "custom_gradient",
-    abstract_eval=_custom_result,
-    impl=_custom_evaluate,
+    abstract_eval=_custom_abstract_eval,
+    impl=_custom_impl,
     simplified=lambda op, producers: op.args[0],
     calls_back=True,
 )

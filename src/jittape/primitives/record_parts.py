@@ -25,8 +25,8 @@ from jittape.primitives.broadcast import (
     require_equal,
 )
 
-Prepare = Callable[..., tuple[Any, ...]]
-Result = Callable[..., Aval]
+PromoteArgs = Callable[..., tuple[Any, ...]]
+AbstractEval = Callable[..., Aval]
 
 
 # ---- promotion of operands -------------------------------------------------------------------------------------------
@@ -40,42 +40,42 @@ def floating(x: Any) -> Any:
 
 
 def one(x: Any) -> tuple[Any, ...]:
-    """Prepare one operand, keeping its dtype."""
+    """Promote one operand, keeping its dtype."""
     return (as_symbol(x),)
 
 
 def one_float(x: Any) -> tuple[Any, ...]:
-    """Prepare the operand of a function with floating results."""
+    """Promote the operand of a function with floating results."""
     return (floating(x),)
 
 
-def common(op: str) -> Prepare:
+def common(op: str) -> PromoteArgs:
     """Return the promotion to one dtype and broadcasting to one shape."""
     return lambda *operands: broadcast_operands(*promote(*operands), op=op)
 
 
-def common_float(op: str) -> Prepare:
+def common_float(op: str) -> PromoteArgs:
     """Return the promotion to one floating dtype and broadcasting; integers become floats as under `sin`."""
 
-    def prepare(*operands: Any) -> tuple[Any, ...]:
+    def promote_args(*operands: Any) -> tuple[Any, ...]:
         operands = _weak_floats(operands)
         if any(isinstance(x, WeakScalar) for x in operands):
             operands = promote(*operands)
         return broadcast_operands(*promote(*[floating(x) for x in operands]), op=op)
 
-    return prepare
+    return promote_args
 
 
-def quotient(op: str) -> Prepare:
+def quotient(op: str) -> PromoteArgs:
     """Return the promotion of a division: integers of any width become float64, as in NumPy."""
 
-    def prepare(*operands: Any) -> tuple[Any, ...]:
+    def promote_args(*operands: Any) -> tuple[Any, ...]:
         promoted = promote(*_weak_floats(operands))
         if not is_differentiable(promoted[0].dtype):
             promoted = tuple([cast_to(x, float64) for x in promoted])
         return broadcast_operands(*promoted, op=op)
 
-    return prepare
+    return promote_args
 
 
 def _weak_floats(operands: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -85,7 +85,7 @@ def _weak_floats(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     return operands
 
 
-def logical(op: str) -> Prepare:
+def logical(op: str) -> PromoteArgs:
     """Return the conversion to bool (nonzero is true) and broadcasting."""
     return lambda *operands: broadcast_operands(*[cast_to(x, bool_) for x in operands], op=op)
 
@@ -107,38 +107,38 @@ def not_enlarged(op: str, argument: str, shape: tuple[int, ...], result: Any) ->
 # ---- abstract evaluation ---------------------------------------------------------------------------------------------
 
 
-def same_float(op: str) -> Result:
+def same_float(op: str) -> AbstractEval:
     """Return the rule for one floating or complex operand; the result has its shape and dtype."""
     return lambda x: require_differentiable(op, x)
 
 
-def same_real_float(op: str) -> Result:
+def same_real_float(op: str) -> AbstractEval:
     """Return the rule for operands of one real floating dtype; the result has their shape and dtype."""
 
-    def result(*avals: Aval) -> Aval:
+    def abstract_eval(*avals: Aval) -> Aval:
         if avals[0].dtype.kind != "f":
             raise DTypeError(f"[{op}] needs a real floating dtype, got {avals[0].dtype.name}; cast it first")
         return require_equal(op, *avals)
 
-    return result
+    return abstract_eval
 
 
-def same_of_kinds(op: str, kinds: str) -> Result:
+def same_of_kinds(op: str, kinds: str) -> AbstractEval:
     """Return the rule for operands of one dtype with `numpy.dtype.kind` in `kinds`; the result is like them."""
 
-    def result(*avals: Aval) -> Aval:
+    def abstract_eval(*avals: Aval) -> Aval:
         return require_kinds(op, kinds, require_equal(op, *avals))
 
-    return result
+    return abstract_eval
 
 
-def truth_of_kinds(op: str, kinds: str) -> Result:
+def truth_of_kinds(op: str, kinds: str) -> AbstractEval:
     """Return the rule for operands of one dtype with kind in `kinds`; the result is bool."""
 
-    def result(*avals: Aval) -> Aval:
+    def abstract_eval(*avals: Aval) -> Aval:
         return Aval(require_kinds(op, kinds, require_equal(op, *avals)).shape, bool_)
 
-    return result
+    return abstract_eval
 
 
 def require_kinds(op: str, kinds: str, aval: Aval) -> Aval:
@@ -163,7 +163,7 @@ def by_formula(name: str) -> Callable[..., Any]:
     float16 is computed in float32. For complex numbers NumPy's function is used.
     """
 
-    def evaluate(x: Any) -> Any:
+    def impl(x: Any) -> Any:
         if x.dtype.kind == "c":
             return getattr(np, name)(x)
         from jittape.vectormath import NumPyMath  # imported on first use, not with the package
@@ -171,7 +171,7 @@ def by_formula(name: str) -> Callable[..., Any]:
         wide = x.astype(info_of(x.dtype).work, copy=False)
         return np.asarray(getattr(NumPyMath(), name)(wide)).astype(x.dtype)
 
-    return evaluate
+    return impl
 
 
 # ---- simplification --------------------------------------------------------------------------------------------------

@@ -251,7 +251,7 @@ def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
 # ---- selection -------------------------------------------------------------------------------------------------------
 
 
-def _where_result(condition: Aval, x: Aval, y: Aval) -> Aval:
+def _where_abstract_eval(condition: Aval, x: Aval, y: Aval) -> Aval:
     if condition.dtype != bool_:
         raise DTypeError(f"[where] the condition must be bool, got {condition.dtype.name}")
     chosen = require_equal("where", x, y)
@@ -259,17 +259,17 @@ def _where_result(condition: Aval, x: Aval, y: Aval) -> Aval:
     return chosen
 
 
-def _where_prepare(condition: Any, x: Any, y: Any) -> tuple[Any, ...]:
+def _where_promote_args(condition: Any, x: Any, y: Any) -> tuple[Any, ...]:
     return broadcast_operands(cast_to(condition, bool_), *promote(x, y), op="where")
 
 
 where_op = Primitive(
     "where",
-    abstract_eval=_where_result,
+    abstract_eval=_where_abstract_eval,
     impl=np.where,
     vjp=(None, lambda g, out, c, x, y: where(c, g, 0), lambda g, out, c, x, y: where(c, 0, g)),
     lowering=Map(lambda m, c, x, y: m.where(c, x, y)),
-    promote_args=_where_prepare,
+    promote_args=_where_promote_args,
     linear=((1, 2),),
 )
 

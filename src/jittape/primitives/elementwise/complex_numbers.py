@@ -110,7 +110,7 @@ def conj(x: TensorLike, name: str | None = None) -> Tensor:
     return apply(_conj_body, (x,))
 
 
-def _complex_result(real: Aval, imag: Aval) -> Aval:
+def _complex_abstract_eval(real: Aval, imag: Aval) -> Aval:
     part = require_equal("complex", real, imag)
     dtype = info_of(part.dtype).complex
     if dtype is None:
@@ -120,7 +120,7 @@ def _complex_result(real: Aval, imag: Aval) -> Aval:
     return Aval(part.shape, dtype)
 
 
-def _complex_evaluate(real: Any, imag: Any) -> Any:
+def _complex_impl(real: Any, imag: Any) -> Any:
     result = np.empty(np.shape(real), info_of(real.dtype).complex)
     result.real = real
     result.imag = imag
@@ -129,8 +129,8 @@ def _complex_evaluate(real: Any, imag: Any) -> Any:
 
 complex_op = Primitive(
     "complex",
-    abstract_eval=_complex_result,
-    impl=_complex_evaluate,
+    abstract_eval=_complex_abstract_eval,
+    impl=_complex_impl,
     vjp=(lambda g, out, re, im: real(g), lambda g, out, re, im: imag(g)),
     promote_args=common_float("complex"),
     batch=alike(),

@@ -41,14 +41,14 @@ def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return apply(divide_op, (x, y))
 
 
-def _reciprocal_evaluate(x: Any) -> Any:
+def _reciprocal_impl(x: Any) -> Any:
     return x.dtype.type(1) / x
 
 
 reciprocal_op = Primitive(
     "reciprocal",
     abstract_eval=same_float("reciprocal"),
-    impl=_reciprocal_evaluate,
+    impl=_reciprocal_impl,
     vjp=(lambda g, out, x: zero_dominant_multiply(g, negative(square(out))),),
     lowering=Map(lambda m, x: m.reciprocal(x)),
     promote_args=one_float,
@@ -66,14 +66,14 @@ def reciprocal(x: TensorLike, name: str | None = None) -> Tensor:
     return apply(reciprocal_op, (x,))
 
 
-def _divide_no_nan_evaluate(x: Any, y: Any) -> Any:
+def _divide_no_nan_impl(x: Any, y: Any) -> Any:
     return np.where(y == 0, x.dtype.type(0), x / y)
 
 
 divide_no_nan_op = Primitive(
     "divide_no_nan",
     abstract_eval=same_of_kinds("divide_no_nan", "fc"),
-    impl=_divide_no_nan_evaluate,
+    impl=_divide_no_nan_impl,
     vjp=(
         lambda g, out, x, y: zero_dominant_multiply(g, divide_no_nan(1.0, y)),
         lambda g, out, x, y: zero_dominant_multiply(g, negative(divide_no_nan(out, y))),

@@ -109,14 +109,14 @@ def tanh(x: TensorLike, name: str | None = None) -> Tensor:
 # ---- inverses --------------------------------------------------------------------------------------------------------
 
 
-def _asinh_form(m: Any, x: Any) -> Any:
+def _asinh_expression(m: Any, x: Any) -> Any:
     a = m.absolute(x)
     near = m.where(a < LARGE, a, 1.0)
     small = m.log1p(near + near * near / (1 + m.sqrt(1 + near * near)))
     return m.copysign(m.where(a < LARGE, small, m.log(a) + math.log(2)), x)
 
 
-def _acosh_form(m: Any, x: Any) -> Any:
+def _acosh_expression(m: Any, x: Any) -> Any:
     t = m.where(x < LARGE, x, 1.0) - 1
     root = m.sqrt(2 * t + t * t)
     # The rounding error of the sum is passed to the logarithm: near 1 it is a large part of the result.
@@ -126,7 +126,7 @@ def _acosh_form(m: Any, x: Any) -> Any:
     return m.where(x >= 1, found, math.nan)
 
 
-def _atanh_form(m: Any, x: Any) -> Any:
+def _atanh_expression(m: Any, x: Any) -> Any:
     a = m.absolute(x)
     return m.copysign(0.5 * m.log1p(2 * a / (1 - a)), x)
 
@@ -136,7 +136,7 @@ asinh_op = Primitive(
     abstract_eval=same_float("asinh"),
     impl=np.arcsinh,
     vjp=(lambda g, out, x: zero_dominant_multiply(g, rsqrt(add(square(x), 1))),),
-    lowering=Map(_asinh_form),
+    lowering=Map(_asinh_expression),
     promote_args=one_float,
 )
 
@@ -157,7 +157,7 @@ acosh_op = Primitive(
     abstract_eval=same_float("acosh"),
     impl=np.arccosh,
     vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(rsqrt(subtract(x, 1)), rsqrt(add(x, 1)))),),
-    lowering=Map(_acosh_form),
+    lowering=Map(_acosh_expression),
     promote_args=one_float,
 )
 
@@ -178,7 +178,7 @@ atanh_op = Primitive(
     abstract_eval=same_float("atanh"),
     impl=np.arctanh,
     vjp=(lambda g, out, x: zero_dominant_multiply(g, reciprocal(subtract(1, square(x)))),),
-    lowering=Map(_atanh_form),
+    lowering=Map(_atanh_expression),
     promote_args=one_float,
 )
 
@@ -197,7 +197,7 @@ def atanh(x: TensorLike, name: str | None = None) -> Tensor:
 # ---- logistic --------------------------------------------------------------------------------------------------------
 
 
-def _sigmoid_evaluate(x: Any) -> Any:
+def _sigmoid_impl(x: Any) -> Any:
     if x.dtype.kind == "c":
         return 1 / (1 + np.exp(-x))
     small = np.exp(-np.abs(x))
@@ -207,7 +207,7 @@ def _sigmoid_evaluate(x: Any) -> Any:
 sigmoid_op = Primitive(
     "sigmoid",
     abstract_eval=same_float("sigmoid"),
-    impl=_sigmoid_evaluate,
+    impl=_sigmoid_impl,
     vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(out, subtract(1, out))),),
     lowering=Map(lambda m, x: m.sigmoid(x)),
     promote_args=one_float,
@@ -251,7 +251,7 @@ def _share(x: Any, y: Any) -> Any:
     return where(equal(x, y), 0.5, sigmoid(subtract(x, y)))
 
 
-def _logaddexp_form(m: Any, x: Any, y: Any) -> Any:
+def _logaddexp_expression(m: Any, x: Any, y: Any) -> Any:
     return m.where(x == y, x + LOG_2, m.maximum(x, y) + m.softplus(-m.absolute(x - y)))
 
 
@@ -263,7 +263,7 @@ logaddexp_op = Primitive(
         lambda g, out, x, y: zero_dominant_multiply(g, _share(x, y)),
         lambda g, out, x, y: zero_dominant_multiply(g, _share(y, x)),
     ),
-    lowering=Map(_logaddexp_form),
+    lowering=Map(_logaddexp_expression),
     promote_args=common_float("logaddexp"),
 )
 

@@ -34,7 +34,7 @@ MAX_UNROLLED = 16
 # ---- powers ----------------------------------------------------------------------------------------------------------
 
 
-def _integer_power_evaluate(x: Any, *, exponent: int) -> Any:
+def _integer_power_impl(x: Any, *, exponent: int) -> Any:
     if x.dtype.kind not in "iu":
         return np.power(x, exponent)
     result, factor = np.ones_like(x), x
@@ -54,7 +54,7 @@ def _integer_power_vjp(g: Any, out: Any, x: Any, *, exponent: int) -> Any:
 integer_power_op = Primitive(
     "integer_power",
     abstract_eval=lambda x, *, exponent: same_of_kinds("pow", "iufc")(x),
-    impl=_integer_power_evaluate,
+    impl=_integer_power_impl,
     vjp=(_integer_power_vjp,),
     lowering=Map(lambda m, x, *, exponent: m.integer_power(x, exponent)),
 )
@@ -80,7 +80,7 @@ def _integer_power_body(x: Any, exponent: int) -> Any:
     return integer_power_op.bind(x, exponent=exponent)
 
 
-def _pow_evaluate(x: Any, y: Any) -> Any:
+def _pow_impl(x: Any, y: Any) -> Any:
     if x.dtype.kind == "f":
         # If one exponent of 0.5 is for all elements, NumPy takes the square root: nan at -inf, and -0.0 at -0.0.
         root_edge = (y == 0.5) & ((x == 0) | (x == -np.inf))
@@ -105,7 +105,7 @@ def _pow_exponent_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
     return zero_dominant_multiply(g, multiply(out, where(defined, log(x), 0)))
 
 
-def _natural_evaluate(exponent: Any) -> Any:
+def _natural_impl(exponent: Any) -> Any:
     negative = exponent < 0
     if negative.any():
         place = tuple(int(i) for i in np.argwhere(negative)[0])
@@ -126,14 +126,14 @@ def _natural(exponent: Any) -> Any:
 natural_op = Primitive(
     "natural_exponent",
     abstract_eval=lambda exponent: exponent,
-    impl=_natural_evaluate,
+    impl=_natural_impl,
     lowering=Decomposition(_natural),
     gradient_stops="the exponent of an integer is an integer",
     batch=alike(),
 )
 
 
-def _prepared(x: Any, y: Any) -> tuple[Any, ...]:
+def _pow_promote_args(x: Any, y: Any) -> tuple[Any, ...]:
     x, y = common("pow")(x, y)
     return (x, natural_op.bind(y)) if y.dtype.kind == "i" else (x, y)
 
@@ -141,16 +141,16 @@ def _prepared(x: Any, y: Any) -> tuple[Any, ...]:
 pow_op = Primitive(
     "pow",
     abstract_eval=same_of_kinds("pow", "iufc"),
-    impl=_pow_evaluate,
+    impl=_pow_impl,
     vjp=(_pow_base_vjp, _pow_exponent_vjp),
     lowering=Map(lambda m, x, y: m.power(x, y)),
-    promote_args=_prepared,
+    promote_args=_pow_promote_args,
 )
 
 pow_in_slope_op: Primitive = Primitive(
     "pow_in_slope",
     abstract_eval=pow_op.abstract_eval,
-    impl=_pow_evaluate,
+    impl=_pow_impl,
     vjp=(_pow_in_slope_base_vjp, _pow_exponent_vjp),
     lowering=pow_op.lowering,
 )

@@ -117,11 +117,11 @@ def digamma(x: TensorLike, name: str | None = None) -> Tensor:
     return apply(digamma_op, (x,))
 
 
-def _polygamma_result(x: Aval, *, order: int) -> Aval:
+def _polygamma_abstract_eval(x: Aval, *, order: int) -> Aval:
     return same_real_float("polygamma")(x)
 
 
-def _polygamma_evaluate(x: Any, *, order: int) -> Any:
+def _polygamma_impl(x: Any, *, order: int) -> Any:
     import scipy.special  # on first use: importing it takes longer than importing jittape
 
     return scipy.special.polygamma(order, x).astype(x.dtype)
@@ -129,8 +129,8 @@ def _polygamma_evaluate(x: Any, *, order: int) -> Any:
 
 polygamma_op = Primitive(
     "polygamma",
-    abstract_eval=_polygamma_result,
-    impl=_polygamma_evaluate,
+    abstract_eval=_polygamma_abstract_eval,
+    impl=_polygamma_impl,
     vjp=(lambda g, out, x, *, order: zero_dominant_multiply(g, polygamma(order + 1, x)),),
     batch=alike(),
 )
@@ -162,14 +162,14 @@ def _zero_at_zero(x: Any, value: Any) -> Any:
     return where(equal(x, 0), 0, value)
 
 
-def _xlogy_evaluate(x: Any, y: Any) -> Any:
+def _xlogy_impl(x: Any, y: Any) -> Any:
     return np.where(x == 0, x.dtype.type(0), x * np.log(y))
 
 
 xlogy_op = Primitive(
     "xlogy",
     abstract_eval=same_real_float("xlogy"),
-    impl=_xlogy_evaluate,
+    impl=_xlogy_impl,
     vjp=(
         lambda g, out, x, y: zero_dominant_multiply(g, _zero_at_zero(x, log(y))),
         lambda g, out, x, y: zero_dominant_multiply(g, xdivy(x, y)),
@@ -190,7 +190,7 @@ def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return apply(xlogy_op, (x, y))
 
 
-def _xlog1py_evaluate(x: Any, y: Any) -> Any:
+def _xlog1py_impl(x: Any, y: Any) -> Any:
     return np.where(x == 0, x.dtype.type(0), x * np.log1p(y))
 
 
@@ -213,7 +213,7 @@ def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 xlog1py_op = Primitive(
     "xlog1py",
     abstract_eval=same_real_float("xlog1py"),
-    impl=_xlog1py_evaluate,
+    impl=_xlog1py_impl,
     vjp=(
         lambda g, out, x, y: zero_dominant_multiply(g, _zero_at_zero(x, log1p(y))),
         lambda g, out, x, y: zero_dominant_multiply(g, xdivy(x, add(y, 1))),

@@ -1,4 +1,4 @@
-"""TensorFlow's functions that pick by indices: gather, gather_nd, take_along_axis, boolean_mask."""
+"""TensorFlow's functions that select by indices: gather, gather_nd, take_along_axis, boolean_mask."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["boolean_mask", "coordinates", "gather", "gather_nd", "index_operand"
 
 
 def index_operand(op: str, indices: Any) -> Any:
-    """`indices` as an operand of int64."""
+    """Return `indices` as an int64 operand."""
     if not isinstance(indices, WeakScalar):
         return integer_index(op, indices)
     if indices.kind is not int:
@@ -32,7 +32,7 @@ def index_operand(op: str, indices: Any) -> Any:
 
 
 def _known(indices: Any) -> Any:
-    """`indices` as an integer ndarray where their values are known without running anything, else None."""
+    """Return `indices` as an integer ndarray if their values are known without running anything, else None."""
     if isinstance(indices, (list, tuple)) and all(isinstance(i, (int, np.integer)) for i in indices):
         return np.asarray(indices, np.int64)
     known = isinstance(indices, (int, np.integer, np.ndarray))
@@ -73,26 +73,27 @@ def gather(
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Return the slices of `params` along `axis` that `indices` pick.
+    """Return the slices of `params` along `axis` that `indices` select.
 
     Parameters
     ----------
     params : tensor_like
+        The source.
     indices : tensor_like of int
-        Of any shape, which stands in the place of `axis` in the result. Negative ones count from the end.
+        Indices of any shape, which replaces the dimension `axis` in the result. Negative indices count from the end.
     validate_indices : optional
         Ignored: indices are always checked.
     axis : int, optional
         ``batch_dims`` by default.
     batch_dims : int
-        So many first dimensions are shared by `params` and `indices`.
+        Number of leading dimensions that `params` and `indices` share.
     name : str, optional
         Ignored.
 
     Raises
     ------
     IndexError
-        If an index is out of range: at once where it is known, when the value is looked at where it is a tensor.
+        If an index is out of range: immediately if its value is known, when the result is read if it is a tensor.
 
     Examples
     --------
@@ -111,7 +112,7 @@ def gather(
 
 
 def coordinates(op: str, indices: Any, ndim: int, batch_dims: int = 0) -> list[Any]:
-    """Return the last dimension of `indices` taken apart into one index array for each axis."""
+    """Split the last dimension of `indices` into one index array per axis."""
     indices = index_operand(op, indices)
     if not indices.shape:
         raise ShapeError(f"[{op}] indices must have at least 1 dimension")
@@ -160,7 +161,7 @@ def _take_along_axis(x: Any, indices: Any, axis: int) -> Any:
 
 
 def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int) -> Tensor:
-    """Return the elements of `arr` along `axis` that the matching elements of `indices` pick."""
+    """Return the elements of `arr` along `axis` that the corresponding elements of `indices` select."""
     return apply(_take_along_axis, (arr, indices), (one_axis_key(axis),))
 
 
@@ -169,15 +170,16 @@ def boolean_mask(
 ) -> Tensor:
     """Return the elements or slices of `tensor` where `mask` is true.
 
-    The shape of the result depends on the mask, so the mask is looked at; `where` does without.
+    The shape of the result depends on the value of the mask, so pending operations run. `where` avoids this.
 
     Parameters
     ----------
     tensor : tensor_like
+        The source.
     mask : tensor_like of bool
-        Of the shape of `tensor`, or of some of its dimensions.
+        A mask with the shape of `tensor`, or of some of its dimensions.
     axis : int, optional
-        The dimension of `tensor` that the first of `mask` stands for; 0 by default.
+        The dimension of `tensor` that corresponds to the first dimension of `mask`; 0 by default.
     name : str, optional
         Ignored.
     """

@@ -1,8 +1,9 @@
-"""Indexing by integer arrays: gather, and its converses scatter-add and scatter-update.
+"""Indexing by integer arrays: gather, and its inverses scatter-add and scatter-update.
 
-All three take, after their first operands, one int64 array of indices for each of the adjacent dimensions that begin at
-`axis`; the dimensions of the index arrays stand in their place in the result, as in NumPy's indexing. Negative indices
-count from the end, and one out of range raises `IndexError` when the op runs (the values are not known before).
+After their first operands, all three take one int64 index array for each of the adjacent dimensions that begin at
+`axis`. As in NumPy's indexing, the dimensions of the index arrays replace these dimensions in the result. Negative
+indices count from the end. An index out of range raises `IndexError` when the op runs, because its value is not known
+before.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ __all__ = [
 
 
 def integer_index(op: str, x: Any) -> Any:
-    """`x` as an index operand: int64."""
+    """Return `x` as an index operand: int64."""
     if x.dtype.kind not in "iu":
         raise DTypeError(f"[{op}] indices must be integers, got {x.dtype.name}; cast them first")
     return cast_to(x, int64)
@@ -55,13 +56,13 @@ def check_range(op: str, index: np.ndarray[Any, Any], axis: int, size: int) -> N
 
 
 def _counted(index: Any, size: int, op: str, axis: int) -> Any:
-    """`index` counted from the start, once it is known to be in range."""
+    """Return `index` counted from the start; raise if it is out of range."""
     check_range(op, index, axis, size)
     return np.where(index < 0, index + size, index) if index.size and index.min() < 0 else index
 
 
 def _flat(indices: Sequence[Any], sizes: tuple[int, ...], op: str, axis: int) -> Any:
-    """Indices into dimensions of `sizes` as one index into their product."""
+    """Return indices into dimensions of `sizes` as one index into their product."""
     flat: Any = 0
     for position, (index, size) in enumerate(zip(indices, sizes, strict=True)):
         flat = flat * size + _counted(index, size, op, axis + position)
@@ -69,7 +70,7 @@ def _flat(indices: Sequence[Any], sizes: tuple[int, ...], op: str, axis: int) ->
 
 
 def _merged(shape: tuple[int, ...], axis: int, end: int) -> tuple[int, ...]:
-    """`shape` with the dimensions from `axis` to `end` made one."""
+    """Return `shape` with the dimensions from `axis` to before `end` merged into one."""
     return (*shape[:axis], math.prod(shape[axis:end]), *shape[end:])
 
 
@@ -87,7 +88,7 @@ def _gathered_shape(op: str, shape: tuple[int, ...], indices: tuple[Aval, ...], 
 # ---- gather ----------------------------------------------------------------------------------------------------------
 
 
-def _gather_evaluate(x: Any, *indices: Any, axis: int) -> Any:
+def _gather_impl(x: Any, *indices: Any, axis: int) -> Any:
     end = axis + len(indices)
     flat = _flat(indices, x.shape[axis:end], "gather", axis)
     return np.take(x.reshape(_merged(x.shape, axis, end)), flat, axis)
@@ -98,7 +99,7 @@ def _gather_vjp(g: Any, out: Any, x: Any, *indices: Any, axis: int) -> Any:
 
 
 def _picked(x: Any, *indices: Any, axis: int) -> Any:
-    """In machine code: a view."""
+    """Return the decomposition for compiled code: a view."""
     count = len(indices)
     where = counted(indices, x.shape[axis : axis + count])
     return where and indexed_op.bind(x, *where, axis=axis, count=count)
@@ -107,7 +108,7 @@ def _picked(x: Any, *indices: Any, axis: int) -> Any:
 gather_op = Primitive(
     "gather",
     abstract_eval=lambda x, *indices, axis: Aval(_gathered_shape("gather", x.shape, indices, axis), x.dtype),
-    impl=_gather_evaluate,
+    impl=_gather_impl,
     vjp=(_gather_vjp,),
     lowering=Decomposition(_picked),
     batch=along_axis(1),
@@ -117,18 +118,18 @@ gather_op = Primitive(
 # ---- scatter ---------------------------------------------------------------------------------------------------------
 
 
-def _scatter_add_result(v: Aval, *indices: Aval, axis: int, shape: tuple[int, ...]) -> Aval:
+def _scatter_add_abstract_eval(v: Aval, *indices: Aval, axis: int, shape: tuple[int, ...]) -> Aval:
     expected = _gathered_shape("scatter_add", shape, indices, axis)
     if v.shape != expected:
         raise ShapeError(f"[scatter_add] values of shape {v.shape} do not fit indices that pick {expected}")
     return Aval(shape, v.dtype)
 
 
-def _scatter_add_evaluate(v: Any, *indices: Any, axis: int, shape: tuple[int, ...]) -> Any:
+def _scatter_add_impl(v: Any, *indices: Any, axis: int, shape: tuple[int, ...]) -> Any:
     end = axis + len(indices)
     flat = _flat(indices, shape[axis:end], "scatter_add", axis)
     if axis or end < len(shape):
-        # One index an element: six times as fast as np.add.at with rows for 20,000 rows of 32 numbers.
+        # One index per element: six times as fast as np.add.at with rows, for 20,000 rows of 32 numbers.
         rows = np.arange(math.prod(shape[:axis]))
         columns = np.arange(math.prod(shape[end:]))
         flat = (
@@ -144,7 +145,7 @@ def _scatter_add_vjp(g: Any, out: Any, v: Any, *indices: Any, axis: int, shape: 
 
 
 def _scattered(x: Any, v: Any, *indices: Any, axis: int, how: str) -> Any:
-    """In machine code: a loop over the values, in their order."""
+    """Return the decomposition for compiled code: a loop over the values in their order."""
     count = len(indices)
     where = counted(indices, x.shape[axis : axis + count])
     return where and scattered_op.bind(x, v, *where, axis=axis, count=count, how=how)
@@ -156,15 +157,15 @@ def _scattered_into_zeros(v: Any, *indices: Any, axis: int, shape: tuple[int, ..
 
 scatter_add_op = Primitive(
     "scatter_add",
-    abstract_eval=_scatter_add_result,
-    impl=_scatter_add_evaluate,
+    abstract_eval=_scatter_add_abstract_eval,
+    impl=_scatter_add_impl,
     vjp=(_scatter_add_vjp,),
     lowering=Decomposition(_scattered_into_zeros),
     batch=in_shape(along_axis(1)),
 )
 
 
-def _last_write_evaluate(*indices: Any, sizes: tuple[int, ...]) -> Any:
+def _last_write_impl(*indices: Any, sizes: tuple[int, ...]) -> Any:
     flat = _flat(indices, sizes, "scatter_update", 0).reshape(-1)
     order = np.arange(flat.size)
     writer = np.empty(math.prod(sizes), np.int64)
@@ -173,7 +174,7 @@ def _last_write_evaluate(*indices: Any, sizes: tuple[int, ...]) -> Any:
 
 
 def _compared_writer(*indices: Any, sizes: tuple[int, ...]) -> Any:
-    """In machine code: who writes to every element last, looked up by all that do."""
+    """Return the decomposition for compiled code: scatter the numbers of the writes, then compare at each write."""
     order = iota((math.prod(indices[0].shape),), 0, int64)
     order = to_shape(order, indices[0].shape)
     writer = _scattered(broadcast(literal(0, int64), sizes), order, *indices, axis=0, how="update")
@@ -183,20 +184,20 @@ def _compared_writer(*indices: Any, sizes: tuple[int, ...]) -> Any:
 last_write_op = Primitive(
     "last_write",
     abstract_eval=lambda *indices, sizes: Aval(indices[0].shape, bool_),
-    impl=_last_write_evaluate,
+    impl=_last_write_impl,
     lowering=Decomposition(_compared_writer),
     gradient_stops="it tells which of several writes to one element came last",
 )
 
 
-def _scatter_update_result(x: Aval, v: Aval, *indices: Aval, axis: int) -> Aval:
-    _scatter_add_result(v, *indices, axis=axis, shape=x.shape)
+def _scatter_update_abstract_eval(x: Aval, v: Aval, *indices: Aval, axis: int) -> Aval:
+    _scatter_add_abstract_eval(v, *indices, axis=axis, shape=x.shape)
     if v.dtype != x.dtype:
         raise DTypeError(f"[scatter_update] values must be {x.dtype.name}, got {v.dtype.name}")
     return x
 
 
-def _scatter_update_evaluate(x: Any, v: Any, *indices: Any, axis: int) -> Any:
+def _scatter_update_impl(x: Any, v: Any, *indices: Any, axis: int) -> Any:
     end = axis + len(indices)
     merged = _merged(x.shape, axis, end)
     flat = _flat(indices, x.shape[axis:end], "scatter_update", axis)
@@ -220,15 +221,15 @@ def _scatter_update_v_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, axis:
 
 scatter_update_op = Primitive(
     "scatter_update",
-    abstract_eval=_scatter_update_result,
-    impl=_scatter_update_evaluate,
+    abstract_eval=_scatter_update_abstract_eval,
+    impl=_scatter_update_impl,
     lowering=Decomposition(lambda x, v, *indices, axis: _scattered(x, v, *indices, axis=axis, how="update")),
     vjp=(_scatter_update_x_vjp, _scatter_update_v_vjp),
     batch=along_axis(2),
 )
 
 
-# ---- rows combined with others ---------------------------------------------------------------------------------------
+# ---- other combinations ----------------------------------------------------------------------------------------------
 
 COMBINE: dict[str, np.ufunc] = {"mul": np.multiply, "div": np.true_divide}
 EXTREMA: dict[str, np.ufunc] = {"max": np.maximum, "min": np.minimum}
@@ -242,22 +243,22 @@ def _combined(x: Any, v: Any, indices: Any, combine: np.ufunc, op: str) -> Any:
     return result.reshape(x.shape)
 
 
-def _combined_result(x: Aval, v: Aval, *indices: Aval, how: str) -> Aval:
-    return _scatter_update_result(x, v, *indices, axis=0)
+def _combined_abstract_eval(x: Aval, v: Aval, *indices: Aval, how: str) -> Aval:
+    return _scatter_update_abstract_eval(x, v, *indices, axis=0)
 
 
 scatter_combine_op = Primitive(
     "scatter_combine",
-    abstract_eval=_combined_result,
+    abstract_eval=_combined_abstract_eval,
     impl=lambda x, v, *indices, how: _combined(x, v, indices, COMBINE[how], f"scatter_{how}"),
     lowering=Decomposition(lambda x, v, *indices, how: _scattered(x, v, *indices, axis=0, how=how)),
     gradient_stops="it is for assigning to a Variable, which no gradient flows through",
 )
-"""Rows along the first axes, combined with others one after another; `how` is a key of `COMBINE`."""
+"""Slices along the first axes, combined with values one after another; `how` is a key of `COMBINE`."""
 
 
 def _shares(g: Any, out: Any, x: Any, v: Any, indices: Any) -> tuple[Any, Any, Any]:
-    """Where `x` and where `v` is what has won, and the cotangent for each of those that did: ties share equally."""
+    """Return masks of the elements of `x` and `v` that equal the extremum, and the equal shares of the cotangent."""
     x_won = cast_to(equal(x, out), x.dtype)
     v_won = cast_to(equal(v, gather_op.bind(out, *indices, axis=0)), v.dtype)
     winners = add(x_won, scatter_add_op.bind(v_won, *indices, axis=0, shape=x.shape))
@@ -276,9 +277,9 @@ def _extremum_v_vjp(g: Any, out: Any, x: Any, v: Any, *indices: Any, how: str) -
 
 scatter_extremum_op = Primitive(
     "scatter_extremum",
-    abstract_eval=_combined_result,
+    abstract_eval=_combined_abstract_eval,
     impl=lambda x, v, *indices, how: _combined(x, v, indices, EXTREMA[how], f"scatter_{how}"),
     lowering=Decomposition(lambda x, v, *indices, how: _scattered(x, v, *indices, axis=0, how=how)),
     vjp=(_extremum_x_vjp, _extremum_v_vjp),
 )
-"""As `scatter_combine_op` with the greater or the less; `how` is a key of `EXTREMA`."""
+"""Slices along the first axes, replaced by the greater or the lesser value; `how` is a key of `EXTREMA`."""

@@ -1,8 +1,8 @@
-"""What indexing by arrays is in machine code: indices counted from the start, an array read and written at these.
+"""Indexing by arrays in compiled code: indices counted from the start, and reads and writes at these.
 
-`gathering` has the ops that the user's functions record; when they are compiled, the ops here take their place. Counted
-indices are never out of range, so that no kernel reads or writes elsewhere, whatever it is given. That an index was out
-of range in the first place is found out by `check_op`, which ends the run.
+The user's functions record the ops of `gather_ops`; compiled code uses the ops of this module instead. Counted indices
+are always in range, so kernels never access memory outside an array. `check_op` detects original indices that are out
+of range, and ends the run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ within_op = Primitive(
     lowering=Map(_from_start),
     gradient_stops=MADE,
 )
-"""An index into `size` elements, counted from the start; if there is no such element, the nearest."""
+"""Index into `size` elements, counted from the start and limited to the range."""
 
 
 def _checked(index: Any, *, size: int) -> Any:
@@ -66,11 +66,11 @@ counted_op = Primitive(
     lowering=CheckedMap(_checked),
     gradient_stops=MADE,
 )
-"""`within_op` after a check."""
+"""`within_op` after a check that the index is in range."""
 
 
 def counted(indices: tuple[Any, ...], sizes: tuple[int, ...]) -> list[Any] | None:
-    """Indices into dimensions of these sizes, checked and counted from the start; None if one has no element."""
+    """Return checked indices counted from the start, for dimensions of `sizes`; None if a dimension has no elements."""
     if 0 in sizes:
         return None
     if 0 in indices[0].shape:
@@ -82,10 +82,10 @@ def counted(indices: tuple[Any, ...], sizes: tuple[int, ...]) -> list[Any] | Non
 
 
 def _index(ndim: int, picked: Aval, axis: int, count: int, first: int) -> tuple[At, ...]:
-    """The index into an array of `ndim` dimensions of which `count` operands, from number `first`, pick elements.
+    """Return the index maps of an array of `ndim` dimensions, of which `count` operands select elements.
 
-    They are for the axes from `axis` on. In terms of the coordinates of what is picked, in which the dimensions of the
-    operands stand in the place of these axes.
+    The operands, numbered from `first`, are indices into the axes from `axis` on. The maps are in coordinates of the
+    selected elements, where the dimensions of the operands replace these axes.
     """
     end = axis + picked.ndim - ndim + count
     where = tuple(range(axis, end))
@@ -97,18 +97,18 @@ def _index(ndim: int, picked: Aval, axis: int, count: int, first: int) -> tuple[
     )
 
 
-def _picked_result(x: Aval, *indices: Aval, axis: int, count: int) -> Aval:
+def _picked_abstract_eval(x: Aval, *indices: Aval, axis: int, count: int) -> Aval:
     return Aval((*x.shape[:axis], *indices[0].shape, *x.shape[axis + count :]), x.dtype)
 
 
 indexed_op = Primitive(
     "indexed",
-    abstract_eval=_picked_result,
+    abstract_eval=_picked_abstract_eval,
     impl=lambda x, *indices, axis, count: x[(slice(None),) * axis + indices],
     lowering=View(lambda x, out, *, axis, count: _index(x.ndim, out, axis, count, 1)),
     gradient_stops=MADE,
 )
-"""An array at `count` indices into the axes from `axis` on."""
+"""Elements of an array at `count` indices into the axes from `axis` on."""
 
 COMBINING: dict[str, Primitive | None] = {
     "add": add_op,

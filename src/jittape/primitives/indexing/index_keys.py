@@ -1,7 +1,8 @@
-"""Taking a key apart: what ``x[key]`` means, as structure and operands.
+"""Analysis of index keys: the structure and the operands of ``x[key]``.
 
-Start at `parsed`. A key of ints and slices becomes a `Slicing`; a key with an array or a mask in it a `Picking`: first
-its slices, then one gather. Boolean masks are looked at, because the shape of the result depends on them.
+Start at `parsed`. A key of ints and slices becomes a `Slicing`. A key that contains an array or a mask becomes a
+`Picking`: first its slices, then one gather. The values of boolean masks are read, because the shape of the result
+depends on them.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ class Slicing(NamedTuple):
     Attributes
     ----------
     region : Region or None
-        The part of the array that it picks; None for all of it.
+        The selected part of the array; None for all of it.
     shape : tuple of int
-        Of the result: without the axes of ints, with those of newaxis.
+        Shape of the result: without the axes of ints, with those of newaxis.
     """
 
     region: Region | None
@@ -34,17 +35,17 @@ class Slicing(NamedTuple):
 
 
 class Picking(NamedTuple):
-    """A key with index arrays in it, which come after its slices.
+    """A key that contains index arrays, which are applied after its slices.
 
     Attributes
     ----------
     slicing : Slicing
-        With the axes that index arrays go into left whole.
+        The slices; the axes of index arrays are complete.
     axes : tuple of int
-        The axes of the sliced array that the index arrays go into, in order.
+        Axes of the sliced array to which the index arrays apply, in order.
     front : bool
-        Whether the dimensions of the index arrays come first in the result, as they do in NumPy when a slice stands
-        between two of them.
+        Whether the dimensions of the index arrays come first in the result, as in NumPy if a slice separates two index
+        arrays.
     """
 
     slicing: Slicing
@@ -53,7 +54,7 @@ class Picking(NamedTuple):
 
 
 class _Parts:
-    """What has been gathered from a key so far; `finish` makes a `Slicing` or a `Picking` of it."""
+    """Parts collected from a key; `parsed` makes a `Slicing` or a `Picking` from them."""
 
     def __init__(self, op: str, shape: tuple[int, ...]) -> None:
         self.op = op
@@ -70,7 +71,7 @@ class _Parts:
         self.in_run = False
 
     def take(self, start: int | TracedScalar, size: int, step: int) -> None:
-        """Pick a part of the next axis."""
+        """Add a range of the next axis."""
         self.axes.append(self.axis)
         self.starts.append(start)
         self.sizes.append(size)
@@ -107,7 +108,7 @@ class _Parts:
         self.result.append(1)
 
     def add_array(self, index: Any) -> None:
-        """Return an integer array (or an int among arrays) for the next axis, which stays whole until the gather."""
+        """Add an integer array (or an int next to arrays) for the next axis, which is complete until the gather."""
         if isinstance(index, np.ndarray):
             check_range(self.op, index, self.axis, self.shape[self.axis])
         self.arrays.append(index)
@@ -119,7 +120,7 @@ class _Parts:
             self.in_run = True
 
     def add_truth(self, value: bool) -> None:
-        """Return a 0-d mask: a new axis of length 1 with its one element picked or not."""
+        """Add a 0-d mask: a new axis of length 1, with its element selected or not."""
         self.arrays.append(np.zeros(int(value), np.int64))
         self.array_axes.append(len(self.result))
         self.result.append(1)
@@ -136,7 +137,7 @@ class _Parts:
 
 
 def _consumed(part: Any) -> int:
-    """How many axes of the array a part of a key is for."""
+    """Return the number of axes of the array that a part of a key applies to."""
     if part is None or part is Ellipsis or isinstance(part, (bool, np.bool_)):
         return 0
     return len(part.shape) if _is_mask(part) else 1
@@ -188,7 +189,7 @@ def _normalized(op: str, part: Any) -> Any:
 
 
 def _bounds(op: str, part: slice) -> slice:
-    """Return a slice with Python ints: tensors in it are looked at."""
+    """Return a slice with Python ints; the values of tensors in it are read."""
     if isinstance(part.step, (int, np.integer)) and part.step == 0:
         raise ValueError(f"[{op}] the step of a slice must not be 0; use 1, or -1 to go backwards")
     kept = (int, TracedScalar, type(None))
@@ -198,7 +199,7 @@ def _bounds(op: str, part: slice) -> slice:
 
 
 def _expanded(op: str, shape: tuple[int, ...], key: Any) -> list[Any]:
-    """Return the parts of a key, with whole slices in place of the ellipsis."""
+    """Return the parts of a key, with complete slices instead of the ellipsis."""
     parts = [_normalized(op, part) for part in key] if isinstance(key, tuple) else [_normalized(op, key)]
     rest = len(shape) - sum([_consumed(part) for part in parts])
     if rest < 0:
@@ -210,7 +211,7 @@ def _expanded(op: str, shape: tuple[int, ...], key: Any) -> list[Any]:
         raise IndexError(f"[{op}] a key can have only one ellipsis")
     if ellipses:
         at = ellipses[0]
-        # An empty ellipsis still separates index arrays, as in NumPy.
+        # As in NumPy, an ellipsis for zero dimensions still separates index arrays.
         parts[at : at + 1] = [slice(None)] * rest if rest else [Ellipsis]
     return parts
 

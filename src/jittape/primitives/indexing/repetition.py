@@ -1,4 +1,4 @@
-"""Functions that make a tensor longer: tile, repeat and pad."""
+"""Functions that extend a tensor: tile, repeat and pad."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def _tile(x: Any, multiples: tuple[int, ...]) -> Any:
 
 
 def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
-    """`input` laid side by side, ``multiples[i]`` times along dimension `i`.
+    """Repeat `input` side by side, ``multiples[i]`` times along dimension `i`.
 
     Raises
     ------
     ValueError
-        If there is not one entry for each dimension.
+        If `multiples` does not have one entry per dimension.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _repeat_each(x: Any, rows: Any, count: int, axis: int | None) -> Any:
 def repeat(
     input: TensorLike, repeats: int | Sequence[int], axis: int | None = None, name: str | None = None
 ) -> Tensor:
-    """Every element of `input` repeated along `axis`; without an axis, along the flattened input."""
+    """Repeat each element of `input` along `axis`; without an axis, along the flattened input."""
     counts = as_shape("repeat", repeats)
     if len(counts) == 1:
         return apply(_repeat, (input,), (counts[0], axis_key(axis)))
@@ -143,15 +143,16 @@ def pad(
     constant_values: TensorLike = 0,
     name: str | None = None,
 ) -> Tensor:
-    """`tensor` with elements added before and after it along every dimension.
+    """Extend `tensor` before and after its elements along each dimension.
 
     Parameters
     ----------
     tensor : tensor_like
+        The tensor to extend.
     paddings : sequence of pairs of int
-        How many elements go before and after, for every dimension.
+        Numbers of elements to add before and after, for each dimension.
     mode : {"CONSTANT", "REFLECT", "SYMMETRIC"}
-        What they are: `constant_values`, or the mirrored tensor without or with its edge.
+        Added elements: `constant_values`, or the mirrored tensor without or with its edge.
     constant_values : tensor_like
         A scalar.
     name : str, optional

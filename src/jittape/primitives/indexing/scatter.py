@@ -1,4 +1,4 @@
-"""TensorFlow's scatter family: values put at indices. The converse, `gather` and its kin, is in `gather`."""
+"""TensorFlow's scatter functions, which write values at indices. The functions that read are in `gather`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _added(op: str, updates: Any, indices: list[Any], shape: tuple[int, ...]) ->
 
 
 def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Any, name: str | None = None) -> Tensor:
-    """Zeros of `shape` with `updates` added at the coordinates in the last dimension of `indices`.
+    """Return zeros of `shape` with `updates` added at the coordinates in the last dimension of `indices`.
 
     Examples
     --------
@@ -93,36 +93,36 @@ def _scatter(x: Any, indices: Any, updates: Any, op: str, nd: bool) -> Any:
 def tensor_scatter_nd_update(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """`tensor` with `updates` at the coordinates in the last dimension of `indices`; of several, the last one wins."""
+    """Replace the elements at the coordinates in the last dimension of `indices`; of several updates, use the last."""
     return apply(_scatter, (tensor, indices, updates), ("tensor_scatter_nd_update", True))
 
 
 def tensor_scatter_nd_add(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """`tensor` with `updates` added at the coordinates in the last dimension of `indices`."""
+    """Add `updates` to `tensor` at the coordinates in the last dimension of `indices`."""
     return apply(_scatter, (tensor, indices, updates), ("tensor_scatter_nd_add", True))
 
 
 def tensor_scatter_nd_sub(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """`tensor` with `updates` subtracted at the coordinates in the last dimension of `indices`."""
+    """Subtract `updates` from `tensor` at the coordinates in the last dimension of `indices`."""
     return apply(_scatter, (tensor, indices, updates), ("tensor_scatter_nd_sub", True))
 
 
 def scatter_update(x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """`x` with the slices along its first axis that `indices` pick replaced; of several, the last one wins."""
+    """Return `x` with the slices at `indices` of its first axis replaced; of several updates, the last is used."""
     return apply(_scatter, (x, indices, updates), ("scatter_update", False))
 
 
 def scatter_add(x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """`x` with `updates` added to the slices along its first axis that `indices` pick."""
+    """Return `x` with `updates` added to the slices at `indices` of its first axis."""
     return apply(_scatter, (x, indices, updates), ("scatter_add", False))
 
 
 def scatter_sub(x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """`x` with `updates` subtracted from the slices along its first axis that `indices` pick."""
+    """Return `x` with `updates` subtracted from the slices at `indices` of its first axis."""
     return apply(_scatter, (x, indices, updates), ("scatter_sub", False))
 
 
@@ -141,7 +141,7 @@ def _batch_update(x: Any, indices: Any, updates: Any) -> Any:
 
 
 def batch_scatter_update(x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """`x` with rows of each member of a batch replaced: ``x[b, indices[b, i]] = updates[b, i]``."""
+    """Return `x` with rows of each member of a batch replaced: ``x[b, indices[b, i]] = updates[b, i]``."""
     return apply(_batch_update, (x, indices, updates))
 
 
@@ -158,9 +158,9 @@ def _combined(x: Any, indices: Any, updates: Any, how: str) -> Any:
 
 
 def scatter_combine(x: TensorLike, indices: TensorLike, updates: TensorLike, how: str) -> Tensor:
-    """`x` with the slices along its first axis that `indices` pick combined with `updates`, repeated ones in turn.
+    """Return `x` with the slices at `indices` of its first axis combined with `updates`, repeated ones in turn.
 
-    `how` is ``"mul"`` or ``"div"``. There is no gradient: it is what Variables are assigned.
+    `how` is ``"mul"`` or ``"div"``. There is no gradient: the result is assigned to a Variable.
     """
     if how not in COMBINE:
         raise ValueError(f"scatter_combine knows {', '.join(COMBINE)}, got {how!r}")
@@ -179,16 +179,16 @@ def _extremum(x: Any, indices: Any, updates: Any, how: str, nd: bool) -> Any:
 
 
 def scatter_extremum(x: TensorLike, indices: TensorLike, updates: TensorLike, how: str) -> Tensor:
-    """`x` with the slices along its first axis that `indices` pick made the greater or less of them and `updates`."""
+    """Return `x` with the slices at `indices` of its first axis replaced by their maximum or minimum with `updates`."""
     return apply(_extremum, (x, indices, updates), (how, False))
 
 
 def tensor_scatter_nd_max(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """`tensor` with the greater of it and `updates` at the coordinates in the last dimension of `indices`.
+    """Return `tensor` with the greater of its elements and `updates` at the coordinates in `indices`.
 
-    Where several are the greatest, they share the gradient equally, as in TensorFlow.
+    The last dimension of `indices` contains the coordinates. Equal maxima share the gradient equally, as in TensorFlow.
 
     Examples
     --------
@@ -201,9 +201,9 @@ def tensor_scatter_nd_max(
 def tensor_scatter_nd_min(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """`tensor` with the less of it and `updates` at the coordinates in the last dimension of `indices`.
+    """Return `tensor` with the lesser of its elements and `updates` at the coordinates in `indices`.
 
-    Where several are the least, they share the gradient equally, as in TensorFlow.
+    The last dimension of `indices` contains the coordinates. Equal minima share the gradient equally, as in TensorFlow.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Order: sort, argsort, top_k and searchsorted. A gradient flows through what is sorted, not through where it goes."""
+"""Sorting: sort, argsort, top_k and searchsorted. Gradients flow through sorted values, not through indices."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from jittape.typing import Tensor, TensorLike
 
 __all__ = ["TopK", "argsort", "searchsorted", "sort", "top_k"]
 
-PLACES = "places in an order are integers"
+PLACES = "positions in an order are integers"
 
 
-def _argsort_evaluate(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> Any:
+def _argsort_impl(x: Any, *, axis: int, descending: bool, dtype: np.dtype[Any]) -> Any:
     if not descending:
         return np.argsort(x, axis, "stable").astype(dtype)
-    # Backwards twice: equal elements keep their order.
+    # Reversed twice, so that equal elements keep their order.
     order = np.flip(np.argsort(np.flip(x, axis), axis, "stable"), axis)
     return (x.shape[axis] - 1 - order).astype(dtype)
 
@@ -37,7 +37,7 @@ argsort_op = Primitive(
     abstract_eval=lambda x, *, axis, descending, dtype: Aval(
         require_kinds("argsort", "biuf", x).shape, dtype
     ),
-    impl=_argsort_evaluate,
+    impl=_argsort_impl,
     gradient_stops=PLACES,
     batch=along_axis(),
 )
@@ -66,16 +66,18 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the indices along `axis`, in int32, in the order that sorts `values`; equal elements keep their order.
+    """Return the int32 indices along `axis` in the order that sorts `values`; equal elements keep their order.
 
     Parameters
     ----------
     values : tensor_like
-        Of a real or bool dtype. nan counts as greater than every number.
+        A tensor of a real or bool dtype. nan is greater than every number.
     axis : int
+        The dimension to sort along.
     direction : {'ASCENDING', 'DESCENDING'}
+        Order of the result.
     stable : bool
-        Ignored: the order always is stable.
+        Ignored: the order is always stable.
     name : str, optional
         Ignored.
 
@@ -93,14 +95,16 @@ def _sort(x: Any, axis: int, direction: str) -> Any:
 
 
 def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
-    """`values` sorted along `axis`; the gradient goes back to where each element came from.
+    """Sort `values` along `axis`; the gradient flows back to the original position of each element.
 
     Parameters
     ----------
     values : tensor_like
-        Of a real or bool dtype. nan counts as greater than every number.
+        A tensor of a real or bool dtype. nan is greater than every number.
     axis : int
+        The dimension to sort along.
     direction : {'ASCENDING', 'DESCENDING'}
+        Order of the result.
     name : str, optional
         Ignored.
 
@@ -113,7 +117,7 @@ def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name:
 
 
 class TopK(NamedTuple):
-    """What `top_k` gives."""
+    """The `k` greatest elements and their indices, as returned by `top_k`."""
 
     values: Tensor
     indices: Tensor
@@ -122,7 +126,9 @@ class TopK(NamedTuple):
 def _top_k(x: Any, k: int, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     x = as_symbol(x)
     if not x.shape or not 0 <= k <= x.shape[-1]:
-        raise ShapeError(f"[top_k] k={k} elements are more than the last dimension of shape {x.shape} has")
+        raise ShapeError(
+            f"[top_k] k must be between 0 and the last dimension of input, got k={k} for shape {x.shape}"
+        )
     last = len(x.shape) - 1
     order = argsort_op.bind(x, axis=last, descending=True, dtype=int32)
     first = sliced(order, last, 0, k)
@@ -134,16 +140,18 @@ def top_k(
 ) -> TopK:
     """Return the `k` greatest elements along the last dimension, greatest first, and their indices.
 
-    Of equal elements the one with the lower index comes first. A gradient flows through the values.
+    Of equal elements, the one with the lower index comes first. A gradient flows through the values.
 
     Parameters
     ----------
     input : tensor_like
-        Of a real or bool dtype. nan counts as greater than every number.
+        A tensor of a real or bool dtype. nan is greater than every number.
     k : int
+        Number of elements.
     sorted : bool
-        Ignored: they always are sorted.
+        Ignored: the elements are always sorted.
     index_type : dtype
+        Dtype of the indices.
     name : str, optional
         Ignored.
 
@@ -156,7 +164,7 @@ def top_k(
     return TopK(*apply(_top_k, (input,), (as_int("k", k), as_dtype(index_type))))
 
 
-def _searchsorted_evaluate(edges: Any, values: Any, *, side: Any, dtype: np.dtype[Any]) -> Any:
+def _searchsorted_impl(edges: Any, values: Any, *, side: Any, dtype: np.dtype[Any]) -> Any:
     found = np.empty(values.shape, dtype)
     for place in np.ndindex(values.shape[:-1]):
         found[place] = np.searchsorted(edges[place], values[place], side)
@@ -166,7 +174,7 @@ def _searchsorted_evaluate(edges: Any, values: Any, *, side: Any, dtype: np.dtyp
 searchsorted_op = Primitive(
     "searchsorted",
     abstract_eval=lambda edges, values, *, side, dtype: Aval(values.shape, dtype),
-    impl=_searchsorted_evaluate,
+    impl=_searchsorted_impl,
     gradient_stops=PLACES,
 )
 
@@ -177,7 +185,7 @@ def _searchsorted(edges: Any, values: Any, side: str, dtype: np.dtype[Any]) -> A
     if not edges.shape or not values.shape or edges.shape[:-1] != values.shape[:-1]:
         raise ShapeError(
             f"[searchsorted] sorted_sequence of shape {edges.shape} and values of shape {values.shape} must have at "
-            "least 1 dimension and equal dimensions but for the last"
+            "least 1 dimension and equal dimensions except the last"
         )
     return searchsorted_op.bind(edges, values, side=side, dtype=dtype)
 
@@ -189,16 +197,16 @@ def searchsorted(
     out_type: Any = int32,
     name: str | None = None,
 ) -> Tensor:
-    """Where in `sorted_sequence` each of `values` would have to be put in.
+    """Return the indices at which `values` would be inserted into `sorted_sequence` to keep its order.
 
     Parameters
     ----------
     sorted_sequence : tensor_like
         Sorted along the last dimension.
     values : tensor_like
-        Of the same dimensions but for the last.
+        Values with the same dimensions except the last.
     side : {'left', 'right'}
-        Before or behind elements that are equal.
+        Index before or after elements that are equal.
     out_type : dtype
         An integer dtype.
     name : str, optional

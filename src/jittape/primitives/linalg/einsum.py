@@ -1,8 +1,9 @@
 """`einsum`: Einstein's summation as transposes, reshapes and matrix products.
 
-The equation is parsed into one tuple of labels an operand. More than two operands are contracted pairwise, in the order
-that ``numpy.einsum_path`` finds. A pair becomes one `matmul`: labels in both and in the result are the stack, labels
-in both only are summed over by the product, labels in one only are summed first or become rows and columns.
+The equation is parsed into one tuple of labels per operand. More than two operands are contracted pairwise, in the
+order of ``numpy.einsum_path``. A pair becomes one `matmul`: labels in both operands and in the result are the stack,
+labels in both operands only are summed over by the product, and labels in one operand only are summed first or become
+rows and columns.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Labels = tuple[str, ...]
 def _parse(equation: str, ranks: tuple[int, ...]) -> tuple[list[Labels], Labels]:
     """Return the labels of each operand and of the result.
 
-    An ellipsis becomes labels ``.0``, ``.1``, ... counted from its last dimension.
+    An ellipsis becomes labels ``.0``, ``.1``, ..., counted from its last dimension.
     """
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
@@ -86,7 +87,7 @@ def _labels(equation: str, term: str, rank: int) -> Labels:
 
 
 def _sizes(equation: str, terms: list[Labels], shapes: list[tuple[int, ...]]) -> dict[str, int]:
-    """Return the length of every label; a length of 1 is stretched."""
+    """Return the length of each label; a length of 1 broadcasts."""
     sizes: dict[str, int] = {}
     for term, shape in zip(terms, shapes, strict=True):
         for label, n in zip(term, shape, strict=True):
@@ -101,7 +102,7 @@ def _sizes(equation: str, terms: list[Labels], shapes: list[tuple[int, ...]]) ->
 def _path(
     terms: tuple[Labels, ...], result: Labels, shapes: tuple[tuple[int, ...], ...]
 ) -> list[tuple[int, ...]]:
-    """In which order to contract several operands."""
+    """Return the order in which several operands are contracted."""
     names = {
         label: chr(ord("a") + i) for i, label in enumerate(dict.fromkeys(a for term in terms for a in term))
     }
@@ -116,14 +117,14 @@ def _path(
 
 
 def _diagonal(x: Any, first: int, second: int) -> Any:
-    """The elements of `x` whose coordinates along two axes of equal length are equal; the diagonal becomes axis 0."""
+    """Return the elements of `x` whose coordinates along two axes of equal length are equal; they become axis 0."""
     others = [d for d in range(len(x.shape)) if d not in (first, second)]
     rows = iota((min(x.shape[first], x.shape[second]),), 0, int64)
     return gather_op.bind(permuted(x, (first, second, *others)), rows, rows, axis=0)
 
 
 def _without_repeats(x: Any, term: Labels) -> tuple[Any, Labels]:
-    """`x` with each label once: its diagonal where a label stands twice."""
+    """Return `x` with each label once: its diagonal if a label appears twice."""
     labels = list(term)
     for label in term:
         while labels.count(label) > 1:
@@ -138,13 +139,13 @@ def _without_repeats(x: Any, term: Labels) -> tuple[Any, Labels]:
 
 
 def _summed(x: Any, term: Labels, keep: set[str]) -> tuple[Any, Labels]:
-    """`x` summed over the labels that are not in `keep`."""
+    """Return `x` summed over the labels that are not in `keep`."""
     axes = tuple([d for d, a in enumerate(term) if a not in keep])
     return sum_over(x, axes), tuple([a for a in term if a in keep])
 
 
 def _arranged(x: Any, term: Labels, order: list[str]) -> Any:
-    """`x` with its dimensions in the order of the labels; a label it has not becomes a dimension of 1."""
+    """Return `x` with its dimensions in the order of the labels; a missing label becomes a dimension of length 1."""
     x = permuted(x, tuple([term.index(a) for a in order if a in term]))
     lengths = iter(x.shape)
     return to_shape(x, tuple([next(lengths) if a in term else 1 for a in order]))
@@ -165,7 +166,7 @@ def _pair(
         shape = tuple([sizes[a] for a in term])
         parts = [broadcast(_arranged(v, t, list(term)), shape) for v, t in ((x, x_term), (y, y_term))]
         return multiply(*parts), term
-    # The stack keeps its dimensions: each may have strides of its own, so that no operand need be copied.
+    # The dimensions of the stack are kept: each may have its own stride, so operands need no copy.
     lead = tuple([sizes[a] for a in stack])
     count_rows, count_inner, count_columns = (
         math.prod([sizes[a] for a in labels]) for labels in (rows, inner, columns)
@@ -173,7 +174,7 @@ def _pair(
     m = _stretched(_arranged(x, x_term, [*stack, *rows, *inner]), [*stack, *rows, *inner], sizes)
     n = _stretched(_arranged(y, y_term, [*stack, *inner, *columns]), [*stack, *inner, *columns], sizes)
     if not rows and not columns:
-        # Dot products, which fuse with what comes before and after.
+        # Dot products as sums, which fuse with neighbouring ops.
         return sum_over(multiply(m, n), tuple(range(len(stack), len(stack) + len(inner)))), tuple(stack)
     product = matmul_op.bind(
         to_shape(m, (*lead, count_rows, count_inner)),
@@ -211,18 +212,20 @@ def _einsum(*operands_and_equation: Any) -> Any:
 
 
 def einsum(equation: str, *inputs: TensorLike, name: str | None = None, optimize: Any = None) -> Tensor:
-    """Products of tensors, summed over the labels that the result does not name.
+    """Multiply tensors and sum over the labels that the result does not name.
 
     Parameters
     ----------
     equation : str
-        As for ``numpy.einsum``: ``"ij,jk->ik"``; without an arrow, labels that stand once make the result, in
-        alphabetic order. A label twice in one operand takes its diagonal; ``...`` stands for dimensions that broadcast.
+        As for ``numpy.einsum``: ``"ij,jk->ik"``. Without an arrow, the labels that appear once form the result, in
+        alphabetic order. A label that appears twice in one operand takes its diagonal. ``...`` stands for dimensions
+        that broadcast.
     *inputs : tensor_like
+        The operands.
     name : str, optional
         Ignored.
     optimize : optional
-        Ignored: a good order is always looked for.
+        Ignored: the order of contraction is always optimized.
 
     Examples
     --------
@@ -265,14 +268,14 @@ def _counted(count: int, start: int) -> Any:
 
 
 def _diagonal_number(k: Any) -> int:
-    """`k` as the number of a diagonal; none of those so far out has any elements."""
+    """Return `k` as the number of a diagonal, limited to a range beyond which diagonals have no elements."""
     return max(-(2**31), min(as_int("k", k), 2**31))
 
 
 def diag_part(
     input: TensorLike, k: int = 0, axis1: int = -2, axis2: int = -1, name: str | None = None
 ) -> Tensor:
-    """The diagonal of the matrices in the dimensions `axis1` and `axis2`, `k` above the main one; it comes last."""
+    """Return the `k`-th diagonal of the matrices in dimensions `axis1` and `axis2`, as the last dimension."""
     return apply(_diag_part, (input,), (_diagonal_number(k), axis_key(axis1), axis_key(axis2)))
 
 
@@ -282,5 +285,5 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
 
 
 def trace(x: TensorLike, k: int = 0, axis1: int = -2, axis2: int = -1, name: str | None = None) -> Tensor:
-    """Return the sum of the diagonal of the matrices in the last two dimensions."""
+    """Return the sum of the `k`-th diagonal of the matrices in dimensions `axis1` and `axis2`."""
     return apply(_trace, (x,), (_diagonal_number(k), axis_key(axis1), axis_key(axis2)))

@@ -1,7 +1,7 @@
-"""Matrix products: `matmul` and what is made of it.
+"""Matrix products: `matmul`, matvec, tensordot and outer.
 
-`matmul_op` is strict: stacks of matrices with equal leading dimensions. The user-level function makes every rank that
-NumPy allows fit: vectors become matrices, and a stack times one matrix becomes one tall product.
+The operands of `matmul_op` are stacks of matrices with equal leading dimensions. The user-level function reduces all
+ranks that NumPy accepts to such stacks: vectors become matrices, and a stack times one matrix becomes one tall product.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ __all__ = ["matmul", "matmul_op", "matvec", "outer", "tensordot"]
 
 
 def _swapped(x: Any) -> Any:
-    """`x` with its last two dimensions exchanged."""
+    """Return `x` with its last two dimensions exchanged."""
     ndim = len(x.shape)
     if 1 in x.shape[-2:]:
         return to_shape(x, (*x.shape[:-2], x.shape[-1], x.shape[-2]))
     return permuted(x, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
-def _matmul_result(x: Aval, y: Aval) -> Aval:
+def _matmul_abstract_eval(x: Aval, y: Aval) -> Aval:
     if x.ndim < 2 or x.ndim != y.ndim or x.shape[:-2] != y.shape[:-2] or x.shape[-1] != y.shape[-2]:
         raise ShapeError(f"[matmul] strict operands {x} and {y} do not fit")
     if x.dtype != y.dtype:
@@ -58,7 +58,7 @@ def _matmul_y_vjp(g: Any, out: Any, x: Any, y: Any) -> Any:
 
 
 def _in_loops(x: Any, y: Any) -> Any:
-    """Products of integers, for which there is no BLAS: loops over rows, summands and columns."""
+    """Return the decomposition for integers, which the BLAS does not support: loops over rows, summands and columns."""
     shape = (*x.shape, y.shape[-1])
     rows = to_shape(y, (*y.shape[:-2], 1, *y.shape[-2:]))
     products = multiply(broadcast(to_shape(x, (*x.shape, 1)), shape), broadcast(rows, shape))
@@ -67,7 +67,7 @@ def _in_loops(x: Any, y: Any) -> Any:
 
 matmul_op = Primitive(
     "matmul",
-    abstract_eval=_matmul_result,
+    abstract_eval=_matmul_abstract_eval,
     impl=np.matmul,
     vjp=(_matmul_x_vjp, _matmul_y_vjp),
     lowering=Call("gemm", otherwise=_in_loops),
@@ -103,7 +103,7 @@ def _matmul(a: Any, b: Any, transpose_a: bool, transpose_b: bool, adjoint_a: boo
 def product(
     a: Any, b: Any, shapes: tuple[Any, Any] | None = None, flags: tuple[bool, bool] = (False, False)
 ) -> Any:
-    """``a @ b`` for handles of one dtype; `shapes` and `flags` are what an error shows."""
+    """Return ``a @ b`` for handles of one dtype; `shapes` and `flags` are for error messages."""
     row = len(a.shape) == 1
     column = len(b.shape) == 1
     inner = a.shape[-1], b.shape[-1 if column else -2]
@@ -125,7 +125,7 @@ def _stacks_product(m: Any, n: Any, shapes: tuple[Any, Any]) -> Any:
         tall = to_shape(m, (math.prod(m.shape[:-1]), k))
         return to_shape(matmul_op.bind(tall, to_shape(n, (k, columns))), (*m.shape[:-1], columns))
     if math.prod(m.shape[:-2]) == 1 and len(n.shape) >= len(m.shape) and len(n.shape) > 2:
-        # (m @ n)' = n' @ m', and that is one tall product again.
+        # (m @ n)' = n' @ m', which is one tall product again.
         return _swapped(_stacks_product(_swapped(n), _swapped(to_shape(m, m.shape[-2:])), shapes))
     try:
         lead = np.broadcast_shapes(m.shape[:-2], n.shape[:-2])
@@ -156,16 +156,16 @@ def matmul(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the matrix product of `a` and `b`, of every rank that ``numpy.matmul`` takes.
+    """Multiply matrices, with operands of all ranks that ``numpy.matmul`` accepts.
 
     Parameters
     ----------
     a, b : tensor_like
         Matrices, stacks of matrices whose leading dimensions broadcast, or vectors.
     transpose_a, transpose_b : bool
-        Exchange the last two dimensions first; costs nothing.
+        Exchange the last two dimensions of an operand first; this is free.
     adjoint_a, adjoint_b : bool
-        Likewise, and take the complex conjugate.
+        Exchange the last two dimensions and take the complex conjugate first.
     name : str, optional
         Ignored.
 
@@ -182,7 +182,7 @@ def matmul(
 def matvec(
     a: TensorLike, b: TensorLike, transpose_a: bool = False, adjoint_a: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the product of the matrices `a` and the vectors `b`; leading dimensions broadcast."""
+    """Multiply the matrices `a` by the vectors `b`; leading dimensions broadcast."""
     return apply(_matvec, (a, b), (transpose_a, adjoint_a))
 
 
@@ -217,7 +217,7 @@ def _tensordot(a: Any, b: Any, axes: Any) -> Any:
 
 
 def _contracted(a: tuple[int, ...], b: tuple[int, ...], axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the axes of each operand that are summed over, in matching order."""
+    """Return the axes of each operand that are summed over, in corresponding order."""
     if isinstance(axes, int):
         if not 0 <= axes <= min(len(a), len(b)):
             raise ShapeError(f"[tensordot] axes={axes} is too many for shapes {a} and {b}")
@@ -233,13 +233,14 @@ def _contracted(a: tuple[int, ...], b: tuple[int, ...], axes: Any) -> tuple[tupl
 
 
 def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2, name: str | None = None) -> Tensor:
-    """Return the sum of products of `a` and `b` over some of their dimensions.
+    """Sum the products of elements of `a` and `b` over some of their dimensions.
 
     Parameters
     ----------
     a, b : tensor_like
+        The operands.
     axes : int or pair of (int or sequence of int)
-        The number of last dimensions of `a` and first of `b` to sum over, or these dimensions by name.
+        The number of last dimensions of `a` and first dimensions of `b` to sum over, or the dimensions of each.
     name : str, optional
         Ignored.
     """
@@ -252,5 +253,5 @@ def _outer(a: Any, b: Any) -> Any:
 
 
 def outer(a: TensorLike, b: TensorLike) -> Tensor:
-    """Return the products of every element of `a` with every element of `b`, both flattened."""
+    """Multiply each element of `a` by each element of `b`, both flattened."""
     return apply(_outer, (a, b))

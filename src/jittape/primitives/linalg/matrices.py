@@ -1,4 +1,4 @@
-"""Making and cutting matrices: diag, set_diag, band_part, adjoint, cross, normalize."""
+"""Matrices and their parts: diag, set_diag, band_part, adjoint, cross."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["adjoint", "band_part", "cross", "diag", "set_diag"]
 
 
 def _beyond(shape: tuple[int, ...]) -> Any:
-    """How far each element of matrices of `shape` is to the right of the main diagonal."""
+    """Return the distance of each element of matrices of `shape` to the right of the main diagonal."""
     rank = len(shape)
     return subtract(iota(shape, rank - 1, int64), iota(shape, rank - 2, int64))
 
@@ -38,8 +38,8 @@ def _require_matrix(op: str, shape: tuple[int, ...]) -> None:
         raise ShapeError(f"[{op}] needs at least 2 dimensions, got shape {shape}; expand_dims adds one")
 
 
-def _laid(diagonal: Any, k: int, shape: tuple[int, ...]) -> Any:
-    """`diagonal` on the `k`-th diagonal of matrices of `shape`, in every row (k > 0: column): to be masked."""
+def _on_diagonal(diagonal: Any, k: int, shape: tuple[int, ...]) -> Any:
+    """Return matrices of `shape` with `diagonal` on their `k`-th diagonal and arbitrary elements elsewhere."""
     lead, count = diagonal.shape[:-1], diagonal.shape[-1]
     rows, columns = shape[-2:]
     if k >= 0:
@@ -56,24 +56,24 @@ def _diag(diagonal: Any, padding: Any, k: int) -> Any:
         raise ShapeError("[diag] diagonal must have at least 1 dimension, got a scalar")
     side = diagonal.shape[-1] + abs(k)
     shape = (*diagonal.shape[:-1], side, side)
-    return where(equal(_beyond(shape), k), _laid(diagonal, k, shape), cast_to(padding, diagonal.dtype))
+    return where(equal(_beyond(shape), k), _on_diagonal(diagonal, k, shape), cast_to(padding, diagonal.dtype))
 
 
 def diag(
     diagonal: TensorLike, name: str | None = "diag", k: int = 0, padding_value: TensorLike = 0
 ) -> Tensor:
-    """Square matrices with `diagonal` on a diagonal.
+    """Return square matrices with `diagonal` on a diagonal.
 
     Parameters
     ----------
     diagonal : tensor_like
-        The last dimension lies on the diagonal, the others are dimensions of a batch.
+        The last dimension contains the elements of the diagonal, the others are batch dimensions.
     name : str, optional
         Ignored.
     k : int
-        How many places above the main diagonal.
+        Number of the diagonal, counted upwards from the main diagonal.
     padding_value : tensor_like
-        A scalar: what stands elsewhere.
+        A scalar: the value of all other elements.
 
     Examples
     --------
@@ -94,11 +94,11 @@ def _set_diag(x: Any, diagonal: Any, k: int) -> Any:
         raise ShapeError(
             f"[set_diag] diagonal {k} of shape {x.shape} has the shape {(*lead, count)}, got {diagonal.shape}"
         )
-    return where(equal(_beyond(x.shape), k), _laid(diagonal, k, x.shape), x)
+    return where(equal(_beyond(x.shape), k), _on_diagonal(diagonal, k, x.shape), x)
 
 
 def set_diag(input: TensorLike, diagonal: TensorLike, name: str | None = "set_diag", k: int = 0) -> Tensor:
-    """Matrices with another diagonal, the `k`-th above the main one.
+    """Return matrices with their `k`-th diagonal above the main one replaced.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def _band_part(x: Any, lower: int, upper: int) -> Any:
 
 
 def band_part(input: TensorLike, num_lower: int, num_upper: int, name: str | None = None) -> Tensor:
-    """Matrices with zeros but for a band: `num_lower` diagonals below the main one and `num_upper` above; -1: all.
+    """Keep `num_lower` diagonals below the main one and `num_upper` above, and set all others to 0; -1 keeps all.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def band_part(input: TensorLike, num_lower: int, num_upper: int, name: str | Non
 
 
 def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
-    """Return the last two dimensions exchanged, and the complex conjugate taken.
+    """Exchange the last two dimensions and take the complex conjugate.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def _cross(a: Any, b: Any) -> Any:
 
 
 def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
-    """Return the vector product of the last dimensions, which are 3.
+    """Return the vector product along the last dimension, which must have length 3.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices; what is divided by them."""
+"""Norms of vectors and matrices, and normalization."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["norm", "norm_body", "normalize", "reduce_euclidean_norm"]
 def norm_body(x: Any, ord: Any, axis: Any, matrix: bool, keepdims: bool) -> Any:
     """Return the norm of the vectors along `axis`, or of the matrices in the two dimensions `axis` if `matrix`.
 
-    The orders are NumPy's and ``"euclidean"``; who calls has checked that `ord` is one of them.
+    The orders are NumPy's and ``"euclidean"``; the caller has checked that `ord` is one of them.
     """
     x = as_symbol(x)
     x = x if is_differentiable(x.dtype) else cast_to(x, float64)
@@ -65,7 +65,7 @@ def _matrix_norm(x: Any, ord: Any, rows: int, columns: int) -> Any:
 
 
 def _extremum(size: Any, ord: float, axes: tuple[int, ...]) -> Any:
-    """Return the greatest of `size`, which is not negative, or the least for a negative `ord`."""
+    """Return the greatest of `size`, which is not negative, or the least if `ord` is negative."""
     least = reduce_min(size, axes)
     if all(size.shape[a] for a in axes):
         return reduce_max(size, axes) if ord > 0 else least
@@ -81,25 +81,27 @@ def norm(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Norm of the vectors along `axis`, or of the matrices in the two dimensions `axis`. Its gradient at 0 is nan.
+    """Compute norms of the vectors along `axis`, or of the matrices in the two dimensions `axis`.
+
+    The gradient at 0 is nan.
 
     Parameters
     ----------
     tensor : tensor
         Integers give float64.
     ord : {'euclidean', 'fro', 1, 2, inf} or float
-        For vectors the root of the sum of squares (also 2), the sum or the greatest of the absolute values, or any
-        other p-norm with p > 0. For matrices the root of the sum of squares, the greatest sum of a column (1) or of a
-        row (inf), or the greatest singular value (2).
+        For vectors: the root of the sum of squares (also 2), the sum (1) or the greatest (inf) of the absolute values,
+        or any other p-norm with p > 0. For matrices: the root of the sum of squares, the greatest sum of a column (1)
+        or of a row (inf), or the greatest singular value (2).
     axis : int or sequence of int, optional
-        One dimension or two, which go. By default, all elements are one vector.
+        One or two dimensions to reduce. By default, all elements form one vector.
     keepdims : bool
         Keep the reduced dimensions with length 1.
 
     Raises
     ------
     ValueError
-        For an order that is not defined for vectors, or for matrices.
+        If the order is not defined for vectors, or for matrices.
 
     Examples
     --------
@@ -123,7 +125,7 @@ def norm(
 def reduce_euclidean_norm(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the root of the sum of squares along `axis`; as `norm`. Integers give float64.
+    """Return the root of the sum of squares along `axis`, as `norm` does. Integers give float64.
 
     Examples
     --------
@@ -136,7 +138,7 @@ def reduce_euclidean_norm(
 def normalize(
     tensor: TensorLike, ord: float | str = "euclidean", axis: Axis = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """`tensor` divided by its `norm` along `axis`, and that norm, with its dimensions kept.
+    """Return `tensor` divided by its `norm` along `axis`, and the norm with the reduced dimensions kept.
 
     Examples
     --------

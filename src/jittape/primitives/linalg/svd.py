@@ -1,7 +1,7 @@
-"""Singular values, as a NumPy step.
+"""Singular values, computed with NumPy.
 
-One op gives the whole decomposition in one array. Its gradient rule needs the singular vectors, and since they are
-results of the op itself, the rule can be differentiated again.
+One op returns the complete decomposition in one array. The gradient rule needs the singular vectors. They are results
+of the op itself, so the rule can be differentiated again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from jittape.primitives.shape.reshaping import matrix_transpose
 __all__ = ["singular_values"]
 
 
-def _result(x: Aval) -> Aval:
+def _abstract_eval(x: Aval) -> Aval:
     if x.dtype.kind != "f" or x.dtype not in BLAS:
         raise DTypeError(
             f"[norm] the singular values of a matrix of {x.dtype.name} are not defined; cast it to float32 or float64"
@@ -35,15 +35,16 @@ def _result(x: Aval) -> Aval:
     return Aval((*lead, min(rows, columns), rows + 1 + columns), x.dtype)
 
 
-def _evaluate(x: Any) -> Any:
+def _impl(x: Any) -> Any:
     u, s, vt = np.linalg.svd(x, full_matrices=False)
     return np.concatenate([np.swapaxes(u, -1, -2), s[..., None], vt], -1)
 
 
 def _vjp(g: Any, out: Any, x: Any) -> Any:
-    """Return the cotangent of ``x = u @ diag(s) @ vt`` from those of the three parts, which lie side by side in `g`.
+    """Return the cotangent of ``x = u @ diag(s) @ vt`` from those of the three parts, which are concatenated in `g`.
 
-    It divides by differences of singular values. Where the cotangent asks for no vectors, equal values do no harm.
+    The rule divides by differences of singular values. If the cotangent of the vectors is zero, equal values are no
+    problem.
     """
     rows, columns = x.shape[-2:]
     ut, s, vt = split(out, [rows, 1, columns], -1)
@@ -73,7 +74,7 @@ def _skew(x: Any) -> Any:
 
 
 decomposed_op = Primitive(
-    "singular_values", abstract_eval=_result, impl=_evaluate, vjp=(_vjp,), batch=alike()
+    "singular_values", abstract_eval=_abstract_eval, impl=_impl, vjp=(_vjp,), batch=alike()
 )
 
 

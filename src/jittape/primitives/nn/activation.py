@@ -1,4 +1,4 @@
-"""Activations of neural networks, made of few primitives so that they fuse. The losses are in `losses`."""
+"""Activation functions of neural networks, composed of few primitives so that they fuse."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ __all__ = [
 
 
 def _relu_body(x: Any) -> Any:
-    # At a tie the gradient of `maximum` goes to the first: at 0 to the constant.
+    # For equal operands the gradient of `maximum` flows to the first: at 0 to the constant.
     return maximum(0, x)
 
 
 def relu(features: TensorLike, name: str | None = None) -> Tensor:
-    """``max(x, 0)``. Its gradient at 0 is 0.
+    """Return ``max(x, 0)``. The gradient at 0 is 0.
 
     Examples
     --------
@@ -59,12 +59,12 @@ def relu(features: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _relu6_body(x: Any) -> Any:
-    # Ties go to the constants: the gradient is 0 at 0 and at 6.
+    # For equal operands the gradient flows to the constants: it is 0 at 0 and at 6.
     return minimum(6, maximum(0, x))
 
 
 def relu6(features: TensorLike, name: str | None = None) -> Tensor:
-    """``min(max(x, 0), 6)``. Its gradient is 0 at 0 and at 6.
+    """Return ``min(max(x, 0), 6)``. The gradient is 0 at 0 and at 6.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def _leaky_relu_body(x: Any, alpha: Any) -> Any:
 
 
 def leaky_relu(features: TensorLike, alpha: TensorLike = 0.2, name: str | None = None) -> Tensor:
-    """`x` where it is positive, else ``alpha * x``. Its gradient at 0 is `alpha`.
+    """Return `x` where it is positive, else ``alpha * x``. The gradient at 0 is `alpha`.
 
     Examples
     --------
@@ -91,12 +91,12 @@ def leaky_relu(features: TensorLike, alpha: TensorLike = 0.2, name: str | None =
 
 def _elu_body(x: Any) -> Any:
     x = floating(x)
-    # `minimum` keeps expm1 from overflowing where it is not chosen.
+    # `minimum` prevents an overflow of expm1 where it is not selected.
     return where(less(x, 0), expm1(minimum(x, 0)), x)
 
 
 def elu(features: TensorLike, name: str | None = None) -> Tensor:
-    """`x` where it is positive, else ``exp(x) - 1``. Its gradient at 0 is 1.
+    """Return `x` where it is positive, else ``exp(x) - 1``. The gradient at 0 is 1.
 
     Examples
     --------
@@ -117,7 +117,9 @@ def _selu_body(x: Any) -> Any:
 
 
 def selu(features: TensorLike, name: str | None = None) -> Tensor:
-    """Scaled `elu` whose constants keep mean 0 and variance 1 (Klambauer et al., 2017). Its gradient at 0 is 1.0507.
+    """Return scaled `elu`, with constants that preserve mean 0 and variance 1 (Klambauer et al., 2017).
+
+    The gradient at 0 is 1.0507.
 
     Examples
     --------
@@ -139,7 +141,7 @@ def _gelu_body(x: Any, approximate: bool) -> Any:
 
 
 def gelu(features: TensorLike, approximate: bool = False, name: str | None = None) -> Tensor:
-    """`x` times the probability that a standard normal variable is below `x`.
+    """Return `x` times the probability that a standard normal variable is below `x`.
 
     Parameters
     ----------
@@ -162,7 +164,7 @@ def _silu_body(x: Any, beta: Any) -> Any:
 
 
 def silu(features: TensorLike, beta: TensorLike = 1.0, name: str | None = None) -> Tensor:
-    """``x * sigmoid(beta * x)``. Also called `swish`.
+    """Return ``x * sigmoid(beta * x)``. Also called `swish`.
 
     Examples
     --------
@@ -183,7 +185,7 @@ softsign_op = Primitive(
 
 
 def softsign(features: TensorLike, name: str | None = None) -> Tensor:
-    """``x / (1 + abs(x))``. Its gradient is ``1 / (1 + abs(x))**2``, 0 at infinity.
+    """Return ``x / (1 + abs(x))``. The gradient is ``1 / (1 + abs(x))**2``, 0 at infinity.
 
     Examples
     --------
@@ -197,7 +199,7 @@ def softsign(features: TensorLike, name: str | None = None) -> Tensor:
 
 
 def shifted(op: str, logits: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
-    """`logits` less their maximum along `axis`, which is a constant for the gradient; and the axes."""
+    """Return `logits` minus their maximum along `axis`, which is a constant for the gradient, and the axes."""
     x = floating(logits)
     axes = normalized_axes(op, axis, len(x.shape))
     return subtract(x, stop_gradient(reduce_max(x, axes, keepdims=True))), axes
@@ -210,7 +212,7 @@ def _softmax_body(logits: Any, axis: Any) -> Any:
 
 
 def softmax(logits: TensorLike, axis: Axis = -1, name: str | None = None) -> Tensor:
-    """``exp(logits)`` scaled to sum to 1 along `axis`, without overflow.
+    """Return ``exp(logits)`` scaled to sum to 1 along `axis`, without overflow.
 
     Examples
     --------
@@ -226,7 +228,7 @@ def _log_softmax_body(logits: Any, axis: Any) -> Any:
 
 
 def log_softmax(logits: TensorLike, axis: Axis = -1, name: str | None = None) -> Tensor:
-    """Logarithm of `softmax`, exact also where that is 0.
+    """Return the logarithm of `softmax`, accurate also where `softmax` is 0.
 
     Examples
     --------
@@ -245,16 +247,16 @@ def _l2_normalize_body(x: Any, axis: Any, epsilon: float) -> Any:
 
 
 def l2_normalize(x: TensorLike, axis: Axis = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
-    """`x` scaled to norm 1 along `axis`.
+    """Scale `x` to norm 1 along `axis`.
 
     Parameters
     ----------
     x : tensor
         Integers give floats.
     axis : int or sequence of int, optional
-        The dimensions that a norm is taken over; all of them by default.
+        The dimensions of each norm; all of them by default.
     epsilon : float
-        The least squared norm that is divided by; part of the program's structure.
+        Lower limit of the squared norm in the division; part of the program's structure.
 
     Examples
     --------

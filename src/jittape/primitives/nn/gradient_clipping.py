@@ -1,4 +1,4 @@
-"""Gradient clipping: by the norm of each tensor, or by the norm of all of them together."""
+"""Gradient clipping: by the norm of each tensor, or by the common norm of all tensors."""
 
 from __future__ import annotations
 
@@ -29,15 +29,16 @@ def _clip_by_norm(t: Any, clip_norm: Any, axes: Any) -> Any:
 
 
 def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis = None, name: str | None = None) -> Tensor:
-    """`t` scaled down to have a Euclidean norm of at most `clip_norm`.
+    """Scale `t` down to a Euclidean norm of at most `clip_norm`.
 
     Parameters
     ----------
     t : tensor_like
+        The tensor to scale.
     clip_norm : float or tensor_like
         Greater than 0. The gradient flows through it as well.
     axes : int or sequence of int, optional
-        The dimensions whose norm is taken; all of them by default.
+        The dimensions of each norm; all of them by default.
     name : str, optional
         Ignored.
 
@@ -62,21 +63,21 @@ def _global_norm(*tensors: Any) -> Any:
 
 
 def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) -> Tensor:
-    """Return the Euclidean norm of all numbers in `t_list` together. Its gradient is nan where it is 0.
+    """Return the common Euclidean norm of all elements in `t_list`. The gradient is nan if the norm is 0.
 
     Parameters
     ----------
     t_list : sequence of tensor_like or None
-        None is passed over.
+        None is skipped.
     name : str, optional
         Ignored.
 
     Raises
     ------
     TypeError
-        If `t_list` is no list or tuple.
+        If `t_list` is not a list or tuple.
     ValueError
-        If there is no tensor in it.
+        If `t_list` contains no tensor.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def _present(op: str, t_list: Any) -> tuple[Any, ...]:
 def _clip_by_global_norm(clip_norm: Any, total: Any, *tensors: Any) -> tuple[Any, ...]:
     total = floating(total)
     limit = cast_to(clip_norm, total.dtype)
-    # Minus itself: 0, and nan for a norm of inf or nan, which no factor can bring down.
+    # The difference is 0, or nan if the norm is inf or nan, which no factor can scale down.
     scale = add(divide(limit, maximum(total, limit)), stop_gradient(subtract(total, total)))
     clipped = [floating(as_symbol(t)) for t in tensors]
     return tuple([multiply(t, cast_to(scale, t.dtype)) for t in clipped])
@@ -110,7 +111,7 @@ def clip_by_global_norm(
     use_norm: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[list[Tensor | None], Tensor]:
-    """Return the tensors in `t_list` scaled down together, to have a common Euclidean norm of at most `clip_norm`.
+    """Scale the tensors in `t_list` by one factor, to a common Euclidean norm of at most `clip_norm`.
 
     Parameters
     ----------
@@ -119,23 +120,23 @@ def clip_by_global_norm(
     clip_norm : float or tensor_like
         Greater than 0.
     use_norm : float or tensor_like, optional
-        The norm to go by; `global_norm` of `t_list` by default.
+        The norm to use; `global_norm` of `t_list` by default.
     name : str, optional
         Ignored.
 
     Returns
     -------
     list of Tensor or None
-        If the norm is inf or nan, all are nan.
+        The scaled tensors. If the norm is inf or nan, all are nan.
     Tensor
         The norm before clipping.
 
     Raises
     ------
     TypeError
-        If `t_list` is no list or tuple.
+        If `t_list` is not a list or tuple.
     ValueError
-        If there is no tensor in it.
+        If `t_list` contains no tensor.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Parts of networks that TensorFlow has as functions: bias_add, batch_normalization, embedding_lookup, ..."""
+"""Functions of TensorFlow for parts of networks, such as bias_add, batch_normalization and embedding_lookup."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def _bias_add_body(value: Any, bias: Any, first: bool) -> Any:
 def bias_add(
     value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
-    """`value` with a number added to each of its channels.
+    """Add a number to each channel of `value`.
 
     Parameters
     ----------
     value : tensor_like
-        Of 2 dimensions at least.
+        At least 2 dimensions.
     bias : tensor_like
-        A vector.
+        A vector with one element per channel.
     data_format : str, optional
-        Where the channels are: in the second dimension if it begins with ``"NC"``, else in the last one.
+        Channels are the second dimension if it begins with ``"NC"``, else the last one.
     name : str, optional
         Ignored.
 
@@ -91,7 +91,7 @@ def batch_normalization(
     variance_epsilon: TensorLike,
     name: str | None = None,
 ) -> Tensor:
-    """``(x - mean) / sqrt(variance + variance_epsilon) * scale + offset``; `scale` and `offset` may be None.
+    """Return ``(x - mean) / sqrt(variance + variance_epsilon) * scale + offset``; `scale` and `offset` may be None.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def batch_normalization(
 def embedding_lookup(
     params: TensorLike, ids: TensorLike, max_norm: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
-    """Return the rows of `params` that `ids` name, scaled down to a norm of at most `max_norm` if that is given.
+    """Return the rows of `params` with the numbers `ids`, scaled down to a norm of at most `max_norm` if it is given.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def _crelu_body(x: Any, axis: int) -> Any:
 
 
 def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tensor:
-    """`relu` of `features` and of their negative, joined along `axis`.
+    """Return `relu` of `features` and of their negative, concatenated along `axis`.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def _log_poisson_body(targets: Any, log_input: Any, full: bool) -> Any:
 def log_poisson_loss(
     targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False, name: str | None = None
 ) -> Tensor:
-    """``exp(log_input) - log_input * targets``: minus the log of a Poisson probability, but for a constant.
+    """Return ``exp(log_input) - log_input * targets``, the negative log of a Poisson probability without its constant.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def log_poisson_loss(
     log_input : tensor_like
         Logarithms of the expected counts.
     compute_full_loss : bool
-        Add Stirling's approximation of that constant where a count is greater than 1.
+        Add Stirling's approximation of the constant for counts greater than 1.
     name : str, optional
         Ignored.
 

@@ -1,4 +1,4 @@
-"""Losses of neural networks: the cross-entropies, in formulas that neither overflow nor take the log of 0."""
+"""Losses of neural networks: cross-entropies, in formulas that neither overflow nor take the log of 0."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 
 
 def _alike(op: str, labels: Any, logits: Any, *others: Any) -> tuple[Any, ...]:
-    """Labels and logits in one floating dtype and shape; integer labels take the dtype of the logits."""
+    """Return labels and logits in one floating dtype and shape; integer labels get the dtype of the logits."""
     logits = floating(logits)
     if isinstance(labels, WeakScalar) or not is_differentiable(labels.dtype):
         labels = cast_to(labels, logits.dtype)
@@ -51,21 +51,21 @@ def _softmax_cross_entropy_body(labels: Any, logits: Any, axis: int) -> Any:
     labels, logits = _alike("softmax_cross_entropy_with_logits", labels, logits)
     x, axes = shifted("softmax_cross_entropy_with_logits", logits, axis)
     log_total = log(reduce_sum(exp(x), axes, keepdims=True))
-    # A class of probability 0 costs nothing, also where its logit is -inf.
+    # A class of probability 0 contributes 0, even if its logit is -inf.
     return reduce_sum(multiply_no_nan(subtract(log_total, x), labels), axes)
 
 
 def softmax_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, axis: int = -1, name: str | None = None
 ) -> Tensor:
-    """Cross-entropy between `labels` and the softmax of `logits`, along `axis`.
+    """Return the cross-entropy between `labels` and the softmax of `logits`, along `axis`.
 
     Parameters
     ----------
     labels : tensor
         Probabilities of the classes; they should sum to 1. A gradient flows through them as well.
     logits : tensor
-        Unscaled log-probabilities, of the same shape.
+        Unscaled log-probabilities, with the same shape.
     axis : int
         The dimension of the classes.
 
@@ -78,7 +78,7 @@ def softmax_cross_entropy_with_logits(
 
 
 def check_classes(numbers: np.ndarray[Any, Any], size: int) -> None:
-    """Raise `IndexError` for the first label that is not from 0 to below `size`."""
+    """Raise `IndexError` for the first label that is not at least 0 and below `size`."""
     wrong = (numbers < 0) | (numbers >= size)
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
@@ -88,13 +88,13 @@ def check_classes(numbers: np.ndarray[Any, Any], size: int) -> None:
         )
 
 
-def _class_evaluate(numbers: Any, *, size: int) -> Any:
+def _class_impl(numbers: Any, *, size: int) -> Any:
     check_classes(numbers, size)
     return numbers
 
 
 def _checked_class(numbers: Any, *, size: int) -> Any:
-    """In machine code: the run ends if a label is no class, and the interpreter then finds out which."""
+    """Return the decomposition for compiled code: an invalid label ends the run, which the interpreter repeats."""
     wrong = logical_or(less(numbers, 0), greater_equal(numbers, size))
     end_run_where(wrong)
     return where(wrong, 0, numbers)
@@ -103,12 +103,12 @@ def _checked_class(numbers: Any, *, size: int) -> Any:
 class_op = Primitive(
     "class_number",
     abstract_eval=lambda numbers, *, size: numbers,
-    impl=_class_evaluate,
+    impl=_class_impl,
     lowering=CheckedMap(_checked_class),
     gradient_stops="a class number is an integer",
     batch=alike(),
 )
-"""Labels from 0 to below `size`; any other one is an error."""
+"""Labels from 0 to below `size`; other labels are an error."""
 
 
 def _sparse_cross_entropy_body(labels: Any, logits: Any) -> Any:
@@ -134,20 +134,20 @@ def _sparse_cross_entropy_body(labels: Any, logits: Any) -> Any:
 def sparse_softmax_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Cross-entropy between the class numbers `labels` and the softmax of `logits`, along the last dimension.
+    """Return the cross-entropy between the classes `labels` and the softmax of `logits`, along the last dimension.
 
     Parameters
     ----------
     labels : tensor of int
         Class numbers, from 0.
     logits : tensor
-        Unscaled log-probabilities; one dimension more than `labels`.
+        Unscaled log-probabilities, with one dimension more than `labels`.
 
     Raises
     ------
     IndexError
-        If a label is no class: at once if `labels` is an array or a sequence, when the value is read if it is a tensor.
-        A step of a loop that fails in this way changes nothing.
+        If a label is not a class: immediately if `labels` is an array or a sequence, when the value is read if it is a
+        tensor. A step of a loop that fails in this way changes nothing.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def sparse_softmax_cross_entropy_with_logits(
 
 def _sigmoid_cross_entropy_body(labels: Any, logits: Any) -> Any:
     z, x = _alike("sigmoid_cross_entropy_with_logits", labels, logits)
-    # max(x, 0) and -abs(x) by one condition: their kinks at 0 cancel, as in TensorFlow.
+    # max(x, 0) and -abs(x) with one condition: their kinks at 0 cancel, as in TensorFlow.
     above = greater_equal(x, 0)
     overshoot = where(above, x, 0)
     return add(subtract(overshoot, multiply(x, z)), log1p(exp(where(above, negative(x), x))))
@@ -172,14 +172,14 @@ def _sigmoid_cross_entropy_body(labels: Any, logits: Any) -> Any:
 def sigmoid_cross_entropy_with_logits(
     labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
-    """Cross-entropy between `labels` and the sigmoid of `logits`, element by element.
+    """Return the cross-entropy between `labels` and the sigmoid of `logits`, element by element.
 
     Parameters
     ----------
     labels : tensor
         Probabilities between 0 and 1. A gradient flows through them as well.
     logits : tensor
-        Unscaled log-odds, of the same shape.
+        Unscaled log-odds, with the same shape.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def _weighted_cross_entropy_body(labels: Any, logits: Any, weight: Any) -> Any:
 def weighted_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, pos_weight: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Sigmoid cross-entropy in which errors on positive labels count `pos_weight` times.
+    """Return the sigmoid cross-entropy with errors on positive labels weighted by `pos_weight`.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def _l2_loss_body(t: Any) -> Any:
 
 
 def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
-    """Half the sum of the squares of all elements.
+    """Return half the sum of the squares of all elements.
 
     Examples
     --------

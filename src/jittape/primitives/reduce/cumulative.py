@@ -48,7 +48,7 @@ def _advanced(x: Any, axis: int) -> Any:
 # ---- the linear recurrence -------------------------------------------------------------------------------------------
 
 
-def _recurrence_evaluate(a: Any, b: Any, *, axis: int) -> Any:
+def _recurrence_impl(a: Any, b: Any, *, axis: int) -> Any:
     result = np.empty_like(b)
     factors, terms, states = (np.moveaxis(x, axis, 0) for x in (a, b, result))
     state = np.zeros(terms.shape[1:], b.dtype)
@@ -71,7 +71,7 @@ def _recurrence_factors_vjp(g: Any, out: Any, a: Any, b: Any, *, axis: int) -> A
 recurrence_op = Primitive(
     "linear_recurrence",
     abstract_eval=lambda a, b, *, axis: require_equal("linear_recurrence", a, b),
-    impl=_recurrence_evaluate,
+    impl=_recurrence_impl,
     vjp=(_recurrence_factors_vjp, lambda g, out, a, b, *, axis: _backwards(a, g, axis)),
     lowering=Scan(lambda m, before, a, b: m.add(b, m.multiply(a, before)), 0.0),
     batch=along_axis(),

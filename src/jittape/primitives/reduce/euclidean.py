@@ -25,7 +25,7 @@ __all__ = ["length_op", "std_op"]
 # ---- root of a sum of squares ----------------------------------------------------------------------------------------
 
 
-def _length_evaluate(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
+def _length_impl(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
     return np.sqrt(sum(np.sum(x * x, axis=a, dtype=x.dtype) for x, a in zip(operands, axes, strict=True)))
 
 
@@ -46,7 +46,7 @@ def _composed_length(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
 length_op = Primitive(
     "length",
     abstract_eval=lambda x, *others, axes: Aval(without_axes(x.shape, axes[0]), x.dtype),
-    impl=_length_evaluate,
+    impl=_length_impl,
     vjp=_length_vjp,
     lowering=Decomposition(_composed_length),
     batch=Batch(lambda n, params: {"axes": tuple([tuple([a + 1 for a in axes]) for axes in params["axes"]])}),
@@ -65,7 +65,7 @@ def _deviation(x: Any, axes: tuple[int, ...]) -> Any:
     return subtract(x, broadcast_back(divide(sum_over(x, axes), _count(x.shape, axes)), x.shape, axes))
 
 
-def _std_evaluate(x: Any, *, axes: tuple[int, ...]) -> Any:
+def _std_impl(x: Any, *, axes: tuple[int, ...]) -> Any:
     count = x.dtype.type(_count(x.shape, axes))
     mean = np.sum(x, axis=axes, keepdims=True, dtype=x.dtype) / count
     return np.sqrt(np.sum(np.square(x - mean), axis=axes, dtype=x.dtype) / count)
@@ -85,7 +85,7 @@ def _composed_std(x: Any, *, axes: tuple[int, ...]) -> Any:
 std_op = Primitive(
     "std",
     abstract_eval=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
-    impl=_std_evaluate,
+    impl=_std_impl,
     vjp=(_std_vjp,),
     lowering=Decomposition(_composed_std),
     batch=along_axes(),

@@ -153,13 +153,13 @@ def _highest(dtype: np.dtype[Any]) -> Any:
     return True if dtype.kind == "b" else int(np.iinfo(dtype).max)
 
 
-def _ordered_result(x: Aval, *, axes: tuple[int, ...]) -> Aval:
+def _ordered_abstract_eval(x: Aval, *, axes: tuple[int, ...]) -> Aval:
     return Aval(without_axes(x.shape, axes), require_kinds("reduce_max", "biuf", x).dtype)
 
 
 max_op = Primitive(
     "max",
-    abstract_eval=_ordered_result,
+    abstract_eval=_ordered_abstract_eval,
     impl=lambda x, *, axes: np.max(x, axis=axes, initial=_lowest(x.dtype)),
     vjp=(_extremum_vjp,),
     lowering=Reduce(combine=lambda m, a, b: m.maximum(a, b), identity=_lowest),
@@ -168,7 +168,7 @@ max_op = Primitive(
 
 min_op = Primitive(
     "min",
-    abstract_eval=_ordered_result,
+    abstract_eval=_ordered_abstract_eval,
     impl=lambda x, *, axes: np.min(x, axis=axes, initial=_highest(x.dtype)),
     vjp=(_extremum_vjp,),
     lowering=Reduce(combine=lambda m, a, b: m.minimum(a, b), identity=_highest),

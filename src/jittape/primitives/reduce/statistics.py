@@ -211,7 +211,7 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
 PLACE = "the index of an extremum is an integer"
 
 
-def _place_result(x: Aval, *, axis: int, dtype: np.dtype[Any]) -> Aval:
+def _place_abstract_eval(x: Aval, *, axis: int, dtype: np.dtype[Any]) -> Aval:
     require_kinds("argmax", "biuf", x)
     if x.shape[axis] == 0:
         raise ShapeError(f"[argmax] axis {axis} of shape {x.shape} has no elements")
@@ -231,7 +231,7 @@ def _first_place(x: Any, extreme: Primitive, axis: int, dtype: np.dtype[Any]) ->
 
 argmax_op = Primitive(
     "argmax",
-    abstract_eval=_place_result,
+    abstract_eval=_place_abstract_eval,
     impl=lambda x, *, axis, dtype: np.argmax(x, axis).astype(dtype),
     lowering=Decomposition(lambda x, *, axis, dtype: _first_place(x, max_op, axis, dtype)),
     gradient_stops=PLACE,
@@ -240,7 +240,7 @@ argmax_op = Primitive(
 
 argmin_op = Primitive(
     "argmin",
-    abstract_eval=_place_result,
+    abstract_eval=_place_abstract_eval,
     impl=lambda x, *, axis, dtype: np.argmin(x, axis).astype(dtype),
     lowering=Decomposition(lambda x, *, axis, dtype: _first_place(x, min_op, axis, dtype)),
     gradient_stops=PLACE,

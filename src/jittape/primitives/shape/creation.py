@@ -1,4 +1,4 @@
-"""Tensors created from a shape: zeros, ones, fill, eye, range, linspace, one_hot; and the functions shape, rank and size.
+"""Tensors created from a shape (zeros, ones, fill, eye, range, linspace, one_hot), and shape, rank and size.
 
 They are broadcast literals and coordinates (`iota`), so kernels compute their elements and never read them from memory.
 """

@@ -85,7 +85,6 @@ def one_axis(op: str, axis: Any, ndim: int) -> int:
 
 def hashable(value: Any) -> Any:
     """Return `value`, an int, an array or a nested sequence of ints, as nested tuples; True becomes 1."""
-
     if isinstance(value, (tuple, list)):
         return tuple([hashable(v) for v in value])
     if value is None or isinstance(value, (int, np.bool_)):

@@ -40,7 +40,7 @@ __all__ = [
 # ---- transpose -------------------------------------------------------------------------------------------------------
 
 
-def _transpose_result(x: Aval, *, perm: tuple[int, ...]) -> Aval:
+def _transpose_abstract_eval(x: Aval, *, perm: tuple[int, ...]) -> Aval:
     if sorted(perm) != list(range(x.ndim)):
         raise ShapeError(
             f"[transpose] perm {perm} must name each of the {x.ndim} dimensions of shape {x.shape} once"
@@ -59,7 +59,7 @@ def _transpose_params(n: int, params: dict[str, Any]) -> dict[str, Any]:
 
 transpose_op = Primitive(
     "transpose",
-    abstract_eval=_transpose_result,
+    abstract_eval=_transpose_abstract_eval,
     impl=lambda x, *, perm: np.transpose(x, perm),
     vjp=(lambda g, out, x, *, perm: permuted(g, inverse(perm)),),
     lowering=View(lambda x, out, *, perm: tuple([Index(axis=axis) for axis in inverse(perm)])),
@@ -143,7 +143,7 @@ def _region_params(n: int, params: dict[str, Any]) -> dict[str, Any]:
     return {**params, "region": region._replace(axes=tuple([axis + 1 for axis in region.axes]))}
 
 
-def _slice_evaluate(x: Any, *starts: Any, region: Region) -> Any:
+def _slice_impl(x: Any, *starts: Any, region: Region) -> Any:
     return x[region.key(x.ndim, starts)]
 
 
@@ -154,14 +154,14 @@ def _slice_vjp(g: Any, out: Any, x: Any, *starts: Any, region: Region) -> Any:
 slice_op = Primitive(
     "slice",
     abstract_eval=lambda x, *starts, region: Aval(region.within("slice", x.shape), x.dtype),
-    impl=_slice_evaluate,
+    impl=_slice_impl,
     vjp=(_slice_vjp,),
     lowering=View(lambda x, out, *, region: region.indices(x.ndim)),
     batch=Batch(_region_params, 1),
 )
 
 
-def _place_result(x: Aval, *starts: Aval, region: Region, shape: tuple[int, ...]) -> Aval:
+def _place_abstract_eval(x: Aval, *starts: Aval, region: Region, shape: tuple[int, ...]) -> Aval:
     if region.within("place", shape) != x.shape:
         raise ShapeError(
             f"[place] a value of shape {x.shape} does not fill a region of {region.sizes} in {shape}"
@@ -169,7 +169,7 @@ def _place_result(x: Aval, *starts: Aval, region: Region, shape: tuple[int, ...]
     return Aval(shape, x.dtype)
 
 
-def _place_evaluate(x: Any, *starts: Any, region: Region, shape: tuple[int, ...]) -> Any:
+def _place_impl(x: Any, *starts: Any, region: Region, shape: tuple[int, ...]) -> Any:
     result = np.zeros(shape, x.dtype)
     result[region.key(len(shape), starts)] = x
     return result
@@ -181,21 +181,21 @@ def _place_vjp(g: Any, out: Any, x: Any, *starts: Any, region: Region, shape: tu
 
 place_op = Primitive(
     "place",
-    abstract_eval=_place_result,
-    impl=_place_evaluate,
+    abstract_eval=_place_abstract_eval,
+    impl=_place_impl,
     vjp=(_place_vjp,),
     lowering=Pad(lambda x, out, *, region, shape: region.indices(x.ndim)),
     batch=in_shape(Batch(_region_params, 1)),
 )
 
 
-def _update_result(x: Aval, v: Aval, *starts: Aval, region: Region) -> Aval:
+def _update_abstract_eval(x: Aval, v: Aval, *starts: Aval, region: Region) -> Aval:
     if region.within("update", x.shape) != v.shape or v.dtype != x.dtype:
         raise ShapeError(f"[update] {v} does not fill a region of {region.sizes} in {x}")
     return x
 
 
-def _update_evaluate(x: Any, v: Any, *starts: Any, region: Region) -> Any:
+def _update_impl(x: Any, v: Any, *starts: Any, region: Region) -> Any:
     result = x.copy()
     result[region.key(x.ndim, starts)] = v
     return result
@@ -211,8 +211,8 @@ def _update_v_vjp(g: Any, out: Any, x: Any, v: Any, *starts: Any, region: Region
 
 update_op = Primitive(
     "update",
-    abstract_eval=_update_result,
-    impl=_update_evaluate,
+    abstract_eval=_update_abstract_eval,
+    impl=_update_impl,
     vjp=(_update_x_vjp, _update_v_vjp),
     lowering=DynamicUpdateSlice(lambda v, out, *, region: region.indices(out.ndim, arrays=2)),
     batch=Batch(_region_params, 2),
@@ -272,7 +272,7 @@ def again(x: Any, after: Any) -> Any:
 # ---- concat ----------------------------------------------------------------------------------------------------------
 
 
-def _concat_result(*operands: Aval, axis: int) -> Aval:
+def _concat_abstract_eval(*operands: Aval, axis: int) -> Aval:
     first = operands[0]
     for x in operands[1:]:
         if x.dtype != first.dtype:
@@ -303,7 +303,7 @@ def _concat_index(number: int, operands: tuple[Aval, ...], out: Aval, *, axis: i
 
 concat_op = Primitive(
     "concat",
-    abstract_eval=_concat_result,
+    abstract_eval=_concat_abstract_eval,
     impl=lambda *operands, axis: np.concatenate(operands, axis),
     vjp=_concat_vjp,
     lowering=Concatenate(_concat_index),
