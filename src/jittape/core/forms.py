@@ -205,7 +205,7 @@ class Control:
     Attributes
     ----------
     kind : str
-        Calling sequence of the code generator: ``"loop"``, ``"branch"`` or ``"scalars"``.
+        Name of the calling sequence in the code generator, such as ``"loop"`` or ``"branch"``.
     run : callable
         ``run(operands, result_indices, **params) -> list of arrays``: NumPy's evaluation of the requested results.
     vjp : callable

@@ -93,11 +93,11 @@ def run_control(program: Program, run: Sequence[Op], operands: list[Any]) -> lis
     """Evaluate a loop or a branch for all its results that the program uses."""
     form, params = run[0].primitive.lowering, dict(run[0].params)
     assert isinstance(form, Control)
-    picks = [dict(op.params)["result_index"] for op in run]
+    result_indices = [dict(op.params)["result_index"] for op in run]
     del params["result_index"]
     try:
         with np.errstate(all="ignore"):
-            results = [np.asarray(result) for result in form.run(operands, picks, **params)]
+            results = [np.asarray(result) for result in form.run(operands, result_indices, **params)]
     except Exception as error:
         error.add_note(f"in op {run[0].primitive.name}, recorded at {run[0].source or 'an unknown line'}")
         raise

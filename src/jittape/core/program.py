@@ -188,9 +188,9 @@ def check(program: Program, before: Program | None = None) -> Program:
     of ops that differ only in slots are skipped: 4,600 rules take 5 ms, the whole check 3 ms.
     """
     avals = program.avals
-    settled: set[int] = set()
+    checked: set[int] = set()
     if before is not None and (avals is before.avals or avals.items() <= before.avals.items()):
-        settled = set(map(id, before.ops))
+        checked = set(map(id, before.ops))
     defined: set[int] = set()
     for slot in program.inputs:
         if slot in defined:
@@ -198,15 +198,15 @@ def check(program: Program, before: Program | None = None) -> Program:
         if slot not in avals:
             raise ProgramError(f"input slot %{slot} has no shape and dtype\n{listing(program)}")
         defined.add(slot)
-    kinds = {slot: id(aval) for slot, aval in avals.items()}
+    aval_ids = {slot: id(aval) for slot, aval in avals.items()}
     kept: set[tuple[int, ...]] = set()
     for position, op in enumerate(program.ops):
         primitive, args, params, out, _ = op
         problem = None
-        if not defined.issuperset(args) or out in defined or out not in kinds:
+        if not defined.issuperset(args) or out in defined or out not in aval_ids:
             problem = _disorder(op, defined)
-        elif id(op) not in settled:
-            rule = id(primitive), id(params), kinds[out], *[kinds[slot] for slot in args]
+        elif id(op) not in checked:
+            rule = id(primitive), id(params), aval_ids[out], *[aval_ids[slot] for slot in args]
             if rule not in kept:
                 problem = _broken_rule(program, op)
                 kept.add(rule)

@@ -31,7 +31,7 @@ class ScalarProgram:
     ----------
     wanted : sequence of TracedScalar
         Numbers that `run` returns.
-    settled : sequence of (TracedScalar, value)
+    specialized : sequence of (TracedScalar, value)
         Guards: numbers and the values for which the trace is valid.
     computed : sequence of TracedScalar
         Other numbers that Python computed. They are not used, but computing them may fail.
@@ -47,10 +47,10 @@ class ScalarProgram:
     def __init__(
         self,
         wanted: Sequence[TracedScalar],
-        settled: Sequence[tuple[TracedScalar, Any]],
+        specialized: Sequence[tuple[TracedScalar, Any]],
         computed: Sequence[TracedScalar],
     ) -> None:
-        nodes = reachable([*wanted, *[number for number, _ in settled], *computed])
+        nodes = reachable([*wanted, *[number for number, _ in specialized], *computed])
         read = _read(nodes)
         leaves = sorted({number.leaf for number in nodes if number.leaf is not None})
         constants = {_typed(p): p for n in nodes for p in n.parts if not isinstance(p, TracedScalar)}
@@ -61,7 +61,7 @@ class ScalarProgram:
         of_leaf = {leaf: len(constants) + i for i, leaf in enumerate(leaves)}
         place = {n.serial: of_leaf[n.leaf] for n in nodes if n.leaf is not None}
         self._guards: list[tuple[str, list[_Step], int, Any]] = []
-        for number, value in settled:
+        for number, value in specialized:
             steps = self._steps(reachable([number], place), place)
             self._guards.append((number.text, steps, place[number.serial], value))
         rest = [n for n in nodes if n.serial not in place]
@@ -75,10 +75,10 @@ class ScalarProgram:
     def difference(self, leaves: Sequence[Any]) -> tuple[str, Any, Any] | None:
         """Return name, expected and actual value of the first guard that fails for `leaves`; None if all hold."""
         values = self._given(leaves)
-        for text, steps, place, settled in self._guards:
+        for text, steps, place, expected in self._guards:
             _extend(values, steps)
-            if values[place] != settled:
-                return text, settled, values[place]
+            if values[place] != expected:
+                return text, expected, values[place]
         return None
 
     def check(self, leaves: Sequence[Any]) -> list[Any]:
@@ -91,9 +91,9 @@ class ScalarProgram:
         """
         values = self._given(leaves)
         try:
-            for _, steps, place, settled in self._guards:
+            for _, steps, place, expected in self._guards:
                 _extend(values, steps)
-                if values[place] != settled:
+                if values[place] != expected:
                     raise GuardFailed
             _extend(values, self._plain)
         except GuardFailed:

@@ -66,7 +66,7 @@ class TracedScalar:
         How the number promotes: the Python type of a weak number, the dtype of a NumPy scalar.
     steady : bool
         Whether the number is computed from ints and bools alone, so that a trace may be specialized to its value.
-    settled : bool
+    specialized : bool
         Whether the trace is specialized to the current value.
     leaf : int or None
         Number of the argument; None if the number is computed or read elsewhere.
@@ -77,7 +77,18 @@ class TracedScalar:
     """
 
     __array_priority__ = 1000
-    __slots__ = ("compute", "kind", "leaf", "now", "owner", "parts", "serial", "settled", "steady", "text")
+    __slots__ = (
+        "compute",
+        "kind",
+        "leaf",
+        "now",
+        "owner",
+        "parts",
+        "serial",
+        "specialized",
+        "steady",
+        "text",
+    )
 
     def __init__(
         self,
@@ -97,7 +108,7 @@ class TracedScalar:
         self.kind: Any = as_dtype(now.dtype) if isinstance(now, np.generic) else type(now)
         own = isinstance(now, (bool, int, np.bool_, np.integer))
         self.steady: bool = own and all(p.steady for p in parts if isinstance(p, TracedScalar))
-        self.settled = False
+        self.specialized = False
         self.serial = next(_serial)
 
     @property  # type: ignore[misc]
@@ -341,7 +352,7 @@ def derived(compute: Callable[..., Any], text: str, *parts: Any) -> Any:
     if not (type(now) in _PYTHON or isinstance(now, np.generic)):
         for number in traced:
             number.concretize()
-    if all([number.settled for number in traced]):
+    if all([number.specialized for number in traced]):
         return now
     number = TracedScalar(traced[0].owner, now, text, compute=compute, parts=parts)
     number.owner.computed.append(number)

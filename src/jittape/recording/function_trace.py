@@ -248,8 +248,8 @@ class Tracing(SymbolicTrace):
             )
         if not number.steady:
             raise self.needed(f"the {number.described}, which may be another at each call,")
-        if not number.settled:
-            number.settled = True
+        if not number.specialized:
+            number.specialized = True
             self.settled.append((number, number.now))
         return number.now
 

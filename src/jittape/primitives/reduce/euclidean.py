@@ -36,7 +36,7 @@ def _length_vjp(i: int, g: Any, out: Any, *operands: Any, axes: tuple[tuple[int,
     )
 
 
-def _composed_length(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
+def _length_decomposition(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
     first, *others = [sum_over(square(x), a) for x, a in zip(operands, axes, strict=True)]
     for x in others:
         first = add(first, x)
@@ -48,7 +48,7 @@ length_op = Primitive(
     abstract_eval=lambda x, *others, axes: Aval(without_axes(x.shape, axes[0]), x.dtype),
     impl=_length_impl,
     vjp=_length_vjp,
-    lowering=Decomposition(_composed_length),
+    lowering=Decomposition(_length_decomposition),
     batch=Batch(lambda n, params: {"axes": tuple([tuple([a + 1 for a in axes]) for axes in params["axes"]])}),
 )
 """Square root of the sum of squares of all operands, each over its own `axes`; the remaining shapes are equal."""
@@ -78,7 +78,7 @@ def _std_vjp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
     )
 
 
-def _composed_std(x: Any, *, axes: tuple[int, ...]) -> Any:
+def _std_decomposition(x: Any, *, axes: tuple[int, ...]) -> Any:
     return sqrt(divide(sum_over(square(_deviation(x, axes)), axes), _count(x.shape, axes)))
 
 
@@ -87,7 +87,7 @@ std_op = Primitive(
     abstract_eval=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
     impl=_std_impl,
     vjp=(_std_vjp,),
-    lowering=Decomposition(_composed_std),
+    lowering=Decomposition(_std_decomposition),
     batch=along_axes(),
 )
 """Square root of the mean squared distance from the mean, over `axes`."""
