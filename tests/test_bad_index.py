@@ -89,7 +89,7 @@ def test_a_step_with_a_label_that_is_no_class_changes_nothing(function: bool) ->
     before = [v.numpy().copy() for v in (w, *optimizer.variables)]
     for bad in (-1, 3):
         with pytest.raises(
-            IndexError, match=rf"label {bad} at index \(3,\) is no class: .* 0 to 2"
+            IndexError, match=rf"label {bad} at index \(3,\) is not a class: .* 0 to 2"
         ) as raised:
             float(run(jt.constant(np.array([0, 1, 2, bad, 9]))))
         assert "test_bad_index.py:" in raised.value.__notes__[0]

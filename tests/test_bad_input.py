@@ -147,7 +147,9 @@ CASES = [
         ValueError,
         "of type 'list' to a tensor: its parts have different shapes",
     ),
-    Case("float as index", lambda s, t: s.w[1.5], IndexError, "a key is made of ints, slices, .*; got float"),
+    Case(
+        "float as index", lambda s, t: s.w[1.5], IndexError, "a key consists of ints, slices, .*; got float"
+    ),
     Case(
         "truth of a vector", lambda s, t: bool(s.w), ValueError, r"bool\(\) needs a tensor with one element"
     ),
@@ -311,7 +313,7 @@ def test_a_label_that_is_no_class(labels, mode):
     logits = jt.Variable([[1.0, 2.0, 3.0]] * 2)
     place = next(i for i, label in enumerate(labels) if not 0 <= label < 3)
     message = (
-        rf"^\[sparse_softmax_cross_entropy_with_logits\] label {labels[place]} at index \({place},\) is no class: "
+        rf"^\[sparse_softmax_cross_entropy_with_logits\] label {labels[place]} at index \({place},\) is not a class: "
         "logits have the classes 0 to 2"
     )
     hidden, steps = jt.constant(np.asarray(labels)), jt.Variable(0.0)

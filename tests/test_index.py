@@ -140,7 +140,7 @@ X = np.arange(20.0).reshape(5, 4)
         ((slice(None), 4), r"index 4 is out of bounds for axis 1 with size 4"),
         ([0, 5], r"index 5 is out of bounds for axis 0 with size 5"),
         ((0, np.array([-5])), r"index -5 is out of bounds for axis 1 with size 4"),
-        ((0, 0, 0), r"too many indices: shape \(5, 4\) has 2 dimensions, the key is for 3"),
+        ((0, 0, 0), r"too many indices: shape \(5, 4\) has 2 dimensions, the key indexes 3"),
         ((Ellipsis, Ellipsis), "only one ellipsis"),
         (1.0, "ints, slices, ..., newaxis, and integer or boolean arrays; got float"),
         ("a", "got str"),

@@ -38,7 +38,11 @@ def test_equal_elements_keep_their_order(mode):
             r"\[sort\] direction must be 'ASCENDING' or 'DESC",
         ),
         (lambda: jt.argsort([1j]), TypeError, r"\[argsort\] is not defined for complex128"),
-        (lambda: jt.math.top_k([1.0], 2), ValueError, r"\[top_k\] k must be between 0 and the last dimension"),
+        (
+            lambda: jt.math.top_k([1.0], 2),
+            ValueError,
+            r"\[top_k\] k must be between 0 and the last dimension",
+        ),
         (
             lambda: jt.searchsorted([1.0], [[1.0]]),
             ValueError,

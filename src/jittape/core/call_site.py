@@ -151,9 +151,8 @@ def resolved(frame: FrameType, name: Name | None) -> Any:
 
 def _read(code: CodeType, offset: int) -> Site:
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "EXTENDED_ARG")]
-    at = max(
-        [i for i, step in enumerate(steps) if step.offset <= offset]
-    )  # an instruction's cache follows it
+    # The cache of an instruction follows it.
+    at = max([i for i, step in enumerate(steps) if step.offset <= offset])
     if steps[at - 1].opname == "PRECALL":  # Python 3.11 calls with two instructions
         at -= 1
     step = steps[at]

@@ -64,7 +64,7 @@ stop_gradient_op = Primitive(
     impl=lambda x: x,
     lowering=Map(lambda m, x: x),
     promote_args=lambda x: (as_symbol(x),),
-    gradient_stops="stopping it is what it is for",
+    gradient_stops="it makes a value a constant",
     simplified=lambda op, producers: op.args[0],
 )
 

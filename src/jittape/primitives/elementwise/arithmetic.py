@@ -43,14 +43,17 @@ __all__ = [
 # log at 0, a square of missing data. In IEEE arithmetic 0 * inf is nan, so a plain product would turn "no influence"
 # into nan. All elementwise rules and reductions therefore multiply the cotangent g and the local derivative d with
 # `zero_dominant_multiply(g, d)`, which is zero where g is zero. Only g counts: the gradient of sqrt at 0 is inf, that
-# of norm at 0 is nan (g is inf and d is 0), and nan in the data propagates wherever g is not zero.  Higher derivatives
-# differentiate this product. With cotangent h, the cotangent of g is zero_dominant_multiply(h, d). The cotangent of d
-# is doubly_zero_dominant_multiply(h, g), zero where either is zero: where g is zero, the product does not depend on d
-# for any h, and h may be inf: where(x > 0, log(sqrt(x)), 0), differentiated twice. The rules of
-# `doubly_zero_dominant_multiply` use the same op.  The cost in a compiled loop is a comparison and a selection: the
-# rule of tanh for 20,000 float64 in the cache takes 1.00 instead of 0.98 ns per element. If the cotangent is a literal,
-# as below a sum, the cost is zero.  Not covered: ops that mix elements by sums of products (matmul, cumprod), where nan
-# elements are multiplied by zeros.
+# of norm at 0 is nan (g is inf and d is 0), and nan in the data propagates wherever g is not zero.
+#
+# Higher derivatives differentiate this product. With cotangent h, the cotangent of g is zero_dominant_multiply(h, d).
+# The cotangent of d is doubly_zero_dominant_multiply(h, g), which is zero where either is zero: where g is zero, the
+# product does not depend on d for any h, and h may be inf: where(x > 0, log(sqrt(x)), 0), differentiated twice. The
+# rules of `doubly_zero_dominant_multiply` use the same op.
+#
+# The cost in a compiled loop is a comparison and a selection: the rule of tanh for 20,000 float64 in the cache takes
+# 1.00 instead of 0.98 ns per element. If the cotangent is a literal, as below a sum, there is no cost.
+#
+# Not covered: ops that mix elements by sums of products (matmul, cumprod), where nan elements are multiplied by zeros.
 
 
 def _zero_dominant_impl(g: Any, d: Any) -> Any:

@@ -12,7 +12,7 @@ from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.primitives.broadcast import without_axes
 
-__all__ = ["MADE", "check_op", "end_run_where", "some_op"]
+__all__ = ["MADE", "assert_op", "end_run_where", "some_op"]
 
 MADE = "it is made by the compiler"
 
@@ -24,8 +24,8 @@ some_op = Primitive(
     gradient_stops=MADE,
 )
 
-check_op = Primitive(
-    "check",
+assert_op = Primitive(
+    "assert",
     abstract_eval=lambda bad: bad,
     impl=lambda bad: bad,
     lowering=Assert(),
@@ -37,4 +37,4 @@ check_op = Primitive(
 def end_run_where(bad: Any) -> None:
     """Record a check that ends the run if any element of `bad` is true."""
     axes = tuple(range(len(bad.shape)))
-    check_op.bind(some_op.bind(bad, axes=axes) if axes else bad)
+    assert_op.bind(some_op.bind(bad, axes=axes) if axes else bad)

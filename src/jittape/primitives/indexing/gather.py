@@ -195,7 +195,7 @@ def boolean_mask(
     at = 0 if axis is None else one_axis("boolean_mask", axis, rank)
     if array.ndim > rank - at:
         raise ShapeError(
-            f"[boolean_mask] a mask of {array.ndim} dimensions has more than tensor from axis {at} on: {rank - at}"
+            f"[boolean_mask] a mask of {array.ndim} dimensions does not fit: tensor has {rank - at} from axis {at} on"
         )
     check_mask("boolean_mask", array.shape, source.shape, at)
     return getitem(source, (*(slice(None),) * at, array))

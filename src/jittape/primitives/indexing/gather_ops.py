@@ -121,7 +121,7 @@ gather_op = Primitive(
 def _scatter_add_abstract_eval(v: Aval, *indices: Aval, axis: int, shape: tuple[int, ...]) -> Aval:
     expected = _gathered_shape("scatter_add", shape, indices, axis)
     if v.shape != expected:
-        raise ShapeError(f"[scatter_add] values of shape {v.shape} do not fit indices that pick {expected}")
+        raise ShapeError(f"[scatter_add] values of shape {v.shape} do not fit indices that select {expected}")
     return Aval(shape, v.dtype)
 
 
@@ -186,7 +186,7 @@ last_write_op = Primitive(
     abstract_eval=lambda *indices, sizes: Aval(indices[0].shape, bool_),
     impl=_last_write_impl,
     lowering=Decomposition(_compared_writer),
-    gradient_stops="it tells which of several writes to one element came last",
+    gradient_stops="it marks the last of several writes to one element",
 )
 
 
@@ -252,7 +252,7 @@ scatter_combine_op = Primitive(
     abstract_eval=_combined_abstract_eval,
     impl=lambda x, v, *indices, how: _combined(x, v, indices, COMBINE[how], f"scatter_{how}"),
     lowering=Decomposition(lambda x, v, *indices, how: _scattered(x, v, *indices, axis=0, how=how)),
-    gradient_stops="it is for assigning to a Variable, which no gradient flows through",
+    gradient_stops="its result is assigned to a Variable, through which no gradient flows",
 )
 """Slices along the first axes, combined with values one after another; `how` is a key of `COMBINE`."""
 

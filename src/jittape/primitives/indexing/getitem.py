@@ -140,7 +140,7 @@ def _filling(value: Any, shape: tuple[int, ...]) -> Any:
         return broadcast(value, shape)
     except ShapeError:
         raise ShapeError(
-            f"[setitem] a value of shape {value.shape} cannot be broadcast to the shape {shape} that the key picks"
+            f"[setitem] a value of shape {value.shape} cannot be broadcast to the shape {shape} that the key selects"
         ) from None
 
 

@@ -1,7 +1,7 @@
 """Indexing by arrays in compiled code: indices counted from the start, and reads and writes at these.
 
 The user's functions record the ops of `gather_ops`; compiled code uses the ops of this module instead. Counted indices
-are always in range, so kernels never access memory outside an array. `check_op` detects original indices that are out
+are always in range, so kernels never access memory outside an array. `assert_op` detects original indices that are out
 of range, and ends the run.
 """
 

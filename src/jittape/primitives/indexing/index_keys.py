@@ -181,7 +181,7 @@ def _normalized(op: str, part: Any) -> Any:
             dtype = type(part).__name__
     if getattr(dtype, "kind", None) not in ("i", "u", "b"):
         raise IndexError(
-            f"[{op}] a key is made of ints, slices, ..., newaxis, and integer or boolean arrays; got {dtype}"
+            f"[{op}] a key consists of ints, slices, ..., newaxis, and integer or boolean arrays; got {dtype}"
         )
     if isinstance(part, np.ndarray) and part.ndim == 0:
         return part.item()
@@ -204,7 +204,7 @@ def _expanded(op: str, shape: tuple[int, ...], key: Any) -> list[Any]:
     rest = len(shape) - sum([_consumed(part) for part in parts])
     if rest < 0:
         raise IndexError(
-            f"[{op}] too many indices: shape {shape} has {len(shape)} dimensions, the key is for {len(shape) - rest}"
+            f"[{op}] too many indices: shape {shape} has {len(shape)} dimensions, the key indexes {len(shape) - rest}"
         )
     ellipses = [i for i, part in enumerate(parts) if part is Ellipsis]
     if len(ellipses) > 1:

@@ -50,7 +50,7 @@ def _fitted(op: str, updates: Any, indices: list[Any], shape: tuple[int, ...]) -
         return broadcast(updates, expected)
     except ShapeError:
         raise ShapeError(
-            f"[{op}] updates of shape {updates.shape} do not fit the shape {expected} of what is picked"
+            f"[{op}] updates of shape {updates.shape} do not fit the shape {expected} of the selected elements"
         ) from None
 
 
@@ -163,7 +163,7 @@ def scatter_combine(x: TensorLike, indices: TensorLike, updates: TensorLike, how
     `how` is ``"mul"`` or ``"div"``. There is no gradient: the result is assigned to a Variable.
     """
     if how not in COMBINE:
-        raise ValueError(f"scatter_combine knows {', '.join(COMBINE)}, got {how!r}")
+        raise ValueError(f"scatter_combine supports {', '.join(COMBINE)}, got {how!r}")
     return apply(_combined, (x, indices, updates), (how,))
 
 

@@ -69,7 +69,7 @@ def _check_letters(equation: str, letters: str) -> None:
     if letters and not letters.isalpha():
         bad = next(a for a in letters if not a.isalpha())
         raise ValueError(
-            f"[einsum] {equation!r} has {bad!r} in it; labels are letters, and ... may stand for several"
+            f"[einsum] {equation!r} contains {bad!r}; labels are letters, and ... stands for several dimensions"
         )
 
 

@@ -43,7 +43,7 @@ def _swapped(x: Any) -> Any:
 
 def _matmul_abstract_eval(x: Aval, y: Aval) -> Aval:
     if x.ndim < 2 or x.ndim != y.ndim or x.shape[:-2] != y.shape[:-2] or x.shape[-1] != y.shape[-2]:
-        raise ShapeError(f"[matmul] strict operands {x} and {y} do not fit")
+        raise ShapeError(f"[matmul] operands {x} and {y} do not fit")
     if x.dtype != y.dtype:
         raise DTypeError(f"[matmul] operands must have equal dtypes, got {x.dtype.name} and {y.dtype.name}")
     return Aval((*x.shape[:-1], y.shape[-1]), x.dtype)

@@ -70,7 +70,9 @@ def _extremum(size: Any, ord: float, axes: tuple[int, ...]) -> Any:
     if all(size.shape[a] for a in axes):
         return reduce_max(size, axes) if ord > 0 else least
     if ord < 0:
-        raise ShapeError(f"[norm] ord={ord} of shape {size.shape} is the least of no elements; give it some")
+        raise ShapeError(
+            f"[norm] ord={ord} of shape {size.shape} is the minimum of no elements; give a tensor that has some"
+        )
     return filled(least, 0)
 
 

@@ -83,7 +83,7 @@ def check_classes(numbers: np.ndarray[Any, Any], size: int) -> None:
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
         raise IndexError(
-            f"[sparse_softmax_cross_entropy_with_logits] label {numbers[place]} at index {place} is no class: "
+            f"[sparse_softmax_cross_entropy_with_logits] label {numbers[place]} at index {place} is not a class: "
             f"logits have the classes 0 to {size - 1}; give such a row any class and multiply its loss by 0"
         )
 
