@@ -80,32 +80,32 @@ class Row:
 
 
 def normal(*shapes: tuple[int, ...]) -> Sampler:
-    """Standard normal operands of these shapes."""
+    """Return standard normal operands of these shapes."""
     return lambda rng: tuple(rng.standard_normal(shape) for shape in shapes)
 
 
 def between(low: float, high: float, *shapes: tuple[int, ...]) -> Sampler:
-    """Operands of these shapes, uniform between `low` and `high`."""
+    """Return operands of these shapes, uniform between `low` and `high`."""
     return lambda rng: tuple(rng.uniform(low, high, shape) for shape in shapes)
 
 
 def integers(low: int, high: int, *shapes: tuple[int, ...], dtype: str = "int32") -> Sampler:
-    """Integer operands of these shapes, `low` to `high` inclusive."""
+    """Return integer operands of these shapes, from `low` to `high` inclusive."""
     return lambda rng: tuple(rng.integers(low, high, shape, dtype=dtype, endpoint=True) for shape in shapes)
 
 
 def signed(low: float, high: float, *shapes: tuple[int, ...]) -> Sampler:
-    """Operands with absolute values between `low` and `high` and random signs: away from a kink at 0."""
+    """Return operands with absolute values between `low` and `high` and random signs: away from a kink at 0."""
     return lambda rng: tuple(rng.uniform(low, high, s) * rng.choice([-1.0, 1.0], s) for s in shapes)
 
 
 def distinct(*shapes: tuple[int, ...]) -> Sampler:
-    """Operands whose elements all differ by at least 0.1: away from ties."""
+    """Return operands whose elements all differ by at least 0.1: away from ties."""
     return lambda rng: tuple((rng.permutation(int(np.prod(s))) * 0.2 - 1.0).reshape(s) for s in shapes)
 
 
 def halves(sample: Sampler) -> Sampler:
-    """The two halves of one operand as two operands: no element of one ties with one of the other."""
+    """Return the two halves of one operand as two operands, so that no elements tie."""
     return lambda rng: tuple(sample(rng)[0])
 
 
@@ -120,7 +120,7 @@ SHAPE = (3, 4)
 def unary(
     name: str, function: Callable[..., Any], reference: Callable[..., Any], sample: Sampler, **options: Any
 ) -> Row:
-    """A row for a function of one float, with all special values as edges."""
+    """Return a row for a function of one float, with all special values as edges."""
     options.setdefault("edges", ((SPECIALS,), (np.array(0.7),), (np.zeros((0, 2)),)))
     return Row(name, function, sample, reference, **options)
 
@@ -128,7 +128,7 @@ def unary(
 def binary(
     name: str, function: Callable[..., Any], reference: Callable[..., Any], sample: Sampler, **options: Any
 ) -> Row:
-    """A row for a function of two floats, with all pairs of special values as edges."""
+    """Return a row for a function of two floats, with all pairs of special values as edges."""
     options.setdefault("edges", (PAIRS, (np.array(0.7), np.array(2.0)), (np.zeros((0, 2)), np.ones(2))))
     return Row(name, function, sample, reference, **options)
 
@@ -251,7 +251,7 @@ POWERS = (
 
 
 def lgamma(x: float) -> float:
-    """Python's own; it raises at the poles."""
+    """Return Python's lgamma, and inf at the poles, where Python raises."""
     try:
         return math.lgamma(x)
     except ValueError:
@@ -316,7 +316,7 @@ STEPS = (
 
 
 def comparisons() -> Iterator[Row]:
-    """Every comparison for floats, with special values, and for integers."""
+    """Return rows for every comparison: floats with special values, and integers."""
     for name, function, reference in (
         ("equal", cm.equal, np.equal),
         ("not_equal", cm.not_equal, np.not_equal),
@@ -336,7 +336,7 @@ def bools(*shapes: tuple[int, ...]) -> Sampler:
 
 
 def integer_rows() -> Iterator[Row]:
-    """Arithmetic and bits of integers; they wrap around as NumPy's do."""
+    """Return rows for arithmetic and bitwise operations on integers, which wrap around as NumPy's do."""
     for dtype in ("int32", "uint8", "int64"):
         low = 0 if dtype == "uint8" else -100
         for name, function, reference in (

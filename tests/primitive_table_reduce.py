@@ -33,7 +33,7 @@ EDGES = ((WITH_ZEROS,), (WITH_NAN,), (np.zeros((0, 3)),), (np.array(2.0),))
 
 
 def reductions(name: str, function: Any, reference: Any, sample: Any = None, **options: Any) -> list[Row]:
-    """A reduction over everything, over one axis, and over two axes that are kept."""
+    """Return rows of a reduction over all axes, over one axis, and over two axes that are kept."""
     options.setdefault("edges", EDGES)
     options.setdefault("rtol", 1e-13)
     rows = []
@@ -142,7 +142,7 @@ REDUCTIONS = (
 
 
 def scan(x: Array, function: Any, exclusive: bool, reverse: bool) -> Array:
-    """The running sum or product along axis 1, straight from the definition."""
+    """Return the cumulative sum or product along axis 1, computed by its definition."""
     out = np.empty_like(x)
     n = x.shape[1]
     for i in range(n):
@@ -182,12 +182,12 @@ SCANS = (
 
 
 def parts(w: Any) -> Any:
-    """A real number that depends on both parts of a complex one."""
+    """Return a real number that depends on both parts of a complex one."""
     return add(cx.real(w), multiply(cx.imag(w), 2.0))
 
 
 def complex_rows() -> Iterator[Row]:
-    """Functions of complex numbers, seen as real functions of real and imaginary part: this tests the conjugates."""
+    """Return rows for functions of complex numbers as real functions of both parts, which tests the conjugates."""
     for name, function, reference in (
         ("identity", lambda z: z, lambda z: z),
         ("conj", cx.conj, np.conj),

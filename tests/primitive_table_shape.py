@@ -26,7 +26,7 @@ ROUNDING = 1e-13
 
 
 def moved(name: str, function: Callable[..., Any], reference: Callable[..., Any], *edges: Array) -> Row:
-    """A row for a function that moves the elements of a 2×3×4 array, whatever they are."""
+    """Return a row for a function that moves the elements of a 2×3×4 array."""
     special = np.array([INF, -INF, NAN, -0.0] * 6).reshape(CUBE)
     return Row(name, function, normal(CUBE), reference, edges=((special,), *[(e,) for e in edges]))
 
@@ -115,7 +115,7 @@ SHAPES = (
 
 
 def rows(*counts: int) -> Sampler:
-    """A matrix of 5 rows and an index array of the shape `counts` into them, with negative ones and repeats."""
+    """Return a matrix of 5 rows and indices of the shape `counts` into them, with negative and repeated ones."""
     return lambda rng: (rng.standard_normal((5, 3)), rng.integers(-5, 5, counts))
 
 
@@ -139,7 +139,7 @@ def combined(x: Array, key: Array | tuple[Array, ...], value: Array, how: str) -
 
 
 def keyed() -> Iterator[Row]:
-    """getitem and setitem for keys whose parts are known."""
+    """Return rows of getitem and setitem for keys whose parts are known."""
     keys: tuple[tuple[str, Any], ...] = (
         ("int", 1),
         ("negative int", -1),
@@ -169,12 +169,12 @@ def keyed() -> Iterator[Row]:
 
 
 def flat(indices: Array) -> tuple[Array, ...]:
-    """Coordinates in the last dimension, as NumPy takes them."""
+    """Return an index of coordinates in the last dimension, in NumPy's form."""
     return tuple(np.moveaxis(indices, -1, 0))
 
 
 def last_writes(*indices: Array) -> Array:
-    """Whether nothing later writes to the same place of a 3×2 array."""
+    """Return whether no later update writes to the same element of a 3×2 array."""
     places = np.ravel_multi_index(indices, (3, 2), mode="wrap").reshape(-1).tolist()
     return np.array([p not in places[n + 1 :] for n, p in enumerate(places)], bool).reshape(indices[0].shape)
 
@@ -359,7 +359,8 @@ CREATION = (
 
 
 def products() -> Iterator[Row]:
-    """``matmul`` for all sorts of ranks."""
+    """Return rows of ``matmul`` for operands of all ranks."""
+
     for a, b in (
         ((2, 3), (3, 4)),
         ((3,), (3,)),

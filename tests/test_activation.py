@@ -1,4 +1,4 @@
-"""Activations and losses: extreme arguments, labels of every kind, and what is refused."""
+"""Activations and losses: extreme arguments, labels of every kind, and errors."""
 
 from __future__ import annotations
 

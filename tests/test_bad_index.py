@@ -1,4 +1,4 @@
-"""An index out of range in machine code: the error is the interpreter's, and everything is as it was before."""
+"""Indices out of range in compiled code: the interpreter raises the error, and all state is restored."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def normal(*shape: int) -> Array:
 
 
 def fails(call: Callable[[], Any], index: int, size: int, op: str = "gather") -> None:
-    """A call raises what the interpreter would, with the line where the op was recorded."""
+    """Require that a call raises the interpreter's error, with the line where the op was recorded."""
     with pytest.raises(IndexError) as raised:
         call()
     assert str(raised.value) == f"[{op}] index {index} is out of bounds for axis 0 with size {size}"
@@ -161,7 +161,7 @@ def test_every_op_with_indices(op: str, call: Callable[..., Any]) -> None:
 
 
 def test_one_among_many() -> None:
-    """The loop that looks is done in tasks, and what they find is combined."""
+    """The loop that checks indices is split into tasks, and their results are combined."""
     function = jt.function(lambda x, i: jt.reduce_sum(jt.gather(x, i)))
     x, i = normal(1000), np.zeros(3_000_000, np.int64)
     for _ in range(3):
@@ -276,7 +276,7 @@ def test_within_the_compiled_code_of_numba() -> None:
 
 
 def test_complex_numbers_within_the_compiled_code_of_numba() -> None:
-    """Which have no kernels: a function for Numba takes the place of the op."""
+    """Native functions have no kernels: a Numba function replaces the op."""
     native = jt.njit_function(
         lambda x, i: jt.gather(x, i), jt.TensorSpec([4, 2], jt.complex128), jt.TensorSpec([3], jt.int64)
     )

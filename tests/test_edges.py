@@ -1,4 +1,4 @@
-"""Values, first and second derivatives at kinks, edges and saturated ends, against those that TensorFlow gives."""
+"""Values, first and second derivatives at kinks, edges and saturated ends, compared with TensorFlow's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VALUE, BY_FIRST, BY_SECOND = 0, 1, 2
 
 
 def at(*changes: tuple[Any, float]) -> Callable[[Array], Array]:
-    """The array with other values at a few places."""
+    """Return the array with other values at a few positions."""
 
     def changed(array: Array) -> Array:
         for place, value in changes:
@@ -51,7 +51,7 @@ OTHERWISE: dict[tuple[str, int], Callable[[Array], Array | None]] = {
     ("math.erf", VALUE): at((2, 1.0), (3, -1.0)),
     # A constant has the derivative 0.
     ("pow (x ** 0)", BY_FIRST): at(([0, 1, 4], 0.0)),
-    # The value is nan already.
+    # The value is nan too.
     ("nn.relu", BY_FIRST): at((4, 1.0)),
     ("nn.relu6", BY_FIRST): at((4, 1.0)),
     # Python's and NumPy's floor of a quotient.
@@ -62,7 +62,7 @@ OTHERWISE: dict[tuple[str, int], Callable[[Array], Array | None]] = {
     ("nn.weighted_cross_entropy_with_logits", 4): at((WEIGHTED, -1.5)),
     ("nn.weighted_cross_entropy_with_logits", 5): at((WEIGHTED, -1.5)),
     ("nn.weighted_cross_entropy_with_logits", 6): at((WEIGHTED, [0.25, 0.5, 0.375])),
-    # The branch of a `where`, or a factor of 0, that is not taken has no influence.
+    # The branch of a `where` that is not selected, or a factor of 0, has no influence.
     ("nn.log_poisson_loss (full)", BY_FIRST): at((0, 0.0)),
     ("nn.softmax_cross_entropy_with_logits", VALUE): at((7, 0.25 * np.log1p(np.e) + 0.75 * np.log1p(1 / np.e))),
     ("clip_by_global_norm (zeros)", BY_FIRST): lambda array: np.array([1.0, 2.0]),
@@ -85,13 +85,13 @@ OTHERWISE: dict[tuple[str, int], Callable[[Array], Array | None]] = {
 
 
 def expected(row: EdgeRow) -> list[Array | None]:
-    """TensorFlow's results, changed where jittape's differ on purpose."""
+    """Return TensorFlow's results, changed where jittape's differ on purpose."""
     results = [np.array(x, np.float64) for x in TENSORFLOW[row.name]]
     return [OTHERWISE.get((row.name, i), lambda x: x)(x) for i, x in enumerate(results)]
 
 
 def assert_close(got: Any, wanted: Array, dtype: str, where: Any = True) -> None:
-    """Compare numbers, infinities and nan; what is below the rounding of the largest counts as 0."""
+    """Compare numbers, infinities and nan; numbers below the rounding error of the largest count as 0."""
     got = np.asarray(got, np.float64)
     assert got.shape == wanted.shape
     resolution = {"float64": 1e-7, "float32": 2e-5}[dtype]
@@ -117,7 +117,7 @@ def test_against_tensorflow(row: EdgeRow, dtype: str, mode: str) -> None:
 
 
 def forward_derivatives(row: EdgeRow) -> list[Array]:
-    """What `derivatives` gives after the value, by forward mode: that of a value, and that of a gradient."""
+    """Return the derivatives of `derivatives` in forward mode: that of a value, and that of a gradient."""
     xs = [jt.constant(x) for x in row.operands]
     columns: list[list[list[Array]]] = []
     for j, x in enumerate(xs):
@@ -141,7 +141,7 @@ def forward_derivatives(row: EdgeRow) -> list[Array]:
 
 
 def summed(row: EdgeRow, tangent: Array, x: Any) -> Array:
-    """The tangent of the weighted sum of what one row of the operand goes into."""
+    """Return the tangent of the weighted sum of all results that depend on one row of the operand."""
     if not row.mixes:
         return tangent if tangent.shape == x.shape else tangent.sum(-1, keepdims=True)
     weighted = np.where(tangent == 0, 0.0, tangent * cotangent(row, tangent.shape, "float64"))
@@ -150,7 +150,7 @@ def summed(row: EdgeRow, tangent: Array, x: Any) -> Array:
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_forward_is_reverse(row: EdgeRow) -> None:
-    """Where all operands are finite, and for second derivatives the first; inf may meet 0 in the one mode only."""
+    """Compare elements with finite operands and first derivatives; elsewhere inf may meet 0 in one mode only."""
     with np.errstate(all="ignore"):
         forward = forward_derivatives(row)
     count, reverse = len(row.operands), [np.asarray(x) for x in derivatives(jt, row, "float64")[1:]]

@@ -1,4 +1,4 @@
-"""Elementwise ops: kinks and edges of gradients, `where` without nan leaks, promotion, and what is refused."""
+"""Elementwise ops: gradients at kinks and edges, `where` without nan leaks, promotion, and errors."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_logarithms_of_powers_are_whole_numbers(dtype: str, mode: str) -> None:
 
 @pytest.mark.parametrize("exponent", [1.0, 2.0, 3.0])
 def test_higher_derivatives_of_a_power_at_zero(exponent: float, mode: str) -> None:
-    """With a float, a scalar tensor or an array as exponent."""
+    """Raise to a power with a float, a scalar tensor or an array as exponent."""
     x = np.array([0.0, -0.0, 2.0, -1.5])
     derived: Callable[..., Any] = jt.pow
     for order in range(1, 5):
@@ -87,7 +87,7 @@ def test_higher_derivatives_of_a_power_at_zero(exponent: float, mode: str) -> No
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 def test_special_exponents_are_those_of_the_power_function(dtype: str, mode: str) -> None:
-    """For one exponent NumPy takes roots and products, whose values at -0.0 and -inf are others."""
+    """For a single exponent NumPy uses roots and products, whose values at -0.0 and -inf differ."""
     x = np.array([0.0, -0.0, 1.0, 4.0, -2.0, INF, -INF, NAN], dtype)
     for exponent in (0.5, -0.5, 2.0, -1.0, 3.0, -2.0, 0.0, 1.0, 1.5, -3.0, INF, -INF, NAN):
         with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Indexing against NumPy: random keys, errors, what is structure and what is an operand, gradients by the tape."""
+"""Indexing against NumPy: random keys, errors, structure and operands of keys, gradients by the tape."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 
 @st.composite
 def keys(draw: st.DrawFn, shape: tuple[int, ...]) -> Any:
-    """A key of any kind for an array of `shape`: parts are drawn axis by axis."""
+    """Return a random key of any kind for an array of `shape`, drawn axis by axis."""
     indices = hnp.array_shapes(min_dims=0, max_dims=2, max_side=3)
     broadcast = draw(indices)
     parts: list[Any] = []
@@ -93,7 +93,7 @@ def test_setitem_is_numpys(drawn: tuple[Array, Any], data: st.DataObject) -> Non
         return
     picked = np.shape(x[key])
     shape = tuple(data.draw(st.sampled_from([n, 1])) for n in picked)
-    # NumPy itself does not take values of further dimensions for a single element.
+    # NumPy does not accept values with further dimensions for a single element.
     shape = data.draw(st.sampled_from([shape, (1, 1, *shape), ()])) if shape else ()
     value = -1.0 - np.arange(float(np.prod(shape))).reshape(shape)
     expected = x.copy()
@@ -223,7 +223,7 @@ def test_bad_gathers_and_scatters(call: Any, error: type[Exception], message: st
 
 
 class Spy:
-    """A recorder that keeps what it is told."""
+    """A recorder that stores the calls it gets."""
 
     def __init__(self) -> None:
         self.told: list[Any] = []

@@ -13,7 +13,7 @@ SHAPES = [(3, 3), (4, 2), (2, 4), (2, 3, 4)]
 
 
 def differences(f, x, direction, step=1e-6):
-    """The derivative of a number along a direction, by central differences."""
+    """Return the derivative of a number along a direction, by central differences."""
     return (float(f(x + step * direction)) - float(f(x - step * direction))) / (2 * step)
 
 

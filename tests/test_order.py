@@ -1,4 +1,4 @@
-"""Sorting, matrices and the small functions beside them: what the table of primitives does not say."""
+"""Sorting, matrices and related small functions: properties that the primitive table does not cover."""
 
 from __future__ import annotations
 

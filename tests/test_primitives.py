@@ -45,7 +45,7 @@ def rng() -> np.random.Generator:
 
 
 def cast(operands: tuple[Any, ...], dtype: str) -> tuple[Array, ...]:
-    """Floating operands in `dtype`, others as they are."""
+    """Return floating operands in `dtype`, others unchanged."""
     arrays = [np.asarray(x) for x in operands]
     return tuple(x.astype(dtype) if x.dtype.kind == "f" else x for x in arrays)
 
@@ -58,7 +58,7 @@ def run(program: Program, operands: tuple[Array, ...]) -> list[Array]:
 
 
 def expected_value(row: Row, operands: tuple[Array, ...], dtype: str) -> Array:
-    """The reference, computed in float64 and rounded."""
+    """Return the reference, computed in float64 and rounded."""
     assert row.reference is not None
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the mean of no elements
@@ -127,7 +127,7 @@ def assert_gradient(program: Program, operands: tuple[Array, ...], wrt: tuple[in
 
 
 def difference(function: Any, step: float = 1e-3) -> float:
-    """The derivative at 0 by central differences of fourth order."""
+    """Return the derivative at 0 by central differences of fourth order."""
     near = function(step) - function(-step)
     far = function(2 * step) - function(-2 * step)
     return (8 * near - far) / (12 * step)
@@ -195,7 +195,7 @@ def test_the_comparison_of_values_sees_a_wrong_value() -> None:
 
 
 def value_and_gradient(row: Row, operands: tuple[Array, ...]) -> Program:
-    """All outputs of the row's function, and the gradient of the first with respect to what has one."""
+    """Return all outputs of the row's function, and the gradients of the first output."""
     program = program_of(row.function, *operands)
     wrt = sources(row, operands)
     if not wrt:
@@ -205,7 +205,7 @@ def value_and_gradient(row: Row, operands: tuple[Array, ...]) -> Program:
 
 
 def assert_same(got: Array, expected: Array) -> None:
-    """The same infinities and nans, and numbers that differ by a few units in the last place of the largest."""
+    """Require the same infinities and nans, and differences of a few units in the last place of the largest number."""
     assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
     if got.dtype.kind not in "fc":
         np.testing.assert_array_equal(got, expected)
@@ -239,7 +239,7 @@ def test_compiled_against_interpreted(row: Row, dtype: str) -> None:
 
 
 def registered() -> dict[str, Primitive]:
-    """All primitives of the package by name."""
+    """Return all primitives of the package by name."""
     found = {}
     for info in pkgutil.walk_packages(jittape.primitives.__path__, "jittape.primitives."):
         module = importlib.import_module(info.name)
@@ -262,8 +262,8 @@ def test_every_primitive_has_a_row() -> None:
     for row in ROWS:
         operands = cast(row.sample(rng()), row.dtypes[0])
         used |= {op.primitive.name for op in program_of(row.function, *operands).ops}
-    # Primitives whose gradient is a Python function are tested with custom gradients, those that the compiler puts in
-    # the place of others with these.
+    # Primitives whose gradient is a Python function are tested with custom gradients. Primitives that the compiler puts
+    # in the place of others are tested with these.
     wanted = {
         name
         for name, primitive in registered().items()

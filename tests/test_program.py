@@ -1,4 +1,4 @@
-"""The op list: its check, which must catch every way of being broken, its printed form, and how dead code goes."""
+"""The op list: its validity check, its printed form, and the removal of dead code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINE = SourceLine("model.py", 12, "train")
 
 
 def sample() -> Program:
-    """``sum(exp(x * y))``, with a negative that nobody needs."""
+    """Return ``sum(exp(x * y))`` and an unused negative."""
     ops = (
         Op(multiply_op, (0, 1), (), 2, LINE),
         Op(negative_op, (2,), (), 3, LINE),

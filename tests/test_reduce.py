@@ -1,4 +1,4 @@
-"""Reductions and scans: ties, zeros among factors, empty and 0-d operands, axes, and what is refused."""
+"""Reductions and scans: ties, zeros among factors, empty and 0-d operands, axes, and errors."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_nan_among_the_elements_of_a_maximum_is_not_hidden() -> None:
 def test_the_gradient_of_a_product_is_right_at_zeros(
     x: list[float], first: list[float], second: list[float]
 ) -> None:
-    """The second derivative is that of the sum of the first: row sums of the Hessian."""
+    """Compare the second derivative with that of the sum of the first: row sums of the Hessian."""
     np.testing.assert_array_equal(gradient(jt.reduce_prod, np.array(x)), first)
     np.testing.assert_array_equal(value(derivative(jt.reduce_prod, 2), np.array(x)), second)
 

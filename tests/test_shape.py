@@ -1,4 +1,4 @@
-"""Shapes and creation: several results, defaults, dtypes, errors; the table of primitives has values and gradients."""
+"""Shapes and creation: several results, defaults, dtypes, errors. Values and gradients are in the primitive table."""
 
 from __future__ import annotations
 

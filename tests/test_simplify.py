@@ -1,4 +1,4 @@
-"""The passes that make a program smaller: what each removes, what it must leave, and that not one bit changes."""
+"""Simplification passes: the ops that each removes or must keep, and results that are equal bit for bit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Body = Callable[..., Any]
 
 
 def edges(dtype: str) -> Array:
-    """Numbers for which a careless rewrite shows: signed zeros, infinities, nan, the smallest and the largest."""
+    """Return numbers that reveal a careless rewrite: signed zeros, infinities, nan, the smallest and the largest."""
     info = np.finfo(dtype)
     values = [
         0.0,

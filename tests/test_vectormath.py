@@ -51,7 +51,7 @@ def compiled(name: str, *dtypes: Any, result: Any = None) -> Compiled:
 
 
 def both(name: str, *arrays: np.ndarray[Any, Any], result: Any = None) -> list[np.ndarray[Any, Any]]:
-    """Evaluate by compiled code and by NumPy."""
+    """Evaluate with compiled code and with NumPy."""
     return [
         compiled(name, *(array.dtype for array in arrays), result=result)(*arrays),
         np.asarray(getattr(NUMPY, name)(*arrays)),
@@ -59,7 +59,7 @@ def both(name: str, *arrays: np.ndarray[Any, Any], result: Any = None) -> list[n
 
 
 def assert_same(got: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], *inputs: Any) -> None:
-    """Demand equal dtypes and values, signs of zeros included."""
+    """Require equal dtypes and values, including signs of zeros."""
     assert got.dtype == wanted.dtype
     same = (got == wanted) | ((got != got) & (wanted != wanted))
     if got.dtype.kind == "f":
@@ -78,7 +78,7 @@ def check_accuracy(name: str, dtype: Any, reference: Any, arguments: list[np.nda
     for point, ir_value, numpy_value in zip(zip(*arguments, strict=True), from_ir, from_numpy, strict=True):
         truth = exact(reference, *point)
         assert ulp_error(ir_value, truth, dtype) <= limit, (point, ir_value)
-        # Without fused operations a further unit may go.
+        # Without fused operations, one more unit may be lost.
         assert ulp_error(numpy_value, truth, dtype) <= limit + 1, (point, numpy_value)
 
 
@@ -246,7 +246,7 @@ def test_arctan2_at_the_edges(dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_next_to_multiples_of_half_pi(name, dtype):
-    """Where nearly all digits of the argument cancel; up to and beyond the limit of the reduction."""
+    """Test arguments of which nearly all digits cancel, up to and beyond the limit of the reduction."""
     largest = 2e5 if dtype == np.float32 else 2e9
     turns = np.unique(np.geomspace(1, largest, 300).astype(np.int64))
     x = np.array([float(turn * mp.pi / 2) for turn in turns]).astype(dtype)
@@ -260,7 +260,7 @@ def test_digamma_below_zero(dtype):
     for got in both("digamma", x):
         for value, point in zip(got, x, strict=True):
             truth = float(exact(FUNCTIONS["digamma"][0], point))
-            # Next to a zero of digamma the error is absolute.
+            # Near a zero of digamma the error is absolute.
             assert abs(value - truth) <= 8 * np.finfo(dtype).eps * (abs(truth) + 4), (point, value, truth)
 
 
@@ -491,7 +491,7 @@ def test_contract_is_the_only_fast_math_flag():
     "name", ["exp", "expm1", "log", "log1p", "sin", "tan", "arctan", "tanh", "sinh", "erfc"]
 )
 def test_a_product_as_argument(name, dtype):
-    """A product fused into the formula's own additions must not spoil its exact ones."""
+    """A product that is fused into the formula's own additions must not change its exact additions."""
     function = compiled(name, dtype)
     generator = np.random.default_rng(11)
     a, b = generator.uniform(-3, 3, (2, 2000)).astype(dtype)
