@@ -5,13 +5,9 @@ A stack has an additional first dimension, so each dimension that a parameter na
 
 from __future__ import annotations
 
-from typing import Any
-
 from jittape.core.primitive import Batch
 
 __all__ = ["alike", "along_axes", "along_axis", "in_shape"]
-
-Params = dict[str, Any]
 
 
 def alike(operands: int | None = None) -> Batch:

@@ -6,6 +6,7 @@ Broadcasting is a separate op, and all other ops require operands of equal shape
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -89,7 +90,7 @@ cast_op = Primitive(
 
 
 def cast_to(x: Any, dtype: np.dtype[Any]) -> Any:
-    """Return `x` in `dtype`, or `x` itself if it has that dtype. From complex to real drops the imaginary part."""
+    """Return `x` in `dtype`, or `x` itself if it has that dtype. A cast to real drops the imaginary part."""
     if isinstance(x, WeakScalar):
         if x.kind is not complex or dtype.kind == "c":
             return x.resolve(dtype)
@@ -226,6 +227,11 @@ def without_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ..
 def with_ones(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
     """Return `shape` with 1 for the dimensions in `axes`: the shape of a reduction with ``keepdims=True``."""
     return tuple(1 if axis in axes else n for axis, n in enumerate(shape))
+
+
+def count_along(shape: tuple[int, ...], axes: tuple[int, ...]) -> float:
+    """Return the number of elements along `axes`, as a float."""
+    return float(math.prod([shape[axis] for axis in axes]))
 
 
 def broadcast_back(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:

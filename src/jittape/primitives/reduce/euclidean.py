@@ -14,7 +14,7 @@ from jittape.core.forms import Decomposition
 from jittape.core.primitive import Batch, Primitive
 from jittape.core.program import Aval
 from jittape.primitives.batched_params import along_axes
-from jittape.primitives.broadcast import broadcast_back, sum_over, without_axes
+from jittape.primitives.broadcast import broadcast_back, count_along, sum_over, without_axes
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import sqrt
@@ -57,29 +57,25 @@ length_op = Primitive(
 # ---- standard deviation ----------------------------------------------------------------------------------------------
 
 
-def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> float:
-    return float(np.prod([shape[axis] for axis in axes], dtype=np.int64))
-
-
 def _deviation(x: Any, axes: tuple[int, ...]) -> Any:
-    return subtract(x, broadcast_back(divide(sum_over(x, axes), _count(x.shape, axes)), x.shape, axes))
+    return subtract(x, broadcast_back(divide(sum_over(x, axes), count_along(x.shape, axes)), x.shape, axes))
 
 
 def _std_impl(x: Any, *, axes: tuple[int, ...]) -> Any:
-    count = x.dtype.type(_count(x.shape, axes))
+    count = x.dtype.type(count_along(x.shape, axes))
     mean = np.sum(x, axis=axes, keepdims=True, dtype=x.dtype) / count
     return np.sqrt(np.sum(np.square(x - mean), axis=axes, dtype=x.dtype) / count)
 
 
 def _std_vjp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-    scale = reciprocal(multiply(out, _count(x.shape, axes)))
+    scale = reciprocal(multiply(out, count_along(x.shape, axes)))
     return zero_dominant_multiply(
         broadcast_back(g, x.shape, axes), multiply(_deviation(x, axes), broadcast_back(scale, x.shape, axes))
     )
 
 
 def _std_decomposition(x: Any, *, axes: tuple[int, ...]) -> Any:
-    return sqrt(divide(sum_over(square(_deviation(x, axes)), axes), _count(x.shape, axes)))
+    return sqrt(divide(sum_over(square(_deviation(x, axes)), axes), count_along(x.shape, axes)))
 
 
 std_op = Primitive(

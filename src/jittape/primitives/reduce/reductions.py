@@ -22,6 +22,7 @@ from jittape.primitives.broadcast import (
     axis_key,
     broadcast_back,
     cast_to,
+    count_along,
     normalized_axes,
     sum_over,
     to_shape,
@@ -86,11 +87,6 @@ def reduce_sum(
     return apply(_sum_body, (input_tensor,), (axis if axis is None else axis_key(axis), keepdims))
 
 
-def _count(x: Any, axes: tuple[int, ...]) -> float:
-    """Return the number of elements in each sum."""
-    return float(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
-
-
 def averaging(x: Any) -> tuple[Any, np.dtype[Any]]:
     """Return `x` in the dtype in which its mean is computed, and the dtype of the mean, both as in NumPy.
 
@@ -104,7 +100,7 @@ def averaging(x: Any) -> tuple[Any, np.dtype[Any]]:
 def _mean_body(x: Any, axis: Any, keepdims: bool) -> Any:
     x, dtype = averaging(x)
     axes = normalized_axes("reduce_mean", axis, len(x.shape))
-    return cast_to(_kept(divide(sum_over(x, axes), _count(x, axes)), x, axes, keepdims), dtype)
+    return cast_to(_kept(divide(sum_over(x, axes), count_along(x.shape, axes)), x, axes, keepdims), dtype)
 
 
 def reduce_mean(
