@@ -366,10 +366,7 @@ def static(value: Any) -> Any:
     return value.concretize() if type(value) is TracedScalar else value
 
 
-# ---- as a key --------------------------------------------------------------------------------------------------------
-
-
-# The common case is tested first: `slice.indices` takes 0.3 µs.
+# ---- as a key; the common case is tested first, as `slice.indices` takes 0.3 µs --------------------------------------
 
 
 def slice_start(start: Any, stop: Any, step: Any, size: int) -> int:
