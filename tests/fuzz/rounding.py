@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.forms import Control, runs_of
+from jittape.core.forms import Control, Reduce, runs_of
 from jittape.core.interpret import run_control
 from jittape.core.program import Program
 
@@ -65,7 +65,10 @@ def _is_near(got: Any, expected: Any, samples: Sequence[Any]) -> bool:
 
 
 def _shaken(program: Program, inputs: Sequence[Any], rng: np.random.Generator) -> list[Any]:
-    """Evaluate a program with noise on the operands and the results of each op."""
+    """Evaluate a program with noise on the operands and the results of each op, and reductions in reverse order.
+
+    The order decides whether a part of a product overflows, and so whether it is zero or nan.
+    """
 
     def noisy(x: Any) -> Any:
         x = np.asarray(x)
@@ -82,6 +85,8 @@ def _shaken(program: Program, inputs: Sequence[Any], rng: np.random.Generator) -
             if isinstance(op.primitive.lowering, Control):
                 made = run_control(program, run, operands) if op is run[0] else []
             else:
+                if isinstance(op.primitive.lowering, Reduce):
+                    operands = [np.flip(x, dict(op.params)["axes"]) for x in operands]
                 made = [op.primitive.impl(*operands, **dict(op.params))]
             values.update({one.out: noisy(value) for one, value in zip(run, made, strict=False)})
     return [np.asarray(values[slot]) for slot in program.outputs]
