@@ -207,8 +207,8 @@ PASSES = (
     ),
     Mutation(
         "memory of results", "runtime/result_memory.py",
-        "one = builder.or_(shared(item), seen)",
-        "one = seen",
+        "one = builder.or_(builder.or_(shared(item), seen), memory_shared(item))",
+        "one = builder.or_(seen, memory_shared(item))",
         "a result that is still held is overwritten", "tests/test_results.py",
     ),
 )  # fmt: skip

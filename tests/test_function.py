@@ -1150,8 +1150,8 @@ def test_the_page_of_the_last_step(mode):
     assert "multiply" in str(page)
 
 
-def test_without_the_binder_calls_go_the_slower_way(monkeypatch, mode):
-    monkeypatch.setattr("jittape.functions.fast_path.binder", lambda: None)
+def test_without_the_marshaller_python_checks_arguments(monkeypatch, mode):
+    monkeypatch.setattr("jittape.functions.fast_path.marshaller", lambda: None)
     f = jt.function(lambda x, a: (x * a, jt.reduce_sum(x)))
     for a in (1.0, 2.0, 3.0):
         product, total = f(X, a)

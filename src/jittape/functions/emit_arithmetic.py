@@ -1,77 +1,78 @@
-"""The part of the binder that calculates on values: ints of 64 bits and floats, as Python would.
+"""Machine code for the plan entries that calculate: 64-bit ints and floats, with Python's results.
 
-Where Python's result would be another, as that of a sum beyond 64 bits, the entry does not fit and Python does it.
+If Python's result would differ, as for a sum beyond 64 bits, the entry fails and Python computes the numbers of the
+call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from llvmlite import ir
 
-from jittape.compile.llvm.ir_helpers import load_at
-from jittape.functions.marshal_plan import VALUE, Kind
+from jittape.compile.llvm.ir_helpers import integer
+from jittape.functions.marshal_plan import VALUE, Field, Kind
+from jittape.native.object_code import DOUBLE, I32, I64, ObjectCode
 
 __all__ = ["Arithmetic"]
 
 
-class Arithmetic:
-    """Writes the code of entries that take values.
+class Arithmetic(ObjectCode):
+    """The writer of the plan entries that take values.
 
     Attributes
     ----------
-    row, cells, plan : addresses
-        Of the entry at hand, of the slot table, of the plan.
-    failed : block
-        Where it goes on if something does not fit.
+    row, cells, plan : ir.Value
+        Addresses of the current entry, of the slot table and of the plan.
+    failed : ir.Block
+        Target of the branch if an entry does not fit.
     """
 
     row: ir.Value
     cells: ir.Value
     plan: ir.Value
-    failed: ir.Block
 
-    def __init__(self, builder: ir.IRBuilder) -> None:
-        self.builder = builder
-        self.i64 = ir.IntType(64)
-        self.overflow = builder.alloca(ir.IntType(32))
+    def __init__(self, function: ir.Function, places: Mapping[str, int]) -> None:
+        super().__init__(function, places)
+        self.failed = self.block("failed")
 
-    # ---- memory ----------------------------------------------------------------------------------------------------
+    # ---- entries ---------------------------------------------------------------------------------------------------
 
-    def const(self, value: int) -> ir.Value:
-        return ir.Constant(self.i64, value)
+    def field(self, field: Field) -> ir.Value:
+        """Return a word of the current entry."""
+        return self.load(self.row, 8 * field)
 
-    def load(self, base: ir.Value, offset: int | ir.Value, kind: ir.Type | None = None) -> ir.Value:
-        """The value at `base` + `offset` bytes."""
-        return load_at(self.builder, base, offset, kind)
+    def write_cell(self, value: ir.Value) -> None:
+        """Write to the entry's cell of the slot table."""
+        self.store(value, self.element(self.cells, self.field(Field.CELL)))
 
-    def store(self, value: ir.Value, base: ir.Value, offset: int) -> None:
-        at = self.builder.add(base, self.const(offset))
-        self.builder.store(value, self.builder.inttoptr(at, value.type.as_pointer()))
-
-    def times(self, value: ir.Value, factor: int) -> ir.Value:
-        return self.builder.mul(value, self.const(factor))
-
-    def write(self, value: ir.Value) -> None:
-        """Into the entry's cell."""
-        self.store(value, self.builder.add(self.cells, self.times(self.load(self.row, 24), 8)), 0)
+    def result(self, value: ir.Value) -> None:
+        """Write the entry's value."""
+        self.store(value, self.row, VALUE)
 
     def hold(self, condition: ir.Value) -> None:
-        """Go on only if it holds."""
-        on = self.builder.append_basic_block("on")
-        self.builder.cbranch(condition, on, self.failed)
-        self.builder.position_at_end(on)
+        """Let the entry fail unless `condition` holds."""
+        self.require(condition, self.failed)
 
-    def require(self, *equal: tuple[ir.Value, ir.Value]) -> None:
-        """Go on only if each pair is equal."""
-        for a, b in equal:
-            self.hold(self.builder.icmp_signed("==", a, b))
+    def hold_same(self, *pairs: tuple[ir.Value, ir.Value]) -> None:
+        """Let the entry fail unless the values of each pair are equal."""
+        self.require_same(self.failed, *pairs)
 
-    # ---- values ----------------------------------------------------------------------------------------------------
+    def operands(self, kind: ir.Type | None = None) -> tuple[ir.Value, ir.Value]:
+        """Return the two values that the entry takes; the same one twice if it takes one."""
+        first, second = (
+            self.load(self.plan, self.field(field), kind) for field in (Field.FIRST, Field.SECOND)
+        )
+        return first, second
 
-    def ways(self) -> dict[Kind, Callable[[], object]]:
-        """What writes the code for each kind."""
+    def floats(self) -> tuple[ir.Value, ir.Value]:
+        return self.operands(DOUBLE)
+
+    # ---- kinds -----------------------------------------------------------------------------------------------------
+
+    def arithmetic_emitters(self) -> dict[Kind, Callable[[], object]]:
+        """Return the function that emits the code for each kind."""
         builder = self.builder
         comparisons = {
             Kind.EQUAL: "==", Kind.NOT_EQUAL: "!=", Kind.LESS: "<",
@@ -82,85 +83,76 @@ class Arithmetic:
             Kind.ADD: partial(self.checked, builder.sadd_with_overflow),
             Kind.SUBTRACT: partial(self.checked, builder.ssub_with_overflow),
             Kind.MULTIPLY: partial(self.checked, builder.smul_with_overflow),
-            Kind.FLOOR_DIVIDE: partial(self.divided, 0),
-            Kind.MODULO: partial(self.divided, 1),
+            Kind.FLOOR_DIVIDE: lambda: self.result(self.divided()[0]),
+            Kind.MODULO: lambda: self.result(self.divided()[1]),
             **{kind: partial(self.compared, sign) for kind, sign in comparisons.items()},
-            Kind.START: partial(self.sliced, 0),
-            Kind.LENGTH: partial(self.sliced, 1),
+            Kind.START: lambda: self.result(self.slice_bounds()[0]),
+            Kind.LENGTH: self.slice_length,
             Kind.FROM_FRONT: self.from_front,
-            Kind.TO_FLOAT: lambda: self.result(builder.sitofp(self.operands()[0], ir.DoubleType())),
+            Kind.TO_FLOAT: lambda: self.result(builder.sitofp(self.operands()[0], DOUBLE)),
             Kind.FLOAT_ADD: lambda: self.result(builder.fadd(*self.floats())),
             Kind.FLOAT_SUBTRACT: lambda: self.result(builder.fsub(*self.floats())),
             Kind.FLOAT_MULTIPLY: lambda: self.result(builder.fmul(*self.floats())),
             Kind.FLOAT_DIVIDE: self.quotient,
             Kind.WITHIN: self.within,
-            Kind.WRITE: lambda: self.write(self.operands()[0]),
-            Kind.WRITE_INT32: lambda: self.write(builder.trunc(self.operands()[0], ir.IntType(32))),
-            Kind.WRITE_FLOAT32: lambda: self.write(builder.fptrunc(self.floats()[0], ir.FloatType())),
+            Kind.WRITE: lambda: self.write_cell(self.operands()[0]),
+            Kind.WRITE_INT32: lambda: self.write_cell(builder.trunc(self.operands()[0], I32)),
+            Kind.WRITE_FLOAT32: lambda: self.write_cell(builder.fptrunc(self.floats()[0], ir.FloatType())),
         }
 
-    def operands(self, kind: ir.Type | None = None) -> tuple[ir.Value, ir.Value]:
-        """The two values that the entry takes; twice the same if it takes one."""
-        first, second = (self.load(self.plan, self.load(self.row, 8 + 8 * i), kind) for i in range(2))
-        return first, second
-
-    def floats(self) -> tuple[ir.Value, ir.Value]:
-        return self.operands(ir.DoubleType())
-
-    def result(self, value: ir.Value) -> None:
-        self.store(value, self.row, VALUE)
-
     def checked(self, compute: Callable[..., ir.Value]) -> None:
+        """Emit integer arithmetic that fails if it overflows."""
         both = compute(*self.operands())
         self.hold(self.builder.not_(self.builder.extract_value(both, 1)))
         self.result(self.builder.extract_value(both, 0))
 
-    def divided(self, part: int) -> None:
-        """Quotient or remainder by a positive number; the remainder is not negative, as in Python."""
+    def divided(self) -> tuple[ir.Value, ir.Value]:
+        """Return floor quotient and remainder by a positive number; as in Python, the remainder is nonnegative."""
         builder = self.builder
         a, b = self.operands()
-        self.hold(builder.icmp_signed(">", b, self.const(0)))
+        self.hold(builder.icmp_signed(">", b, integer(0)))
         quotient, remainder = builder.sdiv(a, b), builder.srem(a, b)
-        below = builder.icmp_signed("<", remainder, self.const(0))
-        floor = builder.select(below, builder.sub(quotient, self.const(1)), quotient)
-        self.result((floor, builder.select(below, builder.add(remainder, b), remainder))[part])
+        below = builder.icmp_signed("<", remainder, integer(0))
+        floor = builder.select(below, builder.sub(quotient, integer(1)), quotient)
+        return floor, builder.select(below, builder.add(remainder, b), remainder)
 
     def compared(self, sign: str) -> None:
-        self.result(self.builder.zext(self.builder.icmp_signed(sign, *self.operands()), self.i64))
+        self.result(self.builder.zext(self.builder.icmp_signed(sign, *self.operands()), I64))
 
-    def sliced(self, part: int) -> None:
-        """Where a slice begins, or how many elements it has."""
-        builder = self.builder
-        size = self.load(self.row, 32)
+    def slice_bounds(self) -> tuple[ir.Value, ir.Value]:
+        """Return the bounds of a slice, counted from the front and clipped to the axis."""
+        size = self.field(Field.EXTENT)
         start, stop = (self.bound(value, size) for value in self.operands())
-        if part == 0:
-            self.result(start)
-            return
-        empty = builder.icmp_signed("<=", stop, start)
-        self.result(builder.select(empty, self.const(0), builder.sub(stop, start)))
+        return start, stop
 
     def bound(self, value: ir.Value, size: ir.Value) -> ir.Value:
-        """A bound of a slice, counted from the front and brought into the axis."""
+        """Return a bound of a slice of an axis of `size` elements, counted from the front and clipped."""
         builder = self.builder
-        negative = builder.icmp_signed("<", value, self.const(0))
+        negative = builder.icmp_signed("<", value, integer(0))
         value = builder.select(negative, builder.add(value, size), value)
-        value = builder.select(builder.icmp_signed("<", value, self.const(0)), self.const(0), value)
+        value = builder.select(builder.icmp_signed("<", value, integer(0)), integer(0), value)
         return builder.select(builder.icmp_signed(">", value, size), size, value)
 
+    def slice_length(self) -> None:
+        start, stop = self.slice_bounds()
+        empty = self.builder.icmp_signed("<=", stop, start)
+        self.result(self.builder.select(empty, integer(0), self.builder.sub(stop, start)))
+
     def from_front(self) -> None:
+        """Emit an index that may count from the end; it fails if it is out of range."""
         builder = self.builder
-        index, size = self.operands()[0], self.load(self.row, 32)
+        index, size = self.operands()[0], self.field(Field.EXTENT)
         self.hold(builder.icmp_signed("<", index, size))
         self.hold(builder.icmp_signed(">=", index, builder.neg(size)))
-        negative = builder.icmp_signed("<", index, self.const(0))
+        negative = builder.icmp_signed("<", index, integer(0))
         self.result(builder.select(negative, builder.add(index, size), index))
 
     def quotient(self) -> None:
         a, b = self.floats()
-        self.hold(self.builder.fcmp_ordered("!=", b, ir.Constant(ir.DoubleType(), 0.0)))
+        self.hold(self.builder.fcmp_ordered("!=", b, ir.Constant(DOUBLE, 0.0)))
         self.result(self.builder.fdiv(a, b))
 
     def within(self) -> None:
         value = self.operands()[0]
-        self.hold(self.builder.icmp_signed(">=", value, self.load(self.row, 32)))
-        self.hold(self.builder.icmp_signed("<=", value, self.load(self.row, 40)))
+        self.hold(self.builder.icmp_signed(">=", value, self.field(Field.LOWER)))
+        self.hold(self.builder.icmp_signed("<=", value, self.field(Field.UPPER)))

@@ -1,8 +1,8 @@
-"""What the binder reads: a call as a list of entries, one machine instruction of a kind each.
+"""The plan of the argument marshaller: a call as a list of entries, one step each.
 
-A *plan* is an int64 array: a head (`Head`), then for each entry `WORDS` words: its kind, what the kind says, and at
-last a place for a value. A number that Python would work out from the arguments at each call is such a value, on which
-other entries calculate; see `numbers`. So a plan is written to by a call, and each call at the same time has its own.
+A *plan* is an int64 array: a head (`Head`), then `WORDS` words for each entry (`Field`). The last word is the entry's
+value. A number that Python would compute from the arguments at each call is such a value, and other entries calculate
+with it: see `scalar_plan`. A call writes to its plan, so each concurrent call has its own.
 """
 
 from __future__ import annotations
@@ -18,65 +18,89 @@ from jittape.core.buffers import Buffer, address_of
 from jittape.core.program import Aval
 from jittape.recording.tensor import Tensor
 
-__all__ = ["TYPES", "VALUE", "WORDS", "Entry", "Form", "Head", "Kind", "Returned", "plan"]
+__all__ = ["TYPES", "VALUE", "WORDS", "Entry", "Field", "Form", "Head", "Kind", "Returned", "plan"]
 
-WORDS = 7
-VALUE = 8 * (WORDS - 1)
-"""The byte of an entry at which its value stands."""
+
+class Field(IntEnum):
+    """Positions in an entry. The kind of the entry decides what a word with several names is."""
+
+    KIND = 0
+    HELD = 1
+    FIRST = 1
+    """Offset in the plan, in bytes, of the first value that the entry takes."""
+    POSITION = 2
+    SECOND = 2
+    """Offset in the plan, in bytes, of the second value."""
+    CELL = 3
+    OBJECT = 4
+    """Address of a dtype, type, aval, Variable or other object."""
+    EXTENT = 4
+    LOWER = 4
+    SHAPE = 5
+    """Address of the number of dimensions and the extents."""
+    UPPER = 5
+    VALUE = 6
+
+
+WORDS = len(Field)
+VALUE = 8 * Field.VALUE
+"""Offset of the value in an entry, in bytes."""
 TYPES: tuple[type, ...] = (np.ndarray, Tensor, Buffer, float, int)
+"""The types whose addresses the head holds, in this order."""
 
 
 class Head(IntEnum):
-    """Positions in the head of a plan; there is no address in the code itself, so it has those of objects and types."""
+    """Positions in the head of a plan. The head holds addresses of objects and types, since code on disk has none."""
 
     ARGUMENTS = 0
     ENTRIES = 1
     VARIABLES = 2
     ASSIGNED = 3
     FIRST_RESULT = 4
-    """The cell of the first of the results, whose addresses stand in a row."""
+    """Cell of the first result; the addresses of the others follow it."""
     RETURNED = 5
-    """How many of them are returned."""
+    """Number of results that are returned."""
     FORM = 6
-    """As what: a `Form`."""
+    """A `Form`."""
     NONE = 7
     MINUS_ONE = 8
     TYPES = 9
 
 
 class Form(IntEnum):
-    """What the binder makes of the results that are returned."""
+    """Result that the argument marshaller builds."""
 
     NOTHING = 0
-    """Python sees to it."""
+    """None; Python builds the result."""
     TENSOR = 1
-    """The one Tensor."""
+    """The only Tensor."""
     TUPLE = 2
     """A tuple of Tensors."""
 
 
 class Kind(IntEnum):
-    """What an entry is."""
+    """Kind of an entry: a check, a calculation or a write to a cell."""
 
     VARIABLE = 0
     """A Variable, for a cell. These come first."""
     ARRAY = 1
     """An array, for a cell."""
     LIKE = 2
-    """The same without a cell."""
+    """An array that is checked only."""
     FLOAT64 = 3
     """A Python float, for a cell of this dtype."""
     FLOAT32 = 4
+    """A Python float, for a cell of this dtype."""
     TYPE = 5
-    """An object of a type."""
+    """An object of a given type."""
     SAME = 6
-    """One very object."""
+    """A given object."""
     INT = 7
-    """A Python int; a value."""
+    """A Python int, as a value."""
     FLOAT = 8
-    """A Python float; a value."""
+    """A Python float, as a value."""
     CONSTANT = 9
-    """A value."""
+    """A constant value."""
     ADD = 10
     SUBTRACT = 11
     MULTIPLY = 12
@@ -89,10 +113,11 @@ class Kind(IntEnum):
     GREATER = 19
     GREATER_EQUAL = 20
     START = 21
-    """Of a slice from one value to another, in an axis of so many elements."""
+    """Start of a slice between two values of an axis of a given extent."""
     LENGTH = 22
+    """Length of such a slice."""
     FROM_FRONT = 23
-    """An index, which may count from the end of an axis of so many elements."""
+    """An index of an axis of a given extent; it may count from the end."""
     TO_FLOAT = 24
     """An int value as a float."""
     FLOAT_ADD = 25
@@ -100,19 +125,20 @@ class Kind(IntEnum):
     FLOAT_MULTIPLY = 27
     FLOAT_DIVIDE = 28
     WITHIN = 29
-    """Nothing but that an int value lies between two bounds."""
+    """A check that an int value lies between two bounds."""
     WRITE = 30
     """A value, for a cell of 8 bytes."""
     WRITE_INT32 = 31
+    """An int value, for a cell of this dtype."""
     WRITE_FLOAT32 = 32
     """A float value, for a cell of this dtype."""
     SHARED = 33
-    """Two arguments, which are one object or are not, as the value says; the cell is the position of the second."""
+    """A check whether two arguments are one object, as the value says; the cell is the position of the second."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What one argument must be, and where it goes; or what is done with values.
+    """A check of one argument with the cell that it is written to, or a calculation on values.
 
     Attributes
     ----------
@@ -120,15 +146,15 @@ class Entry:
     held : bool
         Whether an argument is in the second tuple.
     position : int
-        In its tuple.
+        Position of the argument in its tuple.
     cell : int
-        Of the slot table.
+        Position in the slot table.
     what : Aval, type or object
-        What an array, an object of a type, one very object must be; the Variable.
+        The aval of an array, the type of an object, the object itself or the Variable.
     operands : tuple of int
-        The numbers of the entries with the values that this one takes.
+        Numbers of the entries with the values that this entry takes.
     extent, bounds : int, (int, int)
-        Of an axis; what a value must lie between.
+        Extent of an axis; lower and upper bound of a value.
     value : int or float
         A constant.
     """
@@ -145,7 +171,7 @@ class Entry:
 
 
 class Returned(NamedTuple):
-    """The first results: the cell of the first, what they are, and as what they are returned."""
+    """The returned results, which are the first ones: the cell of the first, their avals and their form."""
 
     cell: int
     avals: Sequence[Aval]
@@ -155,9 +181,17 @@ class Returned(NamedTuple):
 def plan(
     arguments: int, entries: Sequence[Entry], assigned: Sequence[tuple[int, Any]], returned: Returned
 ) -> tuple[np.ndarray[Any, Any], list[Any]]:
-    """The plan of a call with that many arguments, and the objects that it points to and that must be kept.
+    """Return the plan of a call, and the objects that the plan points to, which the caller must keep.
 
-    `assigned` are Variables with the position of their new value among the results.
+    Parameters
+    ----------
+    arguments : int
+        Number of arguments of the call.
+    entries : sequence of Entry
+        Those of kind `Kind.VARIABLE` come first.
+    assigned : sequence of (int, Variable)
+        Variables to assign, with the position of the new value among the results.
+    returned : Returned
     """
     variables = sum(entry.kind is Kind.VARIABLE for entry in entries)
     head = [arguments, len(entries), variables, len(assigned), returned.cell, len(returned.avals)]
@@ -190,8 +224,8 @@ def _words(entry: Entry, head: int, kept: list[Any]) -> list[int]:
         what, more = entry.extent, 0
     first, second = int(entry.held), entry.position
     if entry.operands:
-        places = [8 * (head + WORDS * number) + VALUE for number in entry.operands]
-        first, second = places[0], places[-1]
+        offsets = [8 * (head + WORDS * number) + VALUE for number in entry.operands]
+        first, second = offsets[0], offsets[-1]
     value = entry.value
     word = int(np.float64(value).view(np.int64)) if isinstance(value, float) else value
     return [kind, first, second, entry.cell, what, more, word]

@@ -1,9 +1,4 @@
-"""Machine code that works on Python objects, by the functions of CPython's C API: see `ObjectCode`.
-
-An object is its address, an i64. Slots of ``__slots__`` are read and written in place; where they stand is found out by
-who asks for the code (`runtime.objects`). What the code needs to know of a process, types and functions, it reads from
-a table of the process, which goes by the name `TABLE`: so there is no address in code on disk.
-"""
+"""The writer of machine code that works on Python objects through CPython's C API."""
 
 from __future__ import annotations
 
@@ -12,118 +7,156 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
+from jittape.compile.cache.emit_kernel import Definition
+from jittape.compile.llvm.driver import DRIVER_TYPE, address_argument, object_argument
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import external, for_range, integer, load_at
 from jittape.compile.llvm.symbols import PYTHON_FUNCTIONS
+from jittape.native.object_layout import object_layout
 
-__all__ = ["TABLE", "ObjectCode"]
+__all__ = ["DOUBLE", "I32", "I64", "TABLE", "ObjectCode", "built_in"]
 
-I64 = ir.IntType(64)
+I64, I32 = ir.IntType(64), ir.IntType(32)
+DOUBLE = ir.DoubleType()
 
 TABLE = "jittape_objects"
+"""Symbol of the process's table of types, functions and constants that `ObjectCode.known` reads.
+
+Code on disk refers to the table by this name and contains no address of an object.
+"""
 
 
 class ObjectCode:
-    """Writes the body of a function of addresses.
+    """A writer of one function's body.
 
-    References are counted by hand: what `get` and `known` give is borrowed, what `call` gives is as the C API says, and
-    `put`, `fill` and `new_tuple` take over the references that they are given.
+    An object is its address, an i64. Offsets in objects come from `object_layout` and `slot_places`.
+    References are counted by hand: `get` and `known` give borrowed references, `call` gives what the C API function
+    gives, and `put`, `init`, `fill` and `new_tuple` steal the references that they take.
 
     Parameters
     ----------
     function : ir.Function
-        Without a body.
+        Function without a body.
     places : mapping of str to int
-        The bytes at which things stand, from the beginning of their objects; ``"type"``, ``"items"`` and ``"length"``
-        (of a tuple or list) besides what `get` is asked for.
+        Byte offsets in objects by name: the fields of `ObjectLayout` and the slots that the code reads.
     known : sequence of str
-        The names of what is in the table, in its order.
+        Names of the objects in the process's table, in order.
     """
 
-    def __init__(self, function: ir.Function, places: Mapping[str, int], known: Sequence[str]) -> None:
+    def __init__(self, function: ir.Function, places: Mapping[str, int], known: Sequence[str] = ()) -> None:
         self.function = function
-        for attribute in ("optsize", "noinline", "nounwind"):
-            function.attributes.add(attribute)
         self.places = places
         self.builder = Builder(function.append_basic_block("entry"))
         self._numbers = {name: i for i, name in enumerate(known)}
 
+    # ---- arguments of a built-in function ----------------------------------------------------------------------
+
+    def argument(self, position: int) -> ir.Value:
+        """Return an argument, borrowed."""
+        return self.builder.ptrtoint(object_argument(self.builder, self.function, position), I64)
+
+    def address_argument(self, position: int) -> ir.Value:
+        """Return an argument that is a Python int, as an i64."""
+        return address_argument(self.builder, self.function, position)
+
+    # ---- memory ------------------------------------------------------------------------------------------------
+
+    def load(self, address: ir.Value, offset: int | ir.Value = 0, kind: ir.Type | None = None) -> ir.Value:
+        """Return the value at `offset` bytes behind an address, an i64 unless `kind` is given."""
+        return load_at(self.builder, address, offset, kind)
+
+    def store(self, value: ir.Value, address: ir.Value, offset: int = 0) -> None:
+        """Store a value `offset` bytes behind an address."""
+        at = self.builder.add(address, integer(offset))
+        self.builder.store(value, self.builder.inttoptr(at, value.type.as_pointer()))
+
+    def element(self, address: ir.Value, position: int | ir.Value, size: int = 8) -> ir.Value:
+        """Return the address of an element of an array whose elements have `size` bytes."""
+        at = integer(position) if isinstance(position, int) else position
+        return self.builder.add(address, self.builder.mul(at, integer(size)))
+
+    def words(self, count: int) -> ir.Value:
+        """Allocate `count` words on the stack, once per call, and return their address."""
+        with self.builder.goto_entry_block():
+            return self.builder.ptrtoint(self.builder.alloca(I64, count), I64)
+
+    def read(self, address: ir.Value, position: int | ir.Value = 0) -> ir.Value:
+        """Return a word of an array."""
+        return self.load(self.element(address, position))
+
+    def write(self, address: ir.Value, value: ir.Value, position: int | ir.Value = 0) -> None:
+        """Store a word in an array."""
+        self.store(value, self.element(address, position))
+
     # ---- objects -----------------------------------------------------------------------------------------------
 
     def known(self, name: str) -> ir.Value:
-        """An object of the process."""
+        """Return an object of the process's table, borrowed."""
         module = self.function.module
         kind = ir.ArrayType(I64, len(self._numbers))
         table = module.globals.get(TABLE) or ir.GlobalVariable(module, kind, TABLE)
-        where = [ir.Constant(ir.IntType(32), number) for number in (0, self._numbers[name])]
-        return self.builder.load(self.builder.gep(table, where))
+        position = [ir.Constant(I32, number) for number in (0, self._numbers[name])]
+        return self.builder.load(self.builder.gep(table, position))
 
     def get(self, owner: ir.Value, slot: str, empty: ir.Block) -> ir.Value:
-        """The object in a slot; on to `empty` if there is none.
+        """Return the object in a slot, borrowed; branch to `empty` if the slot is empty.
 
-        A slot of any object may be empty: ``object.__new__`` fills none, and `del` empties one.
+        Any slot may be empty: ``object.__new__`` fills none, and `del` empties one.
         """
         found = self.get_unchecked(owner, slot)
         self.require(self.differ(found, integer(0)), empty)
         return found
 
-    def get_unchecked(self, owner: ir.Value, slot: str) -> ir.Value:
-        """The word at a place; 0 if a slot is there that is empty."""
-        return load_at(self.builder, owner, self.places[slot])
+    def get_unchecked(self, owner: ir.Value, slot: str, kind: ir.Type | None = None) -> ir.Value:
+        """Return the value at a named offset, an i64 unless `kind` is given; 0 if it is an empty slot."""
+        return self.load(owner, self.places[slot], kind)
 
     def put(self, owner: ir.Value, slot: str, value: ir.Value) -> None:
-        """Let a slot hold `value` from now on."""
+        """Assign to a slot and release its old value."""
         before = self.get_unchecked(owner, slot)
-        self._store(value, self.builder.add(owner, integer(self.places[slot])))
-        self.call("Py_DecRef", before)
+        self.init(owner, slot, value)
+        self.drop(before)
 
-    def start(self, owner: ir.Value, slot: str, value: ir.Value) -> None:
-        """As `put`, in a new object, whose slots are empty."""
-        self._store(value, self.builder.add(owner, integer(self.places[slot])))
+    def init(self, owner: ir.Value, slot: str, value: ir.Value) -> None:
+        """Assign to an empty slot, or to one whose old value the caller releases."""
+        self.store(value, owner, self.places[slot])
 
     def type_of(self, value: ir.Value) -> ir.Value:
         return self.get_unchecked(value, "type")
 
-    def length_of(self, values: ir.Value) -> ir.Value:
-        """The number of items of a tuple."""
-        return self.get_unchecked(values, "length")
-
     def is_a(self, value: ir.Value, kind: str) -> ir.Value:
-        """Whether `value` is of a known type, and of no other that is derived from it."""
+        """Return whether the type of `value` is a known type itself; instances of subclasses are not."""
         return self.same(self.type_of(value), self.known(kind))
 
     def own(self, value: ir.Value) -> ir.Value:
-        """`value` with a reference of one's own."""
+        """Incref and return `value`."""
         self.call("Py_IncRef", value)
         return value
 
     def drop(self, value: ir.Value) -> None:
-        """Give a reference up; 0 has none."""
+        """Decref `value`; 0 is ignored."""
         self.call("Py_DecRef", value)
 
+    # ---- tuples ------------------------------------------------------------------------------------------------
+
+    def length_of(self, values: ir.Value) -> ir.Value:
+        """Return the number of items of a tuple."""
+        return self.get_unchecked(values, "tuple_length")
+
     def item(self, values: ir.Value, position: int | ir.Value) -> ir.Value:
-        """What stands at a position of a tuple."""
-        return load_at(self.builder, self._item(values, position), 0)
+        """Return an item of a tuple, borrowed."""
+        return self.load(self.element(values, position), self.places["items"])
 
     def fill(self, values: ir.Value, position: int | ir.Value, value: ir.Value) -> None:
-        """Write to a position of a new tuple."""
-        self._store(value, self._item(values, position))
+        """Set an item of a new tuple."""
+        self.store(value, self.element(values, position), self.places["items"])
 
     def new_tuple(self, failed: ir.Block, *values: ir.Value) -> ir.Value:
-        """A new tuple; on to `failed` if there is no memory."""
-        made = self.call("PyTuple_New", integer(len(values)))
-        self.require(self.differ(made, integer(0)), failed)
+        """Return a new tuple; branch to `failed` if there is no memory."""
+        made = self.attempt(failed, "PyTuple_New", integer(len(values)))
         for position, value in enumerate(values):
             self.fill(made, position, value)
         return made
-
-    def number(self, value: ir.Value) -> ir.Value:
-        """The value of a Python int that is not negative; of one that has no room in an i64 the largest."""
-        found = self.call("PyLong_AsSsize_t", value)
-        fits = self.builder.icmp_signed(">=", found, integer(0))
-        with self.builder.if_then(self.builder.not_(fits), likely=False):
-            self.call("PyErr_Clear")
-        return self.builder.select(fits, found, integer(2**63 - 1))
 
     # ---- calls -------------------------------------------------------------------------------------------------
 
@@ -135,7 +168,11 @@ class ObjectCode:
         return self.builder.call(external(self.function.module, kind, name), arguments)
 
     def attempt(self, failed: ir.Block, name: str, *arguments: ir.Value) -> ir.Value:
-        """As `call`; on to `failed` if it raises, as 0 tells for an object, another number for none."""
+        """Call a function of the C API and branch to `failed` if it raises.
+
+        A function that returns an object raises if it returns 0, one that returns a status if it returns another
+        number.
+        """
         result = self.call(name, *arguments)
         none = ir.Constant(result.type, 0)
         self.require((self.differ if PYTHON_FUNCTIONS[name] == 64 else self.same)(result, none), failed)
@@ -144,11 +181,11 @@ class ObjectCode:
     def call_object(
         self, function: ir.Value, arguments: ir.Value, count: ir.Value, names: ir.Value | None = None
     ) -> ir.Value:
-        """Call a Python function with `count` arguments from an address on, and those by name that `names` has."""
+        """Call a Python object with `count` arguments at an address, followed by the keyword arguments `names`."""
         return self.call("PyObject_Vectorcall", function, arguments, count, names or integer(0))
 
-    def call_own(self, name: str, write: Callable[[ir.Function], None], *arguments: ir.Value) -> ir.Value:
-        """Call a function of addresses that is written into this module by who needs it first."""
+    def call_shared(self, name: str, write: Callable[[ir.Function], None], *arguments: ir.Value) -> ir.Value:
+        """Call an internal function on words, which `write` emits once per module."""
         module = self.function.module
         function = module.globals.get(name)
         if function is None:
@@ -157,11 +194,24 @@ class ObjectCode:
             write(function)
         return self.builder.call(function, arguments)
 
+    def size(self, value: ir.Value) -> ir.Value:
+        """Return a nonnegative Python int as an i64, the largest i64 if it does not fit."""
+        found = self.call("PyLong_AsSsize_t", value)
+        fits = self.builder.icmp_signed(">=", found, integer(0))
+        with self.builder.if_then(self.builder.not_(fits), likely=False):
+            self.call("PyErr_Clear")
+        return self.builder.select(fits, found, integer(2**63 - 1))
+
     # ---- control -----------------------------------------------------------------------------------------------
 
     def block(self, name: str) -> ir.Block:
+        """Append a basic block."""
         block: ir.Block = self.builder.append_basic_block(name)
         return block
+
+    def begin(self, block: ir.Block) -> None:
+        """Continue writing at the end of a block."""
+        self.builder.position_at_end(block)
 
     def same(self, a: ir.Value, b: ir.Value) -> ir.Value:
         return self.builder.icmp_signed("==", a, b)
@@ -170,35 +220,32 @@ class ObjectCode:
         return self.builder.icmp_signed("!=", a, b)
 
     def require(self, condition: ir.Value, otherwise: ir.Block) -> None:
-        """Go on only if `condition` holds, as it mostly does."""
+        """Branch to `otherwise`, the unlikely case, unless `condition` holds."""
         on = self.block("on")
         branch = self.builder.cbranch(condition, on, otherwise)
         branch.set_weights([99, 1])
-        self.builder.position_at_end(on)
+        self.begin(on)
 
     def require_same(self, otherwise: ir.Block, *pairs: tuple[ir.Value, ir.Value]) -> None:
+        """Branch to `otherwise` unless the values of each pair are equal."""
         for a, b in pairs:
             self.require(self.same(a, b), otherwise)
 
     @contextmanager
     def each(self, count: ir.Value) -> Iterator[ir.Value]:
-        """A loop; the value is the index."""
+        """Emit a loop; yield the index."""
         with for_range(self.builder, count, scalar=True) as index:
             yield index
 
-    def begin(self, block: ir.Block) -> None:
-        """Write there from now on."""
-        self.builder.position_at_end(block)
-
     @contextmanager
     def each_item(self, values: ir.Value) -> Iterator[tuple[ir.Value, ir.Value]]:
-        """A loop over a list; the values are the index and the item, borrowed."""
+        """Emit a loop over a list; yield the index and the item, borrowed."""
         with self.each(self.call("PyList_Size", values)) as index:
             yield index, self.call("PyList_GetItem", values, index)
 
     @contextmanager
     def each_value(self, values: ir.Value) -> Iterator[ir.Value]:
-        """A loop over a dictionary that nobody changes; the value is one of its values, borrowed."""
+        """Emit a loop over a dictionary that the body leaves unchanged; yield the value, borrowed."""
         place, found = self.words(1), self.words(2)
         self.write(place, integer(0))
         head, body, after = (self.block(f"values.{part}") for part in ("head", "body", "end"))
@@ -212,26 +259,24 @@ class ObjectCode:
         self.builder.branch(head)
         self.begin(after)
 
-    # ---- memory of its own -------------------------------------------------------------------------------------
 
-    def words(self, count: int) -> ir.Value:
-        """The address of `count` words of memory that live as long as the call."""
-        with self.builder.goto_entry_block():
-            return self.builder.ptrtoint(self.builder.alloca(I64, count), I64)
+def built_in(
+    name: str, write: Callable[[ir.Function, Mapping[str, int]], None], slots: Mapping[str, int] | None = None
+) -> Definition | None:
+    """Return the definition of a built-in function that reads objects; None if there is no `ObjectLayout`.
 
-    def read(self, address: ir.Value, position: int | ir.Value = 0) -> ir.Value:
-        """The word at a position of such memory."""
-        return load_at(self.builder, self._word(address, position), 0)
-
-    def write(self, address: ir.Value, value: ir.Value, position: int | ir.Value = 0) -> None:
-        self._store(value, self._word(address, position))
-
-    def _word(self, address: ir.Value, position: int | ir.Value) -> ir.Value:
-        at = integer(position) if isinstance(position, int) else position
-        return self.builder.add(address, self.builder.mul(at, integer(8)))
-
-    def _item(self, values: ir.Value, position: int | ir.Value) -> ir.Value:
-        return self._word(self.builder.add(values, integer(self.places["items"])), position)
-
-    def _store(self, value: ir.Value, address: ir.Value) -> None:
-        self.builder.store(value, self.builder.inttoptr(address, I64.as_pointer()))
+    Parameters
+    ----------
+    name : str
+        The function's name. The offsets are appended, as they are part of the code.
+    write : callable
+        Writes the function's body, given the function and the offsets by name.
+    slots : mapping of str to int
+        Offsets of slots besides the fields of `ObjectLayout`.
+    """
+    layout = object_layout()
+    if layout is None:
+        return None
+    places = {**layout._asdict(), **(slots or {})}
+    full_name = "_".join([name, *map(str, places.values())])
+    return Definition(full_name, DRIVER_TYPE, lambda function: write(function, places))

@@ -1,37 +1,34 @@
-"""Where in the memory of Python's and NumPy's objects things stand, so that machine code can read them.
+"""Byte offsets in Python's and NumPy's objects, for machine code that reads them.
 
-The places are found out, not assumed: `object_layout` looks for known values in sample objects. Where it does not find
-them there is no layout, and what would use it goes a slower way.
+`object_layout` measures the offsets: it searches sample objects for known values. If it does not find the values,
+there is no layout, and jittape uses its Python code instead of machine code over objects.
 """
 
 from __future__ import annotations
 
 import ctypes
 import sysconfig
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
 
-from jittape.compile.cache.emit_kernel import Definition
-from jittape.compile.llvm.driver import DRIVER_TYPE
 from jittape.core.buffers import LARGE, Buffer, pool
 from jittape.core.config import config
 from jittape.core.program import Aval
 
-__all__ = ["FIT", "ObjectLayout", "object_layout", "place", "reader", "slot_places"]
+__all__ = ["CONTIGUOUS_AND_ALIGNED", "ObjectLayout", "object_layout", "slot_places"]
 
-FIT = 0x101
+CONTIGUOUS_AND_ALIGNED = 0x101
 """NumPy's flags C_CONTIGUOUS and ALIGNED."""
 
 
 class ObjectLayout(NamedTuple):
-    """Bytes from the beginning of an object; of `shape` to where its extents' address stands.
+    """Byte offsets from the beginning of an object. `shape` is the offset of the pointer to an array's extents.
 
-    The last three are counts of references, as machine code reads them: to an object that only a list, tuple or slot
-    refers to, and to a pool's memory that only a buffer has, as bytes and as an array.
+    The last three fields are reference counts, as machine code reads them: of an object that only a list, tuple or slot
+    refers to, and of pooled memory that only one buffer uses, as bytes and as an array.
     """
 
     references: int
@@ -54,7 +51,7 @@ class ObjectLayout(NamedTuple):
 
 @cache
 def object_layout() -> ObjectLayout | None:
-    """The layout in this Python; None if things are not where they should be, or may change under the reader."""
+    """Return the layout in this Python; None if a value is not found or objects may change during a read."""
     if not config.native_supported or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
     array = np.zeros((3, 5, 7))
@@ -62,67 +59,48 @@ def object_layout() -> ObjectLayout | None:
     memory = pool.take(Aval((LARGE,), np.dtype(np.uint8)))
     pooled = Buffer(memory.array, memory)
     try:
-        references, held = _place_of_references()
+        references, held = _reference_count()
         layout = ObjectLayout(
             references=references,
-            type=place(id(np.ndarray), array, 4),
-            tuple_length=place(5, (None,) * 5, 3),
-            items=place(id(array), (array, None), 6),
-            float_value=place(np.float64(1.25).view(np.int64).item(), 1.25, 3),
-            data=place(buffer.address, array, 6),
-            ndim=place(buffer.address, array, 6) + 8,
-            shape=place(buffer.address, array, 6) + 16,
-            dtype=place(id(array.dtype), array, 10),
-            flags=place(id(array.dtype), array, 10) + 8,
-            buffer_array=place(id(array), buffer, 8),
-            buffer_exposed=place(id(False), buffer, 8),
-            buffer_pooled=place(id(memory), pooled, 8),
+            type=_offset(id(np.ndarray), array, 4),
+            tuple_length=_offset(5, (None,) * 5, 3),
+            items=_offset(id(array), (array, None), 6),
+            float_value=_offset(np.float64(1.25).view(np.int64).item(), 1.25, 3),
+            data=_offset(buffer.address, array, 6),
+            ndim=_offset(buffer.address, array, 6) + 8,
+            shape=_offset(buffer.address, array, 6) + 16,
+            dtype=_offset(id(array.dtype), array, 10),
+            flags=_offset(id(array.dtype), array, 10) + 8,
+            buffer_array=_offset(id(array), buffer, 8),
+            buffer_exposed=_offset(id(False), buffer, 8),
+            buffer_pooled=_offset(id(memory), pooled, 8),
             held=held,
             raw_references=ctypes.c_int32.from_address(id(memory.raw) + references).value,
             array_references=ctypes.c_int32.from_address(id(memory.array) + references).value,
         )
     except ValueError:
         return None
-    return (
-        layout
-        if _fits(layout, array)
-        and _words(memory, 8)[layout.items // 8 :][1:3]
-        == [
-            id(memory.raw),
-            id(memory.array),
-        ]
-        else None
-    )
+    parts = _words(memory, 8)[layout.items // 8 :][1:3]
+    fits = _matches(layout, array) and parts == [id(memory.raw), id(memory.array)]
+    return layout if fits else None
 
 
-def reader(name: str, define: Callable[[ir.Function, ObjectLayout], None], *more: int) -> Definition | None:
-    """A function that reads objects' memory, for the registry; None where there is no layout.
-
-    The places are part of its name, with `more` that it has been told, as they are part of its code.
-    """
-    layout = object_layout()
-    if layout is None:
-        return None
-    places = "_".join([name, *map(str, (*layout, *more))])
-    return Definition(places, DRIVER_TYPE, lambda function: define(function, layout))
-
-
-def _fits(layout: ObjectLayout, array: np.ndarray[Any, Any]) -> bool:
-    """Whether what was not looked for is where it is expected to be."""
+def _matches(layout: ObjectLayout, array: np.ndarray[Any, Any]) -> bool:
+    """Return whether the fields that follow from others are where `layout` says."""
     words = _words(array, 12)
     shape = (ctypes.c_int64 * array.ndim).from_address(words[layout.shape // 8])
-    flags, transposed = (_words(a, 12)[layout.flags // 8] & FIT for a in (array, array.T))
+    flags, transposed = (_words(a, 12)[layout.flags // 8] & CONTIGUOUS_AND_ALIGNED for a in (array, array.T))
     return (
         tuple(shape) == array.shape
         and words[layout.ndim // 8] & 0xFFFFFFFF == array.ndim
-        and (flags, transposed) == (FIT, 0x100)
+        and (flags, transposed) == (CONTIGUOUS_AND_ALIGNED, 0x100)
     )
 
 
-def _place_of_references() -> tuple[int, int]:
-    """The byte at which the count of references stands, 32 bits, and the count of an object that only a list holds.
+def _reference_count() -> tuple[int, int]:
+    """Return the offset of the 32-bit reference count, and the count of an object that only a list refers to.
 
-    It grows by one with every further list.
+    Each further list increments the count.
     """
     owner = [object()]
     seen = []
@@ -134,18 +112,24 @@ def _place_of_references() -> tuple[int, int]:
     return 4 * found, seen[0][found]
 
 
-def place(wanted: int, value: object, count: int) -> int:
-    """The byte at which `wanted` stands in the memory of `value`, among its first `count` words."""
+def _offset(wanted: int, value: object, count: int) -> int:
+    """Return the offset of the word `wanted` in `value`, among its first `count` words."""
     return 8 * _words(value, count).index(wanted)
 
 
 def slot_places(kind: type, names: Iterable[str]) -> dict[str, int]:
-    """The bytes at which objects of a class have their slots, by name."""
+    """Return the offsets of a class's slots by name.
+
+    Raises
+    ------
+    ValueError
+        If a slot is not found.
+    """
     sample: Any = object.__new__(kind)
     held = {name: object() for name in names}
     for name, value in held.items():
         setattr(sample, name, value)
-    places = {name: place(id(value), sample, kind.__basicsize__ // 8) for name, value in held.items()}
+    places = {name: _offset(id(value), sample, kind.__basicsize__ // 8) for name, value in held.items()}
     for name in held:
         setattr(sample, name, None)
     return places

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from jittape.compile.llvm.ir_helpers import integer, load_at
+from jittape.compile.llvm.ir_helpers import integer
 from jittape.native.object_code import ObjectCode
 from jittape.recording.emit_recorder import New, assign, new_tensor, record
 
@@ -70,7 +70,7 @@ def _define_operator(
     count = integer(len(operands))
     arguments = (code.known(op), code.known(name), recorded, given, count)
     code.builder.ret(
-        code.call_own("jittape_operator", lambda shared: _define_operate(new, shared), *arguments)
+        code.call_shared("jittape_operator", lambda shared: _define_operate(new, shared), *arguments)
     )
 
 
@@ -92,7 +92,9 @@ def define_update(name: str, op: str, new: New, function: ir.Function) -> None:
     """``Variable.assign_add(self, delta)`` and its kin; with further arguments they are left to Python."""
     code = new(function)
     arguments = (code.known(op), code.known(name), *function.args)
-    code.builder.ret(code.call_own("jittape_update", lambda shared: _define_update(new, shared), *arguments))
+    code.builder.ret(
+        code.call_shared("jittape_update", lambda shared: _define_update(new, shared), *arguments)
+    )
 
 
 def _define_update(new: New, function: ir.Function) -> None:
@@ -195,7 +197,7 @@ def define_taken(new: New, function: ir.Function) -> None:
     fresh, alive = (code.attempt(python, "PyList_New", integer(0)) for _ in range(2))
     held = ir.Constant(ir.IntType(32), code.places["held"])
     with code.each_item(pending) as (_, tensor):
-        references = load_at(code.builder, tensor, code.places["references"], ir.IntType(32))
+        references = code.get_unchecked(tensor, "references", ir.IntType(32))
         wanted = code.builder.and_(
             code.differ(references, held),  # others than the list's
             code.same(code.get_unchecked(tensor, "_buffer"), code.known("None")),
@@ -269,7 +271,7 @@ def _leave_to_python(new: New, code: ObjectCode, function: ir.Value, *arguments:
     """Return what a Python function gives for ``self, arguments, count, names``."""
 
     def call() -> ir.Value:
-        return code.call_own(
+        return code.call_shared(
             "jittape_in_python",
             lambda shared: _define_in_python(new(shared)),
             function,

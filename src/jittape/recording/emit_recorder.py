@@ -27,7 +27,7 @@ New = Callable[[ir.Function], ObjectCode]
 
 def record(new: New, code: ObjectCode, *arguments: ir.Value) -> ir.Value:
     """Write a call of the recorder: see `_Record`."""
-    return code.call_own("jittape_record", lambda function: _Record(new(function)).write(), *arguments)
+    return code.call_shared("jittape_record", lambda function: _Record(new(function)).write(), *arguments)
 
 
 def new_tensor(
@@ -35,11 +35,11 @@ def new_tensor(
 ) -> ir.Value:
     """A pending Tensor, which the trace knows of; on to `failed` if there is no memory."""
     tensor = code.attempt(failed, "PyType_GenericAlloc", code.known("Tensor"), integer(0))
-    code.start(tensor, "_trace", code.own(trace))
-    code.start(tensor, "_slot", code.own(slot))
-    code.start(tensor, "_aval", code.own(aval))
+    code.init(tensor, "_trace", code.own(trace))
+    code.init(tensor, "_slot", code.own(slot))
+    code.init(tensor, "_aval", code.own(aval))
     for place in ("_buffer", "_marker", "Tensor._origin"):
-        code.start(tensor, place, code.own(code.known("None")))
+        code.init(tensor, place, code.own(code.known("None")))
     code.attempt(failed, "PyList_Append", code.get(trace, "Trace.pending", failed), tensor)
     return tensor
 
@@ -59,8 +59,8 @@ def assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Val
     code.attempt(failed, "PyDict_SetItem", assigned, number, entry)
     code.drop(number)
     code.drop(entry)
-    nbytes = code.number(code.get(code.get(variable, "_buffer", failed), "Buffer.nbytes", failed))
-    large = code.number(code.known("LARGE"))
+    nbytes = code.size(code.get(code.get(variable, "_buffer", failed), "Buffer.nbytes", failed))
+    large = code.size(code.known("LARGE"))
     with code.builder.if_then(code.builder.icmp_signed(">=", nbytes, large), likely=False):
         code.put(trace, "Trace.large", code.own(code.known("True")))
     for place in ("_assigned_in", "_trace"):
@@ -269,8 +269,8 @@ class _Record:
             code.put(operand, "_trace", code.own(self.trace))
             code.put(operand, "_slot", code.own(slot))
         with builder.if_then(code.differ(code.read(self.n_fresh), integer(0))):
-            most = code.number(code.get(code.known("config"), "Config._max_pending_bytes", self.failed))
-            nbytes = code.number(code.get(child, "Node.nbytes", self.failed))
+            most = code.size(code.get(code.known("config"), "Config._max_pending_bytes", self.failed))
+            nbytes = code.size(code.get(child, "Node.nbytes", self.failed))
             with builder.if_then(builder.icmp_signed(">", nbytes, most), likely=False):
                 code.put(self.trace, "Trace.limit", code.own(code.known("zero")))
         made = code.read(self.as_float)
@@ -298,7 +298,7 @@ class _Record:
         slot, aval = (code.get(child, place, self.failed) for place in ("Node.slot", "Node.aval"))
         tensor = new_tensor(code, self.trace, slot, aval, self.failed)
         count = code.call("PyList_Size", code.get(self.trace, "Trace.pending", self.failed))
-        limit = code.number(code.get(self.trace, "Trace.limit", self.failed))
+        limit = code.size(code.get(self.trace, "Trace.limit", self.failed))
         with builder.if_then(builder.icmp_signed(">", count, limit), likely=False):
             memory = code.words(1)
             code.write(memory, self.trace)

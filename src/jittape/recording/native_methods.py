@@ -161,13 +161,14 @@ def methods() -> tuple[Found, ...]:
         slots = [(prefix, slot_places(kind, names)) for prefix, kind, names in _SLOTS]
     except ValueError:
         return ()
-    places = {"type": layout.type, "length": layout.tuple_length, "items": layout.items}
-    places |= {"references": layout.references, "held": layout.held}
+    places = layout._asdict()
     for prefix, found in slots:
         places |= {prefix + name: at for name, at in found.items()}
     define(TABLE, address_of(_table))
 
     def new(function: ir.Function) -> ObjectCode:
+        for attribute in ("optsize", "noinline", "nounwind"):
+            function.attributes.add(attribute)
         return ObjectCode(function, places, tuple(_KNOWN))
 
     where = int.from_bytes(blake2b(repr(places).encode(), digest_size=8).digest())

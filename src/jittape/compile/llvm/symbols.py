@@ -22,6 +22,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyDict_Next": 32,
     "PyDict_SetItem": 32,
     "PyDict_Size": 64,
+    "PyErr_BadArgument": 32,
     "PyErr_Clear": 0,
     "PyErr_Occurred": 64,
     "PyEval_GetFrame": 64,
@@ -31,6 +32,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "PyList_GetItem": 64,
     "PyList_New": 64,
     "PyList_Size": 64,
+    "PyLong_AsLongLongAndOverflow": 64,
     "PyLong_AsSsize_t": 64,
     "PyLong_FromSsize_t": 64,
     "PyNumber_Float": 64,
@@ -61,14 +63,12 @@ def _clock(name: str) -> None:
 
 
 PROVIDERS: dict[str, Callable[[str], None]] = {
-    "PyErr_BadArgument": _from_python,
     "PyErr_CheckSignals": _from_python,
     "PyErr_NoMemory": _from_python,
     "PyEval_RestoreThread": _from_python,
     "PyEval_SaveThread": _from_python,
     "PyGILState_Ensure": _from_python,
     "PyGILState_Release": _from_python,
-    "PyLong_AsLongLongAndOverflow": _from_python,
     "PyLong_AsVoidPtr": _from_python,
     "PyLong_FromVoidPtr": _from_python,
     **dict.fromkeys(PYTHON_FUNCTIONS, _from_python),
