@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 
 import jittape as jt
 from jittape.core.tuning import tuning
-from jittape.recording import native_switch
+from jittape.native import switch
 
 # The same examples in every run, so that a red test is red again; `--hypothesis-profile=explore` looks for new ones.
 slow_first_example = [HealthCheck.too_slow, HealthCheck.filter_too_much]
@@ -26,7 +26,7 @@ def recorded_by_machine_code(cache_folder: Path) -> None:
 
     With ``JITTAPE_NATIVE=0`` Python records.
     """
-    native_switch.follow()
+    switch.follow()
     # A step begins: what the tests' modules have recorded when they were imported is not a part of the first test.
     with jt.GradientTape():
         pass

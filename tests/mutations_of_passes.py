@@ -194,9 +194,9 @@ PASSES = (
     ),
     # ---- runs ----
     Mutation(
-        "flush: liveness", "recording/liveness.py",
-        "if getrefcount(t) > _UNREFERRED and",
-        "if getrefcount(t) > _UNREFERRED + 1 and",
+        "flush: liveness", "recording/flushing.py",
+        "if getrefcount(t) > _UNREFERENCED and",
+        "if getrefcount(t) > _UNREFERENCED + 1 and",
         "a flush drops tensors that are referred to once", "tests/test_recording.py",
     ),
     Mutation(

@@ -353,11 +353,11 @@ np.testing.assert_allclose(f(jt.constant(x), 121).numpy(), f(x, 121, np))
 def test_objects_with_empty_slots_raise(native: str) -> None:
     run(
         """
-from jittape.recording import native_switch
+from jittape.native import switch
 from jittape.recording.trace import Trace, current_trace
 from jittape.core.buffers import Buffer
 if os.environ["JITTAPE_NATIVE"] == "1":
-    native_switch.use()
+    switch.use()
 x = jt.constant(np.ones(3))
 doubled = jt.function(lambda a: a * 2.0)
 w = jt.Variable(np.ones(3))

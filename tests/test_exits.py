@@ -24,7 +24,7 @@ import scipy.sparse
 import scipy.stats
 
 import jittape as jt
-from jittape.recording.exit_remedies import MATH
+from jittape.recording.tape_exits import MATH
 
 HERE = __file__
 

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.recording import native_switch
+from jittape.native import switch
 from jittape.recording.trace import current_trace
 from jittape.runtime.path_executable import PathExecutable
 
 
 @pytest.fixture(params=["Python", "machine code"], autouse=True)
 def recorder(request: pytest.FixtureRequest) -> Iterator[None]:
-    before, nbytes, ops = native_switch.is_used(), jt.config.max_pending_bytes, jt.config.max_pending_ops
-    (native_switch.use if request.param == "machine code" else native_switch.use_python)()
+    before, nbytes, ops = switch.is_used(), jt.config.max_pending_bytes, jt.config.max_pending_ops
+    (switch.use if request.param == "machine code" else switch.use_python)()
     yield
     jt.config.max_pending_bytes, jt.config.max_pending_ops = nbytes, ops
-    (native_switch.use if before else native_switch.use_python)()
+    (switch.use if before else switch.use_python)()
 
 
 @pytest.mark.parametrize("update", ["assign_add", "assign_sub", "assign", "item"])

@@ -21,9 +21,9 @@ import jittape as jt
 from jittape.compile.cache import object_store
 from jittape.core.buffers import LARGE
 from jittape.errors import CompileError
-from jittape.recording import native_methods, native_switch
-from jittape.recording.flushing import LOOP
-from jittape.recording.liveness import live_among
+from jittape.native import switch
+from jittape.recording import native_methods
+from jittape.recording.flushing import LOOP, live_among
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import Node
 from jittape.runtime.counters import counters
@@ -33,13 +33,13 @@ from processes import run_python
 @pytest.fixture(autouse=True)
 def machine_code() -> Iterator[None]:
     """Recorded by machine code; afterwards as before."""
-    before, pending = native_switch.is_used(), jt.config.max_pending_ops
+    before, pending = switch.is_used(), jt.config.max_pending_ops
     current_trace().flush()
-    native_switch.use()
-    assert native_switch.is_used()
+    switch.use()
+    assert switch.is_used()
     yield
     jt.config.max_pending_ops = pending
-    (native_switch.use if before else native_switch.use_python)()
+    (switch.use if before else switch.use_python)()
 
 
 def calls_of_python(run: Callable[[], Any]) -> set[str]:
@@ -157,7 +157,7 @@ def test_the_same_path_and_the_same_values(program: list[tuple[Any, ...]], taped
     values = data()
     before = [v.numpy().copy() for v in values]
     found = []
-    for use in (native_switch.use_python, native_switch.use_python, native_switch.use, native_switch.use):
+    for use in (switch.use_python, switch.use_python, switch.use, switch.use):
         use()
         for v, array in zip(values[2:], before[2:], strict=True):
             v.assign(array)
@@ -176,7 +176,7 @@ def test_the_same_path_and_the_same_values(program: list[tuple[Any, ...]], taped
         assert state["node"] is found[1][0]["node"]
         assert [k for k, v in state.items() if repr(v) != repr(found[1][0][k]) and k != "inputs"] == []
         np.testing.assert_equal(numbers, found[1][1])
-    native_switch.use()
+    switch.use()
 
 
 def test_a_training_loop():
@@ -193,7 +193,7 @@ def test_a_training_loop():
         return [*losses, w.numpy().tolist(), b.numpy().tolist()]
 
     by_machine = trained()
-    native_switch.use_python()
+    switch.use_python()
     assert trained() == by_machine
 
 
@@ -222,7 +222,7 @@ def test_known_paths_are_recorded_without_python():
     for _ in range(3):
         step()
     assert not recording & calls_of_python(step)
-    native_switch.use_python()
+    switch.use_python()
     assert recording - {"_apply_any"} <= calls_of_python(step)
 
 
@@ -524,14 +524,14 @@ def test_threads_share_constants():
 PROGRAM = f"""
 import numpy as np, jittape as jt
 from jittape.compile.cache.kernel_cache import registry
-from jittape.recording import native_switch
+from jittape.native import switch
 x, w = jt.constant(np.ones(3)), jt.Variable(np.zeros(3))
 used = []
 for i in range({LOOP + 5}):
     with jt.GradientTape() as tape:
         y = jt.reduce_sum(w * x)
     w.assign_sub(0.1 * tape.gradient(y, w))
-    used.append(native_switch.is_used())
+    used.append(switch.is_used())
 print(used.index(True), w.numpy()[0].round(6), any("method" in name for name in registry._own))
 """
 
@@ -557,7 +557,7 @@ def test_a_loop_turns_it_on(tmp_path: Path):
 
 @pytest.fixture
 def nothing_made() -> Iterator[None]:
-    native_switch.use_python()
+    switch.use_python()
     native_methods.methods.cache_clear()
     yield
     native_methods.methods.cache_clear()
@@ -575,8 +575,8 @@ def test_python_records_where_there_is_no_machine_code(monkeypatch: pytest.Monke
         monkeypatch.setattr(native_methods, "slot_places", fail)
     else:
         monkeypatch.setattr(native_methods.registry, "apart", fail)
-    native_switch.use()
-    assert not native_switch.is_used()
+    switch.use()
+    assert not switch.is_used()
     x, _, w, _ = data()
     for _ in range(3):
         assert w.assign_add(x) is w
@@ -591,8 +591,8 @@ def test_what_a_user_has_put_there_stays(monkeypatch: pytest.MonkeyPatch):
         return self.assign(self + 2 * delta)
 
     monkeypatch.setattr(jt.Variable, "assign_add", twice)
-    native_switch.use_python()
-    native_switch.use()
+    switch.use_python()
+    switch.use()
     assert vars(jt.Variable)["assign_add"] is twice
     for _ in range(3):
         b.assign_add(jt.constant(np.float64(1)))
@@ -612,7 +612,7 @@ def test_methods_describe_themselves():
 def test_back_to_python():
     python = native_methods._python
     assert vars(Trace)["apply"] is not python["Trace.apply"]
-    native_switch.use_python()
-    assert not native_switch.is_used()
+    switch.use_python()
+    assert not switch.is_used()
     for method in native_methods._METHODS:
         assert vars(method.owner)[method.name] is python[method.label]

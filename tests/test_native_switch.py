@@ -12,8 +12,7 @@ import pytest
 import jittape as jt
 from jittape import doctor
 from jittape.core.config import TESTED, Config
-from jittape.native import object_code, object_layout
-from jittape.recording import native_switch
+from jittape.native import object_code, object_layout, switch
 from jittape.recording.flushing import LOOP
 from jittape.runtime.result_memory import ResultMemory, count_busy
 from jittape.runtime.workspace import _own_references
@@ -21,10 +20,10 @@ from processes import run_python
 
 
 @pytest.fixture(autouse=True)
-def switch() -> Iterator[None]:
+def native_as_before() -> Iterator[None]:
     yield
     jt.config.native = True
-    native_switch.follow()
+    switch.follow()
 
 
 def trained(steps: int) -> list[float]:
@@ -42,14 +41,14 @@ def trained(steps: int) -> list[float]:
 
 
 def test_the_same_values_on_and_off_and_on_again() -> None:
-    native_switch.follow()
+    switch.follow()
     on = trained(5)
     jt.config.native = False
-    assert not native_switch.is_used()
+    assert not switch.is_used()
     assert ResultMemory._busy is count_busy
     assert trained(5) == on
     jt.config.native = True
-    assert native_switch.is_used()
+    assert switch.is_used()
     assert trained(5) == on
 
 
@@ -82,13 +81,13 @@ def test_what_is_given_must_be_a_flag() -> None:
 def test_the_environment_variable(value: str | None) -> None:
     text = f"""
 import numpy as np, jittape as jt
-from jittape.recording import native_switch
+from jittape.native import switch
 assert jt.config.native is {value != "0"}
 x, f = jt.constant(np.ones(3)), jt.function(lambda a: a + 1.0)
 for _ in range({LOOP + 5}):
     y = (x * 2.0).numpy()
     z = f(x)
-assert native_switch.is_used() is {value != "0"}, native_switch.status()
+assert switch.is_used() is {value != "0"}, switch.status()
 assert (f._recent is not None) is {value != "0"}
 """
     ended = run_python("-c", text, timeout=120, JITTAPE_NATIVE=value)
@@ -104,17 +103,17 @@ def test_off_while_somebody_traces() -> None:
             (x * 3.0).numpy()
 
     loop()
-    assert native_switch.is_used()
+    assert switch.is_used()
     before = sys.gettrace()
     sys.settrace(lambda *_: None)
     try:
         loop()
-        assert not native_switch.is_used()
-        assert "traces" in native_switch.status()
+        assert not switch.is_used()
+        assert "traces" in switch.status()
     finally:
         sys.settrace(before)
     loop()
-    assert native_switch.is_used() or before is not None
+    assert switch.is_used() or before is not None
 
 
 def report() -> str:

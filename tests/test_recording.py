@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.recording.liveness import live_among
+from jittape.recording.flushing import live_among
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import trie
 from jittape.runtime.counters import counters

@@ -67,7 +67,7 @@ def threading_layers() -> str:
 
 def recording() -> str:
     """Whether machine code or Python records loops and takes the arguments of functions."""
-    found: str = import_module("jittape.recording.native_switch").status()
+    found: str = import_module("jittape.native.switch").status()
     return found
 
 

@@ -26,8 +26,6 @@ from jittape.autodiff.tape_jacobians import batch_jacobian_of, jacobians_of
 from jittape.core.primitive import active, recording_with
 from jittape.core.user_calls import stack_level
 from jittape.errors import TapeUsageWarning, UnconnectedGradientWarning
-from jittape.recording.flushing import Flushing
-from jittape.recording.native_switch import follow
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
@@ -417,6 +415,3 @@ def _explain_missing(results: list[Any], asked: GradientQuery, before: Node, aft
 
 def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
     return tensor_of(np.zeros(shape, dtype))
-
-
-Flushing.loop_found = staticmethod(follow)

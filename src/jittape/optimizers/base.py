@@ -23,6 +23,7 @@ from jittape.optimizers.argument_checks import (
     optional_number,
     optional_whole_number,
 )
+from jittape.optimizers.assignment_rollback import as_before, before_update
 from jittape.optimizers.averages import average
 from jittape.optimizers.gradient_pairs import Pair, checked_pairs, checked_variables, clipped
 from jittape.optimizers.rates import LearningRateSchedule, in_dtype, rate_now
@@ -30,7 +31,6 @@ from jittape.optimizers.schedules import deserialize, serialize
 from jittape.optimizers.state import Stateful, work_dtype
 from jittape.primitives.broadcast import cast_to
 from jittape.primitives.elementwise.arithmetic import multiply, subtract
-from jittape.recording.assignment_rollback import as_before, before_update
 from jittape.recording.operators import Operators
 from jittape.recording.variable import Variable
 

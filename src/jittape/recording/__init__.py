@@ -1,1 +1,16 @@
-"""Recording: tensors, Variables and tapes over a trace that walks the trie of all op lists seen before."""
+"""Recording: tensors, Variables, and the trace, which walks a trie of all op lists recorded before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jittape.native import switch
+
+
+def _native_methods() -> Sequence[switch.NativeMethod]:
+    from jittape.recording.native_methods import methods  # loads LLVM
+
+    return methods()
+
+
+switch.register(_native_methods)

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from sys import getrefcount
 from typing import Any, ClassVar
 from weakref import ref
 
@@ -14,14 +15,14 @@ from jittape.core.buffers import LARGE, Buffer
 from jittape.core.forms import Control
 from jittape.core.primitive import active
 from jittape.core.tickets import Ticket
-from jittape.recording.liveness import live_among
+from jittape.native import switch
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trie import Key, Node, cut_program, path_to, trie
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.path_executable import PathExecutable
 
-__all__ = ["LOOP", "Assignment", "Flushing"]
+__all__ = ["LOOP", "Assignment", "Flushing", "live_among"]
 
 Assignment = tuple[Variable, int, Node, Any]
 """A Variable, the slot of its new value, where in the trie it was assigned, and its assignment before that or None."""
@@ -59,9 +60,6 @@ class Flushing:
 
     held: ClassVar[dict[int, Ticket]] = {}
     """The tickets of the tapes that hold a trace, by identity."""
-
-    loop_found: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
-    """Called every `LOOP` flushes of known paths: see `jittape.recording.native_switch`."""
 
     def _end(self) -> None:
         raise NotImplementedError
@@ -147,7 +145,7 @@ class Flushing:
         else:
             counters.paths_found += 1
             if counters.paths_found % LOOP == 0:
-                Flushing.loop_found()
+                switch.follow()
         trie.clock = node.stamp = trie.clock + 1
         counters.last = executable
         return executable.run(self.inputs, [t._buffer for t in available] if available else [])
@@ -274,3 +272,19 @@ def _versions(assignment: Assignment | None) -> Iterator[Assignment]:
     while assignment is not None:
         yield assignment
         assignment = assignment[3]
+
+
+def live_among(pending: list[Any]) -> list[Any]:
+    """Return the tensors of `pending` that have no value yet and that something besides the list refers to.
+
+    Reference counts find them at the lowest cost: a weak reference for each recorded op took 0.13 of 0.56 µs.
+    """
+    return [t for t in pending if getrefcount(t) > _UNREFERENCED and t._buffer is None]
+
+
+def _reference_counts(values: list[Any]) -> list[int]:
+    return [getrefcount(t) for t in values if t is not None]
+
+
+_UNREFERENCED = _reference_counts([object()])[0]
+"""The reference count, in a comprehension as in `live_among`, of an object that only the list refers to."""

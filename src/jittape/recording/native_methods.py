@@ -21,6 +21,7 @@ from jittape.core.primitive import active
 from jittape.core.program import Aval
 from jittape.native.object_code import TABLE, ObjectCode
 from jittape.native.object_layout import object_layout, slot_places
+from jittape.native.switch import NativeMethod
 from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, negative_op, subtract_op
 from jittape.primitives.elementwise.division import divide_op
 from jittape.recording import emit_methods
@@ -32,7 +33,7 @@ from jittape.recording.trace import Trace
 from jittape.recording.trie import UNPLACED, Node, trie
 from jittape.recording.variable import Variable
 
-__all__ = ["Found", "methods"]
+__all__ = ["methods"]
 
 I64 = ir.IntType(64)
 _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
@@ -88,15 +89,6 @@ class _Method(NamedTuple):
         return f"{self.owner.__name__}.{self.name}"
 
 
-class Found(NamedTuple):
-    """A method in Python and in machine code."""
-
-    owner: type
-    name: str
-    python: Any
-    machine: Any
-
-
 def _methods() -> list[_Method]:
     methods = [
         _Method(Trace, "apply", BY_NAMES, emit_methods.define_apply),
@@ -146,7 +138,7 @@ _table = np.array([id(value) for value in _KNOWN.values()], np.int64)
 
 
 @cache
-def methods() -> tuple[Found, ...]:
+def methods() -> tuple[NativeMethod, ...]:
     """The methods that there can be in machine code; none where objects are not as it expects them.
 
     Raises
@@ -182,7 +174,9 @@ def methods() -> tuple[Found, ...]:
     ]
     made = tuple(
         [
-            Found(m.owner, m.name, python, as_method(m.owner, m.name, address, m.flags, _described(python)))
+            NativeMethod(
+                m.owner, m.name, python, as_method(m.owner, m.name, address, m.flags, _described(python))
+            )
             for m, python, address in zip(
                 _METHODS, _python.values(), registry.apart(definitions), strict=True
             )
@@ -192,7 +186,7 @@ def methods() -> tuple[Found, ...]:
     return made if _counts_references(made) else ()
 
 
-def _counts_references(found: Sequence[Found]) -> bool:
+def _counts_references(found: Sequence[NativeMethod]) -> bool:
     """Whether the code of a flush tells a tensor that only the list of pending ones refers to."""
     taken = next((method.machine for method in found if method.name == "_taken"), None)
     if taken is None:

@@ -23,9 +23,8 @@ from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import active
 from jittape.core.user_calls import is_of_user
 from jittape.errors import TapeExitWarning
-from jittape.recording.exit_remedies import remedy_for
 
-__all__ = ["Exits", "described", "first_order_excused", "leave", "look"]
+__all__ = ["MATH", "Exits", "described", "first_order_excused", "leave", "look"]
 
 _ARRAY = "np.asarray()"
 """How ``__array__`` is called; which function does it, the line says."""
@@ -39,6 +38,38 @@ _SHOWING = frozenset(
 """Packages that show values and compute nothing that a gradient could be asked for."""
 _WITHOUT_GRADIENT = frozenset(("ceil", "floor", "isclose", "isfinite", "isinf", "isnan", "trunc"))
 """Functions of `math` whose results have no gradient by definition."""
+MATH = {
+    "acos": "jt.acos",
+    "acosh": "jt.acosh",
+    "asin": "jt.asin",
+    "asinh": "jt.asinh",
+    "atan": "jt.atan",
+    "atan2": "jt.atan2",
+    "atanh": "jt.atanh",
+    "cos": "jt.cos",
+    "cosh": "jt.cosh",
+    "erf": "jt.math.erf",
+    "erfc": "jt.math.erfc",
+    "exp": "jt.exp",
+    "expm1": "jt.math.expm1",
+    "fabs": "jt.abs",
+    "fmod": "jt.mod",
+    "fsum": "jt.reduce_sum",
+    "hypot": "jt.norm",
+    "lgamma": "jt.math.lgamma",
+    "log": "jt.math.log",
+    "log1p": "jt.math.log1p",
+    "pow": "jt.pow",
+    "sin": "jt.sin",
+    "sinh": "jt.sinh",
+    "sqrt": "jt.sqrt",
+    "tan": "jt.tan",
+    "tanh": "jt.tanh",
+}
+"""The operation that records, by the name of the function in `math`."""
+_STACKING = (np.array, np.asarray, np.asanyarray, np.stack, np.full)
+"""NumPy functions that jt.stack replaces."""
+_VECTORIZED = np.vectorize.__call__.__qualname__
 
 
 Exits = dict[tuple[int, int, int], tuple[str, CodeType, Any]]
@@ -223,3 +254,21 @@ def _name_of(site: Site, called: FrameType | None, how: str) -> str:
     if called is not None:
         return f"{_package(called)}.{called.f_code.co_qualname}"
     return "this line" if how == _ARRAY else how
+
+
+def remedy_for(name: str, site: Site, function: Any) -> str:
+    """Return what to write instead at `site`, where `function`, shown as `name`, takes a tensor off the tape."""
+    module = getattr(function, "__module__", None) or ""
+    if module == "math" and function.__name__ in MATH:
+        return f"{MATH[function.__name__]} records"
+    if site.action == "store":
+        return "jt.stack([...]) records, and so does an assignment to a part of a tensor, `t = jt.zeros(n); t[i] = x`"
+    if any([function is f for f in _STACKING]):
+        return "jt.stack([...]) records"
+    if name.endswith(_VECTORIZED) or isinstance(function, np.vectorize):
+        return "jt.vectorized_map records, and so do jittape's operations on the whole tensor"
+    if function is np.bincount or function is np.histogram:
+        return "jt.tensor_scatter_nd_add records"
+    if module.partition(".")[0] == "numpy":
+        return f"stack the tensors first, `{site}(jt.stack([...]))`, which records"
+    return "write it with jittape operations, or give it a gradient with jt.custom_gradient"

@@ -13,7 +13,6 @@ from jittape.primitives.identity import stop_gradient
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten, flatten_like
-from jittape.recording.rewind import rewound
 from jittape.recording.trace import begin_step, current_trace
 from jittape.transforms.primals import (
     Argnums,
@@ -24,6 +23,7 @@ from jittape.transforms.primals import (
     tape_of,
     value_and_aux,
 )
+from jittape.transforms.rewind import rewound
 
 __all__ = ["grad", "jvp", "value_and_grad", "vjp"]
 
