@@ -232,7 +232,7 @@ def test_an_interrupt_while_values_are_handed_out(monkeypatch: pytest.MonkeyPatc
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Flushing, "_hand_out", halfway)
+        patched.setattr(Flushing, "_distribute", halfway)
         with pytest.raises(KeyboardInterrupt):
             x.numpy()
     assert v.tolist() == [4.0, 5.0]
@@ -258,7 +258,7 @@ def test_an_interrupt_while_an_op_is_recorded(at: int, monkeypatch: pytest.Monke
     a, b, v = jt.constant([1.0, 2.0]), jt.constant([3.0, 4.0]), jt.Variable([5.0, 6.0])
     kept = jt.exp(a) * 0.0
     with monkeypatch.context() as patched:
-        patched.setattr(Trace, "_enter", interrupting(Trace._enter, at))
+        patched.setattr(Trace, "_import", interrupting(Trace._import, at))
         with pytest.raises(KeyboardInterrupt):
             # What machine code does not record: more than one new value, and a NumPy scalar.
             jt.stack([b, v, a, jt.constant([0.0, 0.0])])

@@ -75,8 +75,8 @@ class State:
         self.node = trace.node
         self.inputs = [x if isinstance(x, float | int) else id(x) for x in trace.inputs]
         self.pending = [(t._slot, t._aval, t._trace is trace, t._buffer, t._origin) for t in trace.pending]
-        self.entered = {
-            numbers[i]: (slot, id(b)) for i, (slot, _, b) in trace.entered.items() if i in numbers
+        self.imported = {
+            numbers[i]: (slot, id(b)) for i, (slot, _, b) in trace.imported.items() if i in numbers
         }
         self.variables = {numbers[i]: slots for i, (_, slots) in trace.variables.items()}
         self.assigned = {numbers[i]: _versions(last) for i, last in trace.assigned.items()}
@@ -201,8 +201,8 @@ def test_known_paths_are_recorded_without_python():
     x, y, w, b = data()
     recording = {
         "apply",
-        "_apply_any",
-        "_enter",
+        "_any_operands",
+        "_import",
         "assign",
         "assign_sub",
         "__mul__",
@@ -223,7 +223,7 @@ def test_known_paths_are_recorded_without_python():
         step()
     assert not recording & calls_of_python(step)
     switch.use_python()
-    assert recording - {"_apply_any"} <= calls_of_python(step)
+    assert recording - {"_any_operands"} <= calls_of_python(step)
 
 
 # ---- what is left to Python ------------------------------------------------------------------------------------------
@@ -311,8 +311,8 @@ def test_an_interrupted_limit(monkeypatch: pytest.MonkeyPatch):
     def failing(self: Trace) -> None:
         raise RuntimeError("relieved")
 
-    monkeypatch.setitem(native_methods._KNOWN, "Trace._relieve", failing)
-    number = list(native_methods._KNOWN).index("Trace._relieve")
+    monkeypatch.setitem(native_methods._KNOWN, "Trace._flush_over_limit", failing)
+    number = list(native_methods._KNOWN).index("Trace._flush_over_limit")
     before = native_methods._table[number]
     native_methods._table[number] = id(failing)
     try:

@@ -299,7 +299,7 @@ def test_the_trace_is_empty_after_a_look():
     y = jt.sin(x)
     y.numpy()
     trace = current_trace()
-    assert (trace.inputs, trace.entered, trace.variables) == ([], {}, {})
+    assert (trace.inputs, trace.imported, trace.variables) == ([], {}, {})
 
 
 def test_a_computed_result_keeps_no_operand_alive():

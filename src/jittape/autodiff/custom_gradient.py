@@ -182,7 +182,7 @@ def tensors_read(before: Node) -> list[Any]:
     used, made = _used_since(trace, before)
     slots = used - made - {slot for _, own in trace.variables.values() for slot in own}
     held = [t for weak in trace.materialized if (t := weak()) is not None]
-    tensors: list[Any] = [*[t for _, t, _ in trace.entered.values()], *held, *trace.pending]
+    tensors: list[Any] = [*[t for _, t, _ in trace.imported.values()], *held, *trace.pending]
     at: dict[int | None, Any] = {}
     for t in tensors:  # of several handles to a value the first, which is the user's
         if isinstance(t, Tensor):

@@ -7,7 +7,7 @@ from typing import Any
 from weakref import ref
 
 from jittape.autodiff.forward_mode import record_tangents
-from jittape.autodiff.gradient_diagnostics import all_reasons
+from jittape.autodiff.gradient_diagnostics import diagnoses
 from jittape.autodiff.tape_arguments import (
     UnconnectedGradients,
     check_target,
@@ -73,25 +73,25 @@ class ForwardAccumulator:
             fitting(f"tangents[{i}]", t, "its primal", leaf)
             for i, (t, leaf) in enumerate(zip(given, leaves, strict=True))
         ]
-        self._span = TapeInterval(accessed=False)
+        self._interval = TapeInterval(accessed=False)
         self._around: list[ref[Any]] = []
 
     def __enter__(self) -> ForwardAccumulator:
-        if self._span.entered:
+        if self._interval.entered:
             raise ValueError("Accumulator is already recording.")
-        first = self._span.trace is None
-        self._span.enter()
-        trace = self._span.trace
+        first = self._interval.trace is None
+        self._interval.enter()
+        trace = self._interval.trace
         assert trace is not None
         self._around = trace.spans[:-1]
         if first:
             for leaf in self._primals:
-                self._span.watch(leaf)
+                self._interval.watch(leaf)
         return self
 
     def __exit__(self, typ: Any, value: Any, traceback: Any) -> None:
-        if self._span.entered:
-            self._span.leave()
+        if self._interval.entered:
+            self._interval.leave()
 
     def jvp(
         self, primals: Any, unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE
@@ -117,7 +117,7 @@ class ForwardAccumulator:
         """
         zero = wants_zeros(unconnected_gradients)
         targets, rebuild = flatten(primals, check_target)
-        trace = self._span.trace
+        trace = self._interval.trace
         if trace is None:
             raise ValueError(
                 "Called jvp() without first tracing anything: enter the accumulator with `with`."
@@ -127,7 +127,7 @@ class ForwardAccumulator:
             recorder.flush()  # a tangent of what was recorded outside the traced function
         with recording_with(trace):
             begin = trace.node.n_slots
-            results = self._asked(trace, targets, zero)
+            results = self._tangents_of(trace, targets, zero)
             self._show_to_those_around(begin)
         if trace is not recorder:
             trace.flush()
@@ -135,20 +135,20 @@ class ForwardAccumulator:
             results = [zeros_like(x) if r is None else r for r, x in zip(results, targets, strict=True)]
         return rebuild(results)
 
-    def _asked(self, trace: Trace, targets: list[Any], zero: bool) -> list[Tensor | None]:
+    def _tangents_of(self, trace: Trace, targets: list[Any], zero: bool) -> list[Tensor | None]:
         known = [bool(trace.slots_of(target)) for target in targets]
-        asked = self._span.question(
+        query = self._interval.query(
             trace, [t for t, k in zip(targets, known, strict=True) if k], self._primals
         )
-        tangents = tuple([trace.enter(t) for t in self._tangents])
+        tangents = tuple([trace.import_tensor(t) for t in self._tangents])
         before = trace.node
-        made = iter(record_tangents(trace, asked.targets, asked.sources, tangents, asked.view, zero))
+        made = iter(record_tangents(trace, query.targets, query.sources, tangents, query.view, zero))
         results = [next(made) if k else None for k in known]
         if not zero:
             for i, result in enumerate(results):
                 if result is None:
-                    one = self._span.question(trace, targets[i : i + 1] if known[i] else [], self._primals)
-                    text = all_reasons(before, trace.node, one, list(range(len(self._primals))))
+                    one = self._interval.query(trace, targets[i : i + 1] if known[i] else [], self._primals)
+                    text = diagnoses(before, trace.node, one, list(range(len(self._primals))))
                     text = f"the tangent of target {i} is None: {text}"
                     warnings.warn(text, UnconnectedGradientWarning, stacklevel=stack_level())
         return results
@@ -156,9 +156,9 @@ class ForwardAccumulator:
     def _show_to_those_around(self, begin: int) -> None:
         """To a tape or accumulator around this one, a tangent was computed along with its value."""
         for weak in self._around:
-            span = weak()
-            if isinstance(span, TapeInterval):
-                span.extend(begin)
+            interval = weak()
+            if isinstance(interval, TapeInterval):
+                interval.extend(begin)
 
     def __reduce__(self) -> Any:
         raise TypeError("a ForwardAccumulator cannot be pickled: it belongs to a running thread")

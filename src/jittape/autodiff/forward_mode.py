@@ -23,7 +23,7 @@ from jittape.recording.tape_exits import described
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
-from jittape.recording.trie_insertion import attach
+from jittape.recording.trie_insertion import insert_ops
 from jittape.recording.user_line import user_line
 from jittape.transform.batching import batched
 from jittape.transform.differentiate import TapeView
@@ -128,6 +128,6 @@ def record_batch(trace: Trace, over: int, outputs: Sequence[int], stack: int) ->
         builder = Builder(trace.node.n_slots, node.source)
         values = batched(builder, path.ops, path.avals, over, Symbol(stack, path.avals[stack]), outputs)
         node.results = tuple([(symbol.slot, symbol.aval) for symbol in values])
-        node = attach(trace.node, key, node, builder)
+        node = insert_ops(trace.node, key, node, builder)
     trace.node = node
     return trace.tensors_at(node)

@@ -15,7 +15,7 @@ from jittape.recording.variable import Variable
 from jittape.transform.differentiate import Path, Seen, TapeView, carries, seen
 from jittape.transform.opaque import opaque_op_between
 
-__all__ = ["GradientQuery", "all_reasons", "dependent_slots", "reason"]
+__all__ = ["GradientQuery", "dependent_slots", "diagnoses", "diagnosis"]
 
 
 class GradientQuery(NamedTuple):
@@ -45,7 +45,7 @@ class GradientQuery(NamedTuple):
     exits: Exits | None
 
 
-def all_reasons(before: Node, after: Node, asked: GradientQuery, missing: list[int]) -> str:
+def diagnoses(before: Node, after: Node, query: GradientQuery, missing: list[int]) -> str:
     """The sentences for all sources in `missing`.
 
     They are found once for every gradient in the trie and every line that asks, and kept with its node, so that a loop
@@ -54,45 +54,45 @@ def all_reasons(before: Node, after: Node, asked: GradientQuery, missing: list[i
     Parameters
     ----------
     before, after : Node
-        Where in the trie the gradient was asked for, and its own node.
-    asked : Asked
+        Where in the trie the gradient is asked for, and the node of the gradient.
+    query : GradientQuery
     missing : list of int
         Numbers of the sources without a gradient.
     """
-    hints = [(_name(asked.values[i], i), _numpy_hint(asked.values[i])) for i in missing]
-    key = (user_line(), *hints, *(asked.exits or ()))
+    hints = [(_name(query.values[i], i), _numpy_hint(query.values[i])) for i in missing]
+    key = (user_line(), *hints, *(query.exits or ()))
     if after.notes is None:
         after.notes = {}
     text = after.notes.get(key)
     if text is None:
         path = path_to(before)
-        text = after.notes[key] = "; ".join([reason(path, asked, i) for i in missing])
+        text = after.notes[key] = "; ".join([diagnosis(path, query, i) for i in missing])
     return text
 
 
-def reason(path: Path, asked: GradientQuery, number: int) -> str:
+def diagnosis(path: Path, query: GradientQuery, number: int) -> str:
     """The sentence for source `number`, whether it has a gradient or not, and the exits of what depends on it."""
-    text = _reason(path, asked, number)
-    if asked.exits is None:
+    text = _diagnosis(path, query, number)
+    if query.exits is None:
         return text
-    value, depends = asked.values[number], dependent_slots(path, asked.sources[number])
-    left = [(key, exit) for key, exit in asked.exits.items() if key[0] in depends or key[0] == -id(value)]
+    value, depends = query.values[number], dependent_slots(path, query.sources[number])
+    left = [(key, exit) for key, exit in query.exits.items() if key[0] in depends or key[0] == -id(value)]
     if not left:
         return text
     exits = dict.fromkeys([described(key, exit) for key, exit in left])
     return f"{text.removesuffix(_EXPOSED)}; the value was taken out with {', '.join(exits)}"
 
 
-def _reason(path: Path, asked: GradientQuery, number: int) -> str:
-    slots, value, view = asked.sources[number], asked.values[number], asked.view
+def _diagnosis(path: Path, query: GradientQuery, number: int) -> str:
+    slots, value, view = query.sources[number], query.values[number], query.view
     name = _name(value, number)
     if not is_differentiable(value.dtype):
         return f"{name} has dtype {value.dtype.name}; only floating and complex values have gradients"
-    if not asked.given:
+    if not query.given:
         return (
             "the target is an empty structure, so there is nothing to differentiate: give what was computed"
         )
-    if not asked.targets:
+    if not query.targets:
         return (
             "the target was not computed on this tape: it is a constant, or was computed before the tape was entered, "
             "after a step boundary, or in another thread"
@@ -103,12 +103,12 @@ def _reason(path: Path, asked: GradientQuery, number: int) -> str:
     if not any(slot in tracked.slots for slot in slots):
         return _not_watched(path, view, slots, value, name)
     depends = dependent_slots(path, slots)
-    if not any(slot in depends for slot in asked.targets):
+    if not any(slot in depends for slot in query.targets):
         return (
             f"the target does not depend on {name}: no recorded op leads from one to the other"
             + _numpy_hint(value)
         )
-    return _blocked(path, view, tracked, asked.targets, slots, depends, name)
+    return _blocked(path, view, tracked, query.targets, slots, depends, name)
 
 
 def _name(value: Any, number: int) -> str:

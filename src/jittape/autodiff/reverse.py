@@ -1,6 +1,6 @@
 """A gradient as ops appended to a trace: derived once, then found in the trie.
 
-`record_gradient` is one look-up when the same gradient has been asked for at the same place of the same path. A
+`record_gradient` is one look-up when the same gradient has been query for at the same place of the same path. A
 `custom_gradient` on the way makes it two or more: the user's Python function is called every time, and its ops are
 recorded, between the parts.
 """
@@ -19,7 +19,7 @@ from jittape.primitives.broadcast import broadcast
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, aval_of, path_to
-from jittape.recording.trie_insertion import attach
+from jittape.recording.trie_insertion import insert_ops
 from jittape.recording.user_line import user_line
 from jittape.runtime.gc_pause import gc_paused
 from jittape.transform.differentiate import Callback, Path, Reverse, TapeView, seen
@@ -120,7 +120,7 @@ def _run_on(
     else:
         node.results = tuple([_total(reverse, builder, slots) for slots in sources])
         node.is_whole_gradient = None not in node.results
-    return attach(trace.node, key, node, builder)
+    return insert_ops(trace.node, key, node, builder)
 
 
 def _total(reverse: Reverse, builder: Builder, slots: Slots) -> tuple[int, Aval] | None:
@@ -169,4 +169,4 @@ def _called(trace: Trace, callback: Callback) -> tuple[int | None, ...]:
         tensors = trace.callbacks[callback.slots[0]](*upstream)
     finally:
         trace.spans.remove(outer)
-    return tuple([None if t is None else trace.enter(t) for t in tensors])
+    return tuple([None if t is None else trace.import_tensor(t) for t in tensors])

@@ -1,6 +1,6 @@
 """Moving what a tape has recorded from the trace that it was recorded on into the one that is recorded now.
 
-A tape that is entered again, or asked for a gradient, inside a tape that began later: then what it recorded and what is
+A tape that is entered again, or query for a gradient, inside a tape that began later: then what it recorded and what is
 recorded now must be one op list, to be differentiated as one. So the old ops become an edge of the current trace, which
 adds nothing to what other tapes have seen, and the tensors that they gave get slots here.
 
@@ -18,7 +18,7 @@ from jittape.primitives.identity import stop_gradient_op
 from jittape.recording.slots import Variables
 from jittape.recording.trace import Trace
 from jittape.recording.trie import UNPLACED, Node, path_to
-from jittape.recording.trie_insertion import join
+from jittape.recording.trie_insertion import insert_node
 from jittape.transform.differentiate import Path, TapeView
 
 __all__ = ["Spliced", "splice"]
@@ -96,7 +96,7 @@ def _needed(path: Path, view: TapeView) -> set[int]:
 def _shared(old: Trace, onto: Trace, kept: set[int], inputs: set[int]) -> dict[int, int]:
     """Inputs of `old` that are in `onto` already."""
     shared: dict[int, int] = {}
-    for slot, tensor, buffer in old.entered.values():
+    for slot, tensor, buffer in old.imported.values():
         if slot in kept and slot in inputs and tensor._buffer is buffer:
             known = onto.slot_of(tensor)
             if known is not None:
@@ -132,7 +132,7 @@ def _append(old: Trace, onto: Trace, path: Path, slots: dict[int, int], appended
         node.inputs, node.ops = entering, ops
         node.op_avals = tuple([path.avals[op.out] for op in path.ops if op.out in new])
         node.n_slots += len(appended)
-        node = join(parent, key, node)
+        node = insert_node(parent, key, node)
     onto.node = node
     onto.inputs += [old.inputs[i] for i, _ in inputs]
     if node.nbytes > config.max_pending_bytes:
@@ -143,9 +143,9 @@ def _move_tensors(old: Trace, onto: Trace, path: Path, slots: dict[int, int]) ->
     """Give the tensors of `old` their slots in `onto`; `old` remembers them for other tapes."""
     for tensor in old._available():
         assert tensor._buffer is not None
-        old.entered[id(tensor)] = (tensor._slot, tensor, tensor._buffer)
+        old.imported[id(tensor)] = (tensor._slot, tensor, tensor._buffer)
     inputs = set(path.inputs)
-    for old_slot, tensor, buffer in old.entered.values():
+    for old_slot, tensor, buffer in old.imported.values():
         slot = slots.get(old_slot)
         if slot is None:
             continue
@@ -155,7 +155,7 @@ def _move_tensors(old: Trace, onto: Trace, path: Path, slots: dict[int, int]) ->
         known = onto.slot_of(tensor)
         if known is not None and known != slot:
             onto.former = {**onto.former, slot: known}
-        onto.entered[id(tensor)] = (slot, tensor, buffer)
+        onto.imported[id(tensor)] = (slot, tensor, buffer)
         if tensor._trace is old or tensor._trace is onto:
             tensor._trace, tensor._slot = onto, slot
             if old_slot not in inputs:

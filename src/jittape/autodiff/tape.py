@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.autodiff.gradient_diagnostics import GradientQuery, all_reasons, reason
+from jittape.autodiff.gradient_diagnostics import GradientQuery, diagnoses, diagnosis
 from jittape.autodiff.reverse import ORDINARY, record_gradient
 from jittape.autodiff.tape_arguments import (
     UnconnectedGradients,
@@ -70,22 +70,22 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = persistent
         self._used_up = False
-        self._span = TapeInterval(watch_accessed_variables)
+        self._interval = TapeInterval(watch_accessed_variables)
 
     # ---- recording ----------------------------------------------------------------------------------
 
     def __enter__(self) -> GradientTape:
-        if self._span.entered:
+        if self._interval.entered:
             raise ValueError(
                 "Tape is still recording, This can happen if you try to re-enter an already-active tape."
             )
-        self._span.enter()
+        self._interval.enter()
         self._used_up = False
         return self
 
     def __exit__(self, typ: Any, value: Any, traceback: Any) -> None:
-        if self._span.entered:
-            self._span.leave()
+        if self._interval.entered:
+            self._interval.leave()
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -98,9 +98,9 @@ class GradientTape:
         ValueError
             After it was left.
         """
-        if self._span.trace is None:
+        if self._interval.trace is None:
             raise RuntimeError("Trying to stop recording a tape which is not recording.")
-        with self._span.paused():
+        with self._interval.paused():
             yield
 
     def reset(self) -> None:
@@ -111,7 +111,7 @@ class GradientTape:
         ValueError
             If the tape is not recording.
         """
-        self._span.reset()
+        self._interval.reset()
 
     def watch(self, tensor: Any) -> None:
         """Follow `tensor` from here on.
@@ -129,19 +129,19 @@ class GradientTape:
         """
         leaves, _ = flatten(tensor)
         check_watched(leaves)
-        if self._span.trace is None:
+        if self._interval.trace is None:
             raise RuntimeError("watch needs a tape that has been entered: `with jt.GradientTape() as tape:`")
         for leaf in leaves:
-            self._span.watch(leaf)
+            self._interval.watch(leaf)
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """The Variables watched so far, in the order in which they were made; also after `gradient`."""
-        return self._span.watched_variables()
+        return self._interval.watched_variables()
 
     @property
     def nbytes(self) -> int:
         """Bytes that the tape keeps alive: inputs of what it recorded, and computed values still referred to."""
-        trace = self._span.trace
+        trace = self._interval.trace
         return 0 if trace is None else trace.nbytes()
 
     # ---- gradients ----------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ class GradientTape:
             If the derivative of an op on the way is unknown and the op is one of several paths.
         """
         if output_gradients is None and unconnected_gradients is _NONE:
-            known = self._span.known_gradient(target, sources)
+            known = self._interval.known_gradient(target, sources)
             if known is not None:
                 if not self._persistent:
                     self._use_up()
@@ -189,7 +189,7 @@ class GradientTape:
         leaves, rebuild = flatten(sources, check_source)
         self._warn_if_recording()
         with recording_with(trace):
-            results = self._asked(trace, targets, leaves, entries_like(target, output_gradients), zero)
+            results = self._cotangents(trace, targets, leaves, entries_like(target, output_gradients), zero)
         self._finish(trace)
         if zero:
             results = [
@@ -197,41 +197,41 @@ class GradientTape:
             ]
         return rebuild(results)
 
-    def _asked(
+    def _cotangents(
         self, trace: Trace, targets: list[Any], leaves: list[Any], output_gradients: Any, zero: bool
     ) -> list[Any]:
         """One cotangent for every source; a None is explained unless zeros will stand for it."""
         seeds = None if output_gradients is None else seeds_for(targets, output_gradients)
-        asked = self._span.question(trace, targets, leaves)
+        query = self._interval.query(trace, targets, leaves)
         before = trace.node
-        slots = _seed_slots(trace, asked, targets, seeds)
+        slots = _seed_slots(trace, query, targets, seeds)
         demand = Demand(zeros=True) if zero else ORDINARY
-        results = record_gradient(trace, asked.targets, asked.sources, slots, asked.view, demand)
+        results = record_gradient(trace, query.targets, query.sources, slots, query.view, demand)
         if not zero:
-            _explain_missing(results, asked, before, trace.node)
+            _explain_missing(results, query, before, trace.node)
         return results
 
     def _warn_if_recording(self) -> None:
-        if self._span.recording and not self._persistent:
+        if self._interval.recording and not self._persistent:
             warnings.warn(
                 "gradient was called inside the `with` block of a non-persistent tape, which ends its recording; "
                 "call it after the block",
                 TapeUsageWarning,
                 stacklevel=stack_level(),
             )
-            self._span.leave()
+            self._interval.leave()
 
     def _usable_trace(self) -> Trace:
-        if self._span.trace is None:
+        if self._interval.trace is None:
             raise RuntimeError(
                 _USED_UP
                 if self._used_up
                 else "the tape has recorded nothing: enter it with `with` before `gradient`"
             )
         recorder = active.recorder
-        if recorder is not self._span.trace:
-            self._span.follow(recorder)
-        return self._span.trace
+        if recorder is not self._interval.trace:
+            self._interval.follow(recorder)
+        return self._interval.trace
 
     def _finish(self, trace: Trace) -> None:
         """After a gradient: results on a trace that is not current any more are computed, a used-up tape lets go."""
@@ -241,10 +241,10 @@ class GradientTape:
             self._use_up()
 
     def _use_up(self) -> None:
-        if self._span.entered:
-            self._span.leave()
+        if self._interval.entered:
+            self._interval.leave()
         self._used_up = True
-        self._span.let_go()
+        self._interval.let_go()
 
     def explain(self, target: Any, source: Any) -> str:
         """Explain why the gradient of `target` with respect to `source` is what it is.
@@ -277,14 +277,14 @@ class GradientTape:
         check_source(source)
         if not self._used_up:
             trace = self._usable_trace()
-            return reason(path_to(trace.node), self._span.question(trace, [target], [source]), 0)
-        past = self._span.past_question(target, source)
+            return diagnosis(path_to(trace.node), self._interval.query(trace, [target], [source]), 0)
+        past = self._interval.past_query(target, source)
         if past is None:
             return (
                 "the target or the source has become part of a later step: ask before it is used again, or make the "
                 "tape with jt.GradientTape(persistent=True)"
             )
-        return reason(path_to(past[0]), past[1], 0)
+        return diagnosis(path_to(past[0]), past[1], 0)
 
     # ---- Jacobians ----------------------------------------------------------------------------------
 
@@ -332,11 +332,11 @@ class GradientTape:
         check_target(target)
         self._warn_if_recording()
         with recording_with(trace):
-            asked = self._span.question(trace, [target], leaves)
+            query = self._interval.query(trace, [target], leaves)
             before = trace.node
-            results = jacobians_of(trace, target, asked, forward, zero)
+            results = jacobians_of(trace, target, query, forward, zero)
         if not zero:
-            _explain_missing(results, asked, before, trace.node)
+            _explain_missing(results, query, before, trace.node)
         self._finish(trace)
         if zero:
             empty = [_zeros((*target.shape, *leaf.shape), leaf.dtype) for leaf in leaves]
@@ -379,8 +379,8 @@ class GradientTape:
         check_batch_shapes(target, source)
         self._warn_if_recording()
         with recording_with(trace):
-            asked = self._span.question(trace, [target], [source])
-            result = batch_jacobian_of(trace, target, asked)
+            query = self._interval.query(trace, [target], [source])
+            result = batch_jacobian_of(trace, target, query)
         self._finish(trace)
         return _zeros((*target.shape, *source.shape[1:]), source.dtype) if result is None else result
 
@@ -392,16 +392,16 @@ class GradientTape:
 
 
 def _seed_slots(
-    trace: Trace, asked: GradientQuery, targets: list[Any], seeds: list[Tensor | None] | None
+    trace: Trace, query: GradientQuery, targets: list[Any], seeds: list[Tensor | None] | None
 ) -> Any:
     """The slot of the cotangent of each known target; None stands for ones."""
     if seeds is None:
-        return (None,) * len(asked.targets)
+        return (None,) * len(query.targets)
     known = [seed for target, seed in zip(targets, seeds, strict=True) if trace.slots_of(target)]
-    return tuple([None if seed is None else trace.enter(seed) for seed in known])
+    return tuple([None if seed is None else trace.import_tensor(seed) for seed in known])
 
 
-def _explain_missing(results: list[Any], asked: GradientQuery, before: Node, after: Node) -> None:
+def _explain_missing(results: list[Any], query: GradientQuery, before: Node, after: Node) -> None:
     """Warn of every None among `results`."""
     for result in results:
         if result is None:
@@ -409,7 +409,7 @@ def _explain_missing(results: list[Any], asked: GradientQuery, before: Node, aft
     else:
         return
     missing = [i for i, result in enumerate(results) if result is None]
-    text = "the gradient is None: " + all_reasons(before, after, asked, missing)
+    text = "the gradient is None: " + diagnoses(before, after, query, missing)
     warnings.warn(text, UnconnectedGradientWarning, stacklevel=stack_level())
 
 

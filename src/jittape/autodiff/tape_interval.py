@@ -1,6 +1,6 @@
 """`TapeInterval`: the part of a trace that a tape has recorded, and the slots that it watches.
 
-A span holds no ops. It holds positions in the trace, between which its tape recorded; the ops are the trace's. See
+A interval holds no ops. It holds positions in the trace, between which its tape recorded; the ops are the trace's. See
 `jittape.transform.differentiate` for how the two give a gradient.
 """
 
@@ -50,7 +50,7 @@ class TapeInterval:
         The user's function whose derivative is taken, where jittape itself enters the tape.
     """
 
-    # Here, so that a span is whole even if an interrupt comes while it is made.
+    # Here, so that a interval is whole even if an interrupt comes while it is made.
     trace: Trace | None = None
     entered = False
     recording = False
@@ -58,7 +58,7 @@ class TapeInterval:
     _past: _Past | None = None
     _thread = 0
     _ticket: Ticket
-    """Holds the trace; the trace gets it if the span goes without having let go: see `Trace.release_lost`."""
+    """Holds the trace; the trace gets it if the interval goes without having let go: see `Trace.release_lost`."""
     _earlier: Variables = NOTHING_READ
     """Versions of Variables that came with a graft: other tapes on the trace have not seen them read."""
 
@@ -117,7 +117,7 @@ class TapeInterval:
         if trace is not None:
             self.trace = None
             del trace.held[id(self._ticket)]
-            del self._ticket  # now, so that it is not among the lost ones when the span goes
+            del self._ticket  # now, so that it is not among the lost ones when the interval goes
             variables = self._versions(trace) if self._earlier else trace.variables
             self._past = (
                 trace,
@@ -134,7 +134,7 @@ class TapeInterval:
     def _begin(self) -> Trace:
         """Take hold of the trace of an outer tape, or of a new one."""
         trace = current_trace()
-        if not trace.spans or all([span() is None for span in trace.spans]):
+        if not trace.spans or all([interval() is None for interval in trace.spans]):
             trace.spans.clear()  # of a tape that was gone before an interrupt let it leave
             trace = trace.step()
             if self.function is not None:
@@ -181,17 +181,21 @@ class TapeInterval:
         if current.traced_in is not None:
             current.flush()  # what was recorded outside a traced function is no part of the function
         variables = self._versions(trace)
-        others = [span for r in current.spans if isinstance(span := r(), TapeInterval) and span.recording]
-        for span in others:
-            span._segments.append(current.node.n_slots)
-        grafted = splice(trace, self.view(trace), current)
-        for span in others:
-            span._segments.append(current.node.n_slots)
-        self._segments = [grafted.position(at) for at in self._segments]
-        watches = [(grafted.position(at), grafted.slots[slot]) for at, slot in self._watches]
-        self._watches = sorted([*watches, *((grafted.first, slot) for slot in grafted.read)])
-        self._watched_variables = [(grafted.position(at), v) for at, v in self._watched_variables]
-        self._earlier = grafted.versions(variables)
+        others = [
+            interval
+            for r in current.spans
+            if isinstance(interval := r(), TapeInterval) and interval.recording
+        ]
+        for interval in others:
+            interval._segments.append(current.node.n_slots)
+        spliced = splice(trace, self.view(trace), current)
+        for interval in others:
+            interval._segments.append(current.node.n_slots)
+        self._segments = [spliced.position(at) for at in self._segments]
+        watches = [(spliced.position(at), spliced.slots[slot]) for at, slot in self._watches]
+        self._watches = sorted([*watches, *((spliced.first, slot) for slot in spliced.read)])
+        self._watched_variables = [(spliced.position(at), v) for at, v in self._watched_variables]
+        self._earlier = spliced.versions(variables)
         current.holders += 1
         self.trace = self._ticket.content = current
         trace.release()
@@ -214,10 +218,10 @@ class TapeInterval:
         """Follow a tensor or Variable from here on."""
         assert self.trace is not None
         if isinstance(leaf, Variable):
-            self.trace.enter_variable(leaf)
+            self.trace.import_variable(leaf)
             self._watched_variables.append((self.trace.node.n_slots, leaf))
         else:
-            slot = self.trace.enter(leaf)
+            slot = self.trace.import_tensor(leaf)
             self._watches.append((self.trace.node.n_slots, slot))
             if self.trace.traced_in is not None:
                 self.trace.note_source(leaf)  # type: ignore[attr-defined]
@@ -280,10 +284,10 @@ class TapeInterval:
         """What the tape saw, as structure."""
         view = self._view_of(trace.variables, self._segments, self._watches, self._watched_variables)
         if self._earlier or trace.former:
-            view = view._replace(watches=self._watches_after_grafts(trace, view.watches))
+            view = view._replace(watches=self._watches_after_splices(trace, view.watches))
         return view
 
-    def _watches_after_grafts(
+    def _watches_after_splices(
         self, trace: Trace, watches: tuple[tuple[int, int], ...]
     ) -> tuple[tuple[int, int], ...]:
         """`watches`, with slots that watched tensors got later and versions of watched Variables that came along."""
@@ -357,7 +361,7 @@ class TapeInterval:
         trace.node = node
         return trace.tensors_at(node)
 
-    def question(self, trace: Trace, targets: list[Any], sources: list[Any]) -> GradientQuery:
+    def query(self, trace: Trace, targets: list[Any], sources: list[Any]) -> GradientQuery:
         """A question about a gradient as structure."""
         if trace.node is UNPLACED:
             trace.begin()
@@ -365,7 +369,7 @@ class TapeInterval:
         target_slots: list[int] = []
         for target in targets:
             if target.__class__ is Variable and (target._trace is not trace or target._slot < 0):
-                trace.enter_variable(target)
+                trace.import_variable(target)
             target_slots += slots_of(target)[-1:]
         view = self.view(trace)
         source_slots = tuple([slots_of(source) for source in sources])
@@ -386,7 +390,7 @@ class TapeInterval:
             slots = slots if before is None else (before,)
         return slots
 
-    def past_question(self, target: Any, source: Any) -> tuple[Node, GradientQuery] | None:
+    def past_query(self, target: Any, source: Any) -> tuple[Node, GradientQuery] | None:
         """Return a question about the gradient of a tape that is used up, and where in the trie it was.
 
         None if `target` or `source` has become part of another step since, so that its slot is not known.

@@ -35,7 +35,7 @@ def takes_forward(target: Aval, sources: Sequence[Aval]) -> bool:
 
 
 def jacobians_of(
-    trace: Trace, target: Tensor, asked: GradientQuery, forward: bool | None = None, zeros: bool = False
+    trace: Trace, target: Tensor, query: GradientQuery, forward: bool | None = None, zeros: bool = False
 ) -> list[Any]:
     """For every source the derivatives of all elements of `target`, or None.
 
@@ -44,7 +44,7 @@ def jacobians_of(
     trace : Trace
         In charge of the thread.
     target : Tensor
-    asked : Asked
+    query : GradientQuery
         The sources, and what the tape saw.
     forward : bool, optional
         By forward passes or by reverse ones; by default whichever are fewer.
@@ -56,15 +56,15 @@ def jacobians_of(
     list of Tensor or None
         Each of shape ``target.shape + source.shape``.
     """
-    leaves = asked.values
-    if not asked.targets:
+    leaves = query.values
+    if not query.targets:
         return [None] * len(leaves)
     if target.size == 0:
         return [_empty(target.shape + leaf.shape, leaf.dtype) for leaf in leaves]
     if takes_forward(target.aval, [x.aval for x in leaves]) if forward is None else forward:
-        return [_columns(trace, target, asked, i, zeros) for i in range(len(leaves))]
+        return [_columns(trace, target, query, i, zeros) for i in range(len(leaves))]
     stack = _units(target.aval, 0)
-    found = _reverse(trace, target.aval, asked, stack, zeros)
+    found = _reverse(trace, target.aval, query, stack, zeros)
     return [
         None if rows is None else reshape(rows, target.shape + leaf.shape)
         for rows, leaf in zip(found, leaves, strict=True)
@@ -72,37 +72,37 @@ def jacobians_of(
 
 
 def _reverse(
-    trace: Trace, target: Aval, asked: GradientQuery, stack: Tensor, zeros: bool
+    trace: Trace, target: Aval, query: GradientQuery, stack: Tensor, zeros: bool
 ) -> list[Tensor | None]:
     """For every source the cotangents that the rows of `stack` give, stacked."""
     demand = Demand(zeros=True) if zeros else ORDINARY
     with placeholders(trace, [target]) as (seed,):
-        gradients = record_gradient(trace, asked.targets, asked.sources, (seed._slot,), asked.view, demand)
+        gradients = record_gradient(trace, query.targets, query.sources, (seed._slot,), query.view, demand)
     outputs = [g._slot for g in gradients if g is not None]
-    found = iter(record_batch(trace, seed._slot, outputs, trace.enter(stack)))
+    found = iter(record_batch(trace, seed._slot, outputs, trace.import_tensor(stack)))
     return [None if g is None else next(found) for g in gradients]
 
 
-def _forward(trace: Trace, asked: GradientQuery, number: int, stack: Tensor, zeros: bool) -> Tensor | None:
+def _forward(trace: Trace, query: GradientQuery, number: int, stack: Tensor, zeros: bool) -> Tensor | None:
     """The tangents of the target that the rows of `stack` give as tangents of source `number`, stacked."""
-    sources = (asked.sources[number],)
-    with placeholders(trace, [asked.values[number].aval]) as (seed,):
-        (tangent,) = record_tangents(trace, asked.targets, sources, (seed._slot,), asked.view, zeros)
+    sources = (query.sources[number],)
+    with placeholders(trace, [query.values[number].aval]) as (seed,):
+        (tangent,) = record_tangents(trace, query.targets, sources, (seed._slot,), query.view, zeros)
     if tangent is None:
         return None
-    return record_batch(trace, seed._slot, [tangent._slot], trace.enter(stack))[0]
+    return record_batch(trace, seed._slot, [tangent._slot], trace.import_tensor(stack))[0]
 
 
-def _columns(trace: Trace, target: Tensor, asked: GradientQuery, number: int, zeros: bool) -> Any:
-    leaf = asked.values[number]
+def _columns(trace: Trace, target: Tensor, query: GradientQuery, number: int, zeros: bool) -> Any:
+    leaf = query.values[number]
     shape = target.shape + leaf.shape
     if leaf.size == 0:
         return _empty(shape, leaf.dtype)
-    columns = _forward(trace, asked, number, _units(leaf.aval, 0), zeros)
+    columns = _forward(trace, query, number, _units(leaf.aval, 0), zeros)
     return None if columns is None else reshape(_moved(columns, target.ndim), shape)
 
 
-def batch_jacobian_of(trace: Trace, target: Tensor, asked: GradientQuery) -> Any:
+def batch_jacobian_of(trace: Trace, target: Tensor, query: GradientQuery) -> Any:
     """The derivatives of every row of `target` with respect to the same row of the source; None if they are zero.
 
     All rows share a pass, as none depends on another's.
@@ -111,18 +111,18 @@ def batch_jacobian_of(trace: Trace, target: Tensor, asked: GradientQuery) -> Any
     -------
     Tensor of shape ``(b, y..., x...)`` or None
     """
-    source = asked.values[0]
+    source = query.values[0]
     shape = target.shape + source.shape[1:]
-    if not asked.targets:
+    if not query.targets:
         return None
     if math.prod(shape) == 0:
         return _empty(shape, source.dtype)
     rows = Aval(target.shape[1:], target.dtype)
     columns = Aval(source.shape[1:], source.dtype)
     if takes_forward(rows, [columns]):
-        found = _forward(trace, asked, 0, _units(columns, source.shape[0]), True)
+        found = _forward(trace, query, 0, _units(columns, source.shape[0]), True)
         return None if found is None else reshape(_moved(found, target.ndim), shape)
-    (stacked,) = _reverse(trace, target.aval, asked, _units(rows, target.shape[0]), True)
+    (stacked,) = _reverse(trace, target.aval, query, _units(rows, target.shape[0]), True)
     return None if stacked is None else reshape(_moved(stacked, 1), shape)
 
 

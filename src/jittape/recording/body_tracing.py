@@ -22,7 +22,7 @@ from jittape.recording.symbolic_trace import SymbolicTrace
 from jittape.recording.tensor import FailedBuffer, Tensor
 from jittape.recording.trace import Trace
 from jittape.recording.trie import cut_program, path_to
-from jittape.recording.trie_insertion import grow, marker_for
+from jittape.recording.trie_insertion import insert_call, marker_for
 from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable
 
@@ -87,6 +87,8 @@ class BodyTrace(SymbolicTrace):
         The number of iterations, None if it is not known or there are none.
     """
 
+    _imports_values = False
+
     def __init__(self, op: str, outer: Trace, function: Callable[..., Any], trips: int | None) -> None:
         super().__init__(f"the body of {op}")
         self.op = op
@@ -106,19 +108,19 @@ class BodyTrace(SymbolicTrace):
         markers = [marker_for(aval, None) for aval in avals]
         key = (_given, (self._code,), *markers)
         node = self.node.children.get(key)
-        self.node = grow(self.node, key) if node is None else node
+        self.node = insert_call(self.node, key) if node is None else node
         self.inputs.extend([_Given(i) for i in range(len(avals))])
         stand_ins = self.tensors_at(self.node)
         with recording_with(self):
             result = function(stand_ins)
             tensors = [convert_to_tensor(leaf) for leaf in flatten(result)]
             for tensor in tensors:
-                self.enter(tensor)
+                self.import_tensor(tensor)
         return tensors, result
 
     def finished(self, results: Sequence[Tensor], count: int) -> Recorded:
         """The program that computes `results`, tensors of this trace; `count` stand-ins were given."""
-        slots = tuple([self.enter(tensor) for tensor in results])
+        slots = tuple([self.import_tensor(tensor) for tensor in results])
         node = self.node
         if node.bodies is None:
             node.bodies = {}
@@ -163,7 +165,7 @@ class BodyTrace(SymbolicTrace):
 
     def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
         """As `Trace.apply`, but what comes in from outside stays what it is there."""
-        return self._apply_any(body, arrays, as_static(static))
+        return super().apply(body, arrays, as_static(static))
 
     def _recordable(self, a: Any) -> Any:
         if isinstance(a, (TracedScalar, Variable)):
@@ -178,10 +180,10 @@ class BodyTrace(SymbolicTrace):
 
     def _first_handle(self, tensor: Tensor) -> Tensor:
         """The first of several handles to a value from outside that came in: they are one operand."""
-        if tensor._trace is self or id(tensor) in self.entered:
+        if tensor._trace is self or id(tensor) in self.imported:
             return tensor
         slot = self.outer.slot_of(tensor)
-        known = self.outer.entered.get(id(tensor))
+        known = self.outer.imported.get(id(tensor))
         if slot is None or slot < 0 or (known is not None and known[2] is not tensor._buffer):
             return tensor
         return self._first_handles.setdefault(slot, tensor)
@@ -201,15 +203,15 @@ class BodyTrace(SymbolicTrace):
         if isinstance(self.outer, SymbolicTrace):
             self.outer.note_source(tensor)
 
-    def _enter(self, a: Tensor | Variable, slot: int) -> None:
+    def _import(self, a: Tensor | Variable, slot: int) -> None:
         # The body may write to a constant of its own, but what it takes in is the value before.
         written = id(a) in self._own_constants and isinstance(a, Tensor)
         self.inputs.append(Tensor(None, -1, a._aval, a._buffer) if written else a)
-        self.entered[id(a)] = (slot, a, a._buffer)  # type: ignore[assignment]
+        self.imported[id(a)] = (slot, a, a._buffer)  # type: ignore[assignment]
         if isinstance(a, Variable):
             self._add_version(a, slot)
 
-    def enter(self, tensor: Tensor) -> int:
+    def import_tensor(self, tensor: Tensor) -> int:
         """The slot of `tensor`, which comes in as an input if it is not in the trace yet."""
         slot = self.slot_of(tensor)
         if slot is None:
@@ -236,7 +238,7 @@ class BodyTrace(SymbolicTrace):
         stack = self.outer.draw(rows, Aval((trips, *aval.shape), aval.dtype))
         key = (_given, ("row",), marker_for(aval, None))
         node = self.node.children.get(key)
-        self.node = grow(self.node, key) if node is None else node
+        self.node = insert_call(self.node, key) if node is None else node
         self.inputs.append(Row(stack))
         (tensor,) = self.tensors_at(self.node)
         return tensor

@@ -16,8 +16,8 @@ from jittape.recording.emit_recorder import New, assign, new_tensor, record
 __all__ = [
     "define_apply",
     "define_binary",
-    "define_hand_out",
-    "define_taken",
+    "define_distribute",
+    "define_take_pending",
     "define_tensors_at",
     "define_unary",
     "define_update",
@@ -187,8 +187,8 @@ def define_tensors_at(new: New, function: ir.Function) -> None:
     _return_unless_raised(code, lambda: code.call_object(code.known("Trace.tensors_at"), memory, integer(2)))
 
 
-def define_taken(new: New, function: ir.Function) -> None:
-    """``Flushing._taken(self)``."""
+def define_take_pending(new: New, function: ir.Function) -> None:
+    """``Flushing._take_pending(self)``."""
     code = new(function)
     trace, _ = function.args
     python, failed, lost = (code.block(name) for name in ("python", "failed", "lost"))
@@ -226,11 +226,13 @@ def define_taken(new: New, function: ir.Function) -> None:
     code.builder.branch(python)
     code.begin(python)
     memory = _in_memory(code, trace)
-    _return_unless_raised(code, lambda: code.call_object(code.known("Flushing._taken"), memory, integer(1)))
+    _return_unless_raised(
+        code, lambda: code.call_object(code.known("Flushing._take_pending"), memory, integer(1))
+    )
 
 
-def define_hand_out(new: New, function: ir.Function) -> None:
-    """``Flushing._hand_out(self, alive, buffers)``."""
+def define_distribute(new: New, function: ir.Function) -> None:
+    """``Flushing._distribute(self, alive, buffers)``."""
     code = new(function)
     trace, arguments, count, names = function.args
     python = code.block("python")
@@ -261,7 +263,7 @@ def define_hand_out(new: New, function: ir.Function) -> None:
     code.drop(assigned)
     code.builder.ret(code.own(none))
     code.begin(python)
-    _leave_to_python(new, code, code.known("Flushing._hand_out"), *function.args)
+    _leave_to_python(new, code, code.known("Flushing._distribute"), *function.args)
 
 
 # ---- what is left to Python ----------------------------------------------------------------------------------------

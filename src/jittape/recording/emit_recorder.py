@@ -104,7 +104,7 @@ class _Record:
             part = self._part(code.read(self.operands, position))
             code.fill(self.key, builder.add(position, integer(2)), code.own(part))
         child = self._child(node)
-        self._enter(child)
+        self._import(child)
         code.put(self.trace, "Trace.node", code.own(child))
         tensor = self._pending(child)
         code.drop(child)
@@ -201,7 +201,9 @@ class _Record:
             code.require_same(self.refused, (code.get(operand, "_assigned_in", self.refused), none))
         with code.each(code.read(self.n_fresh)) as position:
             code.require(code.differ(code.read(self.fresh, position), operand), self.refused)
-        tables = [code.get(self.trace, place, self.refused) for place in ("Trace.variables", "Trace.entered")]
+        tables = [
+            code.get(self.trace, place, self.refused) for place in ("Trace.variables", "Trace.imported")
+        ]
         known = builder.select(is_variable, *tables)
         number = code.attempt(self.refused, "PyLong_FromSsize_t", operand)
         self._append(self.numbers, self.n_fresh, number, count=False)
@@ -248,8 +250,8 @@ class _Record:
             code.write(self.as_float, code.attempt(self.refused, "PyNumber_Float", code.read(self.scalars)))
         return code.own(child)
 
-    def _enter(self, child: ir.Value) -> None:
-        """Take the inputs in, as `Trace._enter` does; from here on nothing is refused."""
+    def _import(self, child: ir.Value) -> None:
+        """Take the inputs in, as `Trace._import` does; from here on nothing is refused."""
         code, builder = self.code, self.code.builder
         arriving = code.get(child, "Node.inputs", self.failed)
         with code.each(code.read(self.n_fresh)) as position:
@@ -265,7 +267,7 @@ class _Record:
                     code.drop(buffer)
                 with tensor:
                     entry = code.new_tuple(self.failed, code.own(slot), code.own(operand), buffer)
-                    self._note("Trace.entered", number, entry)
+                    self._note("Trace.imported", number, entry)
             code.put(operand, "_trace", code.own(self.trace))
             code.put(operand, "_slot", code.own(slot))
         with builder.if_then(code.differ(code.read(self.n_fresh), integer(0))):
@@ -302,7 +304,7 @@ class _Record:
         with builder.if_then(builder.icmp_signed(">", count, limit), likely=False):
             memory = code.words(1)
             code.write(memory, self.trace)
-            answer = code.call_object(code.known("Trace._relieve"), memory, integer(1))
+            answer = code.call_object(code.known("Trace._flush_over_limit"), memory, integer(1))
             with builder.if_then(code.same(answer, integer(0)), likely=False):
                 code.drop(tensor)
                 builder.ret(integer(0))

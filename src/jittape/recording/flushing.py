@@ -84,12 +84,12 @@ class Flushing:
         values that they would have if each op had run when it was recorded: what was assigned after the first op that
         failed is lost, though it may not depend on it. Tensors that do raise the same error when looked at or used,
         others are computed. After an interrupt (``KeyboardInterrupt``) all is pending as before, except what comes from
-        a loop, which may have no end: see `_put_off`.
+        a loop, which may have no end: see `_keep_pending`.
         """
         if self.lost:
             self.release_lost()
         with self._flushing:
-            pending, alive, needed = self._taken()
+            pending, alive, needed = self._take_pending()
             if wanted is not None and wanted._buffer is None:
                 for tensor in alive:
                     if tensor is wanted:
@@ -112,11 +112,11 @@ class Flushing:
                     self.pending[:0] = pending
                     # With buffers some values may have been handed out, and all are computed once more.
                     if buffers is None:
-                        self._put_off(alive, needed, available)
+                        self._keep_pending(alive, needed, available)
                     raise
             self._end()
 
-    def _taken(self) -> tuple[list[Tensor], list[Tensor], tuple[int, ...]]:
+    def _take_pending(self) -> tuple[list[Tensor], list[Tensor], tuple[int, ...]]:
         """What was pending, what of it is wanted, and the slots of that and of the new values of Variables."""
         pending, self.pending = self.pending, []
         alive = live_among(pending) if pending else []
@@ -165,13 +165,13 @@ class Flushing:
         return tuple([(inputs.index(buffer), output) for buffer, output in large if buffer in inputs])
 
     def _new_executable(self, key: Key) -> PathExecutable:
-        executable = self._made(key)
+        executable = self._build_executable(key)
         variants = self.node.executables
         if len(variants) >= _VARIANTS_PER_NODE:
             variants.pop(next(iter(variants)))
         return variants.setdefault(key, executable)
 
-    def _made(self, key: Key) -> PathExecutable:
+    def _build_executable(self, key: Key) -> PathExecutable:
         path = path_to(self.node)
         program = cut_program(path, *key[:2])
         picks = {slot: i for i, slot in enumerate(path.inputs)} | {
@@ -185,12 +185,12 @@ class Flushing:
         return PathExecutable(program, [picks[slot] for slot in program.inputs], scalars, key[2])
 
     def _commit(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
-        self._hand_out(alive, buffers)
+        self._distribute(alive, buffers)
         recorder: Any = active.recorder
         if self.holders or self is not recorder:
             self.materialized.extend([ref(t) for t in alive])
 
-    def _hand_out(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
+    def _distribute(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
         """Give the tensors their values, and the assigned Variables those that come after."""
         values = iter(buffers)
         for tensor in alive:
@@ -202,7 +202,7 @@ class Flushing:
                 variable._slot = -1
             self.assigned = {}  # last: after an interrupt they are run once more
 
-    def _put_off(self, alive: list[Tensor], needed: tuple[int, ...], available: list[Tensor]) -> None:
+    def _keep_pending(self, alive: list[Tensor], needed: tuple[int, ...], available: list[Tensor]) -> None:
         """Keep everything pending after an interrupt, except what a loop may have held up.
 
         Looking at another value must not begin the loop again. So Variables have the values that they had before the
@@ -241,7 +241,7 @@ class Flushing:
         slots = [t._slot for t in alive] + [slot for own in versions for _, slot, *_ in own]
         failed = FailedBuffer(error)
         try:
-            executable = self._made((tuple(slots), tuple([t._slot for t in available]), ()))
+            executable = self._build_executable((tuple(slots), tuple([t._slot for t in available]), ()))
             buffers, first = executable.salvage(self.inputs, [t._buffer for t in available])
         except Exception:  # not even the interpreter can run it, and never will: nothing of it stays pending
             buffers, first = [None] * len(slots), -1

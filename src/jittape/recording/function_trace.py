@@ -27,7 +27,7 @@ from jittape.recording.symbolic_trace import SymbolicTrace
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import Node, cut_program, path_to, trie
-from jittape.recording.trie_insertion import grow, marker_for
+from jittape.recording.trie_insertion import insert_call, marker_for
 from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable
 
@@ -158,7 +158,7 @@ class Tracing(SymbolicTrace):
         markers = [marker_for(aval, None) for _, aval in avals]
         key = (_arguments, (), *markers)
         node = self.node.children.get(key)
-        self.node = grow(self.node, key) if node is None else node
+        self.node = insert_call(self.node, key) if node is None else node
         self.inputs.extend([Leaf(number) for number, _ in avals])
         made = dict(zip([number for number, _ in avals], self.tensors_at(self.node), strict=True))
         made |= {number: made[first] for number, first in same.items()}
@@ -192,9 +192,9 @@ class Tracing(SymbolicTrace):
         """As `Trace.apply`, for parameters that may be traced numbers."""
         return super().apply(body, arrays, as_static(static))
 
-    def _enter(self, a: Tensor | Variable, slot: int) -> None:
+    def _import(self, a: Tensor | Variable, slot: int) -> None:
         self._remember(a)
-        super()._enter(a, slot)
+        super()._import(a, slot)
         if isinstance(a, Variable):
             self.inputs[-1] = a
 
@@ -215,9 +215,9 @@ class Tracing(SymbolicTrace):
 
     def draw(self, draw: Draw, aval: Aval) -> Tensor:
         """A tensor that `draw` gives anew at every call."""
-        key = (_entered, (), marker_for(aval, None))
+        key = (_random_input, (), marker_for(aval, None))
         node = self.node.children.get(key)
-        self.node = grow(self.node, key) if node is None else node
+        self.node = insert_call(self.node, key) if node is None else node
         self.inputs.append(RandomInput(draw, aval))
         (tensor,) = self.tensors_at(self.node)
         return tensor
@@ -324,7 +324,7 @@ def _arguments(*handles: Any) -> tuple[Any, ...]:
     return handles
 
 
-def _entered(x: Any) -> Any:
+def _random_input(x: Any) -> Any:
     return x
 
 

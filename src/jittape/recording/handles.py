@@ -33,14 +33,14 @@ def own_handles(leaves: Sequence[Any]) -> list[Any]:
 
 
 def _another(trace: Trace, tensor: Tensor) -> Tensor:
-    slot = tensor._slot if tensor._trace is trace and tensor._slot >= 0 else trace.enter(tensor)
+    slot = tensor._slot if tensor._trace is trace and tensor._slot >= 0 else trace.import_tensor(tensor)
     buffer = tensor._buffer
     handle = Tensor(trace, slot, tensor._aval, buffer)
     if buffer is None:
         trace.adopt(handle)
     elif trace.traced_in is None:  # so that the handle goes along if what is recorded goes to another trace
-        if id(tensor) in trace.entered:
-            trace.entered[id(handle)] = (slot, handle, buffer)
+        if id(tensor) in trace.imported:
+            trace.imported[id(handle)] = (slot, handle, buffer)
         else:
             trace.materialized.append(ref(handle))
     return handle

@@ -61,7 +61,7 @@ _SLOTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
         Trace,
         (
             "assigned",
-            "entered",
+            "imported",
             "holders",
             "inputs",
             "large",
@@ -93,8 +93,8 @@ def _methods() -> list[_Method]:
     methods = [
         _Method(Trace, "apply", BY_NAMES, emit_methods.define_apply),
         _Method(Trace, "tensors_at", ONE_ARGUMENT, emit_methods.define_tensors_at),
-        _Method(Flushing, "_taken", NO_ARGUMENT, emit_methods.define_taken),
-        _Method(Flushing, "_hand_out", BY_NAMES, emit_methods.define_hand_out),
+        _Method(Flushing, "_take_pending", NO_ARGUMENT, emit_methods.define_take_pending),
+        _Method(Flushing, "_distribute", BY_NAMES, emit_methods.define_distribute),
     ]
     for name in _OPS:
         for reflected in (False, True):
@@ -121,7 +121,7 @@ _KNOWN: dict[str, Any] = {
     **_python,
     "Trace.begin": Trace.begin,
     "Trie.places": trie.places,
-    "Trace._relieve": Trace._relieve,
+    "Trace._flush_over_limit": Trace._flush_over_limit,
     "UNPLACED": UNPLACED,
     "Variable._assign_result": Variable._assign_result,
     "None": None,
@@ -188,7 +188,7 @@ def methods() -> tuple[NativeMethod, ...]:
 
 def _counts_references(found: Sequence[NativeMethod]) -> bool:
     """Whether the code of a flush tells a tensor that only the list of pending ones refers to."""
-    taken = next((method.machine for method in found if method.name == "_taken"), None)
+    taken = next((method.machine for method in found if method.name == "_take_pending"), None)
     if taken is None:
         return False
     trace, aval = Trace(), Aval((), np.dtype(float))

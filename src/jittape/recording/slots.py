@@ -30,15 +30,15 @@ NOTHING_WRITTEN: Written = {}
 class Slots(Flushing):
     """Knows what has which slot. The attributes are those of `Trace`."""
 
-    __slots__ = ("entered", "exits", "former", "variables", "written")
+    __slots__ = ("exits", "former", "imported", "variables", "written")
 
-    entered: dict[int, tuple[int, Tensor, Buffer]]
+    imported: dict[int, tuple[int, Tensor, Buffer]]
     variables: dict[int, tuple[Variable, tuple[int, ...]]]
     former: Mapping[int, int]
     exits: Exits | None
     written: Written
 
-    def _enter(self, a: Tensor | Variable, slot: int) -> None:
+    def _import(self, a: Tensor | Variable, slot: int) -> None:
         """Make the computed value of `a` the input at `slot`."""
         buffer: Buffer = a._buffer
         self.inputs.append(buffer)
@@ -49,8 +49,8 @@ class Slots(Flushing):
         else:
             former = a._trace
             if former is not None and former.holders:
-                former.entered[number] = (a._slot, a, buffer)
-            self.entered[number] = (slot, a, buffer)  # type: ignore[assignment]
+                former.imported[number] = (a._slot, a, buffer)
+            self.imported[number] = (slot, a, buffer)  # type: ignore[assignment]
         a._trace = self
         a._slot = slot
 
@@ -58,9 +58,9 @@ class Slots(Flushing):
         """After an interrupt: what has come in for an op that is not recorded goes out again."""
         count = self.node.n_slots
         del self.inputs[self.node.n_inputs :]
-        for number, (slot, tensor, _) in list(self.entered.items()):
+        for number, (slot, tensor, _) in list(self.imported.items()):
             if slot >= count:
-                del self.entered[number]
+                del self.imported[number]
                 _leave(tensor, self, count)
         for number, (variable, slots) in list(self.variables.items()):
             if slots[-1] >= count:
@@ -90,7 +90,7 @@ class Slots(Flushing):
             tensor._buffer.reraise()
         if tensor._trace is self:
             return tensor._slot
-        known = self.entered.get(id(tensor))
+        known = self.imported.get(id(tensor))
         return known[0] if known is not None else None
 
     def slots_of(self, value: Tensor | Variable) -> tuple[int, ...]:

@@ -44,7 +44,7 @@ class SymbolicTrace(Trace):
 
     def check_write(self, tensor: Tensor) -> None:
         """Raise an error if `tensor` is from outside."""
-        recorded_here = tensor._trace is self and id(tensor) not in self.entered
+        recorded_here = tensor._trace is self and id(tensor) not in self.imported
         if not (recorded_here or id(tensor) in self._own_constants):
             self._refuse_write(tensor)
         self.note_source(tensor)

@@ -1,10 +1,10 @@
-"""The trace: ops recorded since the last step boundary, as a walk in the trie.
+"""The trace: ops recorded since the last step boundary, as a path in the trie.
 
-Start at `Trace.apply`, through which every recorded operation goes. On a path seen before it makes one key, looks it up
-and makes one `Tensor`; everything else in this file is what happens the first time, or at a flush.
+All recorded operations go through `Trace.apply`. On a known path it builds one key, looks it up and makes one `Tensor`;
+all other code in this file runs at the first recording of a call or at a flush.
 
-The surprising fact: a trace holds no graph. It holds a node of the trie, which is the graph, and the run-time inputs in
-the order in which the path asks for them.
+A trace holds no graph. It holds a node of the trie, which represents the graph, and the run-time inputs in the order of
+the path's input slots.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from jittape.recording.scalar_inputs import scalar_inputs
 from jittape.recording.slots import NOTHING_WRITTEN, Slots
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trie import UNPLACED, Node, trie
-from jittape.recording.trie_insertion import Marker, entered, grow, marker_for, refuse_parameters
+from jittape.recording.trie_insertion import Marker, imported, insert_call, marker_for, refuse_parameters
 from jittape.recording.variable import Variable, read_variable_op
 
 __all__ = ["Trace", "begin_step", "current_trace"]
@@ -43,39 +43,39 @@ _SCALARS = frozenset((float, int, bool, complex))
 
 
 class Trace(Slots):
-    """A recorder that computes nothing until somebody looks.
+    """A recorder that postpones computation until a value is needed.
 
     Attributes
     ----------
     node : Node
-        Where in the trie the trace has come to.
+        Current node of the trie.
     inputs : list of Buffer or scalar
         Run-time values of the path's input slots.
     pending : list of Tensor
-        Results that are not computed yet; those that nobody else refers to at the flush never are.
-    entered : dict
-        The slots of the tensors that have come in or gone on to another trace, by identity, and the values that they
-        had: a tensor that was written to since is another one.
+        Results without values. A flush computes those that something else refers to.
+    imported : dict
+        By identity, the tensors that were imported or that moved to another trace, each with its slot and its value. A
+        tensor that was written to since has another value.
     variables : dict
-        The Variables read, by identity, each with its slots, one a version.
+        By identity, the Variables that were read, each with its slots, one for each version.
     callbacks : dict
         Python gradient functions by the slot of their op.
     large : bool
-        Whether a Variable of `LARGE` bytes has been assigned.
+        Whether a Variable of at least `LARGE` bytes has been assigned.
     limit : int
-        Results that may be pending before they are run unasked; 0 once the inputs are too large to be kept waiting.
+        Number of pending results above which the trace flushes automatically; 0 if the inputs exceed the memory limit.
     holders : int
-        Tapes that may still ask this trace for a gradient; while there are any, a flush does not end the trace.
-    spans : list of weak references to Span
-        Those of the tapes that have been entered and not left, outermost first; some may be paused.
+        Number of tapes that may still ask this trace for a gradient. If there are any, a flush does not end the trace.
+    spans : list of weak references to TapeInterval
+        Intervals of the tapes that have been entered and not left, outermost first; some may be paused.
     written : dict
-        The slots that tensors had before they were written to, by identity.
+        By identity, the slots that tensors had before they were written to.
     former : mapping of int to int
-        Where a tensor has got another slot meanwhile, from that to the one that it had: see `jittape.autodiff.splice`.
+        From the slot of a tensor that got another one to its former slot: see `jittape.autodiff.splice`.
     exits : dict or None
-        What has been turned into arrays and numbers while a tape recorded, see `jittape.recording.tape_exits`.
+        Values that became arrays or numbers while a tape recorded: see `jittape.recording.tape_exits`.
     traced_in : str or None
-        The function that is traced, where this is no recording of what happens.
+        Name of the function or body that is traced; None if operations are recorded in order to run.
     """
 
     __slots__ = (
@@ -88,13 +88,15 @@ class Trace(Slots):
     )
 
     traced_in: str | None = None
+    _imports_values = True
+    """Whether `apply` imports computed values as they are, without `_recordable`."""
 
     def __init__(self, before: Trace | None = None) -> None:
         self.node: Node = UNPLACED
         self.inputs: list[Any] = []
         self.pending = []
         self.materialized = []
-        self.entered = {}
+        self.imported = {}
         self.variables = {}
         self.assigned: dict[int, Assignment] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
@@ -110,39 +112,41 @@ class Trace(Slots):
 
     @property
     def outermost(self) -> Trace:
-        """The trace that this one is in the end recorded into: itself, unless it is that of a loop's body."""
+        """The trace outside all loop bodies that this trace is recorded for; the trace itself if it is no body's."""
         return self
 
     # ---- recording ---------------------------------------------------------------------------------------------------
 
     def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
-        """Record ``body(*arrays, *static)``; the result is a pending Tensor, or a tuple of them."""
+        """Record ``body(*arrays, *static)``; return a pending Tensor or a tuple of them."""
+        # The loop finds the parts of the key, the values to import and the scalars. As a function it costs 3 % of a step.
         parts: list[Any] = [body, static]
-        scalars: list[Any] | None = None
         fresh: list[Any] | None = None
+        scalars: list[Any] | None = None
         for a in arrays:
             kind = type(a)
             if kind is Tensor or kind is Variable:
                 if a._trace is self and a._slot >= 0:
                     parts.append(a._slot)
-                elif a._buffer.__class__ is Buffer and (
-                    a._assigned_in is None if kind is Variable else id(a) not in self.entered
+                    continue
+                if (
+                    a._buffer.__class__ is Buffer
+                    and self._imports_values
+                    and (a._assigned_in is None if kind is Variable else id(a) not in self.imported)
                 ):
                     if fresh is None:
                         parts.append(a._marker or _marked(a))
                         fresh = [a]
                     else:
-                        at = _position(a, fresh)
-                        parts.append(a._marker or _marked(a) if at < 0 else self.node.n_slots + at)
-                        if at < 0:
-                            fresh.append(a)
-                else:
-                    return self._apply_any(body, arrays, static)
+                        parts.append(self._import_key(a, fresh))
+                    continue
             elif kind in _SCALARS:
                 parts.append(kind)
                 scalars = [a] if scalars is None else [*scalars, a]
-            else:
-                return self._apply_any(body, arrays, static)
+                continue
+            arrays = tuple([self._recordable(a) for a in arrays])
+            parts, fresh, scalars = self._any_operands([body, static], arrays)
+            break
         key = tuple(parts)
         try:
             node = self.node.children.get(key)
@@ -150,18 +154,18 @@ class Trace(Slots):
             refuse_parameters(static)
             raise
         if node is None:
-            node = grow(self.node, key, arrays)
-        if scalars is not None and not node.takes_scalars_as_given:
+            node = insert_call(self.node, key, arrays)
+        if scalars and not node.takes_scalars_as_given:
             scalars = scalar_inputs(node, scalars)
         try:
-            if fresh is not None:
+            if fresh:
                 slot = self.node.n_slots
                 for a in fresh:
-                    self._enter(a, slot)
+                    self._import(a, slot)
                     slot += 1
                 if node.nbytes > config._max_pending_bytes:
                     self.limit = 0
-            if scalars is not None:
+            if scalars:
                 self.inputs += scalars
             if node.results is not None:
                 return self._advance(node)
@@ -173,27 +177,62 @@ class Trace(Slots):
         pending = self.pending
         pending.append(tensor)
         if len(pending) > self.limit:
-            self._relieve()
+            self._flush_over_limit()
         return tensor
 
+    def _any_operands(
+        self, parts: list[Any], arrays: tuple[Any, ...]
+    ) -> tuple[list[Any], list[Tensor | Variable], list[Any]]:
+        """Return the parts of the key, the values to import and the scalars of any operands.
+
+        Besides those that `apply` handles these are NumPy scalars, traced scalars and values that were imported before.
+        """
+        scalars: list[Any] = []
+        fresh: list[Tensor | Variable] = []
+        for a in arrays:
+            kind = type(a)
+            if kind in _SCALARS or kind is TracedScalar:
+                parts.append(a.kind if kind is TracedScalar else kind)
+                scalars.append(a)
+            elif isinstance(a, np.generic):
+                parts.append(as_dtype(a.dtype))
+                scalars.append(a.item())
+            elif a._trace is self and a._slot >= 0:
+                parts.append(a._slot)
+            elif (known := self.imported.get(id(a))) is not None and known[2] is a._buffer:
+                parts.append(known[0])
+            else:
+                if known is not None and not any([a is f for f in fresh]):
+                    self.note_write(a, known[0])
+                parts.append(self._import_key(a, fresh))
+        return parts, fresh, scalars
+
+    def _import_key(self, a: Tensor | Variable, fresh: list[Any]) -> Any:
+        """Return the marker of a value to import and add the value to `fresh`; its slot if it is there already."""
+        for i, known in enumerate(fresh):
+            if known is a:
+                return self.node.n_slots + i
+        fresh.append(a)
+        return a._marker or _marked(a)
+
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """A primitive outside any body is recorded as a body of its own."""
+        """Record a primitive outside any body, as a body of its own."""
         return self.apply(_bound, operands, (primitive, tuple(sorted(params.items()))))
 
     def begin(self) -> None:
-        """Choose the root, before the first op of a step that no tape has begun."""
+        """Choose the root before the first op of a step outside tapes."""
         self.node = trie.root(sys._getframe(1))
 
     def _advance(self, node: Node) -> Any:
-        """Go on to `node` and make the tensors that it results in."""
+        """Go on to `node` and return its results."""
         self.node = node
         made = self.tensors_at(node)
         if len(self.pending) > self.limit:
-            self._relieve()
+            self._flush_over_limit()
         return made[0] if node.results is None else tuple(made)
 
     def tensors_at(self, node: Node) -> list[Any]:
-        """Pending tensors for what `node` results in; None where a body returned None."""
+        """Return pending tensors for the results of `node`, and None where a body returned None."""
         made: list[Tensor | None] = []
         pending = self.pending
         for result in ((node.slot, node.aval),) if node.results is None else node.results:
@@ -206,60 +245,15 @@ class Trace(Slots):
                 made.append(tensor)
         return made
 
-    def _relieve(self) -> None:
+    def _flush_over_limit(self) -> None:
         """Run what is pending and begin a new trace, unless a tape records this one."""
         if not self.spans and self is active_recorder():
             self.flush()
             if self is active_recorder():
                 self.supersede()
 
-    def _apply_any(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...]) -> Any:
-        """`apply` for operands of any kind: arrays, lists, other traces' tensors, Variables assigned before."""
-        arrays = tuple([self._recordable(a) for a in arrays])
-        parts: list[Any] = [body, static]
-        scalars: list[Any] = []
-        fresh: dict[int, tuple[Any, int]] = {}
-        for a in arrays:
-            kind = type(a)
-            if kind in _SCALARS or kind is TracedScalar:
-                parts.append(a.kind if kind is TracedScalar else kind)
-                scalars.append(a)
-            elif isinstance(a, np.generic):
-                parts.append(as_dtype(a.dtype))
-                scalars.append(a.item())
-            elif a._trace is self and a._slot >= 0:
-                parts.append(a._slot)
-            elif (known := self.entered.get(id(a))) is not None and known[2] is a._buffer:
-                parts.append(known[0])
-            elif id(a) in fresh:
-                parts.append(fresh[id(a)][1])
-            else:
-                if known is not None:
-                    self.note_write(a, known[0])
-                parts.append(a._marker or _marked(a))
-                fresh[id(a)] = (a, self.node.n_slots + len(fresh))
-        key = tuple(parts)
-        try:
-            node = self.node.children.get(key)
-        except TypeError:
-            refuse_parameters(static)
-            raise
-        if node is None:
-            node = grow(self.node, key, arrays)
-        values = scalar_inputs(node, scalars)
-        try:
-            for a, slot in fresh.values():
-                self._enter(a, slot)
-            if node.nbytes > config._max_pending_bytes:
-                self.limit = 0
-            self.inputs.extend(values)
-            return self._advance(node)
-        except BaseException:
-            self._retract()
-            raise
-
     def _recordable(self, a: Any) -> Any:
-        """`a` as something that has a slot here or can get one: Tensor, Variable or scalar."""
+        """Return `a` as a Tensor, Variable or scalar that has a slot here or can get one."""
         kind = type(a)
         if kind is TracedScalar:
             return a if a.owner is self else a.concretize()
@@ -280,38 +274,38 @@ class Trace(Slots):
         return a
 
     def _read_version(self, variable: Variable) -> None:
-        """Give `variable`, assigned in this trace, the slot under which it is read from now on."""
+        """Give `variable`, which was assigned in this trace, a slot for its new version."""
         value_slot = self.assigned[id(variable)][1]
         key = (_read_variable, (variable.trainable,), value_slot)
         node = self.node.children.get(key)
         if node is None:
-            node = grow(self.node, key, (variable,))
+            node = insert_call(self.node, key, (variable,))
         self.node = node
         variable._slot = node.slot
         self._add_version(variable, node.slot)
 
-    def enter(self, tensor: Tensor) -> int:
-        """The slot of `tensor`, which comes in as an input if it is not in the trace yet."""
+    def import_tensor(self, tensor: Tensor) -> int:
+        """Return the slot of `tensor`; import the tensor as an input if it has none."""
         slot = self.slot_of(tensor)
         if slot is None:
-            self.apply(entered, (tensor,))
+            self.apply(imported, (tensor,))
             slot = tensor._slot
         return slot
 
-    def enter_variable(self, variable: Variable) -> None:
-        """Give `variable` a slot, as if it were read here."""
-        self.apply(entered, (variable,))
+    def import_variable(self, variable: Variable) -> None:
+        """Read `variable`, so that it has a slot."""
+        self.apply(imported, (variable,))
 
     def nbytes(self) -> int:
-        """Bytes of the inputs, and of computed results that somebody still holds."""
+        """Return the size, in bytes, of the inputs and of computed results that are still referred to."""
         return self.node.nbytes + sum(t.aval.nbytes for t in self._available())
 
     def assign(self, variable: Variable, value: Tensor) -> None:
-        """Make `value` the new value of `variable`; reading it later gives a slot of its own."""
+        """Make `value` the new value of `variable`; reading it later gives another slot."""
         if variable._assigned_in is not None and variable._assigned_in is not self:
             variable._assigned_in.flush()
-        slot = value._slot if value._trace is self and value._slot >= 0 else self.enter(value)
-        if self.superseded:  # too large an input to wait: entering `value` has run the whole trace
+        slot = value._slot if value._trace is self and value._slot >= 0 else self.import_tensor(value)
+        if self.superseded:  # importing a value above the memory limit has run the whole trace
             variable._set(value._computed())
             return
         before = self.assigned.get(id(variable)) if variable._assigned_in is self else None
@@ -321,38 +315,38 @@ class Trace(Slots):
         variable._slot = -1
 
     def forget_assignment(self, variable: Variable) -> None:
-        """`variable` has got another value meanwhile."""
+        """Drop the pending assignment of `variable`, which has another value now."""
         self.assigned.pop(id(variable), None)
 
     def draw(self, draw: Callable[[], np.ndarray[Any, Any]], aval: Aval) -> Tensor:
-        """A tensor of what `draw` gives now."""
+        """Return the result of `draw`, a random array, as a tensor."""
         return tensor_of(draw())
 
     def adopt(self, tensor: Tensor) -> None:
-        """Compute `tensor`, a handle that has got a pending slot of this trace, at the next flush."""
+        """Compute `tensor`, a handle that got a pending slot of this trace, at the next flush."""
         self.pending.append(tensor)
 
     # ---- life --------------------------------------------------------------------------------------------------------
 
     def leave(self, span: ref[Any]) -> None:
-        """A tape has been left; it goes on holding the trace."""
+        """Close the interval of a tape that has been left; the tape still holds the trace."""
         self.spans.remove(span)
         self._ops_when_left = self.node.n_ops
 
     def release(self) -> None:
-        """One tape fewer holds the trace."""
+        """Decrement the number of tapes that hold the trace."""
         self.holders -= 1
         if self.superseded and self.holders == 0:
             self._clear()
 
     def step(self) -> Trace:
-        """A step boundary: run what is pending; the trace that is recorded on from here."""
+        """Flush at a step boundary and return the trace that records next."""
         self.flush()
         trace: Any = active.recorder
         return trace.supersede() if trace.holders else trace
 
     def supersede(self) -> Trace:
-        """Put a new trace in charge of the thread. This one stays as it is for the tapes that hold it."""
+        """Make a new trace the thread's recorder. This one stays unchanged for the tapes that hold it."""
         successor = Trace(self)
         active.recorder = successor
         self.superseded = True
@@ -361,9 +355,10 @@ class Trace(Slots):
         return successor
 
     def _end(self) -> None:
-        """After a flush: the next op begins a new trace, unless a tape holds this one or another thread records on it.
+        """End the trace after a flush, unless a tape holds it or another thread records with it.
 
-        A tape that has been left holds it while its gradient is likely to come: not over a whole loop of other things.
+        A tape that has been left holds the trace while its gradient is likely to come: until as many ops as may be
+        pending were recorded after it.
         """
         if self is not active.recorder:
             if self.holders == 0 and self.superseded:
@@ -374,23 +369,15 @@ class Trace(Slots):
             self.supersede()
 
     def _clear(self) -> None:
-        """Let go of everything; tensors may go on pointing here, at an empty shell that cannot be recorded on."""
+        """Release everything. Tensors may still refer to the trace, which records no more."""
         self.node = UNPLACED
         self.inputs = self.materialized = _CLEARED_LIST
-        self.entered = self.variables = self.callbacks = _CLEARED
+        self.imported = self.variables = self.callbacks = _CLEARED
         self.exits, self.written = None, NOTHING_WRITTEN
 
 
-def _position(a: Any, fresh: list[Any]) -> int:
-    """Return the position of `a` itself in `fresh`, -1 if it is not there."""
-    for i, known in enumerate(fresh):
-        if known is a:
-            return i
-    return -1
-
-
 def _marked(a: Tensor | Variable) -> Marker:
-    """The marker of `a`, kept with it."""
+    """Return the marker of `a` and keep it in `a`."""
     marker = marker_for(a._aval, a.trainable if isinstance(a, Variable) else None)
     a._marker = marker
     return marker
@@ -406,7 +393,7 @@ def _read_variable(value: Any, trainable: bool) -> Any:
 
 
 def current_trace() -> Trace:
-    """The trace of this thread."""
+    """Return the trace of this thread."""
     trace = active.recorder
     if not isinstance(trace, Trace):
         raise RuntimeError("tensors cannot be used inside a gradient rule or body: use its handles")
@@ -416,12 +403,12 @@ def current_trace() -> Trace:
 
 
 def begin_step() -> Trace:
-    """A step boundary: see `Trace.step`."""
+    """Flush at a step boundary: see `Trace.step`."""
     return current_trace().step()
 
 
 def _settings_changed() -> None:
-    """A trace reads the settings when it begins; so begin one, unless a tape records this one."""
+    """Begin a new trace, which reads the settings, unless a tape records the current one."""
     recorder = active_recorder()
     if isinstance(recorder, Trace) and not recorder.spans:
         begin_step()

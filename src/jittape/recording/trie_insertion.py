@@ -24,7 +24,15 @@ from jittape.recording.trie import UNPLACED, Node, ScalarInput, trie
 from jittape.recording.user_line import user_line
 from jittape.transform.templates import Memory, Template, is_pure, kinds_of
 
-__all__ = ["Marker", "attach", "entered", "grow", "join", "marker_for", "refuse_parameters"]
+__all__ = [
+    "Marker",
+    "imported",
+    "insert_call",
+    "insert_node",
+    "insert_ops",
+    "marker_for",
+    "refuse_parameters",
+]
 
 
 class Marker:
@@ -51,7 +59,7 @@ def marker_for(aval: Aval, trainable: bool | None) -> Marker:
     return marker
 
 
-def grow(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Node:
+def insert_call(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Node:
     """Make the child of `parent` for a call.
 
     The first call of a step also chooses the root, by the user's line, and may find its child there. A call like one
@@ -75,14 +83,14 @@ def grow(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Node
     known = None if template_key is None else _calls.find(template_key)
     if known is None:
         node, builder = _run(parent, key, arrays)
-        attached = attach(parent, key, node, builder)
+        attached = insert_ops(parent, key, node, builder)
         if template_key is not None and is_pure(key[0]):
             _calls.keep(template_key, _Call.of(node, key, parent.n_slots), node.n_slots - parent.n_slots)
         return attached
     node = Node(parent)
     node.source = user_line()
     known.put(node, key, parent.n_slots)
-    return join(parent, key, node)
+    return insert_node(parent, key, node)
 
 
 def _template_key(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -129,7 +137,7 @@ def _run(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Nod
             named(error)
             raise
         results: Sequence[Any] = result if isinstance(result, (tuple, list)) else (result,)
-        if body is not entered:
+        if body is not imported:
             results = _separate(results, builder)
     settled = tuple([None if r is None else (r.slot, r.aval) for r in results])
     if isinstance(result, (tuple, list)):
@@ -217,7 +225,7 @@ class _Call(NamedTuple):
 _calls: Memory[_Call] = Memory()
 
 
-def entered(x: Any) -> Any:
+def imported(x: Any) -> Any:
     """The body of a call that does nothing but give its operand a slot."""
     return x
 
@@ -229,15 +237,15 @@ def _separate(results: Sequence[Any], builder: Builder) -> list[Any]:
     return [r if r is None or r.slot in made else identity_op.bind(r) for r in settled]
 
 
-def attach(parent: Node, key: tuple[Any, ...], node: Node, builder: Builder) -> Node:
+def insert_ops(parent: Node, key: tuple[Any, ...], node: Node, builder: Builder) -> Node:
     """Finish `node` with what `builder` has recorded, and put it into the trie."""
     node.ops = tuple(builder.ops)
     node.op_avals = tuple([builder.avals[op.out] for op in builder.ops])
     node.n_slots = builder.next_slot
-    return join(parent, key, node)
+    return insert_node(parent, key, node)
 
 
-def join(parent: Node, key: tuple[Any, ...], node: Node) -> Node:
+def insert_node(parent: Node, key: tuple[Any, ...], node: Node) -> Node:
     """Put `node`, whose ops are known, into the trie; the one that another thread has put there meanwhile wins."""
     assert parent is not UNPLACED
     node.n_inputs = parent.n_inputs + len(node.inputs)

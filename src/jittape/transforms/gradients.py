@@ -202,7 +202,7 @@ def vjp(
 
     def pullback(cotangents: Any) -> tuple[Any, ...]:
         """The cotangents of the primals."""
-        trace = tape._span.trace
+        trace = tape._interval.trace
         assert trace is not None
         if is_recorded() and current_trace() is not trace:
             # What was recorded is out of sight of who records now; but the product depends on the cotangents.

@@ -104,7 +104,7 @@ def tape_of(f: Callable[..., Any], persistent: bool = False) -> GradientTape:
     tape = GradientTape(persistent, watch_accessed_variables=False)
     while isinstance(f, Transformed):
         f = f._f
-    tape._span.function = getattr(f, "__code__", type(f))
+    tape._interval.function = getattr(f, "__code__", type(f))
     return tape
 
 

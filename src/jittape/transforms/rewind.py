@@ -23,12 +23,12 @@ def rewound(trace: Trace) -> Iterator[None]:
         yield
     trace.flush()
     known = [t for r in trace.materialized if (t := r()) is not None]
-    known += [tensor for _, tensor, _ in trace.entered.values()]
+    known += [tensor for _, tensor, _ in trace.imported.values()]
     for tensor in known:
         if tensor._trace is trace and tensor._slot >= node.n_slots:
             tensor._trace, tensor._slot = None, -1
     trace.materialized = [r for r in trace.materialized if (t := r()) is not None and t._trace is trace]
-    trace.entered = {key: entry for key, entry in trace.entered.items() if entry[0] < node.n_slots}
+    trace.imported = {key: entry for key, entry in trace.imported.items() if entry[0] < node.n_slots}
     trace.written = {key: entry for key, entry in trace.written.items() if entry[1][0] < node.n_slots}
     trace.callbacks = {slot: call for slot, call in trace.callbacks.items() if slot < node.n_slots}
     for key, (variable, slots) in list(trace.variables.items()):

@@ -76,7 +76,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
                     positional, named = rebuild(own_handles(copies))
                     outputs = flatten(_own(f(*positional, **named)))[0]
                 # None where nothing is connected, and no warning: `f` may ignore an argument, or not read it outside.
-                return tape._asked(trace, outputs, sources, list(upstream), zero=True)
+                return tape._cotangents(trace, outputs, sources, list(upstream), zero=True)
 
         # All that `f` depends on is an argument of this, so that the gradient reaches it.
         return custom_gradient(lambda *operands: (y, gradient))(*given, *as_read) if given or read else y
