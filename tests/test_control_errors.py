@@ -137,7 +137,7 @@ def test_a_body_assigns_nothing(traced):
 
 
 def test_a_body_makes_no_variable(traced):
-    pattern = r"\[scan\] the body makes a jt.Variable at .*make it before"
+    pattern = r"\[scan\] the body creates a jt.Variable at .*create it before"
     refuses(traced, jt.ControlFlowError, pattern, lambda: jt.scan(lambda a, e: a + jt.Variable(1.0), x()))
 
 

@@ -261,5 +261,5 @@ def test_a_pending_tensor_looked_at_by_another_thread(v, mode):
 
 @pytest.mark.parametrize("kind", [jt.Variable, jt.Tensor])
 def test_variables_and_tensors_are_not_subclassed(kind):
-    with pytest.raises(TypeError, match=f"jt.{kind.__name__} is not made to be subclassed"):
+    with pytest.raises(TypeError, match=f"jt.{kind.__name__} cannot be subclassed"):
         type("Mine", (kind,), {})

@@ -1,8 +1,8 @@
-"""Recording the body of a loop or a branch: a Python function, run once with stand-ins, becomes a `Body`.
+"""Tracing of the body of a loop or branch: a Python function runs once with placeholders and becomes a program.
 
-What the function uses from outside (tensors, Variables, Python numbers) becomes an operand of the loop, so its value is
-no part of the path. What would need a value (``if x > 0:``) or change something outside (assigning a Variable) is an
-error that says what to write instead.
+Values that the function uses from outside (tensors, Variables, Python numbers) become operands of the loop and are not
+part of the path. Code that needs a value (``if x > 0:``) or changes something outside (an assignment to a Variable)
+raises an error, which says what to write instead.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ __all__ = ["BodyTrace", "Recorded", "Row"]
 
 
 class Row(NamedTuple):
-    """An input that is another row of a stack in each iteration: random numbers."""
+    """An input of random numbers, which takes another row of a stack in each iteration."""
 
     stack: Tensor
 
 
-class _Given(NamedTuple):
-    """An input that is stand-in number `number`."""
+class _Placeholder(NamedTuple):
+    """An input that is placeholder number `number`."""
 
     number: int
 
 
 class Recorded(NamedTuple):
-    """What recording a function gave.
+    """A recorded function.
 
     Attributes
     ----------
     program : Program
-        Its inputs are the stand-ins, the rows and the captured values, in this order.
+        Program whose inputs are the placeholders, the rows and the captured values, in this order.
     rows, captured : tuples
-        What the inputs after the stand-ins are: stacks of which each iteration has a row, and values from outside.
+        Inputs after the placeholders: stacks, of which each iteration takes a row, and values from outside.
     result : tuple
-        The tensors that the function returned.
+        Tensors that the function returned.
     bodies : dict
-        For whoever makes bodies of the program: they are kept with the path.
+        Bodies of the program, which the caller keeps with the path.
     """
 
     program: Program
@@ -64,7 +64,7 @@ class Recorded(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What a path knows of the program that ends there: which of the inputs are rows, and which captured."""
+    """The program that ends at a node, and the positions of the rows and captured values among the inputs."""
 
     program: Program
     rows: list[int]
@@ -78,13 +78,13 @@ class BodyTrace(SymbolicTrace):
     Parameters
     ----------
     op : str
-        What the body belongs to, as the user calls it.
+        Public name of the function that the body belongs to.
     outer : Trace
-        The trace that the loop itself is recorded in.
+        Trace that records the loop itself.
     function : callable
-        The body; like paths of other functions are kept apart, so that errors name the right lines.
+        The body. Equal paths of different functions are separate, so that errors name the right lines.
     trips : int or None
-        The number of iterations, None if it is not known or there are none.
+        Number of iterations; None if it is unknown or the body is a branch.
     """
 
     _imports_values = False
@@ -104,22 +104,22 @@ class BodyTrace(SymbolicTrace):
         avals: Sequence[Aval],
         flatten: Callable[[Any], list[Any]],
     ) -> tuple[list[Tensor], Any]:
-        """Run `function` on stand-ins; what `flatten` makes of its result, as tensors, and the result."""
+        """Run `function` with placeholders; return the tensors that `flatten` finds in its result, and the result."""
         markers = [marker_for(aval, None) for aval in avals]
-        key = (_given, (self._code,), *markers)
+        key = (_placeholders, (self._code,), *markers)
         node = self.node.children.get(key)
         self.node = insert_call(self.node, key) if node is None else node
-        self.inputs.extend([_Given(i) for i in range(len(avals))])
-        stand_ins = self.tensors_at(self.node)
+        self.inputs.extend([_Placeholder(i) for i in range(len(avals))])
+        placeholders = self.tensors_at(self.node)
         with recording_with(self):
-            result = function(stand_ins)
+            result = function(placeholders)
             tensors = [convert_to_tensor(leaf) for leaf in flatten(result)]
             for tensor in tensors:
                 self.import_tensor(tensor)
         return tensors, result
 
     def finished(self, results: Sequence[Tensor], count: int) -> Recorded:
-        """The program that computes `results`, tensors of this trace; `count` stand-ins were given."""
+        """Return the program that computes `results`, tensors of this trace; `count` inputs are placeholders."""
         slots = tuple([self.import_tensor(tensor) for tensor in results])
         node = self.node
         if node.bodies is None:
@@ -144,27 +144,27 @@ class BodyTrace(SymbolicTrace):
             (i, s, v) for i, (s, v) in enumerate(zip(path.inputs, self.inputs, strict=True)) if s in used
         ]
         rows = [(i, slot) for i, slot, source in sources if isinstance(source, Row)]
-        captured = [(i, slot) for i, slot, source in sources if not isinstance(source, (Row, _Given))]
+        captured = [(i, slot) for i, slot, source in sources if not isinstance(source, (Row, _Placeholder))]
         inputs = (*path.inputs[:count], *[slot for _, slot in rows], *[slot for _, slot in captured])
         avals = {**program.avals, **{slot: path.avals[slot] for slot in inputs}}
         program = Program(inputs, program.ops, slots, avals)
         return _Known(program, [i for i, _ in rows], [i for i, _ in captured], {})
 
     def close(self) -> None:
-        """Nothing more is recorded here."""
+        """End the recording."""
         self.over = True
         self.spans.clear()
         self._itself = None
 
     @property
     def outermost(self) -> Trace:
-        """The trace around all bodies."""
+        """The trace outside all bodies."""
         return self.outer.outermost
 
     # ---- recording ---------------------------------------------------------------------------------------------
 
     def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
-        """As `Trace.apply`, but what comes in from outside stays what it is there."""
+        """Record a call, as `Trace.apply` does; values from outside stay in their trace."""
         return super().apply(body, arrays, as_static(static))
 
     def _recordable(self, a: Any) -> Any:
@@ -179,7 +179,7 @@ class BodyTrace(SymbolicTrace):
         return super()._recordable(a)
 
     def _first_handle(self, tensor: Tensor) -> Tensor:
-        """The first of several handles to a value from outside that came in: they are one operand."""
+        """Return the first imported handle to the value of `tensor`, so that several handles are one operand."""
         if tensor._trace is self or id(tensor) in self.imported:
             return tensor
         slot = self.outer.slot_of(tensor)
@@ -189,22 +189,22 @@ class BodyTrace(SymbolicTrace):
         return self._first_handles.setdefault(slot, tensor)
 
     def slot_of(self, tensor: Tensor) -> int | None:
-        """As `Slots.slot_of`, for any handle to a value that has come in."""
+        """Return the slot of `tensor`, as `Slots.slot_of` does, for any handle to an imported value."""
         return super().slot_of(self._first_handle(tensor))
 
     def note_constant(self, tensor: Tensor) -> None:
-        """As `SymbolicTrace.note_constant`, for what is around the body as well."""
+        """Remember a computed value that was created here, also in the traces around the body."""
         super().note_constant(tensor)
         if isinstance(self.outer, SymbolicTrace):
             self.outer.note_constant(tensor)
 
     def note_source(self, tensor: Tensor) -> None:
-        """As `SymbolicTrace.note_source`: the tensor may be an argument of the function around the body."""
+        """Note a tensor in the traces around the body, as it may be an argument of the traced function."""
         if isinstance(self.outer, SymbolicTrace):
             self.outer.note_source(tensor)
 
     def _import(self, a: Tensor | Variable, slot: int) -> None:
-        # The body may write to a constant of its own, but what it takes in is the value before.
+        # The body may write to a constant that it created; the input is the value before the write.
         written = id(a) in self._own_constants and isinstance(a, Tensor)
         self.inputs.append(Tensor(None, -1, a._aval, a._buffer) if written else a)
         self.imported[id(a)] = (slot, a, a._buffer)  # type: ignore[assignment]
@@ -212,7 +212,7 @@ class BodyTrace(SymbolicTrace):
             self._add_version(a, slot)
 
     def import_tensor(self, tensor: Tensor) -> int:
-        """The slot of `tensor`, which comes in as an input if it is not in the trace yet."""
+        """Return the slot of `tensor`; import the tensor as an input if it has none."""
         slot = self.slot_of(tensor)
         if slot is None:
             with recording_with(self):
@@ -222,13 +222,13 @@ class BodyTrace(SymbolicTrace):
         return slot
 
     def draw(self, draw: Callable[[], np.ndarray[Any, Any]], aval: Aval) -> Tensor:
-        """Random numbers: others in each iteration, drawn before the loop begins."""
+        """Return random numbers that differ in each iteration; all are drawn before the loop begins."""
         if self._trips is None:
             if self.op in ("cond", "case", "switch_case"):
                 return self.outer.draw(draw, aval)
             raise ControlFlowError(
-                f"[{self.op}] random numbers in the body, at {user_line()}: how many iterations there will be is not "
-                "known, and all would get the same; draw them before, or use jt.scan or jt.fori_loop"
+                f"[{self.op}] random numbers in the body, at {user_line()}: the number of iterations is not known, so "
+                "all would get the same numbers; draw them before, or use jt.scan or jt.fori_loop"
             )
         trips = self._trips
 
@@ -236,20 +236,20 @@ class BodyTrace(SymbolicTrace):
             return np.array([draw() for _ in range(trips)], aval.dtype).reshape(trips, *aval.shape)
 
         stack = self.outer.draw(rows, Aval((trips, *aval.shape), aval.dtype))
-        key = (_given, ("row",), marker_for(aval, None))
+        key = (_placeholders, ("row",), marker_for(aval, None))
         node = self.node.children.get(key)
         self.node = insert_call(self.node, key) if node is None else node
         self.inputs.append(Row(stack))
         (tensor,) = self.tensors_at(self.node)
         return tensor
 
-    # ---- what a body cannot do ---------------------------------------------------------------------------------
+    # ---- errors ------------------------------------------------------------------------------------------------
 
     def assign(self, variable: Variable, value: Tensor) -> None:
-        """A body cannot assign."""
+        """Raise an error for an assignment in a body."""
         raise ControlFlowError(
             f"[{self.op}] the body assigns variable '{variable.name}' at {user_line()}: a compiled loop or branch "
-            "changes nothing outside; return the new value and assign what comes out"
+            "changes nothing outside; return the new value and assign the result"
         )
 
     def _refuse_write(self, tensor: Tensor) -> NoReturn:
@@ -259,14 +259,14 @@ class BodyTrace(SymbolicTrace):
         )
 
     def created(self, initial: Tensor) -> NoReturn:
-        """A body cannot make a Variable."""
+        """Raise an error for a Variable that is created in a body."""
         raise ControlFlowError(
-            f"[{self.op}] the body makes a jt.Variable at {user_line()}: make it before, and let the loop carry its "
-            "value"
+            f"[{self.op}] the body creates a jt.Variable at {user_line()}: create it before, and let the loop carry "
+            "its value"
         )
 
     def flush(self, wanted: Tensor | None = None) -> None:
-        """A value is needed, which a body has none of."""
+        """Raise an error, as a body has no values."""
         if self.over:
             raise LeakedTensorError(
                 f"a tensor of {self.traced_in} is used outside of it, where it has no value: return it from the body"
@@ -277,8 +277,8 @@ class BodyTrace(SymbolicTrace):
         )
 
 
-def _given(*handles: Any) -> tuple[Any, ...]:
-    """Stand-ins; the last argument keeps paths apart."""
+def _placeholders(*handles: Any) -> tuple[Any, ...]:
+    """Return placeholders; the last argument distinguishes paths."""
     return handles[:-1]
 
 

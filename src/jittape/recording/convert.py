@@ -1,4 +1,4 @@
-"""From Python and NumPy values to tensors: `constant` and `convert_to_tensor`."""
+"""Conversion of Python and NumPy values to tensors: `constant` and `convert_to_tensor`."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ __all__ = ["constant", "convert_to_tensor", "is_tensor"]
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
-    """A tensor with the given value.
+    """Return a tensor with the given value.
 
     Parameters
     ----------
     value : scalar, sequence or ndarray
-        Copied, unless it is a read-only ndarray. Python floats become float32 (`jt.config.default_float`), Python ints
-        int32, or int64 where one needs it; arrays and NumPy scalars keep their dtype. A tensor, or a sequence that
-        holds tensors, is taken as `convert_to_tensor` takes it, and gradients flow through.
+        Value to copy; a read-only ndarray is not copied. Python floats become float32 (`jt.config.default_float`), and
+        Python ints become int32, or int64 if one does not fit int32. Arrays and NumPy scalars keep their dtype. A
+        tensor, or a sequence that contains tensors, is converted as by `convert_to_tensor`; gradients flow through.
     dtype : dtype, optional
     shape : tuple of int, optional
-        The value is reshaped to it; a single number fills it.
+        Shape that the value is reshaped to, or that a single number fills.
     name : str, optional
-        Accepted for TensorFlow's sake.
+        Accepted for compatibility with TensorFlow.
 
     Raises
     ------
     TypeError
-        For values that are not numbers, and for floats where an integer dtype is asked for.
+        For values that are not numbers, and for floats if `dtype` is an integer dtype.
     ValueError
-        For ragged sequences, a tensor of another dtype than asked for, and a shape that does not fit.
+        For ragged sequences, a tensor whose dtype is not `dtype`, and a shape that does not fit.
     OverflowError
         For Python ints that do not fit the dtype.
 
@@ -66,7 +66,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
 
 
 def _wanted_shape(found: Aval, shape: Any) -> tuple[int, ...]:
-    """`shape` as a tuple, if a value of shape `found` can fill it."""
+    """Return `shape` as a tuple; raise if a value of shape `found` cannot fill it."""
     wanted = as_shape("constant", shape)
     if found.size not in (1, math.prod(wanted)):
         raise ShapeError(
@@ -82,25 +82,25 @@ def _filling(tensor: Tensor, wanted: tuple[int, ...]) -> Tensor:
 def convert_to_tensor(
     value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
 ) -> Tensor:
-    """`value` as a tensor; a tensor as it is, a Variable as it is read now.
+    """Return `value` as a tensor: a tensor itself, or the current value of a Variable.
 
     Parameters
     ----------
     value : Tensor, Variable, scalar, ndarray or sequence
-        A sequence may hold tensors: they are stacked, and gradients flow through.
+        Value to convert. Tensors in a sequence are stacked; gradients flow through.
     dtype : dtype, optional
-        For a tensor it must be the tensor's own.
+        Dtype of the result. The dtype of a tensor must equal it.
     dtype_hint : dtype, optional
-        Used for plain values where they can be of this dtype.
+        Dtype for values that are not tensors or arrays, if they can be converted to it.
     name : str, optional
-        Accepted for TensorFlow's sake.
+        Accepted for compatibility with TensorFlow.
 
     Raises
     ------
     TypeError
         For values that are not numbers.
     ValueError
-        For a tensor of another dtype than asked for.
+        For a tensor whose dtype is not `dtype`.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def convert_to_tensor(
 
 
 def _from_traced(number: TracedScalar, dtype: np.dtype[Any] | None, hint: Any) -> Tensor:
-    """A number of a traced function as a tensor, of the dtype that the number itself would get."""
+    """Return a number of a traced function as a tensor, of the dtype that a plain number would get."""
     if dtype is None and number.kind is int and not -(2**31) <= number.now < 2**31:
         return convert_to_tensor(
             number.concretize(), dtype, hint
@@ -152,7 +152,7 @@ def _from_traced(number: TracedScalar, dtype: np.dtype[Any] | None, hint: Any) -
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether `x` is a tensor or a Variable.
+    """Return whether `x` is a tensor or a Variable.
 
     Examples
     --------
@@ -164,12 +164,12 @@ def is_tensor(x: Any) -> bool:
 
 
 def cast_to_dtype(tensor: Any, dtype: np.dtype[Any]) -> Any:
-    """`tensor` in `dtype`, recorded; as it is where it has that dtype."""
+    """Cast `tensor` to `dtype`, recorded; return it unchanged if it has that dtype."""
     return tensor if tensor.dtype == dtype else cast_op.bind(tensor, dtype=dtype)
 
 
 def _array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
-    """An ndarray that nobody else will write to. Errors name what the user has called, and the argument."""
+    """Return `value` as an ndarray that no other code writes to. Errors name the called function and the argument."""
     try:
         return _converted(value, dtype)
     except (TypeError, ValueError, OverflowError) as error:
@@ -222,7 +222,7 @@ def _from_python(value: Any, kind: type, dtype: np.dtype[Any] | None) -> np.ndar
 def _from_sequence(
     array: np.ndarray[Any, Any], value: Any, dtype: np.dtype[Any] | None
 ) -> np.ndarray[Any, Any]:
-    """What NumPy made of a sequence of Python numbers, in the dtype that jittape gives these."""
+    """Return the array of a sequence of Python numbers in the dtype that jittape gives such numbers."""
     if dtype is None:
         dtype = default_dtype(KINDS[array.dtype.kind].python)
         if dtype == int32 and array.size and not -(2**31) <= array.min() <= array.max() < 2**31:
@@ -245,7 +245,7 @@ _NUMPY = (np.ndarray, np.generic)
 
 
 def _refuse_lossy(array: np.ndarray[Any, Any], dtype: np.dtype[Any], value: Any) -> None:
-    """Floats do not become ints unasked, nor complex numbers real ones."""
+    """Raise an error for an implicit conversion of floats to ints or of complex to real numbers."""
     if KINDS[array.dtype.kind].rank > KINDS[dtype.kind].rank:
         raise DTypeError(f"Cannot convert {_short(value)} to a tensor of dtype {dtype.name}; use jt.cast")
 
@@ -266,13 +266,13 @@ def _from_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None) -> np.
 
 
 def _cast(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """A copy in `dtype`; what is too great becomes inf without a warning, as in any op."""
+    """Return a copy in `dtype`; numbers out of range become inf without a warning, as in any op."""
     with np.errstate(over="ignore"):
         return copied(array, dtype)
 
 
 def _is_frozen(array: np.ndarray[Any, Any]) -> bool:
-    """Whether nobody can write to the memory: it is read-only, and so is all that it is a view of."""
+    """Return whether the memory is read-only, including that of the arrays that `array` is a view of."""
     at: Any = array
     while isinstance(at, np.ndarray):
         if at.flags.writeable:

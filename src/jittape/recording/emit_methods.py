@@ -1,6 +1,6 @@
-"""The methods in machine code, as Python calls them: see `recorder` for what they have in common.
+"""Machine code of the methods that Python calls. `emit_recorder` has the common part.
 
-Each begins with what it must find as usual; where it does not, it calls the Python method whose place it has taken.
+Each method checks first that its case is the common one; otherwise it calls the Python method that it replaces.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def define_apply(new: New, function: ir.Function) -> None:
-    """``Trace.apply(self, body, arrays, static=())``; a call by names is left to Python."""
+    """Emit ``Trace.apply(self, body, arrays, static=())``; Python handles keyword arguments."""
     code = new(function)
     trace, arguments, count, names = function.args
     python = code.block("python")
@@ -48,17 +48,17 @@ def define_apply(new: New, function: ir.Function) -> None:
     code.require(code.differ(tensor, integer(0)), python)
     code.builder.ret(tensor)
     code.begin(python)
-    _leave_to_python(new, code, code.known("Trace.apply"), *function.args)
+    _call_python(new, code, code.known("Trace.apply"), *function.args)
 
 
 def define_binary(name: str, op: str, reflected: bool, new: New, function: ir.Function) -> None:
-    """An operator method of two operands."""
+    """Emit a binary operator method."""
     own, other = function.args
     _define_operator(name, op, (other, own) if reflected else (own, other), new, function)
 
 
 def define_unary(name: str, op: str, new: New, function: ir.Function) -> None:
-    """An operator method of one operand."""
+    """Emit a unary operator method."""
     _define_operator(name, op, function.args[:1], new, function)
 
 
@@ -66,7 +66,7 @@ def _define_operator(
     name: str, op: str, operands: tuple[ir.Value, ...], new: New, function: ir.Function
 ) -> None:
     code = new(function)
-    recorded, given = (_in_memory(code, *values) for values in (operands, function.args))
+    recorded, given = (_as_array(code, *values) for values in (operands, function.args))
     count = integer(len(operands))
     arguments = (code.known(op), code.known(name), recorded, given, count)
     code.builder.ret(
@@ -75,7 +75,7 @@ def _define_operator(
 
 
 def _define_operate(new: New, function: ir.Function) -> None:
-    """``operate(op, python, operands, given, count)``: what all operator methods do."""
+    """Emit ``operate(op, python, operands, given, count)``, the shared code of operator methods."""
     code = new(function)
     op, in_python, operands, given, count = function.args
     python = code.block("python")
@@ -89,7 +89,7 @@ def _define_operate(new: New, function: ir.Function) -> None:
 
 
 def define_update(name: str, op: str, new: New, function: ir.Function) -> None:
-    """``Variable.assign_add(self, delta)`` and its kin; with further arguments they are left to Python."""
+    """Emit ``Variable.assign_add(self, delta)`` or ``assign_sub``; Python handles further arguments."""
     code = new(function)
     arguments = (code.known(op), code.known(name), *function.args)
     code.builder.ret(
@@ -98,7 +98,7 @@ def define_update(name: str, op: str, new: New, function: ir.Function) -> None:
 
 
 def _define_update(new: New, function: ir.Function) -> None:
-    """``update(op, python, variable, arguments, count, names)``."""
+    """Emit ``update(op, python, variable, arguments, count, names)``, the shared code of updates."""
     code = new(function)
     op, in_python, variable, arguments, count, names = function.args
     python, drop = code.block("python"), code.block("drop")
@@ -109,7 +109,7 @@ def _define_update(new: New, function: ir.Function) -> None:
     code.require(code.builder.or_(code.same(before, trace), code.same(before, code.known("None"))), drop)
     buffer = code.get(variable, "_buffer", drop)
     code.require(code.is_a(buffer, "Buffer"), drop)
-    operands = _in_memory(code, variable, code.read(arguments))
+    operands = _as_array(code, variable, code.read(arguments))
     aval = code.get(variable, "_aval", drop)
     tensor = record(new, code, trace, op, operands, integer(2), code.known("empty"), aval)
     code.require(code.differ(tensor, integer(0)), drop)
@@ -119,9 +119,9 @@ def _define_update(new: New, function: ir.Function) -> None:
     code.drop(tensor)
     code.drop(trace)
     code.builder.ret(code.own(variable))
-    code.begin(has_run)  # too much was pending: the trace in charge is another one now
+    code.begin(has_run)  # recording ran the pending ops and began another trace
     made = code.call_object(
-        code.known("Variable._assign_result"), _in_memory(code, variable, tensor), integer(2)
+        code.known("Variable._assign_result"), _as_array(code, variable, tensor), integer(2)
     )
     code.drop(tensor)
     code.drop(trace)
@@ -130,11 +130,11 @@ def _define_update(new: New, function: ir.Function) -> None:
     code.drop(trace)
     code.builder.branch(python)
     code.begin(python)
-    _leave_to_python(new, code, in_python, variable, arguments, count, names)
+    _call_python(new, code, in_python, variable, arguments, count, names)
 
 
-def _in_memory(code: ObjectCode, *values: ir.Value) -> ir.Value:
-    """The address of these values in a row."""
+def _as_array(code: ObjectCode, *values: ir.Value) -> ir.Value:
+    """Store values in an array on the stack and return its address."""
     memory = code.words(len(values))
     for position, value in enumerate(values):
         code.write(memory, value, position)
@@ -142,7 +142,7 @@ def _in_memory(code: ObjectCode, *values: ir.Value) -> ir.Value:
 
 
 def _recorder(code: ObjectCode, otherwise: ir.Block) -> ir.Value:
-    """The trace in charge of this thread, as a reference of one's own."""
+    """Return the trace that is this thread's recorder, with a new reference."""
     other = code.block("other")
     trace = code.call("PyObject_GetAttr", code.known("active"), code.known("recorder"))
     code.require(code.differ(trace, integer(0)), otherwise)
@@ -155,11 +155,11 @@ def _recorder(code: ObjectCode, otherwise: ir.Block) -> ir.Value:
     return trace
 
 
-# ---- results and runs ----------------------------------------------------------------------------------------------
+# ---- results and flushes --------------------------------------------------------------------------------------------
 
 
 def define_tensors_at(new: New, function: ir.Function) -> None:
-    """``Trace.tensors_at(self, node)``, for a node with several results."""
+    """Emit ``Trace.tensors_at(self, node)`` for a node with several results."""
     code = new(function)
     trace, node = function.args
     python, failed = code.block("python"), code.block("failed")
@@ -183,12 +183,12 @@ def define_tensors_at(new: New, function: ir.Function) -> None:
     code.drop(made)
     code.builder.ret(integer(0))
     code.begin(python)
-    memory = _in_memory(code, trace, node)
+    memory = _as_array(code, trace, node)
     _return_unless_raised(code, lambda: code.call_object(code.known("Trace.tensors_at"), memory, integer(2)))
 
 
 def define_take_pending(new: New, function: ir.Function) -> None:
-    """``Flushing._take_pending(self)``."""
+    """Emit ``Flushing._take_pending(self)``."""
     code = new(function)
     trace, _ = function.args
     python, failed, lost = (code.block(name) for name in ("python", "failed", "lost"))
@@ -199,7 +199,7 @@ def define_take_pending(new: New, function: ir.Function) -> None:
     with code.each_item(pending) as (_, tensor):
         references = code.get_unchecked(tensor, "references", ir.IntType(32))
         wanted = code.builder.and_(
-            code.differ(references, held),  # others than the list's
+            code.differ(references, held),  # references besides the list's
             code.same(code.get_unchecked(tensor, "_buffer"), code.known("None")),
         )
         with code.builder.if_then(wanted):
@@ -225,14 +225,14 @@ def define_take_pending(new: New, function: ir.Function) -> None:
     code.drop(alive)
     code.builder.branch(python)
     code.begin(python)
-    memory = _in_memory(code, trace)
+    memory = _as_array(code, trace)
     _return_unless_raised(
         code, lambda: code.call_object(code.known("Flushing._take_pending"), memory, integer(1))
     )
 
 
 def define_distribute(new: New, function: ir.Function) -> None:
-    """``Flushing._distribute(self, alive, buffers)``."""
+    """Emit ``Flushing._distribute(self, alive, buffers)``."""
     code = new(function)
     trace, arguments, count, names = function.args
     python = code.block("python")
@@ -263,14 +263,14 @@ def define_distribute(new: New, function: ir.Function) -> None:
     code.drop(assigned)
     code.builder.ret(code.own(none))
     code.begin(python)
-    _leave_to_python(new, code, code.known("Flushing._distribute"), *function.args)
+    _call_python(new, code, code.known("Flushing._distribute"), *function.args)
 
 
-# ---- what is left to Python ----------------------------------------------------------------------------------------
+# ---- calls of the Python methods -------------------------------------------------------------------------------------
 
 
-def _leave_to_python(new: New, code: ObjectCode, function: ir.Value, *arguments: ir.Value) -> None:
-    """Return what a Python function gives for ``self, arguments, count, names``."""
+def _call_python(new: New, code: ObjectCode, function: ir.Value, *arguments: ir.Value) -> None:
+    """Return the result of a Python function for ``self, arguments, count, names``."""
 
     def call() -> ir.Value:
         return code.call_shared(
@@ -284,7 +284,7 @@ def _leave_to_python(new: New, code: ObjectCode, function: ir.Value, *arguments:
 
 
 def _return_unless_raised(code: ObjectCode, call: Callable[[], ir.Value]) -> None:
-    """Return what `call` gives, or nothing if there is an error already."""
+    """Return the result of `call`, or 0 if an error is set already."""
     raised = code.block("raised")
     code.require(code.same(code.call("PyErr_Occurred"), integer(0)), raised)
     code.builder.ret(call())

@@ -1,9 +1,9 @@
-"""The walk in the trie in machine code: what `Trace.apply` does when it meets a path that is known.
+"""Machine code of `Trace.apply` on a known path of the trie.
 
-It does nothing that the Python code does not do, and only what is common: operands that are Tensors, Variables and
-Python numbers, an edge that is in the trie, one result. It looks at everything before it changes anything; what is not
-as it should be is left to the Python code, which does it from the start. So the Python code alone says what recording
-means. Who calls it stands in `callables`, what it knows of the objects in `methods`.
+The code handles the common case: operands that are Tensors, Variables and Python numbers, an edge that is in the trie,
+one result. It checks everything before it changes anything. In all other cases it returns 0 and the caller runs the
+Python method from the start, so the Python code defines what recording means. `emit_methods` has the callers,
+`native_methods` the objects that the code refers to.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from jittape.native.object_code import ObjectCode
 __all__ = ["OPERANDS", "New", "assign", "new_tensor", "record"]
 
 OPERANDS = 8
-"""So many operands at most."""
+"""Maximum number of operands; Python records calls with more."""
 SCALARS = ("float", "int", "bool", "complex")
 
 New = Callable[[ir.Function], ObjectCode]
-"""What begins the code of a function."""
+"""A function that returns the code writer of an LLVM function."""
 
 
 def record(new: New, code: ObjectCode, *arguments: ir.Value) -> ir.Value:
-    """Write a call of the recorder: see `_Record`."""
-    return code.call_shared("jittape_record", lambda function: _Record(new(function)).write(), *arguments)
+    """Emit a call of the recorder: see `_Recorder`."""
+    return code.call_shared("jittape_record", lambda function: _Recorder(new(function)).emit(), *arguments)
 
 
 def new_tensor(
     code: ObjectCode, trace: ir.Value, slot: ir.Value, aval: ir.Value, failed: ir.Block
 ) -> ir.Value:
-    """A pending Tensor, which the trace knows of; on to `failed` if there is no memory."""
+    """Return a pending Tensor, which the trace knows of; branch to `failed` if there is no memory."""
     tensor = code.attempt(failed, "PyType_GenericAlloc", code.known("Tensor"), integer(0))
     code.init(tensor, "_trace", code.own(trace))
     code.init(tensor, "_slot", code.own(slot))
@@ -45,7 +45,7 @@ def new_tensor(
 
 
 def assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Value) -> None:
-    """As `Trace.assign`, of a pending tensor of this very trace."""
+    """Emit `Trace.assign` for a pending tensor of the trace."""
     failed = code.block("failed")
     number = code.attempt(failed, "PyLong_FromSsize_t", variable)
     assigned, before = code.get(trace, "Trace.assigned", failed), code.words(1)
@@ -72,11 +72,11 @@ def assign(code: ObjectCode, trace: ir.Value, variable: ir.Value, tensor: ir.Val
     code.begin(here)
 
 
-class _Record:
-    """``record(trace, body, operands, count, static, aval)``: a pending Tensor.
+class _Recorder:
+    """The writer of ``record(trace, body, operands, count, static, aval)``, which returns a pending Tensor.
 
-    0 and no error if it has to be recorded by Python: nothing has changed then. `aval` is what the result must have, 0
-    if that does not matter.
+    `record` returns 0 without an error, and has changed nothing, if Python has to record the call. `aval` is the
+    required aval of the result, or 0.
     """
 
     def __init__(self, code: ObjectCode) -> None:
@@ -84,14 +84,14 @@ class _Record:
         self.trace, self.body, self.operands, self.count, self.static, self.aval = code.function.args
         self.refused = code.block("refused")
         self.failed = code.block("failed")
-        # What comes in here, and the numbers that it has in the trace's dictionaries; the Python numbers, and the only
-        # one as a float if it is an int that has to be one.
+        # The values to import, with their keys in the trace's dictionaries; the Python scalars; the only scalar as a
+        # float, if the path requires a float.
         self.fresh, self.numbers, self.scalars = (code.words(OPERANDS) for _ in range(3))
         self.n_fresh, self.n_scalars, self.as_float = (code.words(1) for _ in range(3))
         for memory in (self.n_fresh, self.n_scalars, self.as_float):
             code.write(memory, integer(0))
 
-    def write(self) -> None:
+    def emit(self) -> None:
         code, builder = self.code, self.code.builder
         too_many = code.block("too_many")
         code.require(builder.icmp_signed("<=", self.count, integer(OPERANDS)), too_many)
@@ -104,7 +104,7 @@ class _Record:
             part = self._part(code.read(self.operands, position))
             code.fill(self.key, builder.add(position, integer(2)), code.own(part))
         child = self._child(node)
-        self._import(child)
+        self._import_inputs(child)
         code.put(self.trace, "Trace.node", code.own(child))
         tensor = self._pending(child)
         code.drop(child)
@@ -123,7 +123,7 @@ class _Record:
         builder.ret(integer(0))
 
     def _node(self, empty: ir.Block) -> ir.Value:
-        """The node where the trace stands; the first op of a step chooses the root."""
+        """Return the current node of the trace; the first op of a step chooses the root."""
         code, builder = self.code, self.code.builder
         unplaced = code.same(code.get(self.trace, "Trace.node", empty), code.known("UNPLACED"))
         with builder.if_then(unplaced, likely=False):
@@ -142,7 +142,7 @@ class _Record:
         return code.get(self.trace, "Trace.node", self.failed)
 
     def _place(self, nowhere: ir.Block) -> ir.Value:
-        """The number of the running instruction of Python in `Trie.places`."""
+        """Return the key of the running Python instruction in `Trie.places`."""
         code, builder = self.code, self.code.builder
         frame = code.call("PyEval_GetFrame")
         code.require(code.differ(frame, integer(0)), nowhere)
@@ -152,7 +152,7 @@ class _Record:
         return code.attempt(nowhere, "PyLong_FromSsize_t", address)
 
     def _part(self, operand: ir.Value) -> ir.Value:
-        """What the key says of an operand."""
+        """Return the part of the key for an operand."""
         code, builder = self.code, self.code.builder
         number, value, here, outside, after = (
             code.block(name) for name in ("number", "value", "here", "outside", "after")
@@ -177,7 +177,7 @@ class _Record:
         code.begin(here)
         builder.branch(after)
         code.begin(outside)
-        marker = self._from_outside(operand)
+        marker = self._import_key(operand)
         outside = builder.block
         builder.branch(after)
 
@@ -188,14 +188,14 @@ class _Record:
         part.add_incoming(marker, outside)
         return part
 
-    def _from_outside(self, operand: ir.Value) -> ir.Value:
-        """The marker of a computed value that comes in here, for the first time."""
+    def _import_key(self, operand: ir.Value) -> ir.Value:
+        """Return the marker of a computed value that is imported for the first time."""
         code, builder = self.code, self.code.builder
         none = code.known("None")
         marker, buffer = (code.get(operand, place, self.refused) for place in ("_marker", "_buffer"))
         code.require(code.differ(marker, none), self.refused)
         code.require(code.is_a(buffer, "Buffer"), self.refused)
-        self._require_no_holder(code.get(operand, "_trace", self.refused))
+        self._refuse_held(code.get(operand, "_trace", self.refused))
         is_variable = code.is_a(operand, "Variable")
         with builder.if_then(is_variable):
             code.require_same(self.refused, (code.get(operand, "_assigned_in", self.refused), none))
@@ -212,8 +212,8 @@ class _Record:
         code.require(code.same(entry, integer(0)), self.refused)
         return marker
 
-    def _require_no_holder(self, former: ir.Value) -> None:
-        """Whoever holds the trace that a value was in last has to be told where it goes."""
+    def _refuse_held(self, former: ir.Value) -> None:
+        """Refuse a value whose former trace a tape holds; Python tells that trace about the import."""
         code, builder = self.code, self.code.builder
         with builder.if_then(code.differ(former, code.known("None"))):
             code.require(code.is_a(former, "Trace"), self.refused)
@@ -228,11 +228,11 @@ class _Record:
             code.write(counter, code.builder.add(position, integer(1)))
 
     def _child(self, node: ir.Value) -> ir.Value:
-        """The node that the key leads to, as a reference of one's own."""
+        """Return the child for the key, with a new reference."""
         code, builder = self.code, self.code.builder
         child = code.call("PyDict_GetItemWithError", code.get(node, "Node.children", self.refused), self.key)
         code.require(code.differ(child, integer(0)), self.refused)
-        # Comparing keys may have run code of the user's, which may have recorded.
+        # Comparing keys may have run user code that has recorded.
         code.require_same(
             self.refused,
             (code.get(self.trace, "Trace.node", self.refused), node),
@@ -246,28 +246,28 @@ class _Record:
         with builder.if_then(builder.not_(builder.or_(no_scalars, as_given))):
             one_float = code.same(code.get(child, "Node.takes_one_float", self.refused), code.known("True"))
             code.require(one_float, self.refused)
-            # A new reference. An int too large for a float is refused, and Python says what is wrong.
+            # A new reference. For an int that does not fit a float, Python raises the error.
             code.write(self.as_float, code.attempt(self.refused, "PyNumber_Float", code.read(self.scalars)))
         return code.own(child)
 
-    def _import(self, child: ir.Value) -> None:
-        """Take the inputs in, as `Trace._import` does; from here on nothing is refused."""
+    def _import_inputs(self, child: ir.Value) -> None:
+        """Import the inputs, as `Trace._import` does; from here on, only an error can end the call."""
         code, builder = self.code, self.code.builder
-        arriving = code.get(child, "Node.inputs", self.failed)
+        inputs = code.get(child, "Node.inputs", self.failed)
         with code.each(code.read(self.n_fresh)) as position:
             operand, number = (code.read(memory, position) for memory in (self.fresh, self.numbers))
-            slot = code.item(code.item(arriving, position), 0)
+            slot = code.item(code.item(inputs, position), 0)
             buffer = code.own(code.get(operand, "_buffer", self.failed))
-            self._take_in(buffer)
+            self._append_input(buffer)
             with builder.if_else(code.is_a(operand, "Variable")) as (variable, tensor):
                 with variable:
                     slots = code.new_tuple(self.failed, code.own(slot))
                     entry = code.new_tuple(self.failed, code.own(operand), slots)
-                    self._note("Trace.variables", number, entry)
+                    self._set_entry("Trace.variables", number, entry)
                     code.drop(buffer)
                 with tensor:
                     entry = code.new_tuple(self.failed, code.own(slot), code.own(operand), buffer)
-                    self._note("Trace.imported", number, entry)
+                    self._set_entry("Trace.imported", number, entry)
             code.put(operand, "_trace", code.own(self.trace))
             code.put(operand, "_slot", code.own(slot))
         with builder.if_then(code.differ(code.read(self.n_fresh), integer(0))):
@@ -278,16 +278,16 @@ class _Record:
         made = code.read(self.as_float)
         with builder.if_else(code.same(made, integer(0))) as (as_given, converted):
             with as_given, code.each(code.read(self.n_scalars)) as position:
-                self._take_in(code.read(self.scalars, position))
+                self._append_input(code.read(self.scalars, position))
             with converted:
-                self._take_in(made)
+                self._append_input(made)
                 code.drop(made)
 
-    def _take_in(self, value: ir.Value) -> None:
+    def _append_input(self, value: ir.Value) -> None:
         inputs = self.code.get(self.trace, "Trace.inputs", self.failed)
         self.code.attempt(self.failed, "PyList_Append", inputs, value)
 
-    def _note(self, table: str, number: ir.Value, entry: ir.Value) -> None:
+    def _set_entry(self, table: str, number: ir.Value, entry: ir.Value) -> None:
         code = self.code
         known = code.get(self.trace, table, self.failed)
         code.attempt(self.failed, "PyDict_SetItem", known, number, entry)
@@ -295,7 +295,7 @@ class _Record:
         code.drop(number)
 
     def _pending(self, child: ir.Value) -> ir.Value:
-        """The Tensor that `child` results in."""
+        """Return the Tensor of the result of `child`."""
         code, builder = self.code, self.code.builder
         slot, aval = (code.get(child, place, self.failed) for place in ("Node.slot", "Node.aval"))
         tensor = new_tensor(code, self.trace, slot, aval, self.failed)

@@ -1,7 +1,4 @@
-"""What a trace does at a flush: find what is wanted, run it, hand out the values.
-
-`Flushing` is the base of `Trace`, which records.
-"""
+"""Flushes of a trace: find the live values, run the executable and distribute the results."""
 
 from __future__ import annotations
 
@@ -25,15 +22,18 @@ from jittape.runtime.path_executable import PathExecutable
 __all__ = ["LOOP", "Assignment", "Flushing", "live_among"]
 
 Assignment = tuple[Variable, int, Node, Any]
-"""A Variable, the slot of its new value, where in the trie it was assigned, and its assignment before that or None."""
+"""A Variable, the slot of its new value, the node of the assignment, and the previous assignment or None."""
 _VARIANTS_PER_NODE = 16
+"""Maximum number of executables that a node keeps, one for each set of live values."""
 LOOP = 100
-"""After so many flushes of known paths, machine code records. It takes 8 ms to load, and 0.1 s to compile where no
-process has used it before, which a short program need not pay."""
+"""Number of flushes of known paths after which machine code records.
+
+Loading the machine code takes 8 ms, and the first process compiles it in 0.1 s; a short program avoids both.
+"""
 
 
 class Flushing:
-    """Runs what is pending. The attributes are those of `Trace`."""
+    """The base of `Trace` that runs pending ops. `Trace` documents the attributes."""
 
     __slots__ = (
         "_flushing",
@@ -55,21 +55,21 @@ class Flushing:
     large: bool
     holders: int
     lost: deque[Ticket]
-    """Of tapes of this thread that are gone and still hold a trace: see `release_lost`."""
+    """Tickets of deallocated tapes of this thread that still hold a trace: see `release_lost`."""
     _flushing: Any
 
     held: ClassVar[dict[int, Ticket]] = {}
-    """The tickets of the tapes that hold a trace, by identity."""
+    """Tickets of the tapes that hold a trace, by identity."""
 
     def _end(self) -> None:
         raise NotImplementedError
 
     def release_lost(self) -> None:
-        """Release what tapes of this thread held that are gone, though they have not let go."""
+        """Release the traces that deallocated tapes of this thread held."""
         while self.lost:
             try:
                 ticket = self.lost.popleft()
-            except IndexError:  # another thread, which looks at a tensor of this one, was faster
+            except IndexError:  # another thread, which flushes a tensor of this one, was faster
                 return
             if self.held.pop(id(ticket), None) is ticket:
                 trace, ticket.content = ticket.content, None
@@ -78,13 +78,13 @@ class Flushing:
                 trace.release()
 
     def flush(self, wanted: Tensor | None = None) -> None:
-        """Compute every pending tensor that is still alive, `wanted` too, and the new values of assigned Variables.
+        """Compute all pending tensors that are still referred to, `wanted`, and the new values of assigned Variables.
 
-        Nothing is changed before all values are there. If an op fails, the error is raised. Variables then have the
-        values that they would have if each op had run when it was recorded: what was assigned after the first op that
-        failed is lost, though it may not depend on it. Tensors that do raise the same error when looked at or used,
-        others are computed. After an interrupt (``KeyboardInterrupt``) all is pending as before, except what comes from
-        a loop, which may have no end: see `_keep_pending`.
+        Nothing changes before all values are computed. If an op fails, its error is raised. Each Variable then has the
+        value that it would have if each op had run when it was recorded: all assignments after the first failed op are
+        lost. Tensors that depend on a failed op raise the same error when they are used; other tensors are computed.
+        After an interrupt (``KeyboardInterrupt``) everything is pending as before, except results of loops: see
+        `_keep_pending`.
         """
         if self.lost:
             self.release_lost()
@@ -110,14 +110,14 @@ class Flushing:
                     raise
                 except BaseException:
                     self.pending[:0] = pending
-                    # With buffers some values may have been handed out, and all are computed once more.
+                    # If there are buffers, some tensors may have their values; the next flush computes all of them.
                     if buffers is None:
                         self._keep_pending(alive, needed, available)
                     raise
             self._end()
 
     def _take_pending(self) -> tuple[list[Tensor], list[Tensor], tuple[int, ...]]:
-        """What was pending, what of it is wanted, and the slots of that and of the new values of Variables."""
+        """Return the pending tensors, the live ones, and the slots of the live ones and of new values of Variables."""
         pending, self.pending = self.pending, []
         alive = live_among(pending) if pending else []
         needed = [t._slot for t in alive]
@@ -126,10 +126,9 @@ class Flushing:
         return pending, alive, tuple(needed)
 
     def _available(self) -> list[Tensor]:
-        """Computed results that need not be computed again, one for each slot.
+        """Return the computed results that programs can take as inputs, one for each slot.
 
-        A handle may have moved on: to another trace that it came into, or to the value that was written to a part of
-        it.
+        A handle is left out if another trace imported it or if it was written to.
         """
         held = [t for r in self.materialized if (t := r()) is not None]
         return list({t._slot: t for t in held if t._trace is self and t._buffer is not None}.values())
@@ -151,9 +150,10 @@ class Flushing:
         return executable.run(self.inputs, [t._buffer for t in available] if available else [])
 
     def _donated(self, needed: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-        """Old and new values of large Variables, as positions in the inputs and in `needed`; nobody needs the old then.
+        """Return large old values that may be overwritten, each as positions of the old and the new value.
 
-        Unless the trace goes on, which may compute what depends on them once more.
+        The positions are those in the inputs and in `needed`. If the trace goes on after the flush there are none, as
+        the trace may recompute values from the old ones.
         """
         recorder: Any = active.recorder
         if self.holders or self is not recorder:
@@ -191,7 +191,7 @@ class Flushing:
             self.materialized.extend([ref(t) for t in alive])
 
     def _distribute(self, alive: list[Tensor], buffers: list[Buffer]) -> None:
-        """Give the tensors their values, and the assigned Variables those that come after."""
+        """Give the first buffers to the tensors and the others to the assigned Variables."""
         values = iter(buffers)
         for tensor in alive:
             tensor._buffer = next(values)
@@ -200,13 +200,13 @@ class Flushing:
                 variable._buffer = next(values)  # as `_adopt` does, in half the time
                 variable._assigned_in = variable._trace = None
                 variable._slot = -1
-            self.assigned = {}  # last: after an interrupt they are run once more
+            self.assigned = {}  # last: after an interrupt the next flush runs the assignments again
 
     def _keep_pending(self, alive: list[Tensor], needed: tuple[int, ...], available: list[Tensor]) -> None:
-        """Keep everything pending after an interrupt, except what a loop may have held up.
+        """Keep everything pending after an interrupt, except what depends on a loop.
 
-        Looking at another value must not begin the loop again. So Variables have the values that they had before the
-        first loop, and tensors that depend on a loop raise an error.
+        The next flush must not start a possibly endless loop again. Therefore Variables keep their last assignments
+        before the first loop, and tensors that depend on a loop raise an error.
         """
         program = cut_program(path_to(self.node), needed, tuple([t._slot for t in available]))
         loops = [op.out for op in program.ops if isinstance(op.primitive.lowering, Control)]
@@ -235,7 +235,7 @@ class Flushing:
     def _salvage(
         self, pending: list[Tensor], alive: list[Tensor], available: list[Tensor], error: Exception
     ) -> None:
-        """Settle what was pending after a failed run: see `flush`. Only an interrupt leaves it pending."""
+        """Compute what does not fail, after a failed run: see `flush`. Only an interrupt leaves anything pending."""
         buffers: list[Buffer | None]
         versions = [list(_versions(last)) for last in self.assigned.values()]
         slots = [t._slot for t in alive] + [slot for own in versions for _, slot, *_ in own]
@@ -243,14 +243,14 @@ class Flushing:
         try:
             executable = self._build_executable((tuple(slots), tuple([t._slot for t in available]), ()))
             buffers, first = executable.salvage(self.inputs, [t._buffer for t in available])
-        except Exception:  # not even the interpreter can run it, and never will: nothing of it stays pending
+        except Exception:  # the interpreter cannot run it either: nothing stays pending
             buffers, first = [None] * len(slots), -1
         except BaseException:
             self.pending[:0] = pending
             raise
         for tensor, buffer in zip(alive, buffers, strict=False):
             if buffer is None:
-                tensor._slot = -1  # so that the trace, if it goes on, looks closely before it records with it
+                tensor._slot = -1  # so that `Trace.apply` checks the tensor, if the trace goes on
                 tensor._buffer = failed
             else:
                 tensor._buffer = buffer
@@ -268,7 +268,7 @@ class Flushing:
 
 
 def _versions(assignment: Assignment | None) -> Iterator[Assignment]:
-    """An assignment and those of the same Variable before it."""
+    """Yield an assignment and the previous ones of the same Variable."""
     while assignment is not None:
         yield assignment
         assignment = assignment[3]

@@ -1,8 +1,8 @@
-"""`Tracing`: the trace of a function that is run once with placeholders, to be compiled.
+"""`Tracing`: the trace of a function that runs once with placeholders, to be compiled.
 
-It records as any trace does, but computes nothing: whoever looks at a value ends it (`Look`). What the path takes in is
-kept as where it comes from (an argument, a Variable, a draw of random numbers), not as a value. When it is over,
-Variables and tensors are again as they were before.
+The trace records like any other but computes nothing: code that needs a value ends it with the exception `Look`. The
+inputs of the path are kept as their sources (an argument, a Variable, a draw of random numbers) and not as values.
+After the trace, Variables and tensors are in their former state.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from jittape.recording.variable import Variable
 __all__ = ["Leaf", "Look", "RandomInput", "Tracing", "drawn", "read_each_call"]
 
 _one_at_a_time = rlock()
-"""Variables belong to the tracing while it runs; another thread that needs one waits for its end."""
+"""The lock of the current tracing, which owns all Variables. Another thread that needs a Variable waits."""
 
 _REMEDY = "use jt.where, jt.cond, jt.while_loop or jt.scan there, or return the tensor"
 
@@ -50,24 +50,24 @@ class Leaf:
 
 @dataclass(frozen=True)
 class RandomInput:
-    """An input that is drawn at every call."""
+    """An input of random numbers, drawn at each call."""
 
     draw: Draw
     aval: Aval
 
 
 class Look(BaseException):
-    """A value is needed where a function is traced. No `Exception`: the function's own handlers are not meant.
+    """The signal that a traced function needs a value. It is no `Exception`, so handlers do not catch it.
 
     Attributes
     ----------
     action : str
-        What was called: ``bool``, ``float``, ``numpy``, ...
+        Name of the called conversion: ``bool``, ``float``, ``numpy``, ...
     of : str
-        What it was called on.
+        Description of the value.
     line : SourceLine or None
     remedy : str
-        What to do instead.
+        Advice on the code to write instead.
     """
 
     def __init__(self, action: str, of: str, line: SourceLine | None, remedy: str) -> None:
@@ -84,33 +84,33 @@ class Tracing(SymbolicTrace):
     Parameters
     ----------
     name : str
-        Of the function.
+        Name of the function.
     leaves : sequence
-        The arguments of the call that is traced; an `Aval` for one that is only described.
+        Arguments of the traced call; an `Aval` for an argument given by a `TensorSpec`.
     may_create : bool
-        Whether the function may make Variables.
+        Whether the function may create Variables.
 
     Attributes
     ----------
     made : int
-        Variables made meanwhile.
-    computed : list of HostNumber
-        The numbers computed from others, in order.
-    settled : list of (HostNumber, value)
-        The ints and bools, arguments or computed, of which it holds for one value only.
+        Number of Variables created during the tracing.
+    computed : list of TracedScalar
+        Numbers computed from other numbers, in order.
+    settled : list of (TracedScalar, value)
+        Ints and bools, arguments or computed, that the trace is specialized on.
     over : bool
         Whether the tracing has ended.
     look : Look or None
-        The first value that was needed; a function may have caught it.
+        The first value that was needed; the function may have caught the exception.
     prints : list of tuples
-        What is to be printed at each call, see `jt.print`.
+        Arguments of `jt.print`, to print at each call.
     distinct : set of int
-        The arrays among the arguments of which it matters whether another argument is the same tensor.
+        Array arguments for which it matters whether another argument is the same tensor.
     """
 
     def __init__(self, name: str, leaves: Sequence[Any], may_create: bool) -> None:
         super().__init__(name)
-        self._root = self.node = trie.apart()  # shared nodes would name the lines of others
+        self._root = self.node = trie.apart()  # shared nodes could name the source lines of another function
         self.made = 0
         self.computed: list[TracedScalar] = []
         self.settled: list[tuple[TracedScalar, Any]] = []
@@ -121,7 +121,7 @@ class Tracing(SymbolicTrace):
         self._leaves = leaves
         self._may_create = may_create
         self._drawn: dict[int, Any] = {}
-        self._before: dict[int, tuple[Any, Any, int]] = {}
+        self._former_places: dict[int, tuple[Any, Any, int]] = {}
         self._thread = threading.get_ident()
         self.over = False
 
@@ -132,8 +132,8 @@ class Tracing(SymbolicTrace):
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Put everything back."""
-        for value, trace, slot in self._before.values():
+        """Restore Variables and tensors, and end the tracing."""
+        for value, trace, slot in self._former_places.values():
             if value._trace is self:
                 value._trace, value._slot = trace, slot
             if value.__class__ is Variable and value._assigned_in is self:
@@ -142,7 +142,7 @@ class Tracing(SymbolicTrace):
         self._clear()
         self.node = node
         trie.forget(self._root)
-        self.pending, self.assigned, self._before, self._leaves = [], {}, {}, ()
+        self.pending, self.assigned, self._former_places, self._leaves = [], {}, {}, ()
         self.spans.clear()
         self._itself = None
         self.over = True
@@ -151,7 +151,7 @@ class Tracing(SymbolicTrace):
     def placeholders(
         self, avals: Sequence[tuple[int, Aval]], same: Mapping[int, int] = MappingProxyType({})
     ) -> dict[int, Tensor]:
-        """A tensor for every array among the arguments, by its number; `same` says which are an earlier one."""
+        """Return a tensor for each array argument by its number; `same` maps repeated arguments to the first one."""
         avals = [(number, aval) for number, aval in avals if number not in same]
         if not avals:
             return {}
@@ -167,29 +167,29 @@ class Tracing(SymbolicTrace):
         return made
 
     def note_source(self, tensor: Tensor) -> None:
-        """As `SymbolicTrace.note_source`, of an argument."""
+        """Note that it matters whether other arguments are the same as `tensor`, if it is an argument."""
         slot = self.slot_of(tensor)
         self.distinct.update(() if slot is None else self._placeholders.get(slot, ()))
 
     def number(self, leaf: int, now: Any, text: str) -> TracedScalar:
-        """A number among the arguments."""
+        """Return the traced scalar of a number among the arguments."""
         return TracedScalar(self, now, text, leaf)
 
     def program(self, outputs: tuple[int, ...]) -> tuple[Program, list[Any]]:
-        """What computes `outputs`, and where each of its inputs comes from."""
+        """Return the program that computes `outputs`, and the sources of its inputs."""
         path = path_to(self.node)
         program = cut_program(path, outputs, ())
         sources = dict(zip(path.inputs, self.inputs, strict=True))
         return program, [sources[slot] for slot in program.inputs]
 
     def owns(self, value: Any) -> bool:
-        """Whether `value` is a tensor that was traced here."""
+        """Return whether `value` is a tensor of this trace."""
         return value.__class__ is Tensor and value._trace is self and value._buffer is None
 
     # ---- recording ---------------------------------------------------------------------------------------------
 
     def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
-        """As `Trace.apply`, for parameters that may be traced numbers."""
+        """Record a call, as `Trace.apply` does; parameters may be traced numbers."""
         return super().apply(body, arrays, as_static(static))
 
     def _import(self, a: Tensor | Variable, slot: int) -> None:
@@ -199,22 +199,22 @@ class Tracing(SymbolicTrace):
             self.inputs[-1] = a
 
     def _remember(self, a: Tensor | Variable) -> None:
-        if id(a) not in self._before:
-            self._before[id(a)] = (a, a._trace, a._slot)
+        if id(a) not in self._former_places:
+            self._former_places[id(a)] = (a, a._trace, a._slot)
 
     def assign(self, variable: Variable, value: Tensor) -> None:
-        """As `Trace.assign`, until the end of the tracing."""
+        """Assign to `variable`, as `Trace.assign` does, until the end of the tracing."""
         if variable._assigned_in is not None and variable._assigned_in is not self:
             variable._assigned_in.flush()
         self._remember(variable)
         super().assign(variable, value)
 
     def forget_assignment(self, variable: Variable) -> None:
-        """Another thread assigns `variable`: it has to wait."""
+        """Let another thread, which assigns to `variable`, wait for the end of the tracing."""
         self.flush()
 
     def draw(self, draw: Draw, aval: Aval) -> Tensor:
-        """A tensor that `draw` gives anew at every call."""
+        """Return a tensor that `draw` computes at each call."""
         key = (_random_input, (), marker_for(aval, None))
         node = self.node.children.get(key)
         self.node = insert_call(self.node, key) if node is None else node
@@ -225,13 +225,13 @@ class Tracing(SymbolicTrace):
     def array_ufunc(
         self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """A NumPy function of numbers and arrays is recorded."""
+        """Record a NumPy function of numbers and arrays."""
         return array_ufunc(ufunc, method, inputs, kwargs)
 
-    # ---- values that are needed --------------------------------------------------------------------------------
+    # ---- needed values -----------------------------------------------------------------------------------------
 
     def flush(self, wanted: Tensor | None = None) -> None:
-        """A value is needed: the tracing ends, or has ended, or another thread has to wait for its end."""
+        """Raise `Look`, or an error after the end of the tracing. Another thread waits for the end instead."""
         if self.over:
             raise self._leaked(wanted)
         if threading.get_ident() != self._thread:
@@ -240,7 +240,7 @@ class Tracing(SymbolicTrace):
         raise self.needed("a traced tensor" if wanted is not None else "a Variable")
 
     def demanded(self, number: TracedScalar) -> Any:
-        """A number's value is needed; the trace holds for this value from now on, unless it is a float's."""
+        """Return the value of an int or bool and specialize the trace on it; raise `Look` for a float."""
         if self.over:
             raise LeakedTensorError(
                 f"the {number.described} of the function {self.traced_in!r} is used outside of it, where it has no "
@@ -254,14 +254,14 @@ class Tracing(SymbolicTrace):
         return number.now
 
     def failed(self, number: TracedScalar) -> None:
-        """An error is raised because of a number; if the function handles it, the trace holds for this value only."""
+        """Specialize the trace on a number that causes an error, as the function may handle the error."""
         if number.steady:
             self.demanded(number)
         else:
             self.needed(f"the {number.described}, which may be another at each call,")
 
     def needed(self, of: str, remedy: str = _REMEDY) -> Look:
-        """What to raise where the value `of` is needed."""
+        """Return the `Look` to raise if the value `of` is needed."""
         look = Look(call_of_user(), of, user_line(), remedy)
         if self.look is None:
             self.look = look
@@ -283,7 +283,7 @@ class Tracing(SymbolicTrace):
         )
 
     def created(self, initial: Tensor) -> Buffer:
-        """The first value of a Variable that is made in the function."""
+        """Return the initial value of a Variable that is created in the function."""
         if not self._may_create:
             raise ValueError(
                 "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable "
@@ -295,7 +295,7 @@ class Tracing(SymbolicTrace):
         return self._value_now(initial) if self.owns(initial) else initial._computed()
 
     def _value_now(self, tensor: Tensor) -> Buffer:
-        """The value that `tensor` has in the call that is traced."""
+        """Return the value of `tensor` in the traced call."""
         program, sources = self.program((tensor._slot,))
         (array,) = interpret(program, [self._source_now(source) for source in sources])
         return owned(np.array(array))
@@ -329,7 +329,7 @@ def _random_input(x: Any) -> Any:
 
 
 def _line_of(node: Node | None, slot: int) -> SourceLine | None:
-    """The line that made the result in `slot`."""
+    """Return the line that recorded the result in `slot`."""
     while node is not None:
         if node.slot == slot or (node.results is not None and any(r and r[0] == slot for r in node.results)):
             return node.source
@@ -338,12 +338,12 @@ def _line_of(node: Node | None, slot: int) -> SourceLine | None:
 
 
 def drawn(draw: Draw, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
-    """A tensor of what `draw` gives: now, and in a traced function at every call."""
+    """Return a tensor of the result of `draw`, which a traced function calls at each call."""
     return current_trace().draw(draw, Aval(shape, dtype))
 
 
 def read_each_call(read: Callable[[], Any], text: str) -> Any:
-    """What `read` gives; in a traced function a float that is read anew at every call."""
+    """Return the result of `read`; in a traced function, a float that is read again at each call."""
     recorder = current_trace().outermost
     now = read()
     if isinstance(recorder, Tracing) and type(now) is float:

@@ -1,4 +1,4 @@
-"""The methods that record in machine code: what `callables` has to know of this process to write them."""
+"""The methods of recording in machine code, and the objects of the process that their code refers to."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _OPS = {"add": add_op, "sub": subtract_op, "mul": multiply_op, "truediv": divide
 
 
 class _Method(NamedTuple):
-    """A method of a class in machine code: how it is called, and what writes it."""
+    """A method to write in machine code: its calling convention and the function that emits it."""
 
     owner: type
     name: str
@@ -139,12 +139,12 @@ _table = np.array([id(value) for value in _KNOWN.values()], np.int64)
 
 @cache
 def methods() -> tuple[NativeMethod, ...]:
-    """The methods that there can be in machine code; none where objects are not as it expects them.
+    """Return the methods in machine code; none if the layout of objects is unknown.
 
     Raises
     ------
     CompileError
-        If LLVM has no code for them.
+        If LLVM cannot compile them.
     """
     layout = object_layout()
     if layout is None:
@@ -180,14 +180,14 @@ def methods() -> tuple[NativeMethod, ...]:
             for m, python, address in zip(
                 _METHODS, _python.values(), registry.apart(definitions), strict=True
             )
-            if python.__module__ == m.owner.__module__  # no function that somebody else has put there
+            if python.__module__ == m.owner.__module__  # unless another package has replaced the method
         ]
     )
     return made if _counts_references(made) else ()
 
 
 def _counts_references(found: Sequence[NativeMethod]) -> bool:
-    """Whether the code of a flush tells a tensor that only the list of pending ones refers to."""
+    """Return whether the code of a flush finds out that only the list of pending tensors refers to a tensor."""
     taken = next((method.machine for method in found if method.name == "_take_pending"), None)
     if taken is None:
         return False
@@ -199,7 +199,7 @@ def _counts_references(found: Sequence[NativeMethod]) -> bool:
 
 
 def _described(function: Any) -> str:
-    """The documentation of a method in Python, headed by its parameters as `inspect` and `help` read them."""
+    """Return the docstring of a Python method after its signature in the format that `inspect` and `help` read."""
     parameters = inspect.signature(function).parameters.values()
     given = ", ".join([str(p.replace(annotation=p.empty)) for p in parameters][1:])
     return f"{function.__name__}($self, {given})\n--\n\n{inspect.getdoc(function) or ''}"

@@ -1,7 +1,6 @@
-"""`Operators`: what `Tensor` and `Variable` have in common.
+"""The common base of `Tensor` and `Variable`: operators, NumPy's protocols and conversions.
 
-Python's operators and NumPy's protocols, which record, and the looks (`numpy`, `float`, `bool`, ...), which make what
-is pending run.
+Operators and NumPy's protocols record. Conversions (`numpy`, `float`, `bool`, ...) run pending operations.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ __all__ = ["Operators"]
 
 
 class Operators:
-    """What Tensor and Variable have in common: operators that record, and looks that run."""
+    """The base of Tensor and Variable: operators that record, and conversions that run pending operations."""
 
     __slots__ = ("_aval", "_buffer", "_marker", "_slot", "_trace")
     __array_priority__ = 1000
-    __pandas_priority__ = 5000  # above that of a DataFrame, so that `series * tensor` records
+    __pandas_priority__ = 5000  # above a DataFrame's, so that `series * tensor` records
 
     _aval: Aval
     _buffer: Any
@@ -39,11 +38,11 @@ class Operators:
     _slot: int
     _trace: Any
 
-    # ---- what is known without running -------------------------------------------------------------------------
+    # ---- properties that need no value -------------------------------------------------------------------------
 
     @property
     def aval(self) -> Aval:
-        """Shape and dtype together."""
+        """The shape and dtype."""
         return self._aval
 
     @property
@@ -72,7 +71,7 @@ class Operators:
         return reshaping.transpose(self)
 
     def get_shape(self) -> tuple[int, ...]:
-        """The shape, under TensorFlow's name."""
+        """Return the shape; TensorFlow's name."""
         return self._aval.shape
 
     def __len__(self) -> int:
@@ -80,19 +79,19 @@ class Operators:
             raise TypeError("a 0-d tensor has no len()")
         return self._aval.shape[0]
 
-    # ---- looks -------------------------------------------------------------------------------------------------
+    # ---- conversions -------------------------------------------------------------------------------------------
 
     def _computed(self) -> Buffer:
-        """The value's memory; what is pending runs first."""
+        """Return the value's memory; pending operations run first."""
         raise NotImplementedError
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The value as a read-only ndarray; what is pending runs first.
+        """Return the value as a read-only ndarray; pending operations run first.
 
         Returns
         -------
         ndarray
-            A view without a copy; for a 0-d value an ndarray of shape ``()``.
+            A view, not a copy. A 0-d value gives an ndarray of shape ``()``.
         """
         recorder = active.recorder
         if recorder.spans:
@@ -107,20 +106,20 @@ class Operators:
         if dtype is not None and np.dtype(dtype) != array.dtype:
             if copy is False:
                 raise ValueError(
-                    f"cannot give a tensor of dtype {array.dtype} as {np.dtype(dtype)} without a copy"
+                    f"cannot convert a tensor of dtype {array.dtype} to {np.dtype(dtype)} without a copy"
                 )
             return array.astype(dtype)
         return array.copy() if copy else array
 
     def item(self) -> Any:
-        """The only element as a Python scalar."""
+        """Return the only element as a Python scalar."""
         recorder = active.recorder
         if recorder.spans:
             look(recorder, self, "item()")
         return self._computed().array.item()
 
     def tolist(self) -> Any:
-        """The value as nested Python lists."""
+        """Return the value as nested Python lists."""
         recorder = active.recorder
         if recorder.spans:
             look(recorder, self, "tolist()")
@@ -189,7 +188,7 @@ class Operators:
 
     # ---- operators ---------------------------------------------------------------------------------------------
     #
-    # The commonest record their op themselves: the way through the function of the same name would cost 0.1 µs more.
+    # The most common operators record their op directly; the public function of the same name takes 0.1 µs more.
 
     def __add__(self, other: Any) -> Any:
         return active.recorder.apply(add_op, (self, other))

@@ -16,7 +16,7 @@ __all__ = ["scalar_inputs", "within"]
 
 
 def scalar_inputs(node: Node, scalars: Sequence[Any]) -> list[Any]:
-    """The run-time values of the scalar inputs of `node`. An int that does not fit is an error on the user's line."""
+    """Return the run-time values of the scalar inputs of `node`; raise if an int does not fit its dtype."""
     return [
         scalars[position] if dtype is None else _fitted(scalars[position], dtype)
         for position, dtype in node.scalars
@@ -34,12 +34,12 @@ def _fitted(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def within(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A number as an element of a dtype: of an integer dtype, or an int as one of a float dtype.
+    """Return a Python number converted to `dtype`, which is an integer dtype or, for an int, a float dtype.
 
     Raises
     ------
     OverflowError
-        If it is an int that does not fit: for a float dtype, one beyond float64.
+        If an int does not fit; for a float dtype, if it does not fit float64.
     """
     if isinstance(value, (float, complex)):
         return cast_op.impl(np.asarray(value), dtype=dtype).item()
@@ -56,5 +56,5 @@ def within(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _short(number: int) -> str:
-    """The number in a message; Python refuses to write one of thousands of digits."""
+    """Return the number for a message. Python raises an error for a text of thousands of digits."""
     return str(number) if abs(number) < 10**40 else f"of {number.bit_length()} bits"

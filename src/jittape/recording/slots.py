@@ -1,7 +1,4 @@
-"""What has a slot in a trace: values that have come in, and versions of Variables.
-
-`Slots` is a base of `Trace`, which records.
-"""
+"""The slots of a trace: imported values and versions of Variables."""
 
 from __future__ import annotations
 
@@ -18,17 +15,17 @@ from jittape.recording.variable import Variable
 __all__ = ["NOTHING_READ", "NOTHING_WRITTEN", "Slots", "Variables"]
 
 Variables = Mapping[int, tuple[Variable, tuple[int, ...]]]
-"""Variables by identity, each with its slots, one for each version read."""
+"""Variables by identity, each with its slots, one for each version that was read."""
 NOTHING_READ: Variables = MappingProxyType({})
 
 Written = dict[int, tuple[ref[Tensor], tuple[int, ...]]]
-"""Tensors by identity, each with the slots that it had before it was written to, the latest first."""
+"""Tensors by identity, each with its slots before it was written to, the latest first."""
 NOTHING_WRITTEN: Written = {}
-"""Shared by all traces without a write; the first write replaces it."""
+"""The mapping of all traces without writes; the first write replaces it."""
 
 
 class Slots(Flushing):
-    """Knows what has which slot. The attributes are those of `Trace`."""
+    """The base of `Trace` that knows the slots of values. `Trace` documents the attributes."""
 
     __slots__ = ("exits", "former", "imported", "variables", "written")
 
@@ -55,28 +52,28 @@ class Slots(Flushing):
         a._slot = slot
 
     def _retract(self) -> None:
-        """After an interrupt: what has come in for an op that is not recorded goes out again."""
+        """Remove the inputs of an op that an interrupt kept from being recorded."""
         count = self.node.n_slots
         del self.inputs[self.node.n_inputs :]
         for number, (slot, tensor, _) in list(self.imported.items()):
             if slot >= count:
                 del self.imported[number]
-                _leave(tensor, self, count)
+                _forget_slot(tensor, self, count)
         for number, (variable, slots) in list(self.variables.items()):
             if slots[-1] >= count:
                 del self.variables[number]
                 if slots[0] < count:
                     self.variables[number] = (variable, tuple([slot for slot in slots if slot < count]))
-                _leave(variable, self, count)
+                _forget_slot(variable, self, count)
 
     def note_write(self, tensor: Tensor, slot: int) -> None:
-        """Remember `slot`, which `tensor` had before it was written to: a tape may watch that value."""
+        """Remember `slot`, which `tensor` has before a write: a tape may watch the old value."""
         if not self.written:
             self.written = {}
         self.written[id(tensor)] = (ref(tensor), (slot, *self.slots_before(tensor)))
 
     def slots_before(self, tensor: Tensor) -> tuple[int, ...]:
-        """Slots that `tensor` had before it was written to, the latest first."""
+        """Return the slots that `tensor` had before it was written to, the latest first."""
         known = self.written.get(id(tensor))
         return known[1] if known is not None and known[0]() is tensor else ()
 
@@ -85,7 +82,7 @@ class Slots(Flushing):
         self.variables[id(variable)] = (variable, (slot,) if known is None else (*known[1], slot))
 
     def slot_of(self, tensor: Tensor) -> int | None:
-        """The slot of `tensor` in this trace, None if it is not part of it; if it failed the error is raised."""
+        """Return the slot of `tensor` in this trace, or None. Raise the error of a tensor whose computation failed."""
         if tensor._buffer.__class__ is FailedBuffer:
             tensor._buffer.reraise()
         if tensor._trace is self:
@@ -94,7 +91,7 @@ class Slots(Flushing):
         return known[0] if known is not None else None
 
     def slots_of(self, value: Tensor | Variable) -> tuple[int, ...]:
-        """The slots of a tensor or Variable; a Variable has one for each version read, a stranger none."""
+        """Return the slots of a tensor or Variable: one for each version read, none for a value of another trace."""
         if value.__class__ is Variable:
             known = self.variables.get(id(value))
             return () if known is None else known[1]
@@ -105,8 +102,8 @@ class Slots(Flushing):
         return slots
 
 
-def _leave(value: Tensor | Variable, trace: Slots, count: int) -> None:
-    """Have a value forget its slot in `trace`, if that is none of the first `count`."""
+def _forget_slot(value: Tensor | Variable, trace: Slots, count: int) -> None:
+    """Clear the slot of a value of `trace`, unless it is one of the first `count` slots."""
     if value._trace is trace and value._slot >= count:
         value._trace = None
         value._slot = -1

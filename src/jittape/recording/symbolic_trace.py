@@ -1,7 +1,7 @@
-"""`SymbolicTrace`: the trace of a function that is run once with placeholders, and the tensors that it may write to.
+"""The trace of a function that runs once with placeholders.
 
-Such a run stands for many calls, or for iterations and branches that may not happen. A write to a tensor from outside
-would happen once, so it is an error.
+The run represents many calls, iterations or branches. A write to a tensor from outside the function would happen only
+once, so it is an error.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["SymbolicTrace"]
 
 
 class SymbolicTrace(Trace):
-    """Base of the traces of traced functions, loop bodies and branches.
+    """The base of the traces of traced functions, loop bodies and branches.
 
     Parameters
     ----------
     traced_in : str
-        What error messages call the function.
+        Name of the function in error messages.
     """
 
     def __init__(self, traced_in: str) -> None:
@@ -31,19 +31,19 @@ class SymbolicTrace(Trace):
         self.limit = sys.maxsize
         self.holders = 1
         self._own_constants: set[int] = set()
-        # A strong reference for the weak one: to a tape inside, an outer tape is recording.
+        # The trace is among its own `spans` so that a tape inside is not outermost. This strong reference keeps it.
         self._itself: SymbolicTrace | None = self
         self.spans.append(ref(self))
 
     def note_constant(self, tensor: Tensor) -> None:
-        """Remember that `tensor`, a computed value, was made while this trace was recorded."""
+        """Remember that `tensor`, a computed value, was created while this trace recorded."""
         self._own_constants.add(id(tensor))
 
     def note_source(self, tensor: Tensor) -> None:
-        """Remember that a tape watches `tensor`, or that it is written to: it matters who else holds this handle."""
+        """Note that `tensor` is watched or written to, so that it matters which arguments are the same tensor."""
 
     def check_write(self, tensor: Tensor) -> None:
-        """Raise an error if `tensor` is from outside."""
+        """Raise an error if `tensor` is from outside the function."""
         recorded_here = tensor._trace is self and id(tensor) not in self.imported
         if not (recorded_here or id(tensor) in self._own_constants):
             self._refuse_write(tensor)

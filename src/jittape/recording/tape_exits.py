@@ -1,8 +1,9 @@
-"""Exits: values that leave a tape because somebody turns a tensor into an array or a Python number while it records.
+"""Exits: values that leave a tape as arrays or Python numbers while the tape records.
 
-NumPy computes with such a value unseen, so no gradient flows through the result. On purpose that is fine: ``x.numpy()``
-and ``float(x)`` on the user's own line stay silent, and explanations name them. Where the user's line hands a tensor to
-somebody else's function, which converts it (``math.exp(t)``, ``np.sum([t, t])``, SciPy), it warns.
+The tape does not record computations with such a value, so no gradient flows through their results. An explicit
+conversion on the user's own line, as ``x.numpy()`` or ``float(x)``, gives no warning; gradient diagnostics mention it.
+If the user's line passes a tensor to another package's function that converts it (``math.exp(t)``, ``np.sum([t, t])``,
+SciPy), jittape warns.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from jittape.errors import TapeExitWarning
 __all__ = ["MATH", "Exits", "described", "first_order_excused", "leave", "look"]
 
 _ARRAY = "np.asarray()"
-"""How ``__array__`` is called; which function does it, the line says."""
+"""Name of a conversion by ``__array__``; the source line says which function calls it."""
 _LIMIT = 10_000
 """Maximum number of exits that a trace remembers."""
 _NUMBERS = (float, int, complex)
@@ -35,7 +36,7 @@ _ARRAYS = (np.asarray, np.array, np.asanyarray, np.ascontiguousarray)
 _SHOWING = frozenset(
     ("IPython", "_pytest", "logging", "matplotlib", "pprint", "pytest", "rich", "tqdm", "unittest")
 )
-"""Packages that show values and compute nothing that a gradient could be asked for."""
+"""Packages that show values and compute nothing that has a gradient."""
 _WITHOUT_GRADIENT = frozenset(("ceil", "floor", "isclose", "isfinite", "isinf", "isnan", "trunc"))
 """Functions of `math` whose results have no gradient by definition."""
 MATH = {
@@ -66,21 +67,21 @@ MATH = {
     "tan": "jt.tan",
     "tanh": "jt.tanh",
 }
-"""The operation that records, by the name of the function in `math`."""
+"""The jittape operation for each function of `math`."""
 _STACKING = (np.array, np.asarray, np.asanyarray, np.stack, np.full)
 """NumPy functions that jt.stack replaces."""
 _VECTORIZED = np.vectorize.__call__.__qualname__
 
 
 Exits = dict[tuple[int, int, int], tuple[str, CodeType, Any]]
-"""What has left: by slot, identity of the code object and instruction, what was called, and the code object.
+"""Exits by slot, identity of the code object and instruction: the conversion, the code object and the Variable or None.
 
-The slot of a Variable that the trace has not read is the negative of its identity, and the Variable is the third value.
+If the trace has not read a Variable, the slot is the negative identity of the Variable.
 """
 
 
 def described(key: tuple[int, int, int], exit: tuple[str, CodeType, Any]) -> str:
-    """The call and its line."""
+    """Return the conversion and its line as text."""
     how, code, _ = exit
     return f"{how} at line {line_at(code, key[2])} of {code.co_filename}"
 
@@ -94,9 +95,9 @@ _excused = _Excused()
 
 @contextmanager
 def first_order_excused() -> Iterator[None]:
-    """Let values leave the innermost tape inside, where a custom gradient stands for what is computed from them.
+    """Allow exits from the innermost tape inside a function with a custom gradient, which needs no recorded ops.
 
-    A tape around it differentiates that gradient again and would miss them, so for such a tape an exit stays one.
+    An outer tape differentiates the custom gradient and misses such values, so it still reports exits.
     """
     before = _excused.spans
     recorder: Any = active.recorder
@@ -109,24 +110,24 @@ def first_order_excused() -> Iterator[None]:
 
 
 def look(trace: Any, value: Any, how: str) -> None:
-    """Note that the caller's caller asks for the value on purpose, while `trace` records for a tape."""
+    """Note an explicit exit by the caller's caller, while `trace` records for a tape."""
     frame = sys._getframe(2)
     if is_of_user(frame):
         _note(trace, value, how, frame)
 
 
 def leave(trace: Any, value: Any, how: str) -> None:
-    """Note that the caller's caller turns the tensor `value` into something else, and warn if it does so unasked."""
+    """Note that the caller's caller converts the tensor `value`, and warn if the conversion is implicit."""
     frame = sys._getframe(2)
     known = sites.get((id(frame.f_code), frame.f_lasti))
     if known is not None and known[0].number and known[0].number not in frame.f_globals:
-        _note(trace, value, how, frame)  # float(x), met before: 0.5 µs in place of 3
+        _note(trace, value, how, frame)  # float(x) on a known line: 0.5 µs instead of 3 µs
     else:
         _leave(trace, value, how, frame)
 
 
 def _taped(recorder: Any, value: Any) -> Any:
-    """The trace with the tapes that may follow `value`, around the body or the function that `recorder` traces."""
+    """Return the trace, outside the body or function that `recorder` traces, whose tapes may follow `value`."""
     around = (recorder.outermost, value._trace)
     return next((t for t in around if t is not None and t.traced_in is None and t.spans), None)
 
@@ -137,7 +138,7 @@ def _leave(trace: Any, value: Any, how: str, frame: FrameType) -> None:
         if trace is None:
             return
     own = is_own(frame)
-    user, called = (frame, None) if own else _user_of(frame)
+    user, called = (frame, None) if own else _user_frames(frame)
     site = site_of(user)
     function = resolved(user, site.name)
     if own and _is_explicit(site, function, user, value):
@@ -146,14 +147,14 @@ def _leave(trace: Any, value: Any, how: str, frame: FrameType) -> None:
         name = _name_of(site, called, how)
         _note(trace, value, name, user)
         if config._on_tape_exit != "ignore" and is_differentiable(value.dtype) and _is_followed(trace, value):
-            _tell(
+            _warn(
                 f"{name} takes the value of a tensor that depends on what a tape watches, so no gradient flows through "
                 f"the result: {remedy_for(name, site, function)}; to leave the tape on purpose, write x.numpy()",
                 user,
             )
 
 
-def _tell(text: str, user: FrameType) -> None:
+def _warn(text: str, user: FrameType) -> None:
     if config._on_tape_exit == "raise":
         raise TapeExitWarning(text)
     level, frame = 1, sys._getframe()
@@ -184,7 +185,7 @@ def _note(trace: Any, value: Any, how: str, frame: FrameType) -> None:
 
 
 def _is_followed(trace: Any, value: Any) -> bool:
-    """Whether the value depends on something that a recording tape watches."""
+    """Return whether the value depends on something that a recording tape watches."""
     return any(
         [
             weak not in _excused.spans and getattr(weak(), "recording", False) and weak().follows(value)
@@ -193,11 +194,11 @@ def _is_followed(trace: Any, value: Any) -> bool:
     )
 
 
-# ---- who asks --------------------------------------------------------------------------------------------------------
+# ---- the caller ------------------------------------------------------------------------------------------------------
 
 
-def _user_of(frame: FrameType) -> tuple[FrameType, FrameType]:
-    """The innermost frame of the user's own code, and the one that it called."""
+def _user_frames(frame: FrameType) -> tuple[FrameType, FrameType]:
+    """Return the innermost frame of the user's own code and the frame that it called."""
     called, at = frame, frame.f_back
     while at is not None:
         if is_own(at):
@@ -207,7 +208,7 @@ def _user_of(frame: FrameType) -> tuple[FrameType, FrameType]:
 
 
 def _is_explicit(site: Site, function: Any, frame: FrameType, value: Any) -> bool:
-    """Whether the line converts the tensor itself: ``float(x)``, ``np.asarray(x)``."""
+    """Return whether the line converts the tensor explicitly: ``float(x)``, ``np.asarray(x)``."""
     if site.action != "call" or function is UNKNOWN:
         return False
     if any([function is kind for kind in _NUMBERS]):
@@ -224,7 +225,7 @@ def _is_explicit(site: Site, function: Any, frame: FrameType, value: Any) -> boo
 
 
 def _only_shows(site: Site, function: Any, how: str, frame: FrameType, called: FrameType | None) -> bool:
-    """Whether the value is only shown, or looked at for something that has no gradient."""
+    """Return whether the value is only shown, or is used for something that has no gradient."""
     if how != _ARRAY and site_of(frame).operator.startswith("%"):  # a text such as "%.3f" % loss
         return True
     if getattr(function, "__module__", "") == "math" and function.__name__ in _WITHOUT_GRADIENT:
@@ -243,7 +244,7 @@ def _package(frame: FrameType) -> str:
 
 
 def _name_of(site: Site, called: FrameType | None, how: str) -> str:
-    """The function that takes the value, as the user's line calls it."""
+    """Return the function that takes the value, as the user's line calls it."""
     if site.name is not None:
         return str(site)
     if site.action == "store":
@@ -257,7 +258,7 @@ def _name_of(site: Site, called: FrameType | None, how: str) -> str:
 
 
 def remedy_for(name: str, site: Site, function: Any) -> str:
-    """Return what to write instead at `site`, where `function`, shown as `name`, takes a tensor off the tape."""
+    """Return the code to write instead at `site`, where `function`, shown as `name`, takes a tensor off the tape."""
     module = getattr(function, "__module__", None) or ""
     if module == "math" and function.__name__ in MATH:
         return f"{MATH[function.__name__]} records"

@@ -1,6 +1,6 @@
-"""`Tensor`: a handle to a value that need not be there yet.
+"""`Tensor`: a handle to a value that may be pending.
 
-It is small on purpose: one is made for every op that a loop records. Its operators stand in `operators.py`.
+Its operators are in `recording.operators`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["FailedBuffer", "Tensor", "TensorRef", "holds_tensors", "leaves_of", 
 
 
 class FailedBuffer:
-    """In the place of a value that could not be computed."""
+    """The placeholder of a value whose computation failed."""
 
     __slots__ = ("_error",)
 
@@ -33,7 +33,7 @@ class FailedBuffer:
         self._error = _without_frames(error)
 
     def reraise(self) -> NoReturn:
-        """Raise the error that the computation met."""
+        """Raise the error of the computation."""
         raise _without_frames(self._error)
 
     @property
@@ -41,12 +41,12 @@ class FailedBuffer:
         self.reraise()
 
     def view(self) -> NoReturn:
-        """As `reraise`: there is no value to see."""
+        """Raise the error of the computation."""
         self.reraise()
 
 
 def _without_frames(error: Exception) -> Exception:
-    """A copy of `error` whose traceback holds no memory of the run that failed; the error itself if none is like it."""
+    """Return a copy of `error` without its traceback, which refers to memory; `error` itself if a copy would differ."""
     kind = type(error)
     try:
         copied: Exception = kind.__new__(kind, *error.args)
@@ -57,15 +57,16 @@ def _without_frames(error: Exception) -> Exception:
 
 
 class Tensor(Operators):
-    """A value: computed, or pending until somebody looks at it.
+    """An array that is computed or pending.
 
-    Made by `constant`, `convert_to_tensor` and every operation, never directly. Tensors do not alias: writing to one
-    (``t[0] = 1.0``) gives this handle a new value, recorded like any operation, and changes no other tensor.
+    `constant`, `convert_to_tensor` and all operations return tensors; the class is not called directly. Tensors do not
+    alias: a write (``t[0] = 1.0``) is recorded like any operation, gives this handle a new value and changes no other
+    tensor.
 
     Attributes
     ----------
     shape, dtype, ndim, size
-        Known at once, without running anything.
+        Known without running pending operations.
 
     Examples
     --------
@@ -86,9 +87,7 @@ class Tensor(Operators):
         self._origin: Any = None
 
     def __init_subclass__(cls) -> None:
-        raise TypeError(
-            f"{cls.__name__}: jt.Tensor is not made to be subclassed; keep one as an attribute instead"
-        )
+        raise TypeError(f"{cls.__name__}: jt.Tensor cannot be subclassed; keep one as an attribute instead")
 
     def _computed(self) -> Buffer:
         buffer: Buffer | None = self._buffer
@@ -99,7 +98,7 @@ class Tensor(Operators):
         return buffer
 
     def ref(self) -> TensorRef:
-        """A hashable stand-in, for dictionaries and sets; `deref` gives the tensor back."""
+        """Return a hashable reference, for dictionaries and sets; `deref` returns the tensor."""
         return TensorRef(self)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -107,7 +106,7 @@ class Tensor(Operators):
             active.recorder.check_write(self)  # type: ignore[attr-defined]
         updated = getitem.setitem(self, key, stacked(value) if holds_tensors(value) else value)
         trace = updated._trace
-        known = self._buffer is None and self._trace is trace  # it is among the trace's pending ones
+        known = self._buffer is None and self._trace is trace  # it is in the trace's list of pending tensors
         if trace.holders:
             trace.note_write(self, trace.slot_of(self))
         self._trace, self._slot, self._buffer = trace, updated._slot, updated._buffer
@@ -115,23 +114,23 @@ class Tensor(Operators):
             trace.adopt(self)
 
     def assign(self, value: Any) -> Any:
-        """Assign to the part of a Variable that this tensor is: ``v[0].assign(5.0)``.
+        """Assign to the part of a Variable that this tensor was read from: ``v[0].assign(5.0)``.
 
         Raises
         ------
         AttributeError
-            If it is no part of a Variable: a tensor has a value for good.
+            If the tensor was not read from a part of a Variable.
         """
         variable, key = self._part_of()
         variable[key] = value
         return variable
 
     def assign_add(self, value: Any) -> Any:
-        """Add to the part of a Variable that this tensor is."""
+        """Add to the part of a Variable that this tensor was read from."""
         return self.assign(arithmetic.add(self, value))
 
     def assign_sub(self, value: Any) -> Any:
-        """Subtract from the part of a Variable that this tensor is."""
+        """Subtract from the part of a Variable that this tensor was read from."""
         return self.assign(arithmetic.subtract(self, value))
 
     def _part_of(self) -> Any:
@@ -164,7 +163,7 @@ class Tensor(Operators):
         return copied
 
     def __deepcopy__(self, memo: Any) -> Tensor:
-        if active.recorder.spans:  # a tape may ask for the gradient of what is computed from the copy
+        if active.recorder.spans:  # a tape may follow the copy
             copied: Tensor = identity(self)
             return copied
         return tensor_of(np.array(self._computed().array))
@@ -174,7 +173,7 @@ class Tensor(Operators):
 
 
 class TensorRef:
-    """A reference that hashes by identity, as ``t.ref()`` gives it."""
+    """A reference that hashes by identity; the result of ``t.ref()``."""
 
     __slots__ = ("_target",)
 
@@ -182,7 +181,7 @@ class TensorRef:
         self._target = target
 
     def deref(self) -> Any:
-        """The tensor or Variable."""
+        """Return the tensor or Variable."""
         return self._target
 
     def __hash__(self) -> int:
@@ -193,21 +192,21 @@ class TensorRef:
 
 
 def tensor_of(array: np.ndarray[Any, Any]) -> Tensor:
-    """A computed tensor over `array`, which nobody else may write to."""
+    """Return a computed tensor over `array`, which must not be written to afterwards."""
     tensor = Tensor(None, -1, Aval(array.shape, array.dtype), Buffer(array))
     _note_constant(tensor)
     return tensor
 
 
 def _note_constant(tensor: Tensor) -> None:
-    """Tell a trace of placeholders that the computed `tensor` is not from outside."""
+    """Tell a symbolic trace that the computed `tensor` was created inside its function."""
     recorder: Any = active.recorder
     if recorder.traced_in is not None:
         recorder.note_constant(tensor)
 
 
 def _unpickled(array: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor over a copy: a pickle may lend its memory only, and have come from a machine of another byte order."""
+    """Return a tensor over a copy, since a pickle may own the memory and may have another byte order."""
     return tensor_of(np.array(array, as_dtype(array.dtype), order="C"))
 
 
@@ -215,12 +214,12 @@ _TRACED = (Operators, TracedScalar)
 
 
 def holds_tensors(value: Any) -> bool:
-    """Whether `value` is a nested sequence with a tensor, a Variable or a traced number in it."""
+    """Return whether `value` is a nested sequence that contains a tensor, a Variable or a traced number."""
     return isinstance(value, (list, tuple)) and any(isinstance(leaf, _TRACED) for leaf in leaves_of(value))
 
 
 def leaves_of(value: Any) -> Iterator[Any]:
-    """What is in a nested sequence."""
+    """Yield the items of a nested sequence."""
     for v in value:
         if isinstance(v, (list, tuple)):
             yield from leaves_of(v)
@@ -229,7 +228,7 @@ def leaves_of(value: Any) -> Iterator[Any]:
 
 
 def stacked(value: Any) -> Tensor:
-    """A nested sequence that holds tensors as one tensor; Python numbers in it are weak."""
+    """Return a nested sequence that contains tensors as one tensor; its Python numbers are weak."""
     leaves = list(leaves_of(value))
     known = [leaf.dtype for leaf in leaves if isinstance(leaf, Operators)]
     known = known or [leaf.default_dtype for leaf in leaves if isinstance(leaf, TracedScalar)]

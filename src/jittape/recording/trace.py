@@ -119,7 +119,7 @@ class Trace(Slots):
 
     def apply(self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
         """Record ``body(*arrays, *static)``; return a pending Tensor or a tuple of them."""
-        # The loop finds the parts of the key, the values to import and the scalars. As a function it costs 3 % of a step.
+        # This loop finds the key, the values to import and the scalars. As a function it would add 3 % to a step.
         parts: list[Any] = [body, static]
         fresh: list[Any] | None = None
         scalars: list[Any] | None = None
@@ -216,7 +216,7 @@ class Trace(Slots):
         return a._marker or _marked(a)
 
     def bind(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Record a primitive outside any body, as a body of its own."""
+        """Record a primitive that is called outside any body."""
         return self.apply(_bound, operands, (primitive, tuple(sorted(params.items()))))
 
     def begin(self) -> None:

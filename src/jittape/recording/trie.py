@@ -1,8 +1,8 @@
-"""The trie of all op lists seen before. The path to a node is the graph signature.
+"""The trie of all op lists recorded before. The path to a node is the signature of a graph.
 
-An edge stands for one call of a user-level function, or for one gradient: the key says which function on which slots
-with which static parameters, and the child holds the ops that it stands for. So what a call records, infers and checks
-is worked out once; after that it is one dictionary look-up.
+An edge is one call of a user-level function or one gradient. Its key is the function, the slots of the operands and
+the static parameters; the child holds the recorded ops. Ops, shapes and dtypes of a call are inferred and checked
+once; from then on, recording the call is one dictionary look-up.
 """
 
 from __future__ import annotations
@@ -25,46 +25,46 @@ if TYPE_CHECKING:
 __all__ = ["UNPLACED", "Key", "Node", "ScalarInput", "Trie", "aval_of", "cut_program", "path_to", "trie"]
 
 ScalarInput = tuple[int, np.dtype[Any] | None]
-"""Which Python scalar of a call becomes an input slot, and the dtype that it must fit if it may not."""
+"""Position of the Python scalar that becomes an input slot, and the dtype that it must fit; None if any value fits."""
 
 Key = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]
-"""What a flush asks for: slots needed, slots at hand, and which inputs' memory may be used for which of the former."""
+"""Key of a flush: needed slots, available slots, and pairs of an input whose memory may be reused and a needed slot."""
 
 _NO_RESULT = Aval((), np.dtype(bool))
 _KNOWN_PLACES = 4096
-"""Maximum number of places whose root is found by their address."""
+"""Maximum number of code locations whose root is found by address."""
 _code_of_jittape: dict[int, Any] = {}
-"""Code objects of jittape by identity: a frame is passed in 0.1 µs, `frame_of_user` takes 0.3."""
+"""Code objects of jittape by identity, to skip a frame in 0.1 µs; `frame_of_user` takes 0.3 µs."""
 
 
 class Node:
-    """The op list up to here, as what the last edge added to the parent's.
+    """An op list: the parent's, and the ops of the last edge.
 
     Attributes
     ----------
     inputs : tuple of (slot, Aval, trainable or None)
-        Input slots that the edge added; `trainable` is None for what is no Variable.
+        Input slots that the edge added; `trainable` is None if the input is not a Variable.
     scalars : tuple of ScalarInput
-        The last of these inputs, which are Python scalars of the call; `takes_scalars_as_given` if each is one input,
-        in order, and none needs a look at its value; `takes_one_float` if there is one, an int as a float64.
+        Python scalars of the call, which are the last inputs. `takes_scalars_as_given`: each scalar is one input, in
+        order, and any value fits. `takes_one_float`: the only scalar is an int that becomes a float64.
     ops, op_avals : tuples of Op and Aval
-        What the edge added to the list, and what each gives.
+        Ops that the edge added, and the avals of their results.
     slot, aval : int, Aval
-        The result of the call; `results` has them all where the call gave a tuple.
+        The result of the call; if the call returned a tuple, `results` holds all results.
     n_slots, n_inputs, n_ops, nbytes : int
-        Totals from the root; the last of the arrays among the inputs.
+        Totals from the root; `nbytes` is that of the arrays among the inputs.
     callback, reverse
-        Where a gradient waits for a Python function: for which op, and the walk to go on with.
+        For a gradient that waits for a Python function: the op, and the reverse pass to continue.
     is_whole_gradient : bool
-        Whether it is one, which waits for nothing and has a result for each source.
+        Whether the edge is a complete gradient with a result for each source.
     unknown : tuple of int
-        For a gradient: what has none because of an opaque op, see `jittape.transform.opaque.unknown_among`.
+        For a gradient: the sources without one because of an opaque op, see `jittape.transform.opaque.unknown_among`.
     executables : dict
-        What runs when the trace is flushed here, by `Key`.
+        Executables of flushes at this node, by `Key`.
     bodies : dict or None
-        For the path of a loop's body: the programs that end here, by what they result in.
+        For the path of a loop's body: the programs that end here, by their results.
     notes : dict or None
-        For a gradient that is None: the sentences that say why.
+        For a gradient that is None: the diagnostics.
     """
 
     __slots__ = (
@@ -126,19 +126,19 @@ UNPLACED = Node(None)
 
 
 class Trie:
-    """All op lists, and the clock by which cold ones are told.
+    """The roots of all op lists, and the clock that tells which nodes were used least recently.
 
     Attributes
     ----------
     places : dict
-        The roots of places in the user's code, by the address of the running instruction: `id` of the code object,
-        which holds its instructions, plus ``f_lasti``. The root of a whole function or type is under its address.
+        Roots by address of the running instruction in the user's code: `id` of the code object plus ``f_lasti``. The
+        key of the root of a whole function or type is its `id`.
     """
 
     def __init__(self) -> None:
         self._roots: dict[tuple[Any, ...], Node] = {}
         self.places: dict[int, Node] = {}
-        self._known_code: dict[int, Any] = {}  # keeps what the addresses point to alive
+        self._known_code: dict[int, Any] = {}  # keeps the objects at these addresses alive
         self._apart: dict[int, Node] = {}
         self.n_nodes = 0
         self.clock = 0
@@ -147,13 +147,13 @@ class Trie:
     def root(self, frame: FrameType) -> Node:
         """Return the root of the steps that begin at the running line of the user's code.
 
-        Each line has a root of its own, so that a node's source line is that of the code that runs, and not of a
-        program with the same ops elsewhere.
+        Each line has its own root, so that a node's source line is that of the running code and not that of another
+        program with the same ops.
 
         Parameters
         ----------
         frame : FrameType
-            Any frame; the user's is the innermost one from there on that is not jittape's.
+            Frame at which the search for the innermost frame outside jittape starts.
         """
         near: FrameType | None = frame
         while near is not None and id(near.f_code) in _code_of_jittape:
@@ -173,10 +173,10 @@ class Trie:
         return self.places.get(id(function)) or self._keep_place(id(function), function, 0)
 
     def _keep_place(self, at: int, code: Any, line: int) -> Node:
-        """Find the root of a line by value, and keep it by identity: the hash of a code object takes 1 µs.
+        """Find the root of a line by value and keep it by address, since the hash of a code object takes 1 µs.
 
-        Code objects compare by all but their file, so a notebook cell that is run again finds its paths. The default
-        float dtype is structure. The entry keeps the code object alive, and so its identity.
+        Code objects of equal code in one file compare equal, so a notebook cell that runs again reuses its paths. The
+        default float dtype is part of the structure. The entry keeps the code object alive, so its address stays valid.
         """
         place = (getattr(code, "co_filename", ""), code, line, config._default_float)
         root = self._roots.get(place)
@@ -189,42 +189,42 @@ class Trie:
         return root
 
     def forget_places(self) -> None:
-        """Find the roots by value again: a setting that they depend on has changed."""
+        """Find roots by value again, after a change of a setting that roots depend on."""
         self.places.clear()
         self._known_code.clear()
 
     def added(self, node: Node) -> None:
-        """Count a new node, and drop cold subtrees if there are too many."""
+        """Count a new node, and prune the trie if there are too many nodes."""
         node.stamp = self.clock
         self.n_nodes += 1
         if self.n_nodes > config._max_trie_nodes:
             self.prune()
 
     def apart(self) -> Node:
-        """A root of a trie of its own, for a path that nothing else walks; until it is forgotten."""
+        """Return a root that no other path shares; call `forget` when it is not needed any more."""
         root = Node(None)
         self._apart[id(root)] = root
         return root
 
     def forget(self, root: Node) -> None:
-        """Count what is below `root`, a root of a trie of its own, no longer."""
+        """Remove `root`, a result of `apart`, and the nodes below it from the count."""
         if self._apart.pop(id(root), None) is root:
             self.n_nodes -= sum(1 for _ in _below([root])) - 1
 
     def prune(self) -> None:
-        """Drop the half of the nodes that has gone unused the longest.
+        """Drop the least recently used half of the nodes.
 
-        A subtree is as warm as its warmest node. A trace on a dropped path goes on undisturbed, as nodes know their
-        parents; the path is just not found again.
+        A node counts as used when a node below it is used. A trace on a dropped path goes on unchanged, as nodes refer
+        to their parents, but later traces do not reuse the path.
         """
         order = list(self._walk())
-        warmth: dict[int, int] = {}
+        last_use: dict[int, int] = {}
         for node in reversed(order):
-            warmth[id(node)] = max([node.stamp, *(warmth[id(child)] for child in node.children.values())])
-        limit = sorted(warmth.values())[len(order) // 2]
+            last_use[id(node)] = max([node.stamp, *(last_use[id(child)] for child in node.children.values())])
+        limit = sorted(last_use.values())[len(order) // 2]
         for node in order:
             for key, child in list(node.children.items()):
-                if warmth[id(child)] <= limit:
+                if last_use[id(child)] <= limit:
                     del node.children[key]
         self._roots = {place: root for place, root in self._roots.items() if root.children}
         self.forget_places()
@@ -233,14 +233,14 @@ class Trie:
         self.pruned += before - self.n_nodes
 
     def clear(self) -> None:
-        """Forget all paths."""
+        """Drop all paths."""
         self._roots.clear()
         self.forget_places()
         self._apart.clear()
         self.n_nodes = 0
 
     def _walk(self) -> Iterator[Node]:
-        """The roots and all nodes below them, parents first."""
+        """Yield the roots and all nodes below them, parents first."""
         return _below([*self._roots.values(), *self._apart.values()])
 
 
@@ -256,7 +256,7 @@ config.on_change(trie.forget_places)
 
 
 def path_to(node: Node) -> Path:
-    """The whole op list from the root to `node`."""
+    """Return the op list from the root to `node`."""
     chain: list[Node] = []
     at: Node | None = node
     while at is not None:
@@ -281,7 +281,7 @@ def path_to(node: Node) -> Path:
 
 
 class _Known(threading.local):
-    """The slots on the path that this thread asked about last: the next question is about a step further."""
+    """The avals of slots on the path of this thread's last query. The next query mostly extends the path."""
 
     def __init__(self) -> None:
         self.node: Node | None = None
@@ -292,7 +292,7 @@ _known = _Known()
 
 
 def aval_of(node: Node, slot: int) -> Aval:
-    """The aval of a slot on the path to `node`."""
+    """Return the aval of a slot on the path to `node`."""
     if _known.node is not node:
         fresh: list[Node] = []
         at: Node | None = node
@@ -311,8 +311,8 @@ def aval_of(node: Node, slot: int) -> Aval:
 
 
 def cut_program(path: Path, needed: tuple[int, ...], available: tuple[int, ...]) -> Program:
-    """The ops of `path` that compute the slots in `needed`, starting from the inputs and the slots `available`."""
+    """Return the program of the ops of `path` that compute `needed` from the inputs and the `available` slots."""
     cut = set(available)
     ops = tuple([op for op in path.ops if op.out not in cut])
-    inputs = tuple(dict.fromkeys(path.inputs + available))  # the result of a call may be its very argument
+    inputs = tuple(dict.fromkeys(path.inputs + available))  # the result of a call may be its argument
     return dead_code_removed(Program(inputs, ops, needed, path.avals), keep_inputs=False)

@@ -1,7 +1,7 @@
-"""How the trie grows: the first time that a call is recorded at some place of some path.
+"""Insertion of new nodes into the trie, when a call is recorded for the first time at its place.
 
-`grow` runs the call's body with a builder, so that shapes and dtypes are inferred and checked, on the user's own line,
-and keeps the ops in a new node.
+`insert_call` runs the call's body with a builder, which infers and checks shapes and dtypes on the user's own line, and
+keeps the ops in a new node.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ __all__ = [
 
 
 class Marker:
-    """What a key says of an input that comes in: its aval, and whether it is a Variable's and trainable.
+    """The part of a key for an imported input: its aval, and whether it is a trainable Variable.
 
-    There is one object for each such kind, so that a key hashes and compares it by identity.
+    Equal markers are one object, so a key hashes and compares them by identity.
     """
 
     __slots__ = ("aval", "trainable")
@@ -52,7 +52,7 @@ _markers: dict[tuple[Aval, bool | None], Marker] = {}
 
 
 def marker_for(aval: Aval, trainable: bool | None) -> Marker:
-    """The marker of an input; `trainable` is None for what is no Variable."""
+    """Return the marker of an input; `trainable` is None if the input is not a Variable."""
     marker = _markers.get((aval, trainable))
     if marker is None:
         marker = _markers.setdefault((aval, trainable), Marker(aval, trainable))
@@ -60,19 +60,19 @@ def marker_for(aval: Aval, trainable: bool | None) -> Marker:
 
 
 def insert_call(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Node:
-    """Make the child of `parent` for a call.
+    """Insert the child of `parent` for a call.
 
-    The first call of a step also chooses the root, by the user's line, and may find its child there. A call like one
-    that was recorded at another place is only renumbered, see `jittape.transform.templates`.
+    The first call of a step also chooses the root, by the user's line, and the child may exist there. If an equal call
+    was recorded at another place, its ops are renumbered: see `jittape.transform.templates`.
 
     Parameters
     ----------
     parent : Node
     key : tuple
-        ``(body, static, *operands)``; an operand is a slot, a `Marker` for what comes in here, the type of a Python
+        ``(body, static, *operands)``. An operand is a slot, the `Marker` of an imported value, the type of a Python
         scalar, or the dtype of a NumPy scalar.
     arrays : sequence
-        The operands themselves; not asked for where none is a slot.
+        The operands; unused if none is a slot.
     """
     if parent is UNPLACED:
         parent = trie.root(sys._getframe(1))
@@ -94,7 +94,7 @@ def insert_call(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) 
 
 
 def _template_key(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The key with avals in the place of slots; None for parameters that are not plain data."""
+    """Return the key with avals instead of slots; None if a parameter is not plain data."""
     static = key[1]
     kinds = kinds_of(static) if static else ()
     if kinds is None:
@@ -105,7 +105,7 @@ def _template_key(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> 
         if part.__class__ is not int:
             parts.append(part)
         elif part >= parent.n_slots:
-            parts.append(parent.n_slots - part - 1)  # one that comes in, once more
+            parts.append(parent.n_slots - part - 1)  # an imported value that occurs again
         else:
             first = seen.setdefault(part, i)
             parts.append(arrays[i]._aval if first == i else first)
@@ -113,21 +113,21 @@ def _template_key(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> 
 
 
 def _run(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Node, Builder]:
-    """The node of a call whose body is run, and the ops that it has recorded."""
+    """Run the body of a call; return its node and the builder with the recorded ops."""
     node = Node(parent)
     node.source = user_line()
     builder = Builder(parent.n_slots, node.source)
     body, static, *operands = key
-    entering = [builder.new_slot(part.aval) for part in operands if part.__class__ is Marker]
+    imported_symbols = [builder.new_slot(part.aval) for part in operands if part.__class__ is Marker]
     scalars = _ScalarInputs(builder)
-    arriving = iter(entering)
-    own = {symbol.slot: symbol for symbol in entering}
+    unused = iter(imported_symbols)
+    own = {symbol.slot: symbol for symbol in imported_symbols}
     handles: list[Any] = []
     for i, part in enumerate(operands):
         if part.__class__ is int:
             handles.append(own[part] if part in own else Symbol(part, arrays[i]._aval))
         elif part.__class__ is Marker:
-            handles.append(next(arriving))
+            handles.append(next(unused))
         else:
             handles.append(scalars.handle(part))
     with recording_with(builder):
@@ -139,45 +139,45 @@ def _run(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Nod
         results: Sequence[Any] = result if isinstance(result, (tuple, list)) else (result,)
         if body is not imported:
             results = _separate(results, builder)
-    settled = tuple([None if r is None else (r.slot, r.aval) for r in results])
+    slots = tuple([None if r is None else (r.slot, r.aval) for r in results])
     if isinstance(result, (tuple, list)):
-        node.results = settled
-    elif settled[0] is not None:
-        node.slot, node.aval = settled[0]
+        node.results = slots
+    elif slots[0] is not None:
+        node.slot, node.aval = slots[0]
     node.inputs = (
-        *_arriving(operands, parent.n_slots),
+        *_array_inputs(operands, parent.n_slots),
         *[(slot, aval, None) for slot, aval in scalars.inputs],
     )
     node.scalars = tuple(scalars.wanted)
     in_order = [position for position, _ in scalars.wanted] == [*range(scalars.count)]
-    # `is` and not `==`: NumPy says that np.dtype("float64") == None.
+    # `is` and not `==`: for NumPy, np.dtype("float64") == None is True.
     node.takes_scalars_as_given = in_order and all(dtype is None for _, dtype in scalars.wanted)
     one = scalars.wanted[0][1] if in_order and scalars.count == 1 else None
     node.takes_one_float = one is not None and one == float64
     return node, builder
 
 
-def _arriving(operands: Iterable[Any], first: int) -> list[tuple[int, Aval, bool | None]]:
-    """The inputs of a node that are arrays or Variables: one for each marker, from slot `first` on."""
+def _array_inputs(operands: Iterable[Any], first: int) -> list[tuple[int, Aval, bool | None]]:
+    """Return the inputs of a node that are arrays or Variables: one for each marker, from slot `first` on."""
     markers = [part for part in operands if part.__class__ is Marker]
     return [(first + i, marker.aval, marker.trainable) for i, marker in enumerate(markers)]
 
 
 class _Call(NamedTuple):
-    """What a call has made of its node, for any slots.
+    """The contents of a call's node, for any slots.
 
     Attributes
     ----------
     ops : Template
-        The slots that are given are those of the operands.
+        Ops of the node; its parameters are the slots of the operands.
     inputs : tuple of (int, Aval, None)
-        Those of its scalars.
+        Inputs of the node that are scalars.
     scalars, takes_scalars_as_given, takes_one_float
-        As in the node.
+        Those of the node.
     result : tuple of (int, Aval) or None
-        What it gave; None for nothing or for a tuple.
+        The only result; None for no result or a tuple.
     results : tuple of (int, Aval) or None, or None
-        The tuple that it gave.
+        The results if the call returned a tuple.
     """
 
     ops: Template
@@ -190,7 +190,7 @@ class _Call(NamedTuple):
 
     @classmethod
     def of(cls, node: Node, key: tuple[Any, ...], first: int) -> _Call:
-        """What the call of `key` has made of `node`, whose slots begin at `first`."""
+        """Return the contents of `node`, whose call has `key` and whose slots begin at `first`."""
         results = node.results
         arrays = len(node.inputs) - len(node.scalars)
         return cls(
@@ -204,7 +204,7 @@ class _Call(NamedTuple):
         )
 
     def put(self, node: Node, key: tuple[Any, ...], first: int) -> None:
-        """Make the same of the `node` of a call of `key`."""
+        """Copy the contents to the `node` of a call with `key`."""
         template, inputs, node.scalars = self.ops, self.inputs, self.scalars
         node.takes_scalars_as_given, node.takes_one_float = self.takes_scalars_as_given, self.takes_one_float
         result, results = self.result, self.results
@@ -212,10 +212,10 @@ class _Call(NamedTuple):
         node.ops = tuple(template.at(template.slots(first, operands), node.source))
         node.op_avals = template.avals
         node.n_slots = first + template.n_new
-        entering = template.n_new - len(inputs) - len(template.ops)
-        if entering or inputs:
+        imported_symbols = template.n_new - len(inputs) - len(template.ops)
+        if imported_symbols or inputs:
             scalars = [(first + slot, aval, None) for slot, aval, _ in inputs]
-            node.inputs = (*(_arriving(operands, first) if entering else ()), *scalars)
+            node.inputs = (*(_array_inputs(operands, first) if imported_symbols else ()), *scalars)
         if result is not None:
             node.slot, node.aval = first + result[0], result[1]
         if results is not None:
@@ -226,19 +226,19 @@ _calls: Memory[_Call] = Memory()
 
 
 def imported(x: Any) -> Any:
-    """The body of a call that does nothing but give its operand a slot."""
+    """Return `x`: the body of a call that only gives its operand a slot."""
     return x
 
 
 def _separate(results: Sequence[Any], builder: Builder) -> list[Any]:
-    """The results of a body, each a value of its own: a reshape to the same shape is a tensor beside its operand."""
-    settled = [r.default() if isinstance(r, WeakScalar) else r for r in results]
+    """Return the results of a body as separate values: a result that is an operand becomes a copy of it."""
+    values = [r.default() if isinstance(r, WeakScalar) else r for r in results]
     made = {op.out for op in builder.ops}
-    return [r if r is None or r.slot in made else identity_op.bind(r) for r in settled]
+    return [r if r is None or r.slot in made else identity_op.bind(r) for r in values]
 
 
 def insert_ops(parent: Node, key: tuple[Any, ...], node: Node, builder: Builder) -> Node:
-    """Finish `node` with what `builder` has recorded, and put it into the trie."""
+    """Insert `node` with the ops that `builder` has recorded."""
     node.ops = tuple(builder.ops)
     node.op_avals = tuple([builder.avals[op.out] for op in builder.ops])
     node.n_slots = builder.next_slot
@@ -246,7 +246,7 @@ def insert_ops(parent: Node, key: tuple[Any, ...], node: Node, builder: Builder)
 
 
 def insert_node(parent: Node, key: tuple[Any, ...], node: Node) -> Node:
-    """Put `node`, whose ops are known, into the trie; the one that another thread has put there meanwhile wins."""
+    """Insert `node`, whose ops are set; return the node that another thread inserted meanwhile, if there is one."""
     assert parent is not UNPLACED
     node.n_inputs = parent.n_inputs + len(node.inputs)
     node.n_ops = parent.n_ops + len(node.ops)
@@ -260,7 +260,7 @@ def insert_node(parent: Node, key: tuple[Any, ...], node: Node) -> Node:
 
 
 def refuse_parameters(static: tuple[Any, ...]) -> None:
-    """Raise `TypeError` for the first of `static` that cannot be a part of a key."""
+    """Raise `TypeError` for the first of `static` that cannot be part of a key."""
     for value in static:
         try:
             hash(value)
@@ -275,7 +275,7 @@ def refuse_parameters(static: tuple[Any, ...]) -> None:
 
 
 class _ScalarInputs:
-    """Turns the Python scalars of a call into input slots, in the dtypes that its body asks for."""
+    """The input slots for the Python scalars of a call, in the dtypes that its body requests."""
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
@@ -284,7 +284,7 @@ class _ScalarInputs:
         self.count = 0
 
     def handle(self, part: Any) -> WeakScalar | Symbol:
-        """A handle for the next scalar; `part` is its Python type, or the dtype of a NumPy scalar."""
+        """Return a handle for the next scalar; `part` is its Python type, or the dtype of a NumPy scalar."""
         position = self.count
         self.count += 1
         made: dict[np.dtype[Any], Symbol] = {}

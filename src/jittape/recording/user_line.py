@@ -1,4 +1,4 @@
-"""The user's line: where in the source an op is recorded."""
+"""Source lines of the user's code that recorded an op or raised an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["call_of_user", "line_of_error", "user_line"]
 
 
 def user_line() -> SourceLine | None:
-    """Return the innermost line of the running stack that is not jittape's own; the demo counts as a user's."""
+    """Return the innermost line of the running stack outside jittape; the demo counts as the user's code."""
     frame = frame_of_user(sys._getframe(1))
     return (
         None if frame is None else SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
@@ -20,7 +20,7 @@ def user_line() -> SourceLine | None:
 
 
 def line_of_error(error: BaseException) -> SourceLine | None:
-    """The innermost line of the user's that `error` has passed."""
+    """Return the innermost line of the user's code in the traceback of `error`."""
     found: SourceLine | None = None
     at: TracebackType | None = error.__traceback__
     while at is not None:
@@ -31,7 +31,7 @@ def line_of_error(error: BaseException) -> SourceLine | None:
 
 
 def call_of_user() -> str:
-    """The name of the function of jittape that the user's own line has called."""
+    """Return the name of the jittape function that the user's code called."""
     frame: FrameType | None = sys._getframe(1)
     name = ""
     while frame is not None and not is_of_user(frame):

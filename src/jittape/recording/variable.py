@@ -1,4 +1,4 @@
-"""`Variable`: a value that a program may change, watched by tapes when it is read."""
+"""`Variable`: a value that a program can assign to; tapes watch it when it is read."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ _NUMBER = Aval((), np.dtype(np.float64))
 
 
 class Variable(Scattering):
-    """A value that can be assigned. Reading it is recorded; a tape watches trainable Variables that are read.
+    """A value that can be assigned. Reads are recorded, and tapes watch trainable Variables that are read.
 
     Parameters
     ----------
     initial_value : tensor-like or callable
-        As for `constant`; a callable without arguments is called.
+        A value as for `constant`, or a callable without arguments that returns one.
     trainable : bool, default True
-        Whether tapes watch it by themselves.
+        Whether tapes watch it automatically.
     name : str, optional
-        Shown when printed.
+        Name in the printed form.
     dtype : dtype, optional
-        The value is cast to it.
+        Dtype that the value is cast to.
     constraint : callable, optional
-        Applied to the new value by optimizers after an update.
+        Function that optimizers apply to the new value after an update.
     shape : tuple of int or None, optional
-        Must be the shape of the value; None stands for any extent, which is settled by the value.
+        Required shape of the value; None accepts any extent.
 
     Notes
     -----
-    The dtype and shape never change. ``v += x`` is ``v.assign_add(x)``. An assignment is recorded and runs together
-    with the step that it belongs to; no gradient flows through it. A Variable is for one thread at a time: of two
-    `assign_add` at once one may be lost.
+    The dtype and shape never change. ``v += x`` is ``v.assign_add(x)``. An assignment is recorded and runs with its
+    step; no gradient flows through it. Only one thread at a time may use a Variable: of two simultaneous calls of
+    `assign_add`, one may be lost.
 
     Examples
     --------
@@ -109,31 +109,31 @@ class Variable(Scattering):
 
     def __init_subclass__(cls) -> None:
         raise TypeError(
-            f"{cls.__name__}: jt.Variable is not made to be subclassed; keep one as an attribute of a jt.Module instead"
+            f"{cls.__name__}: jt.Variable cannot be subclassed; keep one as an attribute of a jt.Module instead"
         )
 
     @property
     def trainable(self) -> bool:
-        """Whether tapes watch it by themselves; settled when it is made."""
+        """Whether tapes watch the Variable automatically; read-only."""
         return self._trainable
 
     # ---- reading -----------------------------------------------------------------------------------------------
 
     def value(self) -> Tensor:
-        """The value now, as a tensor: a recorded read, which later assignments do not change."""
+        """Return the current value as a tensor; later assignments do not change it. The read is recorded."""
         tensor: Tensor = identity(self)
         return tensor
 
     def read_value(self) -> Tensor:
-        """As `value`, under TensorFlow's other name."""
+        """Return `value()`; TensorFlow's other name."""
         return self.value()
 
     def initialized_value(self) -> Tensor:
-        """As `value`: a Variable of jittape always has one."""
+        """Return `value()`; a Variable always has a value."""
         return self.value()
 
     def ref(self) -> TensorRef:
-        """A hashable stand-in, for dictionaries and sets; `deref` gives the Variable back."""
+        """Return a hashable reference, for dictionaries and sets; `deref` returns the Variable."""
         return TensorRef(self)
 
     def __getitem__(self, key: Any) -> Any:
@@ -144,7 +144,7 @@ class Variable(Scattering):
     def _computed(self) -> Buffer:
         recorder: Any = active_recorder()
         if recorder.traced_in is not None:
-            recorder.flush()  # what it is now says nothing of later calls
+            recorder.flush()  # the current value says nothing about later calls
         if self._assigned_in is not None:
             self._assigned_in.flush()
         return self._buffer
@@ -154,29 +154,29 @@ class Variable(Scattering):
     def assign(
         self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Variable:
-        """Give the Variable a new value.
+        """Assign a new value.
 
         Parameters
         ----------
         value : tensor-like
-            Of the Variable's shape; its dtype must cast to the Variable's by NumPy's "same kind" rule.
+            Value of the Variable's shape, with a dtype that casts to the Variable's under the "same kind" rule.
         use_locking, name, read_value
-            Accepted for TensorFlow's sake.
+            Accepted for compatibility with TensorFlow.
 
         Returns
         -------
         Variable
-            This one.
+            The Variable itself.
 
         Raises
         ------
         ValueError
-            If the shape is another one. Nothing has changed then.
+            If the shape differs. The Variable keeps its value.
         TypeError
-            If the dtype does not cast.
+            If the dtype does not cast. The Variable keeps its value.
         """
         if type(value) is float and self._aval == _NUMBER and active.recorder.traced_in is None:
-            self._set(Buffer(np.array(value)))  # a learning rate, say, at every step: 1 µs instead of 4
+            self._set(Buffer(np.array(value)))  # such as a learning rate in each step: 1 µs instead of 4 µs
             return self
         tensor = value if value.__class__ is Tensor else convert_to_tensor(value, dtype_hint=self.dtype)
         fitted = tensor if tensor._aval is self._aval else self._fitted(tensor)
@@ -189,13 +189,13 @@ class Variable(Scattering):
     def assign_add(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Variable:
-        """Add `delta` to the value; otherwise as `assign`."""
+        """Add `delta` to the value; the arguments are those of `assign`."""
         return self._assign_result(apply(arithmetic.add_op, (self, delta)))
 
     def assign_sub(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Variable:
-        """Subtract `delta` from the value; otherwise as `assign`."""
+        """Subtract `delta` from the value; the arguments are those of `assign`."""
         return self._assign_result(apply(arithmetic.subtract_op, (self, delta)))
 
     def _assign_result(self, tensor: Tensor) -> Variable:
@@ -205,9 +205,9 @@ class Variable(Scattering):
         return self
 
     def _fitted(self, tensor: Tensor) -> Tensor:
-        """`tensor` as it can be assigned, or an error."""
+        """Return `tensor` cast to the Variable's dtype; raise if shape or dtype do not fit."""
         if tensor._aval == self._aval:
-            self._aval = tensor._aval  # the same object: the next time `is` will do
+            self._aval = tensor._aval  # one object for both, which `is` finds equal the next time
             return tensor
         if tensor.shape != self.shape:
             raise ValueError(
@@ -223,19 +223,19 @@ class Variable(Scattering):
         return fitted
 
     def _set(self, buffer: Buffer) -> None:
-        """Take a computed value at once; what was recorded before keeps the old one."""
+        """Assign a computed value; ops recorded before use the old one."""
         if self._assigned_in is not None:
             self._assigned_in.forget_assignment(self)
         self._adopt(buffer)
 
     def _adopt(self, buffer: Buffer) -> None:
-        """The assignment has run."""
+        """Set the value that an assignment has computed."""
         self._buffer = buffer
         self._assigned_in = self._trace = None
         self._slot = -1
 
     def _forget_assignment(self) -> None:
-        """No assignment is pending any more; the next read is a new input."""
+        """Drop the pending assignment; the next read is a new input."""
         self._assigned_in = None
         self._trace = None
         self._slot = -1
@@ -272,19 +272,19 @@ class Variable(Scattering):
 
 
 def _unpickled(array: np.ndarray[Any, Any], trainable: bool, name: str, constraint: Any) -> Variable:
-    own = np.array(array)  # a pickle may lend its memory only
+    own = np.array(array)  # the pickle may own the memory
     variable = Variable(own, trainable, constraint=constraint)
     variable.name = name
     return variable
 
 
 def _allows(wanted: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:
-    """Whether `shape` is one that `wanted`, with None for any extent, describes."""
+    """Return whether `shape` matches `wanted`, in which None matches any extent."""
     return len(wanted) == len(shape) and all(w in (None, n) for w, n in zip(wanted, shape, strict=True))
 
 
 def _initial(value: Any, dtype: Any) -> Tensor:
-    """The first value of a Variable: cast where a dtype is given."""
+    """Return the initial value of a Variable, cast if a dtype is given."""
     if not isinstance(value, Operators):
         return constant(value, dtype)
     tensor = convert_to_tensor(value)

@@ -1,4 +1,4 @@
-"""How a Variable is read and assigned a few rows or elements at a time: its ``gather_`` and ``scatter_`` methods."""
+"""The ``gather_`` and ``scatter_`` methods of Variables, which read and assign rows or elements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class IndexedSlices(NamedTuple):
 
 
 class Scattering(Operators):
-    """The part of `Variable` that reads and assigns rows and elements by their indices."""
+    """The base of `Variable` with methods that read and assign rows and elements by index."""
 
     __slots__ = ()
 
@@ -30,25 +30,25 @@ class Scattering(Operators):
     # ---- rows --------------------------------------------------------------------------------------------------
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
-        """The rows that `indices` name, as `jt.gather` gives them."""
+        """Return the rows at `indices`, as `jt.gather` does."""
         return gather.gather(self, indices)
 
     def scatter_add(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
-        """Add ``sparse_delta.values`` to the rows that ``sparse_delta.indices`` name; repeated rows add up."""
+        """Add ``sparse_delta.values`` to the rows at ``sparse_delta.indices``; repeated rows add up."""
         return self._assign_result(scatter.scatter_add(self, *_rows(sparse_delta)))
 
     def scatter_sub(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
-        """Subtract ``sparse_delta.values`` from the rows that ``sparse_delta.indices`` name."""
+        """Subtract ``sparse_delta.values`` from the rows at ``sparse_delta.indices``."""
         return self._assign_result(scatter.scatter_sub(self, *_rows(sparse_delta)))
 
     def scatter_update(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
-        """Replace the rows that ``sparse_delta.indices`` name; of several for one row, the last one wins."""
+        """Replace the rows at ``sparse_delta.indices``; of several for one row, the last one wins."""
         return self._assign_result(scatter.scatter_update(self, *_rows(sparse_delta)))
 
     def batch_scatter_update(
@@ -72,31 +72,31 @@ class Scattering(Operators):
     def scatter_mul(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
-        """Multiply the rows that ``sparse_delta.indices`` name by ``sparse_delta.values``."""
+        """Multiply the rows at ``sparse_delta.indices`` by ``sparse_delta.values``."""
         return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "mul"))
 
     def scatter_div(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
-        """Divide the rows that ``sparse_delta.indices`` name by ``sparse_delta.values``."""
+        """Divide the rows at ``sparse_delta.indices`` by ``sparse_delta.values``."""
         return self._assign_result(scatter.scatter_combine(self, *_rows(sparse_delta), "div"))
 
     def scatter_max(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
-        """Replace the rows that ``sparse_delta.indices`` name by the greater of them and ``sparse_delta.values``."""
+        """Replace the rows at ``sparse_delta.indices`` by the greater of them and ``sparse_delta.values``."""
         return self._assign_result(scatter.scatter_extremum(self, *_rows(sparse_delta), "max"))
 
     def scatter_min(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Self:
-        """Replace the rows that ``sparse_delta.indices`` name by the less of them and ``sparse_delta.values``."""
+        """Replace the rows at ``sparse_delta.indices`` by the less of them and ``sparse_delta.values``."""
         return self._assign_result(scatter.scatter_extremum(self, *_rows(sparse_delta), "min"))
 
     # ---- elements ----------------------------------------------------------------------------------------------
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
-        """The elements or slices at the coordinates in the last dimension of `indices`, as `jt.gather_nd` has it."""
+        """Return the elements or slices at the coordinates in `indices`, as `jt.gather_nd` does."""
         return gather.gather_nd(self, indices)
 
     def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Self:
@@ -108,11 +108,11 @@ class Scattering(Operators):
         return self._assign_result(scatter.tensor_scatter_nd_sub(self, indices, updates))
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Self:
-        """Put `updates` at `indices`."""
+        """Assign `updates` at `indices`."""
         return self._assign_result(scatter.tensor_scatter_nd_update(self, indices, updates))
 
     def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Self:
-        """Put the greater of what is there and `updates` at `indices`.
+        """Assign the elementwise maximum of the current values and `updates` at `indices`.
 
         Examples
         --------
@@ -124,12 +124,12 @@ class Scattering(Operators):
         return self._assign_result(scatter.tensor_scatter_nd_max(self, indices, updates))
 
     def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Self:
-        """Put the less of what is there and `updates` at `indices`."""
+        """Assign the elementwise minimum of the current values and `updates` at `indices`."""
         return self._assign_result(scatter.tensor_scatter_nd_min(self, indices, updates))
 
 
 def _rows(delta: IndexedSlices) -> tuple[Any, Any]:
-    """The indices and the values of what a `scatter_` method is given."""
+    """Return the indices and values of the argument of a `scatter_` method."""
     if not isinstance(delta, IndexedSlices):
         raise TypeError(
             f"sparse_delta is not IndexedSlices: {delta!r}; write jt.IndexedSlices(values, indices)"
