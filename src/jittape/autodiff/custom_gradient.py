@@ -1,4 +1,4 @@
-"""Gradients that the user writes: `custom_gradient`."""
+"""User-defined gradients: `custom_gradient`."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ __all__ = ["custom_gradient", "tensors_read"]
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function say its own gradient.
+    """Define the gradient of a function.
 
     Parameters
     ----------
     f : callable
-        A function or method that returns ``(y, grad_fn)``. ``grad_fn(*upstream)``, with one cotangent for every
-        result in `y`, returns one gradient (or None) for every positional argument, flattened, and then for
-        every tensor among the keyword arguments. If `f` reads trainable Variables that are no arguments,
-        `grad_fn` must take ``variables=`` and return ``(gradients, gradients of the variables)``.
+        A function or method that returns ``(y, grad_fn)``. ``grad_fn(*upstream)`` takes one cotangent for each result
+        in `y`. It returns one gradient (or None) for each flattened positional argument, and then for each tensor
+        among the keyword arguments. If `f` reads trainable Variables that are not arguments, `grad_fn` must take
+        ``variables=`` and return ``(gradients, gradients of the variables)``.
 
     Returns
     -------
     callable
-        Takes what `f` takes and returns `y`.
+        Function with the parameters of `f` that returns `y`.
 
     Raises
     ------
     TypeError
-        If `f` does not return a pair, or `grad_fn` does not take the Variables.
+        If `f` does not return a pair, or `grad_fn` does not take ``variables=``.
     ValueError
-        If `grad_fn` returns another number of gradients than there are arguments, or one of another shape.
+        If `grad_fn` returns a wrong number of gradients or a gradient of a wrong shape.
 
     Notes
     -----
-    Tapes see what `f` and `grad_fn` do: an outer tape differentiates the gradient as it is computed in `grad_fn`. What
-    `f` writes to its arguments, as in ``x[0] = 1.0``, changes them within `f` and `grad_fn` only.
+    Tapes record `f` and `grad_fn`: an outer tape differentiates the gradient that `grad_fn` computes. A write of `f` to
+    an argument, as in ``x[0] = 1.0``, changes the argument within `f` and `grad_fn` only.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _WithGradient:
-    """A function that says its own gradient; a method too, as it binds like one."""
+    """A function or method with a user-defined gradient."""
 
     def __init__(self, f: Callable[..., Any]) -> None:
         self._f = f
@@ -131,7 +131,7 @@ def _ruled(
     inputs: list[Any],
     gradients: Callable[..., list[Tensor | None]],
 ) -> list[Any]:
-    """In the body of a loop the gradient function is run at once, and becomes a program that belongs to the results."""
+    """Trace the gradient function inside the body of a loop; the program becomes a parameter of the results."""
     trace = BodyTrace("custom_gradient", outer, f, None)
     to: list[int] = []
 
@@ -152,13 +152,13 @@ def _ruled(
 def _with_rule(*handles: Any) -> tuple[Any, ...]:
     *operands, rule, count, to = handles
     last = len(operands) - len(rule.program.inputs) + count
-    settled = [o.default() if isinstance(o, WeakScalar) else o for o in operands[:last]]
+    values = [o.default() if isinstance(o, WeakScalar) else o for o in operands[:last]]
     captured = zip(operands[last:], rule.program.inputs[count:], strict=True)
-    settled += [
+    values += [
         o.resolve(rule.program.avals[slot].dtype) if isinstance(o, WeakScalar) else o for o, slot in captured
     ]
     return tuple(
-        [ruled_op.bind(*settled, rule=rule, count=count, to=to, result_index=i) for i in range(count)]
+        [ruled_op.bind(*values, rule=rule, count=count, to=to, result_index=i) for i in range(count)]
     )
 
 
@@ -169,7 +169,7 @@ def _custom(*operands_and_count: Any) -> tuple[Any, ...]:
 
 
 def _variables_read(trace: Trace, before: Node, arguments: Sequence[Any]) -> list[Variable]:
-    """Variables that ops since `before` used and that are no arguments."""
+    """Return the Variables that ops since `before` used and that are not arguments."""
     used, _ = _used_since(trace, before)
     known = {id(a) for a in arguments}
     found = [v for v, slots in trace.variables.values() if id(v) not in known and not used.isdisjoint(slots)]
@@ -184,7 +184,7 @@ def tensors_read(before: Node) -> list[Any]:
     held = [t for weak in trace.materialized if (t := weak()) is not None]
     tensors: list[Any] = [*[t for _, t, _ in trace.imported.values()], *held, *trace.pending]
     at: dict[int | None, Any] = {}
-    for t in tensors:  # of several handles to a value the first, which is the user's
+    for t in tensors:  # the first handle to a value is the user's
         if isinstance(t, Tensor):
             at.setdefault(t._slot if t._trace is trace else trace.slot_of(t), t)
     found: list[Any] = [t for slot, t in at.items() if slot in slots]
@@ -193,7 +193,7 @@ def tensors_read(before: Node) -> list[Any]:
 
 
 def _used_since(trace: Trace, before: Node) -> tuple[set[int], set[int]]:
-    """The slots that ops since `before` took, and those that they made."""
+    """Return the slots that ops since `before` used, and the slots of their results."""
     used: set[int] = set()
     made: set[int] = set()
     node: Node | None = trace.node
@@ -212,7 +212,7 @@ def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
 def _gradients(
     grad_fn: Callable[..., Any], tensors: list[Any], variables: list[Variable], *upstream: Tensor
 ) -> list[Tensor | None]:
-    """Call the user's `grad_fn` and check what it gives."""
+    """Call the user's `grad_fn` and check its results."""
     given: Any = grad_fn(*upstream, variables=variables) if variables else grad_fn(*upstream)
     for_variables: list[Any] = []
     if variables:

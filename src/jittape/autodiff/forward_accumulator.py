@@ -1,4 +1,4 @@
-"""`ForwardAccumulator`: forward mode as a tape, which holds a `TapeInterval`; see `forward_mode` for the tangents."""
+"""`ForwardAccumulator`, which holds a `TapeInterval`; `autodiff.forward_mode` records the tangents."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ __all__ = ["ForwardAccumulator"]
 
 
 class ForwardAccumulator:
-    """Jacobian-vector products: forward-mode differentiation along one direction.
+    """A recorder for Jacobian-vector products: forward-mode differentiation along one direction.
 
     Parameters
     ----------
     primals : Tensor, Variable or nested structure of them
-        What is varied.
+        Values to differentiate with respect to.
     tangents : tensor-like or structure like `primals`
-        The direction: for every primal a value of its shape and dtype.
+        Direction: a value of the shape and dtype of each primal.
 
     Raises
     ------
@@ -46,8 +46,8 @@ class ForwardAccumulator:
 
     Notes
     -----
-    It records inside its ``with`` block, and may be asked inside and after it. Accumulators nest, and go inside and
-    around tapes: around a tape, the tangent of a gradient is a Hessian-vector product.
+    An accumulator records inside its ``with`` block; `jvp` may be called inside and after the block. Accumulators and
+    tapes nest: around a tape, the tangent of a gradient is a Hessian-vector product.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class ForwardAccumulator:
             for i, (t, leaf) in enumerate(zip(given, leaves, strict=True))
         ]
         self._interval = TapeInterval(accessed=False)
-        self._around: list[ref[Any]] = []
+        self._outer: list[ref[Any]] = []
 
     def __enter__(self) -> ForwardAccumulator:
         if self._interval.entered:
@@ -83,7 +83,7 @@ class ForwardAccumulator:
         self._interval.enter()
         trace = self._interval.trace
         assert trace is not None
-        self._around = trace.spans[:-1]
+        self._outer = trace.spans[:-1]
         if first:
             for leaf in self._primals:
                 self._interval.watch(leaf)
@@ -96,24 +96,24 @@ class ForwardAccumulator:
     def jvp(
         self, primals: Any, unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE
     ) -> Any:
-        """The tangents of values that were computed while the accumulator recorded.
+        """Return the tangents of values that were computed while the accumulator recorded.
 
         Parameters
         ----------
         primals : Tensor, Variable or nested structure of them
-            What was computed; or one of the accumulator's own primals, whose tangent is the one given.
+            Computed values, or primals of the accumulator, whose tangents are the given ones.
         unconnected_gradients : UnconnectedGradients or str
-            What is returned for a value that does not depend on the primals: ``None`` or zeros.
+            Result for a value that does not depend on the primals: ``None`` or zeros.
 
         Returns
         -------
         Tensor or None, in the structure of `primals`
-            Each of its primal's shape and dtype. A ``None`` comes with an `UnconnectedGradientWarning` that says why.
+            Tangents of the primals' shapes and dtypes. An `UnconnectedGradientWarning` explains each ``None``.
 
         Raises
         ------
         ValueError
-            Before the accumulator was entered.
+            If the accumulator has not been entered.
         """
         zero = wants_zeros(unconnected_gradients)
         targets, rebuild = flatten(primals, check_target)
@@ -124,11 +124,11 @@ class ForwardAccumulator:
             )
         recorder: Any = active_recorder()
         if recorder.traced_in is not None and recorder is not trace:
-            recorder.flush()  # a tangent of what was recorded outside the traced function
+            recorder.flush()  # the tangent is of ops outside the traced function
         with recording_with(trace):
             begin = trace.node.n_slots
             results = self._tangents_of(trace, targets, zero)
-            self._show_to_those_around(begin)
+            self._extend_outer_intervals(begin)
         if trace is not recorder:
             trace.flush()
         if zero:
@@ -153,9 +153,9 @@ class ForwardAccumulator:
                     warnings.warn(text, UnconnectedGradientWarning, stacklevel=stack_level())
         return results
 
-    def _show_to_those_around(self, begin: int) -> None:
-        """To a tape or accumulator around this one, a tangent was computed along with its value."""
-        for weak in self._around:
+    def _extend_outer_intervals(self, begin: int) -> None:
+        """Add the ops of the tangents to the intervals of outer tapes and accumulators."""
+        for weak in self._outer:
             interval = weak()
             if isinstance(interval, TapeInterval):
                 interval.extend(begin)

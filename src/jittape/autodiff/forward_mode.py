@@ -1,10 +1,10 @@
-"""Forward mode out of reverse passes, and passes for many seeds at once.
+"""Forward mode from two reverse passes, and passes for many seeds at once.
 
-A vector-Jacobian product is linear in the cotangent, and it is made of ops. So its own gradient with respect to the
-cotangent is the Jacobian-vector product: two reverse passes, and every primitive has a forward mode by its one rule
-(J. Townsend, "A new trick for calculating Jacobian vector products", 2017). The surprising fact: it costs nothing when
-it runs. The cotangent of the first pass is zeros that nothing of the second depends on, so dead code removal leaves the
-very ops that a forward walk would append.
+A vector-Jacobian product is linear in the cotangent and consists of ops. Its gradient with respect to the cotangent is
+the Jacobian-vector product. Two reverse passes therefore give each primitive a forward mode from its gradient rule
+(J. Townsend, "A new trick for calculating Jacobian vector products", 2017). This costs nothing at run time: the second
+pass does not depend on the cotangent of the first, which is zeros, so dead code removal leaves the ops that a forward
+walk would append.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ __all__ = ["placeholders", "record_batch", "record_tangents"]
 
 @contextmanager
 def placeholders(trace: Trace, avals: Sequence[Aval]) -> Iterator[list[Tensor]]:
-    """Zeros in slots of their own, to stand for what a pass is linear in.
+    """Record zeros as placeholders for the seeds of a pass, which is linear in them.
 
     Raises
     ------
     NoGradientError
-        If a gradient function of the user's takes the value of what depends on them.
+        If a user-defined gradient function takes the value of a tensor that depends on a placeholder.
     """
     before = set(trace.exits or ())
     made = list(trace.apply(_zeros, (), (tuple(avals),)))
@@ -67,19 +67,19 @@ def record_tangents(
     view: TapeView,
     zeros: bool = False,
 ) -> list[Tensor | None]:
-    """Append the ops of the tangents of `targets` to `trace`; None for a target that depends on no source.
+    """Append the ops of the tangents of `targets` to `trace`; return None for a target that depends on no source.
 
     Parameters
     ----------
     trace : Trace
-        In charge of the thread.
+        The thread's recorder.
     targets : tuple of int
     sources : tuple of tuples of int
-        For every primal its slots; a Variable has one for each version read.
+        Slots of each primal; a Variable has one for each version that was read.
     tangents : tuple of int or None
-        For every primal the slot of its tangent; None stands for zeros.
+        Slot of the tangent of each primal; None means zeros.
     view : TapeView
-        What was recorded and watched.
+        Positions and slots that were recorded and watched.
     zeros : bool
         Whether a missing tangent counts as zero.
     """
@@ -103,21 +103,21 @@ def record_tangents(
 
 
 def record_batch(trace: Trace, over: int, outputs: Sequence[int], stack: int) -> list[Tensor]:
-    """Append what computes `outputs` for every row of a stack of values in the place of the slot `over`.
+    """Append ops that compute `outputs` for each row of a stack of values of the slot `over`.
 
     Parameters
     ----------
     trace : Trace
-        In charge of the thread.
+        The thread's recorder.
     over : int
     outputs : sequence of int
     stack : int
-        The slot of the values, of shape ``(n, *shape of over)``.
+        Slot of the values, of shape ``(n, *shape of over)``.
 
     Returns
     -------
     list of Tensor
-        For every output its values, of shape ``(n, *shape of the output)``.
+        Values of each output, of shape ``(n, *shape of the output)``.
     """
     key: tuple[Any, ...] = ("batch", over, tuple(outputs), stack)
     node = trace.node.children.get(key)

@@ -1,4 +1,4 @@
-"""Why a gradient is ``None``, in a sentence with the user's source lines."""
+"""Gradient diagnostics: the reason for a gradient that is ``None``, with the user's source lines."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ __all__ = ["GradientQuery", "dependent_slots", "diagnoses", "diagnosis"]
 
 
 class GradientQuery(NamedTuple):
-    """A question about a gradient.
+    """A query for a gradient.
 
     Attributes
     ----------
     targets : tuple of int
-        The slots of the targets that the trace knows.
+        Slots of the targets that the trace knows.
     sources : tuple of tuples of int
-        The slots of each source; a Variable has one for each version read.
+        Slots of each source; a Variable has one for each version that was read.
     view : TapeView
-        What the tape saw.
+        Positions and slots that the tape recorded and watched.
     values : tuple of Tensor and Variable
-        The sources themselves.
+        The sources.
     given : int
-        How many targets there are, whether the trace knows them or not.
+        Number of targets, including those that the trace does not know.
     exits : Exits or None
-        The values that have left the tape as arrays or numbers.
+        Values that left the tape as arrays or numbers.
     """
 
     targets: tuple[int, ...]
@@ -46,15 +46,15 @@ class GradientQuery(NamedTuple):
 
 
 def diagnoses(before: Node, after: Node, query: GradientQuery, missing: list[int]) -> str:
-    """The sentences for all sources in `missing`.
+    """Return the sentences for all sources in `missing`.
 
-    They are found once for every gradient in the trie and every line that asks, and kept with its node, so that a loop
-    whose gradients are None every time, as they may well be, is not slowed down.
+    They are computed once for each gradient in the trie and each calling line, and kept with the gradient's node, so
+    that they do not slow down a loop whose gradients are always None.
 
     Parameters
     ----------
     before, after : Node
-        Where in the trie the gradient is asked for, and the node of the gradient.
+        The node at which the gradient was recorded, and the node of the gradient.
     query : GradientQuery
     missing : list of int
         Numbers of the sources without a gradient.
@@ -71,7 +71,7 @@ def diagnoses(before: Node, after: Node, query: GradientQuery, missing: list[int
 
 
 def diagnosis(path: Path, query: GradientQuery, number: int) -> str:
-    """The sentence for source `number`, whether it has a gradient or not, and the exits of what depends on it."""
+    """Return the sentence for source `number`, and the exits of values that depend on it."""
     text = _diagnosis(path, query, number)
     if query.exits is None:
         return text
@@ -108,7 +108,7 @@ def _diagnosis(path: Path, query: GradientQuery, number: int) -> str:
             f"the target does not depend on {name}: no recorded op leads from one to the other"
             + _numpy_hint(value)
         )
-    return _blocked(path, view, tracked, query.targets, slots, depends, name)
+    return _connection(path, view, tracked, query.targets, slots, depends, name)
 
 
 def _name(value: Any, number: int) -> str:
@@ -149,7 +149,7 @@ def _not_watched(path: Path, view: TapeView, slots: tuple[int, ...], value: Any,
 
 
 def dependent_slots(path: Path, slots: Iterable[int]) -> set[int]:
-    """All slots computed from `slots`, recorded or not."""
+    """Return `slots` and all slots computed from them, recorded or not."""
     depends = set(slots)
     for op in path.ops:
         if any(slot in depends for slot in op.args):
@@ -157,7 +157,7 @@ def dependent_slots(path: Path, slots: Iterable[int]) -> set[int]:
     return depends
 
 
-def _blocked(
+def _connection(
     path: Path,
     view: TapeView,
     tracked: Seen,
@@ -166,35 +166,41 @@ def _blocked(
     depends: set[int],
     name: str,
 ) -> str:
-    """The first op between source and target that no cotangent passes, or that all is well."""
+    """Return the number of ops that connect source and targets, or the first op that blocks the cotangent."""
     towards = set(targets)
     for op in reversed(path.ops):
         if op.out in towards and op.out in depends:
             towards.update(op.args)
+    followed, passed, stops = _followed(path, tracked, towards, slots)
+    if not any(slot in followed for slot in targets):
+        obstacle = _obstacle(path, view, stops[0], followed) if stops else "it was watched after its use"
+        return f"no gradient reaches {name}: {obstacle}"
+    opaque = opaque_op_between(path, view, tracked, targets, slots)
+    if opaque is not None:
+        return f"no gradient reaches {name}: " + _obstacle(path, view, opaque, followed)
+    text = f"the target depends on {name} through {passed} recorded op{'s' if passed != 1 else ''}"
+    custom = [op for op in path.ops if op.primitive.calls_back and op.out in followed & towards]
+    return text + "".join(
+        f"; the custom gradient {_line(op)} may have returned None for it" for op in custom[-1:]
+    )
+
+
+def _followed(
+    path: Path, tracked: Seen, towards: set[int], slots: tuple[int, ...]
+) -> tuple[set[int], int, list[Op]]:
+    """Return the slots that cotangents connect to `slots`, the number of ops on the way, and the ops that block."""
     followed = {slot for slot in slots if slot in tracked.slots}
-    stops: list[str] = []
-    count = 0
+    passed = 0
+    stops: list[Op] = []
     for op in path.ops:
-        if op.out not in towards or not any(slot in followed for slot in op.args):
+        if op.out not in towards or followed.isdisjoint(op.args):
             continue
-        along = [i for i in tracked.edges.get(op.out, ()) if op.args[i] in followed]
-        if along:
+        if any(op.args[i] in followed for i in tracked.edges.get(op.out, ())):
             followed.add(op.out)
-            count += 1
+            passed += 1
         else:
-            stops.append(_obstacle(path, view, op, followed))
-    if any(slot in followed for slot in targets):
-        opaque = opaque_op_between(path, view, tracked, targets, slots)
-        if opaque is not None:
-            return f"no gradient reaches {name}: " + _obstacle(path, view, opaque, followed)
-        text = f"the target depends on {name} through {count} recorded op{'s' if count != 1 else ''}"
-        custom = [
-            op for op in path.ops if op.primitive.calls_back and op.out in followed and op.out in towards
-        ]
-        return text + "".join(
-            f"; the custom gradient {_line(op)} may have returned None for it" for op in custom[-1:]
-        )
-    return f"no gradient reaches {name}: " + (stops[0] if stops else "it was watched after its use")
+            stops.append(op)
+    return followed, passed, stops
 
 
 def _line(op: Op) -> str:
@@ -202,6 +208,7 @@ def _line(op: Op) -> str:
 
 
 def _obstacle(path: Path, view: TapeView, op: Op, followed: set[int]) -> str:
+    """Return the reason why no cotangent passes `op`."""
     where = _line(op)
     if op.primitive.reads_variable:
         return f"the Variable read {where} had been assigned, and no gradient flows through an assignment"

@@ -1,7 +1,7 @@
-"""The statement that gave a Variable's name to a tensor: ``w = w - rate * g``, found in the user's source.
+"""Search of the user's source for a statement that binds a watched name to a new tensor, as ``w = w - rate * g``.
 
-Such a loop runs, but its second step differentiates with respect to a tensor that no tape watches. Nothing of this is
-recorded: the names and the source of the running code tell, when a gradient that is None is explained.
+Such a loop runs, but its second step differentiates with respect to a tensor that no tape watches. The search uses
+names and source of the running code, and runs only for the diagnostics of a gradient that is None.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _FRAMES = 8
 
 
 def rebinding_of(value: Any) -> str:
-    """Return the sentence that says where a name of `value` is computed from itself; empty if nowhere.
+    """Return a sentence about the statement that computes a name of `value` from itself; empty if there is none.
 
-    A name of `value` is that of the tensor, or of a list, tuple or dictionary that holds it.
+    A name of `value` is bound to the tensor or to a list, tuple or dictionary that contains it.
     """
     frame, left = sys._getframe(1), _FRAMES
     while frame is not None and left:

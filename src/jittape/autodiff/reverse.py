@@ -1,8 +1,8 @@
-"""A gradient as ops appended to a trace: derived once, then found in the trie.
+"""Gradients as ops that are appended to a trace: derived once, then found in the trie.
 
-`record_gradient` is one look-up when the same gradient has been query for at the same place of the same path. A
-`custom_gradient` on the way makes it two or more: the user's Python function is called every time, and its ops are
-recorded, between the parts.
+If the same gradient was recorded at the same node, `record_gradient` is one look-up. A `custom_gradient` on the way
+splits the gradient into parts with one look-up each: between them the user's Python function is called and its ops are
+recorded.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def record_gradient(
     view: TapeView,
     demand: Demand = ORDINARY,
 ) -> list[Tensor | None]:
-    """Append the reverse ops to `trace`; the result holds a pending cotangent, or None, for every source.
+    """Append the reverse ops to `trace`; return a pending cotangent or None for each source.
 
     Parameters
     ----------
@@ -48,13 +48,13 @@ def record_gradient(
     targets : tuple of int
         Slots whose gradients are summed.
     sources : tuple of tuples of int
-        For every source its slots; a Variable has one for each version read.
+        Slots of each source; a Variable has one for each version that was read.
     seeds : tuple of int or None
-        For every target the slot of the cotangent to begin with; None stands for ones.
+        Slot of the cotangent of each target; None means ones.
     view : TapeView
-        What the tape saw.
+        Positions and slots that the tape recorded and watched.
     demand : Demand
-        The paths that must not be missing.
+        Dependences for which a missing derivative is an error.
     """
     key = gradient_key(targets, sources, seeds, view)
     if demand is not ORDINARY:
@@ -72,12 +72,12 @@ def record_gradient(
 def gradient_key(
     targets: Slots, sources: tuple[Slots, ...], seeds: tuple[int | None, ...], view: TapeView
 ) -> tuple[Any, ...]:
-    """The key of an ordinary gradient in the trie."""
+    """Return the key of an ordinary gradient in the trie."""
     return ("gradient", targets, sources, seeds, view)
 
 
 def _derive(trace: Trace, key: tuple[Any, ...], path: Path, demand: Demand) -> Node:
-    """The node for the first part of a gradient: up to the end or to the first Python function."""
+    """Return the node for the first part of a gradient: to the end or to the first Python function."""
     _, targets, sources, seeds, view, *_ = key
     tracked = seen(path, view)
     unknown = unknown_among(path, view, tracked, targets, sources, demand)
@@ -90,7 +90,7 @@ def _derive(trace: Trace, key: tuple[Any, ...], path: Path, demand: Demand) -> N
     for slot, seed in zip(targets, seeds, strict=True):
         if slot in reachable:
             reverse.seed(builder, slot, _seed(builder, path, slot, seed))
-    return _run_on(trace, key, reverse, builder, sources, unknown)
+    return _continue(trace, key, reverse, builder, sources, unknown)
 
 
 def _seed(builder: Builder, path: Path, slot: int, seed: int | None) -> Symbol:
@@ -102,7 +102,7 @@ def _seed(builder: Builder, path: Path, slot: int, seed: int | None) -> Symbol:
     return ones
 
 
-def _run_on(
+def _continue(
     trace: Trace,
     key: tuple[Any, ...],
     reverse: Reverse,
@@ -110,7 +110,7 @@ def _run_on(
     sources: tuple[Slots, ...],
     unknown: tuple[int, ...],
 ) -> Node:
-    """Walk on and put what the walk appended into the trie as the child for `key`."""
+    """Continue the reverse pass and insert its ops into the trie as the child for `key`."""
     node = Node(trace.node)
     node.source = builder.source
     node.unknown = unknown
@@ -124,7 +124,7 @@ def _run_on(
 
 
 def _total(reverse: Reverse, builder: Builder, slots: Slots) -> tuple[int, Aval] | None:
-    """The cotangent of one source: the sum over its versions."""
+    """Return the cotangent of one source: the sum over its versions."""
     parts = [reverse.cotangents[slot] for slot in slots if slot in reverse.cotangents]
     if not parts:
         return None
@@ -135,7 +135,7 @@ def _total(reverse: Reverse, builder: Builder, slots: Slots) -> tuple[int, Aval]
 
 
 def _after_callback(trace: Trace, node: Node) -> Node:
-    """Call the Python function that `node` stopped at, record its ops and go on behind them."""
+    """Call the Python function at which `node` ends, record its ops and continue the reverse pass."""
     assert node.callback is not None
     assert node.reverse is not None
     op = node.callback.op
@@ -148,13 +148,13 @@ def _after_callback(trace: Trace, node: Node) -> Node:
         builder = Builder(trace.node.n_slots, user_line())
         symbols = [None if slot is None else Symbol(slot, aval_of(trace.node, slot)) for slot in given]
         reverse.supply(builder, op, symbols)
-        child = _run_on(trace, key, reverse, builder, sources, node.unknown)
+        child = _continue(trace, key, reverse, builder, sources, node.unknown)
     trace.node = child
     return child
 
 
 def _called(trace: Trace, callback: Callback) -> tuple[int | None, ...]:
-    """Call the Python function; the slots of what it gave."""
+    """Call the Python function and return the slots of its results."""
     upstream = []
     for slot, cotangent in zip(callback.slots, callback.cotangents, strict=True):
         if cotangent is None:
@@ -164,7 +164,7 @@ def _called(trace: Trace, callback: Callback) -> tuple[int | None, ...]:
             upstream.append(Tensor(trace, cotangent.slot, cotangent.aval))
             trace.adopt(upstream[-1])
     outer = ref(trace)
-    trace.spans.append(outer)  # a tape that the function enters is an inner one and begins no step
+    trace.spans.append(outer)  # makes a tape that the function enters an inner one, which begins no step
     try:
         tensors = trace.callbacks[callback.slots[0]](*upstream)
     finally:

@@ -1,10 +1,10 @@
-"""Moving what a tape has recorded from the trace that it was recorded on into the one that is recorded now.
+"""Splicing the ops that a tape has recorded on an old trace onto the current trace.
 
-A tape that is entered again, or query for a gradient, inside a tape that began later: then what it recorded and what is
-recorded now must be one op list, to be differentiated as one. So the old ops become an edge of the current trace, which
-adds nothing to what other tapes have seen, and the tensors that they gave get slots here.
+If a tape is entered again, or is asked for a gradient, inside a tape that began later, the old and the current ops must
+be one op list, to be differentiated together. The old ops become one edge of the current trace. Other tapes do not see
+these ops as recorded, and the tensors of the ops get slots in the current trace.
 
-The edge's key is the old ops, numbered anew: a loop that comes by again finds it, wherever they stood before.
+The edge's key is the old ops with new slot numbers, so a loop reuses the edge wherever the ops were recorded before.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ __all__ = ["Spliced", "splice"]
 
 
 class Spliced(NamedTuple):
-    """Where things stand now.
+    """Slots and positions after a splice.
 
     Attributes
     ----------
     slots : dict of int to int
-        From the slots that the tape needs in the old trace to those in the new.
+        From slots that the tape needs in the old trace to slots in the new one.
     first : int
-        The new trace's next slot before.
+        First slot of the spliced ops in the new trace.
     appended : tuple of int
-        The old slots that became new ones, in order.
+        Old slots of the spliced ops, in order.
     read : list of int
-        New slots of trainable Variables that the tape's ops read.
+        New slots of trainable Variables that the ops of the tape read.
     """
 
     slots: dict[int, int]
@@ -45,11 +45,11 @@ class Spliced(NamedTuple):
     read: list[int]
 
     def position(self, old: int) -> int:
-        """Where `old`, a position in the old trace, is in the new one."""
+        """Return the position in the new trace for a position in the old one."""
         return self.first + sum(1 for slot in self.appended if slot < old)
 
     def versions(self, variables: Variables) -> Variables:
-        """The slots of each Variable among those that the tape needs."""
+        """Return the new slots of each Variable that the tape needs."""
         moved = {
             number: (variable, tuple([self.slots[slot] for slot in versions if slot in self.slots]))
             for number, (variable, versions) in variables.items()
@@ -58,9 +58,9 @@ class Spliced(NamedTuple):
 
 
 def splice(old: Trace, view: TapeView, onto: Trace) -> Spliced:
-    """Append what a tape with `view` recorded on `old` to `onto`. No other tape sees these ops as recorded.
+    """Append the ops that a tape with `view` recorded on `old` to `onto`.
 
-    All values of `old` that anybody holds are computed.
+    Other tapes do not see the ops as recorded. All tensors of `old` in use must be computed.
     """
     path = path_to(old.node)
     kept = _needed(path, view)
@@ -84,7 +84,7 @@ def _in_order(path: Path) -> list[int]:
 
 
 def _needed(path: Path, view: TapeView) -> set[int]:
-    """What the tape recorded or watched, and what that is computed from."""
+    """Return the slots that the tape recorded or watched, and all slots that these depend on."""
     needed = {slot for _, slot in view.watches}
     for op in reversed(path.ops):
         if op.out in needed or view.records(op.out):
@@ -94,7 +94,7 @@ def _needed(path: Path, view: TapeView) -> set[int]:
 
 
 def _shared(old: Trace, onto: Trace, kept: set[int], inputs: set[int]) -> dict[int, int]:
-    """Inputs of `old` that are in `onto` already."""
+    """Return the slots of inputs of `old` that `onto` has imported too."""
     shared: dict[int, int] = {}
     for slot, tensor, buffer in old.imported.values():
         if slot in kept and slot in inputs and tensor._buffer is buffer:
@@ -105,7 +105,7 @@ def _shared(old: Trace, onto: Trace, kept: set[int], inputs: set[int]) -> dict[i
 
 
 def _append(old: Trace, onto: Trace, path: Path, slots: dict[int, int], appended: tuple[int, ...]) -> None:
-    """Make the ops an edge of the trie; Variables read come in as plain values, which no other tape watches."""
+    """Append the ops as one edge; the Variables that they read become plain values, which no other tape watches."""
     new = set(appended)
     ops = tuple(
         [
@@ -121,15 +121,15 @@ def _append(old: Trace, onto: Trace, path: Path, slots: dict[int, int], appended
         ]
     )
     inputs = [(i, slot) for i, slot in enumerate(path.inputs) if slot in new]
-    entering = tuple([(slots[slot], path.avals[slot], None) for _, slot in inputs])
+    imports = tuple([(slots[slot], path.avals[slot], None) for _, slot in inputs])
     if onto.node is UNPLACED:
         onto.begin()
     parent = onto.node
-    key = ("splice", entering, tuple([(op.out, op.key) for op in ops]))
+    key = ("splice", imports, tuple([(op.out, op.key) for op in ops]))
     node = parent.children.get(key)
     if node is None:
         node = Node(parent)
-        node.inputs, node.ops = entering, ops
+        node.inputs, node.ops = imports, ops
         node.op_avals = tuple([path.avals[op.out] for op in path.ops if op.out in new])
         node.n_slots += len(appended)
         node = insert_node(parent, key, node)
@@ -140,7 +140,7 @@ def _append(old: Trace, onto: Trace, path: Path, slots: dict[int, int], appended
 
 
 def _move_tensors(old: Trace, onto: Trace, path: Path, slots: dict[int, int]) -> None:
-    """Give the tensors of `old` their slots in `onto`; `old` remembers them for other tapes."""
+    """Give the tensors of `old` slots in `onto`; `old` keeps their old slots for other tapes."""
     for tensor in old._available():
         assert tensor._buffer is not None
         old.imported[id(tensor)] = (tensor._slot, tensor, tensor._buffer)

@@ -1,4 +1,4 @@
-"""`GradientTape`: the public class. It holds a `TapeInterval` of the trace; `reverse` records the gradients."""
+"""`GradientTape`, which holds a `TapeInterval` of the trace; `autodiff.reverse` records the gradients."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _USED_UP = (
 
 
 class GradientTape:
-    """Records operations for automatic differentiation.
+    """A recorder of operations for automatic differentiation.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class GradientTape:
 
     Notes
     -----
-    Entering an outermost tape is a step boundary: what is pending runs then. A tape belongs to its thread.
+    Entering an outermost tape is a step boundary, at which pending operations run. A tape belongs to its thread.
 
     Examples
     --------
@@ -89,14 +89,14 @@ class GradientTape:
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """Pause recording for the time of a ``with`` block; what is computed inside is constant to this tape.
+        """Pause recording inside a ``with`` block; its results are constants for this tape.
 
         Raises
         ------
         RuntimeError
-            Before the tape was entered.
+            If the tape has not been entered.
         ValueError
-            After it was left.
+            If the tape has been left.
         """
         if self._interval.trace is None:
             raise RuntimeError("Trying to stop recording a tape which is not recording.")
@@ -104,7 +104,7 @@ class GradientTape:
             yield
 
     def reset(self) -> None:
-        """Forget all that was recorded and watched, and go on recording.
+        """Drop everything recorded and watched, and continue recording.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class GradientTape:
         self._interval.reset()
 
     def watch(self, tensor: Any) -> None:
-        """Follow `tensor` from here on.
+        """Watch `tensor` from now on.
 
         Parameters
         ----------
@@ -123,9 +123,9 @@ class GradientTape:
         Raises
         ------
         ValueError
-            For anything else.
+            If a leaf is neither a Tensor nor a Variable.
         RuntimeError
-            Before the tape was entered.
+            If the tape has not been entered.
         """
         leaves, _ = flatten(tensor)
         check_watched(leaves)
@@ -135,12 +135,12 @@ class GradientTape:
             self._interval.watch(leaf)
 
     def watched_variables(self) -> tuple[Variable, ...]:
-        """The Variables watched so far, in the order in which they were made; also after `gradient`."""
+        """Return the Variables watched so far, in order of creation, also after `gradient`."""
         return self._interval.watched_variables()
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the tape keeps alive: inputs of what it recorded, and computed values still referred to."""
+        """Size, in bytes, of the recorded inputs, which the tape keeps alive, and of computed values in use."""
         trace = self._interval.trace
         return 0 if trace is None else trace.nbytes()
 
@@ -153,29 +153,29 @@ class GradientTape:
         output_gradients: Any = None,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        """The gradient of `target` with respect to `sources`, as pending tensors.
+        """Return the gradient of `target` with respect to `sources`, as pending tensors.
 
         Parameters
         ----------
         target : Tensor or nested structure of them
-            What is differentiated; of several elements and targets, their sum.
+            Value to differentiate; several elements and targets are summed.
         sources : Tensor, Variable or nested structure of them
         output_gradients : tensor-like or structure like `target`, optional
-            The cotangents to begin with; ones by default.
+            Cotangents of the targets; ones by default.
         unconnected_gradients : UnconnectedGradients or str
-            What is returned where `target` does not depend on a source: ``None`` or zeros.
+            Result for a source that `target` does not depend on: ``None`` or zeros.
 
         Returns
         -------
         Tensor or None, in the structure of `sources`
-            Each of its source's shape and dtype. A ``None`` comes with an `UnconnectedGradientWarning` that says why.
+            Gradients of the sources' shapes and dtypes. An `UnconnectedGradientWarning` explains each ``None``.
 
         Raises
         ------
         RuntimeError
-            On the second call on a tape that is not persistent.
+            On the second call of a tape that is not persistent.
         NoGradientError
-            If the derivative of an op on the way is unknown and the op is one of several paths.
+            If an op with unknown derivative is on one of several paths from a source to the target.
         """
         if output_gradients is None and unconnected_gradients is _NONE:
             known = self._interval.known_gradient(target, sources)
@@ -200,7 +200,7 @@ class GradientTape:
     def _cotangents(
         self, trace: Trace, targets: list[Any], leaves: list[Any], output_gradients: Any, zero: bool
     ) -> list[Any]:
-        """One cotangent for every source; a None is explained unless zeros will stand for it."""
+        """Return one cotangent for each source; warn about None unless the caller replaces it by zeros."""
         seeds = None if output_gradients is None else seeds_for(targets, output_gradients)
         query = self._interval.query(trace, targets, leaves)
         before = trace.node
@@ -234,7 +234,7 @@ class GradientTape:
         return self._interval.trace
 
     def _finish(self, trace: Trace) -> None:
-        """After a gradient: results on a trace that is not current any more are computed, a used-up tape lets go."""
+        """Compute the results if the trace is not current any more, and release a tape that is not persistent."""
         if trace is not active.recorder:
             trace.flush()
         if not self._persistent:
@@ -244,13 +244,13 @@ class GradientTape:
         if self._interval.entered:
             self._interval.leave()
         self._used_up = True
-        self._interval.let_go()
+        self._interval.release()
 
     def explain(self, target: Any, source: Any) -> str:
         """Explain why the gradient of `target` with respect to `source` is what it is.
 
-        It may be called before and after `gradient`. After the only gradient of a tape that is not persistent, it
-        answers until `target` or `source` is used in another step.
+        The method may be called before and after `gradient`. After the only gradient of a tape that is not persistent,
+        it works until `target` or `source` is used in another step.
 
         Parameters
         ----------
@@ -260,8 +260,8 @@ class GradientTape:
         Returns
         -------
         str
-            A sentence with source lines: how many ops connect the two, or why none do, and where values that depend on
-            the source left the tape as arrays or numbers.
+            A sentence with source lines: the number of ops that connect the two or the reason for none, and the lines
+            where values that depend on the source left the tape as arrays or numbers.
 
         Examples
         --------
@@ -296,7 +296,7 @@ class GradientTape:
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
-        """All derivatives of the elements of `target` with respect to the elements of `sources`.
+        """Return the derivatives of all elements of `target` with respect to all elements of `sources`.
 
         Parameters
         ----------
@@ -304,17 +304,17 @@ class GradientTape:
         sources : Tensor, Variable or nested structure of them
         unconnected_gradients : UnconnectedGradients or str
         parallel_iterations, experimental_use_pfor
-            Accepted for TensorFlow's sake and ignored.
+            Accepted for compatibility with TensorFlow and ignored.
 
         Returns
         -------
         Tensor or None, in the structure of `sources`
-            Of shape ``target.shape + source.shape``.
+            Jacobians of shape ``target.shape + source.shape``.
 
         Notes
         -----
-        By forward mode where the sources together have fewer elements than the target, else by reverse mode: one pass,
-        run on a stack of unit vectors.
+        One pass runs on a stack of unit vectors: in forward mode if all sources together have fewer elements than the
+        target, else in reverse mode.
         """
         leaves, rebuild = flatten(sources, check_source)
         return rebuild(self._jacobians(target, leaves, unconnected_gradients))
@@ -326,7 +326,7 @@ class GradientTape:
         unconnected_gradients: UnconnectedGradients | str,
         forward: bool | None = None,
     ) -> list[Any]:
-        """One Jacobian for every source; `forward` says by which passes, None: by whichever are fewer."""
+        """Return one Jacobian for each source; `forward` selects the mode, None the one with fewer passes."""
         trace = self._usable_trace()
         zero = wants_zeros(unconnected_gradients)
         check_target(target)
@@ -351,17 +351,17 @@ class GradientTape:
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
-        """The Jacobian of each row of `target` with respect to the same row of `source`.
+        """Return the Jacobian of each row of `target` with respect to the same row of `source`.
 
         Parameters
         ----------
         target : Tensor of shape ``(b, y...)``
-            Row `i` must depend on row `i` of `source` only.
+            Value whose row `i` depends only on row `i` of `source`.
         source : Tensor or Variable of shape ``(b, x...)``
         unconnected_gradients : UnconnectedGradients or str
-            Accepted; an unconnected Jacobian is zeros.
+            Accepted; the result for an unconnected source is always zeros.
         parallel_iterations, experimental_use_pfor
-            Accepted for TensorFlow's sake and ignored.
+            Accepted for compatibility with TensorFlow and ignored.
 
         Returns
         -------
@@ -370,7 +370,7 @@ class GradientTape:
         Raises
         ------
         ValueError
-            If the shapes do not fit.
+            If the numbers of rows differ or a value has no second dimension.
         """
         trace = self._usable_trace()
         wants_zeros(unconnected_gradients)
@@ -386,15 +386,15 @@ class GradientTape:
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            "a GradientTape cannot be pickled or copied: it belongs to a running thread, and to what that has "
-            "recorded; keep the Variables, or the gradients that it has given"
+            "a GradientTape cannot be pickled or copied, as it belongs to a running thread; keep the Variables or the "
+            "gradients"
         )
 
 
 def _seed_slots(
     trace: Trace, query: GradientQuery, targets: list[Any], seeds: list[Tensor | None] | None
 ) -> Any:
-    """The slot of the cotangent of each known target; None stands for ones."""
+    """Return the slot of the cotangent of each target that the trace knows; None means ones."""
     if seeds is None:
         return (None,) * len(query.targets)
     known = [seed for target, seed in zip(targets, seeds, strict=True) if trace.slots_of(target)]
@@ -402,7 +402,7 @@ def _seed_slots(
 
 
 def _explain_missing(results: list[Any], query: GradientQuery, before: Node, after: Node) -> None:
-    """Warn of every None among `results`."""
+    """Warn about each None in `results`."""
     for result in results:
         if result is None:
             break

@@ -1,4 +1,4 @@
-"""What `GradientTape`'s methods are given: targets, sources and seeds, checked before anything is recorded."""
+"""Checks of the arguments of `GradientTape`'s methods: targets, sources and seeds."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ __all__ = [
 ]
 
 _NON_FLOAT_LOGS = 5
+"""Maximum number of log messages about watched integers."""
 
 
 class UnconnectedGradients(enum.Enum):
-    """What a gradient is where the target does not depend on the source.
+    """Gradient with respect to a source that the target does not depend on.
 
     Attributes
     ----------
     NONE
-        ``None``, with a warning that says why.
+        ``None``, with a warning that gives the reason.
     ZERO
         Zeros of the source's shape.
     """
@@ -44,7 +45,7 @@ class UnconnectedGradients(enum.Enum):
 
 
 def wants_zeros(choice: UnconnectedGradients | str) -> bool:
-    """Whether `choice`, the enum or its value, is ZERO."""
+    """Return whether `choice`, a member of the enum or its value, is ZERO."""
     if not isinstance(choice, UnconnectedGradients):
         try:
             choice = UnconnectedGradients(choice)
@@ -54,7 +55,7 @@ def wants_zeros(choice: UnconnectedGradients | str) -> bool:
 
 
 def check_target(leaf: Any) -> None:
-    """Refuse a target that no tape can have seen."""
+    """Raise an error for a target that is not a tensor or Variable."""
     if leaf is None:
         raise TypeError(
             "Argument 'target' should be a list or nested structure of Tensors, Variables or CompositeTensors to be "
@@ -68,7 +69,7 @@ def check_target(leaf: Any) -> None:
 
 
 def check_source(leaf: Any) -> None:
-    """Refuse a source that is neither tensor nor Variable."""
+    """Raise an error for a source that is not a tensor or Variable."""
     if not isinstance(leaf, Operators):
         raise TypeError(
             f"a source must be a jt.Tensor or jt.Variable, got {type(leaf).__name__}; "
@@ -77,7 +78,7 @@ def check_source(leaf: Any) -> None:
 
 
 def check_batch_shapes(target: Any, source: Any) -> None:
-    """Refuse what has no rows, or not as many rows as the other."""
+    """Raise an error if a value has fewer than two dimensions or if the numbers of rows differ."""
     for value in (target, source):
         if value.ndim < 2:
             raise ValueError(f"Shape {value.shape} must have rank at least 2")
@@ -88,7 +89,7 @@ def check_batch_shapes(target: Any, source: Any) -> None:
 
 
 def check_watched(leaves: list[Any]) -> None:
-    """Refuse what cannot be watched; say in the log what has no gradient."""
+    """Raise an error for what is not a tensor or Variable; log a message for integers."""
     for leaf in leaves:
         if not isinstance(leaf, Operators):
             remedy = "; make it a tensor first: `x = jt.constant(x)`" if _array_like(leaf) else ""
@@ -101,7 +102,7 @@ def check_watched(leaves: list[Any]) -> None:
 
 
 def entries_like(target: Any, output_gradients: Any) -> Any:
-    """`output_gradients` as a list with an entry for each leaf of `target`, a nested structure; as they are for one."""
+    """Return `output_gradients` as a list like the leaves of a nested `target`; unchanged for a single target."""
     if output_gradients is None or isinstance(target, Operators):
         return output_gradients
     try:
@@ -109,11 +110,11 @@ def entries_like(target: Any, output_gradients: Any) -> Any:
     except ValueError:
         if isinstance(output_gradients, dict):
             raise
-        return output_gradients  # a flat list, as for TensorFlow, or the one entry
+        return output_gradients  # a flat list, as in TensorFlow, or one entry
 
 
 def seeds_for(targets: list[Any], output_gradients: Any) -> list[Tensor | None]:
-    """The cotangents to begin with, one for each target; None stands for ones."""
+    """Return the cotangent of each target; None means ones."""
     if isinstance(output_gradients, (list, tuple)) and not (len(targets) == 1 < len(output_gradients)):
         leaves = list(output_gradients)
     else:
@@ -128,7 +129,7 @@ def _seed(position: int, target: Any, leaf: Any) -> Tensor | None:
 
 
 def fitting(name: str, value: Any, whose: str, like: Any) -> Tensor:
-    """`value` as a tensor of the shape and dtype of `like`."""
+    """Return `value` as a tensor; raise if shape or dtype differ from those of `like`."""
     tensor = convert_to_tensor(value, dtype_hint=like.dtype)
     if tensor.shape != like.shape:
         raise ValueError(f"{name} has shape {tensor.shape}, {whose} {like.shape}")
@@ -142,7 +143,7 @@ def _array_like(value: Any) -> bool:
 
 
 class _LogCount:
-    """How often a watched integer has been mentioned in the log."""
+    """The number of log messages about watched integers."""
 
     so_far = 0
 
@@ -150,7 +151,7 @@ class _LogCount:
 def _log_non_float(dtype: np.dtype[Any]) -> None:
     if _LogCount.so_far < _NON_FLOAT_LOGS:
         _LogCount.so_far += 1
-        import logging  # 4 ms that only such a program need pay
+        import logging  # takes 4 ms
 
         logging.getLogger("jittape").warning(
             "The dtype of the watched tensor must be floating (e.g. jt.float32), got jt.%s", dtype.name

@@ -1,7 +1,7 @@
-"""Jacobians: one pass, recorded with zeros in the place of its seed, and run on a stack of unit vectors.
+"""Jacobians: one pass is recorded with zeros as its seed and runs on a stack of unit vectors.
 
-The pass is a reverse one, with as many rows as the target has elements, or a forward one, with as many as the sources
-have: whichever takes fewer.
+A reverse pass takes one row for each element of the target, a forward pass one row for each element of the sources. The
+pass with fewer rows is used.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["batch_jacobian_of", "jacobians_of", "takes_forward"]
 
 
 def takes_forward(target: Aval, sources: Sequence[Aval]) -> bool:
-    """Whether forward passes are fewer: the target has more elements than the sources.
+    """Return whether forward mode takes fewer rows: the target has more elements than the sources.
 
-    Complex values take reverse passes: what their derivative is, is a convention of the reverse pass (`conj`).
+    Complex values use reverse mode, whose convention (`conj`) defines their derivative.
     """
     real = all(aval.dtype.kind == "f" for aval in (target, *sources))
     return real and sum([aval.size for aval in sources]) < target.size
@@ -37,24 +37,24 @@ def takes_forward(target: Aval, sources: Sequence[Aval]) -> bool:
 def jacobians_of(
     trace: Trace, target: Tensor, query: GradientQuery, forward: bool | None = None, zeros: bool = False
 ) -> list[Any]:
-    """For every source the derivatives of all elements of `target`, or None.
+    """Return for each source the derivatives of all elements of `target`, or None.
 
     Parameters
     ----------
     trace : Trace
-        In charge of the thread.
+        The thread's recorder.
     target : Tensor
     query : GradientQuery
-        The sources, and what the tape saw.
+        The sources, and the view of the tape.
     forward : bool, optional
-        By forward passes or by reverse ones; by default whichever are fewer.
+        Whether to use forward mode; by default the mode with fewer rows.
     zeros : bool
         Whether a missing Jacobian counts as zero.
 
     Returns
     -------
     list of Tensor or None
-        Each of shape ``target.shape + source.shape``.
+        Jacobians of shape ``target.shape + source.shape``.
     """
     leaves = query.values
     if not query.targets:
@@ -74,7 +74,7 @@ def jacobians_of(
 def _reverse(
     trace: Trace, target: Aval, query: GradientQuery, stack: Tensor, zeros: bool
 ) -> list[Tensor | None]:
-    """For every source the cotangents that the rows of `stack` give, stacked."""
+    """Return for each source the stacked cotangents for the rows of `stack`."""
     demand = Demand(zeros=True) if zeros else ORDINARY
     with placeholders(trace, [target]) as (seed,):
         gradients = record_gradient(trace, query.targets, query.sources, (seed._slot,), query.view, demand)
@@ -84,7 +84,7 @@ def _reverse(
 
 
 def _forward(trace: Trace, query: GradientQuery, number: int, stack: Tensor, zeros: bool) -> Tensor | None:
-    """The tangents of the target that the rows of `stack` give as tangents of source `number`, stacked."""
+    """Return the stacked tangents of the target, for the rows of `stack` as tangents of source `number`."""
     sources = (query.sources[number],)
     with placeholders(trace, [query.values[number].aval]) as (seed,):
         (tangent,) = record_tangents(trace, query.targets, sources, (seed._slot,), query.view, zeros)
@@ -103,9 +103,9 @@ def _columns(trace: Trace, target: Tensor, query: GradientQuery, number: int, ze
 
 
 def batch_jacobian_of(trace: Trace, target: Tensor, query: GradientQuery) -> Any:
-    """The derivatives of every row of `target` with respect to the same row of the source; None if they are zero.
+    """Return the derivatives of each row of `target` with respect to the same row of the source; None if zero.
 
-    All rows share a pass, as none depends on another's.
+    Rows are independent, so all rows share one pass.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def batch_jacobian_of(trace: Trace, target: Tensor, query: GradientQuery) -> Any
 
 
 def _units(aval: Aval, batch: int) -> Tensor:
-    """Every unit vector of a value of `aval`, stacked; with `batch`, that many copies of each as its rows."""
+    """Return the stacked unit vectors of a value of `aval`; with `batch`, each repeated in that many rows."""
     n = aval.size
     units = reshape(eye(n, dtype=aval.dtype), (n, *aval.shape))
     if not batch:
@@ -136,7 +136,7 @@ def _units(aval: Aval, batch: int) -> Tensor:
 
 
 def _moved(x: Tensor, to: int) -> Tensor:
-    """`x` with its first dimension behind `to` others."""
+    """Return `x` with its first dimension moved to position `to`."""
     axes = range(x.ndim)
     return transpose(x, [*axes[1 : to + 1], 0, *axes[to + 1 :]]) if to else x
 
