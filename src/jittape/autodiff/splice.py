@@ -160,6 +160,11 @@ def _move_tensors(old: Trace, onto: Trace, path: Path, slots: dict[int, int]) ->
             tensor._trace, tensor._slot = onto, slot
             if old_slot not in inputs:
                 onto.materialized.append(ref(tensor))
+    _move_writes(old, onto, slots)
+
+
+def _move_writes(old: Trace, onto: Trace, slots: dict[int, int]) -> None:
+    """Let `onto` remember the slots that tensors of `old` had before they were written to."""
     for weak, before in old.written.values():
         written = weak()
         for old_slot in reversed(before):

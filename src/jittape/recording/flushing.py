@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from sys import getrefcount
 from typing import Any, ClassVar
 from weakref import ref
@@ -256,15 +257,22 @@ class Flushing:
                 tensor._buffer = buffer
         values = iter(buffers[len(alive) :])
         for own in versions:
-            kept = [(buffer, node) for (_, _, node, _), buffer in zip(own, values)]  # noqa: B905
-            valid = next((b for b, node in kept if b is not None and node.n_slots <= first), None)
-            variable = own[0][0]
-            if valid is None:
-                variable._forget_assignment()
-            else:
-                variable._adopt(valid)
+            _adopt_last_valid(own, list(islice(values, len(own))), first)
         self.assigned = {}
         self.materialized.extend([ref(t) for t in alive if t._buffer is not failed])
+
+
+def _adopt_last_valid(versions: list[Assignment], values: list[Buffer | None], first_failed: int) -> None:
+    """Give a Variable the latest value that was assigned before the first failed op; drop the other assignments.
+
+    The versions and their values are in order, the latest first.
+    """
+    variable = versions[0][0]
+    for (_, _, node, _), value in zip(versions, values, strict=True):
+        if value is not None and node.n_slots <= first_failed:
+            variable._adopt(value)
+            return
+    variable._forget_assignment()
 
 
 def _versions(assignment: Assignment | None) -> Iterator[Assignment]:

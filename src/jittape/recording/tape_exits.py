@@ -143,18 +143,21 @@ def _leave(trace: Any, value: Any, how: str, frame: FrameType) -> None:
     function = resolved(user, site.name)
     if own and _is_explicit(site, function, user, value):
         _note(trace, value, how, user)
-    elif not _only_shows(site, function, how, frame, called):
-        name = _name_of(site, called, how)
-        _note(trace, value, name, user)
-        if config._on_tape_exit != "ignore" and is_differentiable(value.dtype) and _is_followed(trace, value):
-            _warn(
-                f"{name} takes the value of a tensor that depends on what a tape watches, so no gradient flows through "
-                f"the result: {remedy_for(name, site, function)}; to leave the tape on purpose, write x.numpy()",
-                user,
-            )
+        return
+    if _only_shows(site, function, how, frame, called):
+        return
+    name = _name_of(site, called, how)
+    _note(trace, value, name, user)
+    if config._on_tape_exit != "ignore" and is_differentiable(value.dtype) and _is_followed(trace, value):
+        _warn(
+            f"{name} takes the value of a tensor that depends on what a tape watches, so no gradient flows through "
+            f"the result: {remedy_for(name, site, function)}; to leave the tape on purpose, write x.numpy()",
+            user,
+        )
 
 
 def _warn(text: str, user: FrameType) -> None:
+    """Warn at the line of the frame `user`, or raise the warning if the settings say so."""
     if config._on_tape_exit == "raise":
         raise TapeExitWarning(text)
     level, frame = 1, sys._getframe()

@@ -117,19 +117,9 @@ def _run(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Nod
     node = Node(parent)
     node.source = user_line()
     builder = Builder(parent.n_slots, node.source)
-    body, static, *operands = key
-    imported_symbols = [builder.new_slot(part.aval) for part in operands if part.__class__ is Marker]
     scalars = _ScalarInputs(builder)
-    unused = iter(imported_symbols)
-    own = {symbol.slot: symbol for symbol in imported_symbols}
-    handles: list[Any] = []
-    for i, part in enumerate(operands):
-        if part.__class__ is int:
-            handles.append(own[part] if part in own else Symbol(part, arrays[i]._aval))
-        elif part.__class__ is Marker:
-            handles.append(next(unused))
-        else:
-            handles.append(scalars.handle(part))
+    body, static, *operands = key
+    handles = _handles(operands, arrays, builder, scalars)
     with recording_with(builder):
         try:
             result = body(*handles, *static)
@@ -144,17 +134,27 @@ def _run(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Nod
         node.results = slots
     elif slots[0] is not None:
         node.slot, node.aval = slots[0]
-    node.inputs = (
-        *_array_inputs(operands, parent.n_slots),
-        *[(slot, aval, None) for slot, aval in scalars.inputs],
-    )
-    node.scalars = tuple(scalars.wanted)
-    in_order = [position for position, _ in scalars.wanted] == [*range(scalars.count)]
-    # `is` and not `==`: for NumPy, np.dtype("float64") == None is True.
-    node.takes_scalars_as_given = in_order and all(dtype is None for _, dtype in scalars.wanted)
-    one = scalars.wanted[0][1] if in_order and scalars.count == 1 else None
-    node.takes_one_float = one is not None and one == float64
+    node.inputs = tuple(_array_inputs(operands, parent.n_slots))
+    scalars.add_to(node)
     return node, builder
+
+
+def _handles(
+    operands: Sequence[Any], arrays: Sequence[Any], builder: Builder, scalars: _ScalarInputs
+) -> list[WeakScalar | Symbol]:
+    """Return the builder's handles to the operands of a key. The imported ones get the first new slots."""
+    imports = [builder.new_slot(part.aval) for part in operands if part.__class__ is Marker]
+    by_slot = {symbol.slot: symbol for symbol in imports}
+    unused = iter(imports)
+    handles: list[WeakScalar | Symbol] = []
+    for i, part in enumerate(operands):
+        if part.__class__ is int:
+            handles.append(by_slot[part] if part in by_slot else Symbol(part, arrays[i]._aval))
+        elif part.__class__ is Marker:
+            handles.append(next(unused))
+        else:
+            handles.append(scalars.handle(part))
+    return handles
 
 
 def _array_inputs(operands: Iterable[Any], first: int) -> list[tuple[int, Aval, bool | None]]:
@@ -298,3 +298,13 @@ class _ScalarInputs:
             return symbol
 
         return WeakScalar(part, resolve) if isinstance(part, type) else resolve(part)
+
+    def add_to(self, node: Node) -> None:
+        """Append the inputs to those of `node`."""
+        node.inputs = (*node.inputs, *[(slot, aval, None) for slot, aval in self.inputs])
+        node.scalars = tuple(self.wanted)
+        in_order = [position for position, _ in self.wanted] == [*range(self.count)]
+        # `is` and not `==`: for NumPy, np.dtype("float64") == None is True.
+        node.takes_scalars_as_given = in_order and all(dtype is None for _, dtype in self.wanted)
+        one = self.wanted[0][1] if in_order and self.count == 1 else None
+        node.takes_one_float = one is not None and one == float64
