@@ -282,7 +282,7 @@ def test_an_interrupt_while_a_tape_is_left(monkeypatch: pytest.MonkeyPatch) -> N
     del tape
     gc.collect()
     trace.release_lost()
-    assert trace.spans == []
+    assert trace.intervals == []
     assert trace.holders == 0
 
 
@@ -295,7 +295,7 @@ def test_a_tape_that_was_never_left_is_no_outer_tape(monkeypatch: pytest.MonkeyP
         del tape
         gc.collect()
     with jt.GradientTape():
-        assert len(current_trace().spans) == 1
+        assert len(current_trace().intervals) == 1
         assert y._buffer is not None  # a step has begun
 
 

@@ -433,7 +433,7 @@ def test_a_generator_that_is_suspended_inside_its_tape():
         assert own.gradient(w, v).numpy() == 5.0
         values.append(float(item))
     assert values == [4.0, 12.0] * 3
-    assert current_trace().spans == []
+    assert current_trace().intervals == []
 
 
 def test_a_generator_that_is_dropped_inside_its_tape():
@@ -447,7 +447,7 @@ def test_a_generator_that_is_dropped_inside_its_tape():
     assert float(next(generator)) == 4.0
     del generator
     gc.collect()
-    assert current_trace().spans == []
+    assert current_trace().intervals == []
 
 
 def test_tapes_left_in_another_order_than_entered():

@@ -268,7 +268,7 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
     if not rows.ndim:
         raise ShapeError("[random.shuffle] a 0-d value has no rows")
     recorder = active_recorder()
-    if recorder.traced_in is not None or recorder.spans:
+    if recorder.traced_in is not None or recorder.intervals:
         order: Tensor = getitem(
             rows, drawn(lambda: _source(seed).permutation(rows.shape[0]), rows.shape[:1], int64)
         )

@@ -83,7 +83,7 @@ class ForwardAccumulator:
         self._interval.enter()
         trace = self._interval.trace
         assert trace is not None
-        self._outer = trace.spans[:-1]
+        self._outer = trace.intervals[:-1]
         if first:
             for leaf in self._primals:
                 self._interval.watch(leaf)

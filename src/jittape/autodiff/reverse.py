@@ -164,9 +164,9 @@ def _called(trace: Trace, callback: Callback) -> tuple[int | None, ...]:
             upstream.append(Tensor(trace, cotangent.slot, cotangent.aval))
             trace.adopt(upstream[-1])
     outer = ref(trace)
-    trace.spans.append(outer)  # makes a tape that the function enters an inner one, which begins no step
+    trace.intervals.append(outer)  # makes a tape that the function enters an inner one, which begins no step
     try:
         tensors = trace.callbacks[callback.slots[0]](*upstream)
     finally:
-        trace.spans.remove(outer)
+        trace.intervals.remove(outer)
     return tuple([None if t is None else trace.import_tensor(t) for t in tensors])

@@ -76,7 +76,7 @@ class TapeInterval:
     def enter(self) -> None:
         """Start recording at the current position."""
         trace = self._begin() if self.trace is None else self._resume(self.trace)
-        trace.spans.append(self._ticket)
+        trace.intervals.append(self._ticket)
         self._segments.append(trace.node.n_slots)
         self.entered = self.recording = True
 
@@ -136,8 +136,8 @@ class TapeInterval:
     def _begin(self) -> Trace:
         """Hold the trace of an outer tape, or a new one."""
         trace = current_trace()
-        if not trace.spans or all([interval() is None for interval in trace.spans]):
-            trace.spans.clear()  # those of deallocated tapes, which an interrupt kept from leaving
+        if not trace.intervals or all([interval() is None for interval in trace.intervals]):
+            trace.intervals.clear()  # those of deallocated tapes, which an interrupt kept from leaving
             trace = trace.step()
             if self.function is not None:
                 trace.node = trie.root_of(self.function)
@@ -158,9 +158,9 @@ class TapeInterval:
             raise RuntimeError("a tape that has recorded belongs to its thread; use a new tape in this one")
         current = current_trace()
         if current is trace:
-            if not trace.spans:
+            if not trace.intervals:
                 trace.flush()
-        elif current.spans:
+        elif current.intervals:
             trace = self._splice_onto(current)
         else:
             current.flush()
@@ -173,7 +173,7 @@ class TapeInterval:
         """Move to the trace of a tape that began later and that records the gradient, if there is one."""
         if current.traced_in is not None:
             current.flush()  # the gradient is of ops outside the traced function
-        if isinstance(current, Trace) and current.spans and self._thread == threading.get_ident():
+        if isinstance(current, Trace) and current.intervals and self._thread == threading.get_ident():
             self._splice_onto(current)
 
     def _splice_onto(self, current: Trace) -> Trace:
@@ -185,7 +185,7 @@ class TapeInterval:
         variables = self._versions(trace)
         others = [
             interval
-            for r in current.spans
+            for r in current.intervals
             if isinstance(interval := r(), TapeInterval) and interval.recording
         ]
         for interval in others:

@@ -87,7 +87,7 @@ class Builder:
     """
 
     traced_in: str | None = None
-    spans: Sequence[Any] = ()
+    intervals: Sequence[Any] = ()
 
     def __init__(self, next_slot: int, source: SourceLine | None = None) -> None:
         self.ops: list[Op] = []

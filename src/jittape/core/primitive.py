@@ -160,14 +160,14 @@ class Recorder(Protocol):
     ----------
     traced_in : str or None
         Name of the function that is traced.
-    spans : sequence of weak references
+    intervals : sequence of weak references
         Intervals of the active tapes.
     """
 
     traced_in: str | None
 
     @property
-    def spans(self) -> Sequence[Any]: ...
+    def intervals(self) -> Sequence[Any]: ...
     def apply(
         self, body: Callable[..., Any], arrays: tuple[Any, ...], static: tuple[Any, ...] = ()
     ) -> Any: ...

@@ -40,7 +40,7 @@ class BoundFunction:
         if recent is not None and not kwargs:
             recorder: Any = active_recorder()
             if recorder.__class__ is Trace and not (
-                recorder.spans or config._interpret or config._eager_functions
+                recorder.intervals or config._interpret or config._eager_functions
             ):
                 result = recent.quick(args)
                 if result is not GUARD_FAILED:

@@ -96,7 +96,7 @@ class Function:
         if recent is not None and not kwargs:
             recorder: Any = active_recorder()
             if recorder.__class__ is Trace and not (
-                recorder.spans or config._interpret or config._eager_functions
+                recorder.intervals or config._interpret or config._eager_functions
             ):
                 result = recent.quick(args)
                 if result is not GUARD_FAILED:
@@ -116,7 +116,7 @@ class Function:
         recent = self._recent_nested
         if (
             recent is not None
-            and not (recorder.spans or config._interpret)
+            and not (recorder.intervals or config._interpret)
             and recent.structure == call.structure
         ):
             result = recent.quick(call.leaves)
@@ -139,7 +139,7 @@ class Function:
         if isinstance(found, Recorded):
             found.uses += 1
             return self._recorded(owner, call)
-        if recorder.spans:
+        if recorder.intervals:
             if found.recordable:
                 return found.record(recorder, call.leaves)
             return self._recorded(owner, call) if found.holds(call.leaves) else GUARD_FAILED

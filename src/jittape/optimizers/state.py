@@ -72,7 +72,7 @@ class Stateful(StateFile):
         is then no part of the step's program, which would be another one each time that this is done.
         """
         recorder: Any = active_recorder()
-        if self.iterations._assigned_in is recorder and recorder.traced_in is None and not recorder.spans:
+        if self.iterations._assigned_in is recorder and recorder.traced_in is None and not recorder.intervals:
             begin_step()
 
     @property

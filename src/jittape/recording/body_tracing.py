@@ -153,7 +153,7 @@ class BodyTrace(SymbolicTrace):
     def close(self) -> None:
         """End the recording."""
         self.over = True
-        self.spans.clear()
+        self.intervals.clear()
         self._itself = None
 
     @property

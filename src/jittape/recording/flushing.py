@@ -74,7 +74,7 @@ class Flushing:
                 return
             if self.held.pop(id(ticket), None) is ticket:
                 trace, ticket.content = ticket.content, None
-                if ticket in trace.spans:
+                if ticket in trace.intervals:
                     trace.leave(ticket)
                 trace.release()
 

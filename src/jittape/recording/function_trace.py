@@ -143,7 +143,7 @@ class Tracing(SymbolicTrace):
         self.node = node
         trie.forget(self._root)
         self.pending, self.assigned, self._former_places, self._leaves = [], {}, {}, ()
-        self.spans.clear()
+        self.intervals.clear()
         self._itself = None
         self.over = True
         _one_at_a_time.release()

@@ -94,13 +94,13 @@ class Operators:
             A view, not a copy. A 0-d value gives an ndarray of shape ``()``.
         """
         recorder = active.recorder
-        if recorder.spans:
+        if recorder.intervals:
             look(recorder, self, "numpy()")
         return self._computed().view()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         recorder = active.recorder
-        if recorder.spans:
+        if recorder.intervals:
             leave(recorder, self, "np.asarray()")
         array = self._computed().view()
         if dtype is not None and np.dtype(dtype) != array.dtype:
@@ -114,32 +114,32 @@ class Operators:
     def item(self) -> Any:
         """Return the only element as a Python scalar."""
         recorder = active.recorder
-        if recorder.spans:
+        if recorder.intervals:
             look(recorder, self, "item()")
         return self._computed().array.item()
 
     def tolist(self) -> Any:
         """Return the value as nested Python lists."""
         recorder = active.recorder
-        if recorder.spans:
+        if recorder.intervals:
             look(recorder, self, "tolist()")
         return self._computed().array.tolist()
 
     def __float__(self) -> float:
         recorder = active.recorder
-        if recorder.spans:
+        if recorder.intervals:
             leave(recorder, self, "float()")
         return float(self._scalar("float"))
 
     def __int__(self) -> int:
         recorder = active.recorder
-        if recorder.spans:
+        if recorder.intervals:
             leave(recorder, self, "int()")
         return int(self._scalar("int"))
 
     def __complex__(self) -> complex:
         recorder = active.recorder
-        if recorder.spans:
+        if recorder.intervals:
             leave(recorder, self, "complex()")
         return complex(self._scalar("complex"))
 

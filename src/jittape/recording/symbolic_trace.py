@@ -31,9 +31,9 @@ class SymbolicTrace(Trace):
         self.limit = sys.maxsize
         self.holders = 1
         self._own_constants: set[int] = set()
-        # The trace is among its own `spans` so that a tape inside is not outermost. This strong reference keeps it.
+        # The trace is among its own `intervals` so that a tape inside is not outermost. This strong reference keeps it.
         self._itself: SymbolicTrace | None = self
-        self.spans.append(ref(self))
+        self.intervals.append(ref(self))
 
     def note_constant(self, tensor: Tensor) -> None:
         """Remember that `tensor`, a computed value, was created while this trace recorded."""

@@ -87,7 +87,7 @@ def described(key: tuple[int, int, int], exit: tuple[str, CodeType, Any]) -> str
 
 
 class _Excused(threading.local):
-    spans: tuple[Any, ...] = ()
+    intervals: tuple[Any, ...] = ()
 
 
 _excused = _Excused()
@@ -99,14 +99,14 @@ def first_order_excused() -> Iterator[None]:
 
     An outer tape differentiates the custom gradient and misses such values, so it still reports exits.
     """
-    before = _excused.spans
+    before = _excused.intervals
     recorder: Any = active.recorder
-    recording = [weak for weak in recorder.spans if getattr(weak(), "recording", False)]
-    _excused.spans = (*before, *recording[-1:])
+    recording = [weak for weak in recorder.intervals if getattr(weak(), "recording", False)]
+    _excused.intervals = (*before, *recording[-1:])
     try:
         yield
     finally:
-        _excused.spans = before
+        _excused.intervals = before
 
 
 def look(trace: Any, value: Any, how: str) -> None:
@@ -129,7 +129,7 @@ def leave(trace: Any, value: Any, how: str) -> None:
 def _taped(recorder: Any, value: Any) -> Any:
     """Return the trace, outside the body or function that `recorder` traces, whose tapes may follow `value`."""
     around = (recorder.outermost, value._trace)
-    return next((t for t in around if t is not None and t.traced_in is None and t.spans), None)
+    return next((t for t in around if t is not None and t.traced_in is None and t.intervals), None)
 
 
 def _leave(trace: Any, value: Any, how: str, frame: FrameType) -> None:
@@ -191,8 +191,8 @@ def _is_followed(trace: Any, value: Any) -> bool:
     """Return whether the value depends on something that a recording tape watches."""
     return any(
         [
-            weak not in _excused.spans and getattr(weak(), "recording", False) and weak().follows(value)
-            for weak in trace.spans
+            weak not in _excused.intervals and getattr(weak(), "recording", False) and weak().follows(value)
+            for weak in trace.intervals
         ]
     )
 

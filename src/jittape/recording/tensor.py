@@ -163,7 +163,7 @@ class Tensor(Operators):
         return copied
 
     def __deepcopy__(self, memo: Any) -> Tensor:
-        if active.recorder.spans:  # a tape may follow the copy
+        if active.recorder.intervals:  # a tape may follow the copy
             copied: Tensor = identity(self)
             return copied
         return tensor_of(np.array(self._computed().array))

@@ -66,7 +66,7 @@ class Trace(Slots):
         Number of pending results above which the trace flushes automatically; 0 if the inputs exceed the memory limit.
     holders : int
         Number of tapes that may still ask this trace for a gradient. If there are any, a flush does not end the trace.
-    spans : list of weak references to TapeInterval
+    intervals : list of weak references to TapeInterval
         Intervals of the tapes that have been entered and not left, outermost first; some may be paused.
     written : dict
         By identity, the slots that tensors had before they were written to.
@@ -82,8 +82,8 @@ class Trace(Slots):
         "__weakref__",
         "_ops_when_left",
         "callbacks",
+        "intervals",
         "limit",
-        "spans",
         "superseded",
     )
 
@@ -101,7 +101,7 @@ class Trace(Slots):
         self.assigned: dict[int, Assignment] = {}
         self.callbacks: dict[int, Callable[..., Any]] = {}
         self.limit = config._max_pending_ops
-        self.spans: list[ref[Any]] = []
+        self.intervals: list[ref[Any]] = []
         self.exits = None
         self.former = _SAME
         self.written = NOTHING_WRITTEN
@@ -247,7 +247,7 @@ class Trace(Slots):
 
     def _flush_over_limit(self) -> None:
         """Run what is pending and begin a new trace, unless a tape records this one."""
-        if not self.spans and self is active_recorder():
+        if not self.intervals and self is active_recorder():
             self.flush()
             if self is active_recorder():
                 self.supersede()
@@ -330,7 +330,7 @@ class Trace(Slots):
 
     def leave(self, span: ref[Any]) -> None:
         """Close the interval of a tape that has been left; the tape still holds the trace."""
-        self.spans.remove(span)
+        self.intervals.remove(span)
         self._ops_when_left = self.node.n_ops
 
     def release(self) -> None:
@@ -364,7 +364,7 @@ class Trace(Slots):
             if self.holders == 0 and self.superseded:
                 self._clear()
         elif self.holders == 0 or (
-            not self.spans and self.node.n_ops - self._ops_when_left > config._max_pending_ops
+            not self.intervals and self.node.n_ops - self._ops_when_left > config._max_pending_ops
         ):
             self.supersede()
 
@@ -410,7 +410,7 @@ def begin_step() -> Trace:
 def _settings_changed() -> None:
     """Begin a new trace, which reads the settings, unless a tape records the current one."""
     recorder = active_recorder()
-    if isinstance(recorder, Trace) and not recorder.spans:
+    if isinstance(recorder, Trace) and not recorder.intervals:
         begin_step()
 
 

@@ -215,7 +215,7 @@ def vjp(
             fitting(f"cotangents[{i}]", c, "its value", y)
             for i, (c, y) in enumerate(zip(given, outputs, strict=True))
         ]
-        if trace.spans:
+        if trace.intervals:
             found = tape.gradient(outputs, varied.leaves, seeds, unconnected_gradients)
         else:
             for seed in seeds:

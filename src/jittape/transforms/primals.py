@@ -110,7 +110,7 @@ def tape_of(f: Callable[..., Any], persistent: bool = False) -> GradientTape:
 
 def is_recorded() -> bool:
     """Whether a tape, an accumulator or a traced function records what is done now."""
-    return bool(current_trace().spans)
+    return bool(current_trace().intervals)
 
 
 class Primals:
