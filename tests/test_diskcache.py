@@ -432,7 +432,7 @@ print(json.dumps([values, len(compiled), "numba" in sys.modules, function._recen
 
 def test_a_second_process_compiles_nothing_for_a_function_either(folder):
     first, second = (json.loads(run_python("-c", COMPILED_FUNCTION).stdout) for _ in range(2))
-    # What runs around kernels, the kernels, and the binder of the call.
+    # What runs around kernels, the kernels, and the argument marshaller.
     assert first == [[5.0] * 3, 3, False, True]
     assert second == [[5.0] * 3, 0, False, True]
 

@@ -1161,7 +1161,7 @@ def test_without_the_marshaller_python_checks_arguments(monkeypatch, mode):
     assert f.trace_count == 1
 
 
-def test_python_and_numpy_keep_things_where_the_binder_looks():
+def test_the_object_layout_of_python_and_numpy():
     assert object_layout() is not None
 
 

@@ -19,7 +19,11 @@ class NativeMethod(NamedTuple):
     machine: Any
 
 
-_methods: Callable[[], Sequence[NativeMethod]] = lambda: ()  # noqa: E731
+def _no_methods() -> Sequence[NativeMethod]:
+    return ()
+
+
+_methods: Callable[[], Sequence[NativeMethod]] = _no_methods
 _used = False
 _loops = False
 """Whether the program has run the same paths again and again."""

@@ -1,4 +1,4 @@
-"""Taking assignments back: what an update of many Variables does that ends halfway."""
+"""Rollback of assignments, for an update of several Variables that fails."""
 
 from __future__ import annotations
 
@@ -12,28 +12,27 @@ from jittape.recording.flushing import Assignment
 from jittape.recording.trace import current_trace
 from jittape.recording.variable import Variable
 
-__all__ = ["as_before", "before_update"]
+__all__ = ["roll_back", "snapshot"]
 
 
-Before = tuple[Any, dict[int, Assignment], dict[int, Assignment], Sequence[Variable], list[Buffer]]
-"""Who recorded; its pending assignments, as the dictionary itself, which a flush replaces, and as what stood in it;
-Variables, and their values."""
+Snapshot = tuple[Any, dict[int, Assignment], dict[int, Assignment], Sequence[Variable], list[Buffer]]
+"""The recorder, its pending assignments (the dictionary, which a flush replaces, and a copy), Variables and their values."""
 
 _value = attrgetter("_buffer")
 
 
-def before_update(variables: Sequence[Variable]) -> Before:
-    """What `as_before` needs; it is not to be kept longer, as memory that is held is not written in place."""
+def snapshot(variables: Sequence[Variable]) -> Snapshot:
+    """Return a snapshot for `roll_back`. Drop it soon, since memory that it refers to is not updated in place."""
     recorder = current_trace()
     assigned = recorder.assigned
     return recorder, assigned, assigned.copy(), variables, list(map(_value, variables))
 
 
-def as_before(before: Before) -> None:
-    """Take back what the Variables were assigned since; only what is recorded, if nothing has run meanwhile.
+def roll_back(before: Snapshot) -> None:
+    """Undo the assignments to the Variables since the snapshot.
 
-    If something has, a Variable that had another assignment pending keeps what it was given last: nobody has the value
-    any more that was pending.
+    If the trace has been flushed meanwhile, a Variable that had a pending assignment at the snapshot keeps its last
+    value, since the pending value is lost.
     """
     recorder, assigned, entries, variables, buffers = before
     has_run = recorder.assigned is not assigned or active_recorder() is not recorder

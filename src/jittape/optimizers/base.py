@@ -23,7 +23,7 @@ from jittape.optimizers.argument_checks import (
     optional_number,
     optional_whole_number,
 )
-from jittape.optimizers.assignment_rollback import as_before, before_update
+from jittape.optimizers.assignment_rollback import roll_back, snapshot
 from jittape.optimizers.averages import average
 from jittape.optimizers.gradient_pairs import Pair, checked_pairs, checked_variables, clipped
 from jittape.optimizers.rates import LearningRateSchedule, in_dtype, rate_now
@@ -225,11 +225,11 @@ class Optimizer(Stateful):
         """
         pairs, variables = checked_pairs(grads_and_vars)
         self._take_on(variables)
-        before = before_update([self.iterations, *self._known, *self._state.values()])
+        before = snapshot([self.iterations, *self._known, *self._state.values()])
         try:
             self._step(pairs)
         except BaseException:
-            as_before(before)
+            roll_back(before)
             raise
         return self.iterations
 

@@ -1,4 +1,4 @@
-"""Asking a trace again and again without making it longer: what is recorded meanwhile is forgotten afterwards."""
+"""Temporary recording on a trace, which returns to its former position afterwards."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["rewound"]
 
 @contextmanager
 def rewound(trace: Trace) -> Iterator[None]:
-    """Record with `trace` inside, compute all of it at the end, and go back to where the trace was.
+    """Record with `trace` inside the context, flush it at the end, and return it to its former position.
 
-    So a question that is asked again is found in the trie, and its executable with it. Tensors that were recorded
-    inside keep their values and are constants from then on. Nobody else may be recording.
+    Equal ops that are recorded again reuse their path and their executable. Tensors that were recorded inside keep their
+    values and are constants from then on. No other code may record with the trace meanwhile.
     """
     node, inputs = trace.node, len(trace.inputs)
     with recording_with(trace):

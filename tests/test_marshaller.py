@@ -1,4 +1,4 @@
-"""What the binder does in machine code: Python's numbers at each call, Variables read and assigned."""
+"""Tests of the argument marshaller: Python numbers of each call, Variables that are read and assigned."""
 
 from __future__ import annotations
 
