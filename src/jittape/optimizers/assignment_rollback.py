@@ -16,7 +16,10 @@ __all__ = ["roll_back", "snapshot"]
 
 
 Snapshot = tuple[Any, dict[int, Assignment], dict[int, Assignment], Sequence[Variable], list[Buffer]]
-"""The recorder, its pending assignments (the dictionary, which a flush replaces, and a copy), Variables and their values."""
+"""The recorder, its dictionary of pending assignments and a copy of that, the Variables, and their values.
+
+A flush replaces the dictionary, so `roll_back` detects a flush.
+"""
 
 _value = attrgetter("_buffer")
 

@@ -15,8 +15,8 @@ __all__ = ["rewound"]
 def rewound(trace: Trace) -> Iterator[None]:
     """Record with `trace` inside the context, flush it at the end, and return it to its former position.
 
-    Equal ops that are recorded again reuse their path and their executable. Tensors that were recorded inside keep their
-    values and are constants from then on. No other code may record with the trace meanwhile.
+    Equal ops that are recorded again reuse their path and their executable. Tensors that were recorded inside keep
+    their values and are constants from then on. No other code may record with the trace meanwhile.
     """
     node, inputs = trace.node, len(trace.inputs)
     with recording_with(trace):
