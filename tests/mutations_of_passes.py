@@ -21,13 +21,13 @@ PASSES = (
         "0 - x is simplified to x", "tests/test_simplify.py tests/test_random_programs.py",
     ),
     Mutation(
-        "sums of products", "compile/rewrite/passes.py",
-        "for _ in path[:-1]:",
-        "for _ in path[1:-1]:",
+        "sums of products", "compile/rewrite/sum_before_product.py",
+        "for scaled in path[:-1]:",
+        "for scaled in path[1:-1]:",
         "negation dropped where a sum moves before a product", "tests/test_schedule.py tests/test_random_programs.py",
     ),
     Mutation(
-        "joined sums", "compile/rewrite/passes.py",
+        "joined sums", "compile/fuse/join_sums.py",
         "if len(pair) < 2 or pair[0][1:] != pair[1][1:]:",
         "if len(pair) < 2 or pair[0].group != pair[1].group:",
         "sums over different axes are joined", "tests/test_schedule.py",
@@ -109,8 +109,8 @@ PASSES = (
     ),
     Mutation(
         "GEMM accumulate fusion: sign", "compile/schedule/accumulate_in_gemm.py",
-        "sign = -1.0 if written.primitive is subtract_op else 1.0",
-        "sign = 1.0",
+        "float(weights[1 - kept[0]])",
+        "1.0",
         "a product that is subtracted is added", "tests/test_folding.py",
     ),
     Mutation(

@@ -26,7 +26,6 @@ from jittape.core.forms import (
     View,
 )
 from jittape.core.program import Aval, Op, Program
-from jittape.primitives.elementwise.arithmetic import add_op
 
 __all__ = ["OpClass", "op_class_of", "op_classes_of"]
 
@@ -60,7 +59,7 @@ def op_classes_of(
         return kinds, addends
     uses = Counter([*program.outputs, *[slot for op in program.ops for slot in op.args]])
     for op in program.ops:
-        if op.primitive is add_op:
+        if op.primitive.is_addition:
             absorbed = _absorbed(op, kinds, uses, addends)
             if absorbed is not None:
                 addend, slot = absorbed

@@ -45,7 +45,6 @@ from jittape.compile.ir.operand_maps import Key, dynamic_keys, scattered_to
 from jittape.core.forms import Concatenate, DynamicUpdateSlice, Iota, Pad, Reduce, Scan, Scatter, View
 from jittape.core.program import Aval, Op
 from jittape.core.tuning import tuning
-from jittape.primitives.broadcast import sum_op
 from jittape.primitives.elementwise.comparison import where_op
 
 __all__ = ["NestBuilder"]
@@ -173,7 +172,7 @@ class NestBuilder:
             return False
         shorter = {axis for axis, (m, n) in enumerate(pairs) if m > n}
         # A sum has no place for what is beyond its own loops, unless it adds that up.
-        sums = all(r.op.primitive is sum_op and shorter.issubset(r.axes) for r in other.nest.reductions)
+        sums = all(r.op.primitive.is_sum and shorter.issubset(r.axes) for r in other.nest.reductions)
         return sums and not self._read().isdisjoint(other._read())
 
     def _read(self) -> set[int]:

@@ -25,7 +25,7 @@ from jittape.compile.rewrite.affine_maps import (
     times,
     with_axis_split,
 )
-from jittape.compile.rewrite.passes import Editor
+from jittape.compile.rewrite.program_editor import Editor
 from jittape.core.builder import literal_op
 from jittape.core.forms import Index, View
 from jittape.core.primitive import Primitive
@@ -172,7 +172,7 @@ class TermWriter:
     def picked(self, slot: int, spots: Sequence[AffineMap], shape: tuple[int, ...]) -> int | None:
         """The elements of an array where the values of a term belong."""
         op = self.producers.get(slot)
-        while op is not None and op.primitive is broadcast_to_op:
+        while op is not None and op.primitive.is_broadcast:
             inner, outer = self.shape(op.args[0]), self.shape(slot)
             own = spots[len(outer) - len(inner) :]
             spots = [

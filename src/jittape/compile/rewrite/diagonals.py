@@ -23,16 +23,13 @@ import math
 from jittape.compile.rewrite.affine_maps import AffineMap, do_meet, is_diagonal, placed
 from jittape.compile.rewrite.diagonal_op import diagonal_scatter_op, fits
 from jittape.compile.rewrite.diagonal_terms import Term, TermWriter
-from jittape.compile.rewrite.passes import distinct, primitives_of
-from jittape.core.builder import literal_op
+from jittape.compile.rewrite.program_editor import primitives_of, separate_outputs
 from jittape.core.dtypes import NATIVE_FLOATS
-from jittape.core.forms import Alias, Call, Concatenate, Control, Map, Pad, Reduce, View
+from jittape.core.forms import Alias, Call, Concatenate, Control, Iota, Map, Pad, Reduce, View
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
-from jittape.primitives.broadcast import cast_op, iota_op
 from jittape.primitives.elementwise.arithmetic import add_op
-from jittape.primitives.elementwise.comparison import equal_op
 from jittape.primitives.record_parts import constant_of
 
 __all__ = ["scatter_diagonals"]
@@ -40,7 +37,7 @@ __all__ = ["scatter_diagonals"]
 
 def scatter_diagonals(program: Program) -> Program:
     """`program` with arrays of few diagonals put together from these."""
-    if equal_op not in primitives_of(program):
+    if not any(p.is_equality for p in primitives_of(program)):
         return program
     finder = _Finder(program)
     if not (finder.laid or finder.replaced or finder.selected):
@@ -48,7 +45,7 @@ def scatter_diagonals(program: Program) -> Program:
     written = simplify(finder.result())
     # Where every output was a value of its own, as a loop needs it, it still is.
     computed = set(program.outputs).difference(program.inputs)
-    return distinct(written) if len(computed) == len(program.outputs) else written
+    return separate_outputs(written) if len(computed) == len(program.outputs) else written
 
 
 class _Finder(TermWriter):
@@ -137,9 +134,9 @@ class _Finder(TermWriter):
 
     def _terms_of(self, op: Op) -> list[Term] | None:
         form, out = op.primitive.lowering, self.avals[op.out]
-        if op.primitive is literal_op:
+        if isinstance(form, Map) and not op.args:
             return [] if constant_of(op.out, self.producers) == 0 else None
-        if op.primitive is cast_op and op.args[0] in self.producers:
+        if op.primitive.is_cast and op.args[0] in self.producers:
             unit = self._unit(self.producers[op.args[0]], out)
             if unit is not None:
                 return [unit]
@@ -160,10 +157,14 @@ class _Finder(TermWriter):
 
     def _unit(self, op: Op, out: Aval) -> Term | None:
         """A unit matrix, or a stack of the same, whose elements `op` compares the coordinates of."""
-        if op.primitive is not equal_op:
+        if not op.primitive.is_equality:
             return None
         sides = [self.producers.get(slot) for slot in op.args]
-        axes = [dict(side.params)["axis"] for side in sides if side is not None and side.primitive is iota_op]
+        axes = [
+            dict(side.params)["axis"]
+            for side in sides
+            if side is not None and isinstance(side.primitive.lowering, Iota)
+        ]
         if len(axes) != 2 or axes[0] == axes[1] or 0 in out.shape:
             return None
         a, b = sorted(axes)
@@ -194,7 +195,7 @@ class _Finder(TermWriter):
                 free[0][i] = values
         found = []
         for spots, shape, known in [(*place, known) for place, same in places.items() for known in same]:
-            if op.primitive is add_op and len(known) == 1:
+            if op.primitive.is_addition and len(known) == 1:
                 (values,) = known.values()
                 found.append(Term(values, spots))
                 continue

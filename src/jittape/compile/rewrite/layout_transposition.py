@@ -10,13 +10,12 @@ element by element is turned too, or is broadcast from something smaller, which 
 
 from __future__ import annotations
 
-from jittape.compile.rewrite.passes import Editor, primitives_of
+from jittape.compile.rewrite.program_editor import Editor, primitives_of
 from jittape.core.dtypes import NATIVE
-from jittape.core.forms import Map, Reduce
+from jittape.core.forms import Index, Map, Reduce, View
 from jittape.core.program import Aval, Op, Program
 from jittape.core.tuning import tuning
 from jittape.primitives.broadcast import broadcast_to_op, reshape_op
-from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.shape.views import transpose_op
 
 __all__ = ["transpose_layouts"]
@@ -24,7 +23,7 @@ __all__ = ["transpose_layouts"]
 
 def transpose_layouts(program: Program) -> Program:
     """`program` with its long arrays of short rows computed as short arrays of long rows."""
-    chosen = _Finder(program).chosen() if matmul_op in primitives_of(program) else None
+    chosen = _Finder(program).chosen() if any(p.is_matmul for p in primitives_of(program)) else None
     return _Turner(program, chosen).result() if chosen else program
 
 
@@ -59,7 +58,7 @@ class _Finder:
         spoilt, products = set(), set()
         for op in self.program.ops:
             member = op.out in self.leader
-            if member and op.primitive is matmul_op:
+            if member and op.primitive.is_matmul:
                 self._join(op.out, op.args[0])
                 products.add(op.out)
             elif member:
@@ -68,7 +67,7 @@ class _Finder:
                         self._join(op.out, slot)
                     elif not self._is_broadcast(slot):
                         spoilt.add(op.out)
-            elif op.primitive is not matmul_op and not isinstance(op.primitive.lowering, Reduce):
+            elif not op.primitive.is_matmul and not isinstance(op.primitive.lowering, Reduce):
                 spoilt.update([slot for slot in op.args if not self._is_transpose(op)])
         spoilt = {self._leader(slot) for slot in spoilt if slot in self.leader}
         wanted = {self._leader(slot) for slot in products} - spoilt
@@ -77,21 +76,24 @@ class _Finder:
     def _is_narrow(self, op: Op) -> bool:
         """Whether an op is a product of something that may be turned and a small matrix."""
         return (
-            op.primitive is matmul_op
+            op.primitive.is_matmul
             and op.args[0] in self.leader
             and self.avals[op.args[1]].shape[-2] <= tuning.transposed_columns_limit
         )
 
     def _is_broadcast(self, slot: int) -> bool:
         op = self.op_of.get(slot)
-        if op is None or op.primitive is not broadcast_to_op:
+        if op is None or not op.primitive.is_broadcast:
             return False
         return self.avals[op.args[0]].size * tuning.transposed_broadcast_factor <= self.avals[slot].size
 
     def _is_transpose(self, op: Op) -> bool:
-        return op.primitive is transpose_op and dict(op.params)["perm"] == _exchanged(
-            self.avals[op.args[0]].ndim
-        )
+        form = op.primitive.lowering
+        if not isinstance(form, View) or len(op.args) > 1:
+            return False
+        x, out = self.avals[op.args[0]], self.avals[op.out]
+        index = form.index(x, out, **dict(op.params))
+        return x.size == out.size and index == tuple([Index(axis) for axis in _exchanged(x.ndim)])
 
     def _leader(self, slot: int) -> int:
         while (leader := self.leader[slot]) != slot:
@@ -128,7 +130,7 @@ class _Turner:
 
     def _turn(self, op: Op) -> None:
         """Compute the transpose of what `op` computes."""
-        if op.primitive is matmul_op:
+        if op.primitive.is_matmul:
             x, y = op.args
             args = [self._transposed(y, op), self.transpose_layouts[x]]
         else:

@@ -16,8 +16,6 @@ from jittape.compile.ir.loop_nest import RawInstruction, RawLoad, RawNest
 from jittape.compile.ir.task_counts import ON_DEMAND
 from jittape.compile.schedule.unplaced_steps import UnplacedStep, first_in_place, written
 from jittape.core.program import Aval, Program
-from jittape.primitives.broadcast import cast_op
-from jittape.primitives.elementwise.arithmetic import add_op, multiply_op, subtract_op
 
 __all__ = ["fuse_accumulation"]
 
@@ -111,18 +109,18 @@ def _update_of(draft: UnplacedStep, w: int, out: int, avals: Mapping[int, Aval])
     if len(nest.stores) != 1 or nest.reductions or nest.stores[0].address.slot != out:
         return None
     written = nest.instructions[nest.stores[0].value]
-    if not isinstance(written, Compute) or written.primitive not in (add_op, subtract_op):
+    if not isinstance(written, Compute) or len(written.primitive.weights) != 2:
         return None
     sides = [nest.instructions[a] for a in written.args]
-    if written.primitive is add_op and not _is_element(sides[0], w, nest):
-        sides.reverse()
-    if not _is_element(sides[0], w, nest):
+    weights = written.primitive.weights
+    kept = [i for i in (0, 1) if weights[i] == 1 and _is_element(sides[i], w, nest)]
+    if not kept:
         return None
-    sign = -1.0 if written.primitive is subtract_op else 1.0
-    if isinstance(sides[1], Compute) and sides[1].primitive is multiply_op:
-        first, second = (nest.instructions[a] for a in sides[1].args)
-        return _scaled(nest, sign, first, second, avals) or _scaled(nest, sign, second, first, avals)
-    return _scaled(nest, sign, None, sides[1], avals)
+    added, weight = sides[1 - kept[0]], float(weights[1 - kept[0]])
+    if isinstance(added, Compute) and added.primitive.is_multiplication:
+        first, second = (nest.instructions[a] for a in added.args)
+        return _scaled(nest, weight, first, second, avals) or _scaled(nest, weight, second, first, avals)
+    return _scaled(nest, weight, None, added, avals)
 
 
 def _scaled(
@@ -144,7 +142,7 @@ def _scaled(
         factor = sign * float(scale.primitive.impl(**dict(scale.params)))
         # Times zero the BLAS adds nothing, not even nan. For rates that are known only when it runs, see `gemm`.
         return _Update(gradient, factor, None) if factor else None
-    if isinstance(scale, Compute) and scale.primitive is cast_op:
+    if isinstance(scale, Compute) and scale.primitive.is_cast:
         scale = nest.instructions[scale.args[0]]
     if isinstance(scale, RawLoad) and avals[scale.address.slot].size == 1 and scale.dtype.kind == "f":
         return _Update(gradient, sign, scale.address.slot)

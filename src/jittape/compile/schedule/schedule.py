@@ -22,9 +22,11 @@ from jittape.compile.kernels.scalar_vm.bytecode import to_bytecode
 from jittape.compile.lower.build_nest import NestBuilder
 from jittape.compile.lower.canonicalize import Kernels, Placed
 from jittape.compile.lower.split_nest import split
+from jittape.compile.rewrite.decompose import decompose
 from jittape.compile.rewrite.diagonals import scatter_diagonals
 from jittape.compile.rewrite.layout_transposition import transpose_layouts
-from jittape.compile.rewrite.passes import distinct, expanded, sum_before_product
+from jittape.compile.rewrite.program_editor import separate_outputs
+from jittape.compile.rewrite.sum_before_product import sum_before_product
 from jittape.compile.schedule.accumulate_in_gemm import fuse_accumulation
 from jittape.compile.schedule.memory_planning import Placer
 from jittape.compile.schedule.row_tiling import Cut, Found, RowTile, RowTileFinder
@@ -60,10 +62,10 @@ def _schedule_of_body(program: Program) -> Schedule:
 
 class _Scheduler:
     def __init__(self, program: Program, own_outputs: bool = False) -> None:
-        written = transpose_layouts(sum_before_product(scatter_diagonals(expanded(program, NATIVE))))
+        written = transpose_layouts(sum_before_product(scatter_diagonals(decompose(program, NATIVE))))
         if own_outputs:
             # Last of the rewrites, since others merge the copies that this one makes.
-            written = distinct(written)
+            written = separate_outputs(written)
         self.partition = Partition(written)
         # Sums of many sums are joined first: their parts are single numbers, and would be taken together too.
         self.program = program = to_bytecode(join_sums(written, self.partition))
