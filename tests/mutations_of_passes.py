@@ -83,10 +83,10 @@ PASSES = (
     ),
     # ---- steps ----
     Mutation(
-        "order of pieces", "compile/schedule/unplaced_steps.py",
-        "before = _predecessors(drafts, holder)",
-        "before = _predecessors(drafts, holder)\n"
-        "    before = [{o for o in b if drafts[o].depth < d.depth} for d, b in zip(drafts, before, strict=True)]",
+        "order of pieces", "compile/schedule/order_steps.py",
+        "before = _predecessors(draft)",
+        "before = _predecessors(draft)\n"
+        "    before = [{o for o in b if steps[o].depth < s.depth} for s, b in zip(steps, before, strict=True)]",
         "a piece of a cut nest runs before the piece that it reads", "tests/test_validation.py",
     ),
     Mutation(
@@ -115,14 +115,14 @@ PASSES = (
     ),
     Mutation(
         "GEMM accumulate fusion: readers", "compile/schedule/accumulate_in_gemm.py",
-        "late = any(w in slots for i, slots in enumerate(owners) if i >= product and i != at[0])",
-        "late = False",
+        "return any(c.w in slots for i, slots in enumerate(c.owners) if i >= c.product and i != c.at[0])",
+        "return False",
         "a Variable is updated before its last reader", "tests/test_folding.py",
     ),
     Mutation(
-        "in place: readers", "compile/schedule/unplaced_steps.py",
-        "any(x in slots for slots in owners[writer + 1 :])",
-        "False",
+        "in place: readers", "compile/schedule/update_in_place.py",
+        "all(e.x not in own for own in e.owners[e.writer + 1 :])",
+        "True",
         "a result overwrites an input that a later step reads", "tests/test_validation.py tests/test_memory.py",
     ),
     Mutation(

@@ -219,7 +219,7 @@ def test_a_pass_over_many_rows_stays_one() -> None:
 
     made = schedule_of(regression, normal(50, 4), normal(20_000, 50))
     assert not is_folded(made)
-    assert len({s.strip for s in made.steps if s.strip is not None}) == 1
+    assert len({s.tile for s in made.steps if s.tile is not None}) == 1
 
 
 def test_products_that_are_done_block_by_block_are_left_alone() -> None:
@@ -229,7 +229,7 @@ def test_products_that_are_done_block_by_block_are_left_alone() -> None:
     operands = [normal(20_000, 8), normal(20_000, 50), normal(50, 8), normal(50, 5) / 50]
     made = schedule_of(rows, *operands)
     assert not is_folded(made)
-    assert sum(s.strip is not None for s in made.steps) == 4
+    assert sum(s.tile is not None for s in made.steps) == 4
     check(simplify(program_of(rows, *operands)), operands, True)
 
 

@@ -162,7 +162,7 @@ def test_diagonals_are_found_by_a_new_comparison_and_a_new_negation() -> None:
 
     x = np.linspace(1.0, 2.0, 50)
     program = program_of(rows, x)
-    assert names_in(scatter_diagonals(program))[-1] == "laid"
+    assert names_in(scatter_diagonals(program))[-1] == "diagonal_scatter"
     check(program, [x])
 
 

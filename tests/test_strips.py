@@ -104,8 +104,8 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = [
 def strips_of(program: Program) -> list[list[KernelStep]]:
     found: dict[int, list[KernelStep]] = {}
     for step in schedule(program).steps:
-        if isinstance(step, KernelStep) and step.strip is not None:
-            found.setdefault(id(step.strip), []).append(step)
+        if isinstance(step, KernelStep) and step.tile is not None:
+            found.setdefault(id(step.tile), []).append(step)
     return list(found.values())
 
 
@@ -116,7 +116,7 @@ def run_on(threads: int, executable: CompiledExecutable, arrays: list[Array]) ->
 
 @pytest.mark.usefixtures("small_strips")
 @pytest.mark.parametrize(("function", "shapes"), PROGRAMS)
-def test_values_in_strips_and_the_same_bits_on_two_threads(
+def test_values_in_row_tiles_and_the_same_bits_on_two_threads(
     function: Callable[..., Any], shapes: tuple[tuple[int, ...], ...], override_tuning: Callable[..., None]
 ) -> None:
     override_tuning(threads_at_parallel_work=tuning.parallel_work_ns)
@@ -124,8 +124,8 @@ def test_values_in_strips_and_the_same_bits_on_two_threads(
     program = program_of(function, *arrays)
     (members,) = strips_of(program)
     assert len(members) >= 2
-    assert members[0].strip is not None
-    assert members[0].strip.blocks > members[0].strip.groups > 1
+    assert members[0].tile is not None
+    assert members[0].tile.blocks > members[0].tile.groups > 1
     executable = CompiledExecutable(program, frozenset())
     alone, together = (run_on(count, executable, arrays) for count in (1, 2))
     for value, other, wanted in zip(alone, together, interpret(program, arrays), strict=True):
@@ -134,7 +134,7 @@ def test_values_in_strips_and_the_same_bits_on_two_threads(
 
 
 @pytest.mark.usefixtures("small_strips")
-def test_random_programs_in_strips() -> None:
+def test_random_programs_in_row_tiles() -> None:
     found = 0
     for seed in range(150):
         program, arrays = random_program(seed, 40)
@@ -151,7 +151,7 @@ def test_rows_of_a_softmax_are_in_the_cache_for_all_its_passes() -> None:
     program = program_of(softmax, np.ones((5000, 100)))
     (members,) = strips_of(program)
     assert [step.kernel.text.count("exp ") for step in members] == [0, 1, 0]
-    strip = members[0].strip
+    strip = members[0].tile
     assert strip is not None
     # Neither the exponentials nor what is reduced has memory for all rows.
     assert schedule(program).arena <= 2 * tuning.row_tile_memory_bytes
@@ -177,8 +177,8 @@ def test_what_rows_are_used_for_is_one_pass_over_memory(function: Callable[..., 
     steps = schedule(program).steps
     over_rows = [step for step in steps if isinstance(step, KernelStep) and step.kernel.loops > 1]
     assert len(over_rows) <= 3
-    assert len({id(step.strip) for step in over_rows}) == 1
-    assert over_rows[0].strip is not None
+    assert len({id(step.tile) for step in over_rows}) == 1
+    assert over_rows[0].tile is not None
     x = normal(1000, 200)
     executable = CompiledExecutable(simplify(program_of(function, x)), frozenset())
     wanted = interpret(program_of(function, x), [x])

@@ -95,7 +95,7 @@ class Run:
         """Run all steps of a schedule; a temporary that is not needed any more is poisoned."""
         last_uses = self._released(schedule)
         number = 0
-        for strip, group in groupby(schedule.steps, lambda step: step.strip):
+        for strip, group in groupby(schedule.steps, lambda step: step.tile):
             steps = list(group)
             if strip is not None:
                 self._strip(strip, [s for s in steps if isinstance(s, KernelStep)], cells)
