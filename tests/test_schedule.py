@@ -328,7 +328,7 @@ def test_what_is_known_of_a_program_is_known_of_one_like_it():
         like = dead_code_removed(program.replaced(tuple(other), outputs, program.avals))
         found, wanted = Partition(like, Partition(program)), Partition(like)
         assert found.stored == wanted.stored
-        for name in ("kinds", "depth", "begun", "products", "addends"):
+        for name in ("classes", "depth", "begun", "products", "addends"):
             assert getattr(found, name) == getattr(wanted, name)
         assert {s: astuple(t) for s, t in found.properties.items()} == {
             s: astuple(t) for s, t in wanted.properties.items()

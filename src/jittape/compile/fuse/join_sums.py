@@ -40,7 +40,7 @@ def join_sums(program: Program, partition: Partition) -> Program:
         pair = nothing
         if op.primitive.is_addition:
             pair = [sums[slot] for slot in op.args if slot in sums and uses[slot] == 1]
-        elif op.primitive.is_sum and partition.kinds[op.out] is OpClass.REDUCE:
+        elif op.primitive.is_sum and partition.classes[op.out] is OpClass.REDUCE:
             sums[op.out] = _Sum(op.args[0], op.primitive, op.params, partition.group(op.out))
         if len(pair) < 2 or pair[0][1:] != pair[1][1:]:
             editor.ops.append(op)

@@ -92,7 +92,7 @@ class NestBuilder:
                 self._add_running(op)
             elif isinstance(op.primitive.lowering, Scatter):
                 self._add_scattered(op, op.primitive.lowering)
-            elif self.partition.kinds[op.out] is OpClass.REDUCE:
+            elif self.partition.classes[op.out] is OpClass.REDUCE:
                 self._add_reduction(op)
             else:
                 access = identity(self.avals[op.out].shape)

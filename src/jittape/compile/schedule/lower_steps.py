@@ -51,7 +51,7 @@ def _owners(draft: Draft) -> tuple[dict[int, int], list[Op]]:
     """
     program, partition, outputs = draft.program, draft.partition, set(draft.program.outputs)
     owner_of: dict[int, int] = {}
-    taken = {*program.inputs, *(s for s in outputs if partition.kinds.get(s) is not OpClass.ALIAS)}
+    taken = {*program.inputs, *(s for s in outputs if partition.classes.get(s) is not OpClass.ALIAS)}
     copies = []
     for op in program.ops:
         if op.out in partition.addends:
@@ -60,7 +60,7 @@ def _owners(draft: Draft) -> tuple[dict[int, int], list[Op]]:
             owner_of[op.out] = owner_of.get(addend, addend)
             if op.out in outputs:
                 taken.add(owner_of[op.out])
-        if partition.kinds[op.out] is not OpClass.ALIAS:
+        if partition.classes[op.out] is not OpClass.ALIAS:
             continue
         base = owner_of.get(op.args[0], op.args[0])
         if op.out not in outputs:
@@ -91,21 +91,21 @@ class _Lowering:
         partition = self.partition
         plans = self._plans()
         for op in self.program.ops:
-            kind = partition.kinds[op.out]
-            if kind is OpClass.INLINE and op.out not in partition.stored:
+            op_class = partition.classes[op.out]
+            if op_class is OpClass.INLINE and op.out not in partition.stored:
                 continue
-            if kind is OpClass.CALL:
+            if op_class is OpClass.CALL:
                 steps.append(self._gemm(op))
-            elif kind is OpClass.CONTROL:
+            elif op_class is OpClass.CONTROL:
                 if self.runs[op.out][0] is op:
                     steps.append(self._control(self.runs[op.out], plans[op.out]))
-            elif kind is OpClass.NUMPY:
+            elif op_class is OpClass.NUMPY:
                 depth, position = partition.depth[op.out], self.position[op.out]
                 steps.append(UnplacedStep(depth, position, (op,), (*op.args, op.out), None))
-            elif kind is OpClass.CHECK:
+            elif op_class is OpClass.CHECK:
                 depth, position = partition.depth[op.out], self.position[op.out]
                 steps.append(UnplacedStep(depth, position, (op,), op.args, Stop(())))
-            elif kind in (OpClass.INLINE, OpClass.REDUCE, OpClass.JOIN, OpClass.RUNNING, OpClass.SCATTER):
+            elif op_class in (OpClass.INLINE, OpClass.REDUCE, OpClass.JOIN, OpClass.SCAN, OpClass.SCATTER):
                 for group in partition.groups(op.out):
                     groups.setdefault(group, []).append(op)
         builders: dict[int, list[NestBuilder]] = {}
@@ -122,7 +122,7 @@ class _Lowering:
             aval = self.avals[op.out]
             builder = self._builder(space_of((aval.nbytes // min(8, aval.dtype.itemsize),)))
             builder.add_copy(op)
-            steps += self._nest_steps(builder, partition.finished(op.out))
+            steps += self._nest_steps(builder, partition.readable_from(op.out))
         return steps
 
     def _builder(self, space: tuple[int, ...]) -> NestBuilder:

@@ -171,8 +171,11 @@ class Draft:
         return slot
 
     def __str__(self) -> str:
+        if not self.steps:
+            return str(self.program)
         lines = [f"{i}: {step}" for i, step in enumerate(self.steps)]
-        return "\n".join([*lines, *self.decisions]) if self.steps else str(self.program)
+        stored = [f"%{slot} is stored: {rule}" for slot, rule in sorted(self.partition.stored_by.items())]
+        return "\n".join([*lines, *stored, *self.decisions])
 
 
 def first_in_place(steps: list[UnplacedStep]) -> int:
