@@ -25,7 +25,7 @@ from jittape.core.program import Aval, Op
 __all__ = ["LOOPS", "DiagonalScatter", "diagonal_scatter_op", "fits", "table_of"]
 
 LOOPS = 3
-"""An operand is laid by so many loops."""
+"""Maximum number of loops that scatter an operand."""
 
 
 @dataclass(frozen=True)

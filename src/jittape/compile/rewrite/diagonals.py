@@ -19,6 +19,7 @@ loops over 10,000.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from jittape.compile.rewrite.affine_maps import AffineMap, do_meet, is_diagonal, placed
 from jittape.compile.rewrite.diagonal_op import diagonal_scatter_op, fits
@@ -175,15 +176,45 @@ class _Finder(TermWriter):
         return Term(self.constant(1, Aval(shape, out.dtype)), tuple(maps))
 
     def _mapped(self, op: Op) -> list[Term] | None:
+        """Return the terms of an elementwise op: the op on the values of the terms of its operands."""
+        group = self._linear_group(op)
+        if group is None:
+            return None
+        found = []
+        for maps, shape, known in self._by_position(op, group):
+            if op.primitive.is_addition and len(known) == 1:
+                (values,) = known.values()
+                found.append(Term(values, maps))
+                continue
+            args: list[int] = []
+            for i in range(len(op.args)):
+                value = self._value_at(op, i, group, maps, shape, known)
+                if value is None:
+                    return None
+                args.append(value)
+            found.append(Term(self.bind(op.primitive, *args, **dict(op.params)), maps))
+        return found
+
+    def _linear_group(self, op: Op) -> tuple[int, ...] | None:
+        """Return the operands that are sums of terms and in which the op can be carried out term by term.
+
+        If other operands multiply the terms, or a cast may round them, no two terms of an operand may overlap.
+        """
         for group in self._linear(op):
             if all(op.args[i] in self.terms for i in group):
                 break
         else:
             return None
-        if (
-            len(group) < len(op.args) or self.avals[op.out].dtype != self.avals[op.args[0]].dtype
-        ) and not all([self._is_apart(op.args[i]) for i in group]):
+        multiplied = len(group) < len(op.args)
+        rounded = self.avals[op.out].dtype != self.avals[op.args[0]].dtype
+        if (multiplied or rounded) and not all([self._is_apart(op.args[i]) for i in group]):
             return None
+        return group
+
+    def _by_position(
+        self, op: Op, group: tuple[int, ...]
+    ) -> list[tuple[tuple[AffineMap, ...], tuple[int, ...], dict[int, int]]]:
+        """Return the positions and shapes of all terms of the operands in `group`, with the values by operand."""
         places: dict[tuple[tuple[AffineMap, ...], tuple[int, ...]], list[dict[int, int]]] = {}
         for i in group:
             for values, maps in self.terms[op.args[i]]:
@@ -193,24 +224,23 @@ class _Finder(TermWriter):
                     free.append({})
                     same += free
                 free[0][i] = values
-        found = []
-        for maps, shape, known in [(*place, known) for place, same in places.items() for known in same]:
-            if op.primitive.is_addition and len(known) == 1:
-                (values,) = known.values()
-                found.append(Term(values, maps))
-                continue
-            args = []
-            for i, slot in enumerate(op.args):
-                value: int | None = known.get(i)
-                if value is None and i in group:
-                    value = self.constant(0, Aval(shape, self.avals[slot].dtype))
-                elif value is None:
-                    value = self.picked(slot, maps, shape)
-                if value is None:
-                    return None
-                args.append(value)
-            found.append(Term(self.bind(op.primitive, *args, **dict(op.params)), maps))
-        return found
+        return [(*place, known) for place, same in places.items() for known in same]
+
+    def _value_at(
+        self,
+        op: Op,
+        i: int,
+        group: tuple[int, ...],
+        maps: tuple[AffineMap, ...],
+        shape: tuple[int, ...],
+        known: Mapping[int, int],
+    ) -> int | None:
+        """Return the values of operand `i` at the positions of a term; None if they are no view of the operand."""
+        if i in known:
+            return known[i]
+        if i in group:
+            return self.constant(0, Aval(shape, self.avals[op.args[i]].dtype))
+        return self.picked(op.args[i], maps, shape)
 
     def _is_apart(self, slot: int) -> bool:
         """Return whether no two terms of an array overlap, after the terms on one diagonal are joined."""
