@@ -64,7 +64,7 @@ picked_op = Primitive(
 
 
 class TermWriter:
-    """Appends ops on the values of terms.
+    """Editor that appends ops on the values of terms.
 
     Attributes
     ----------

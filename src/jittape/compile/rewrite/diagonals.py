@@ -50,7 +50,7 @@ def scatter_diagonals(program: Program) -> Program:
 
 
 class _Finder(TermWriter):
-    """Visits the ops of a program once and finds the arrays that are sums of terms."""
+    """Finder of arrays that are sums of terms; it visits the ops of a program once."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

@@ -41,7 +41,7 @@ def _has_short_rows(aval: Aval) -> bool:
 
 
 class _Finder:
-    """Finds groups of arrays that can be transposed together: a product with all arrays that meet it.
+    """Finder of groups of arrays that can be transposed together: a product with all arrays that meet it.
 
     Groups are sets with a leader each (union-find).
     """
@@ -127,7 +127,7 @@ class _Finder:
 
 
 class _Transposer:
-    """Copies a program with some of its arrays transposed."""
+    """Editor that copies a program with some of its arrays transposed."""
 
     def __init__(self, program: Program, slots: set[int]) -> None:
         self.program = program

@@ -74,7 +74,7 @@ def _owners(draft: Draft) -> tuple[dict[int, int], list[Op]]:
 
 
 class _Lowering:
-    """Lowers each op of a program by its class."""
+    """Lowering of a program: each op by its class."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft

@@ -64,7 +64,7 @@ def _placed(step: UnplacedStep, program: Program, storages: list[int], tile: Row
 
 
 class _Planner:
-    """Gives temporaries storages from number `first` on, and ranges of the arena during their lifetimes."""
+    """Planner of storages for temporaries, from number `first` on, and of their ranges of the arena."""
 
     def __init__(self, avals: dict[int, Aval], storage: dict[int, int], first: int) -> None:
         self.avals = avals

@@ -35,7 +35,7 @@ __all__ = ["PASSES", "SIMPLIFICATIONS", "Pass", "run_passes", "stages_of"]
 
 
 class Pass(NamedTuple):
-    """A pass.
+    """A named pass over drafts, with the check that follows it.
 
     Attributes
     ----------

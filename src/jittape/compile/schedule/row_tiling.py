@@ -214,7 +214,7 @@ class Found(NamedTuple):
 
 
 class RowTileFinder:
-    """Finds steps that can run in a tile loop.
+    """Finder of steps that can run in a tile loop.
 
     Parameters
     ----------
