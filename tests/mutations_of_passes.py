@@ -36,7 +36,7 @@ PASSES = (
         "layout transposition", "compile/rewrite/layout_transposition.py",
         "params[\"axes\"] = tuple(sorted([perm[axis] for axis in params[\"axes\"]]))",
         "params[\"axes\"] = tuple(sorted(params[\"axes\"]))",
-        "a transposed array is reduced along its old axes", "tests/test_turning.py",
+        "a transposed array is reduced along its old axes", "tests/test_layout_transposition.py",
     ),
     # ---- nests ----
     Mutation(
@@ -93,31 +93,31 @@ PASSES = (
         "row tiling: reach", "compile/schedule/row_tiling.py",
         "return step == length and first >= 0 and last < length",
         "return step == length and first >= 0",
-        "a block reads rows of the next one", "tests/test_strips.py",
+        "a block reads rows of the next one", "tests/test_row_tiling.py",
     ),
     Mutation(
         "row tiling: sums", "compile/schedule/row_tiling.py",
         "                or not cut.reads.isdisjoint(partial)\n",
         "",
-        "a block reads a sum over all blocks", "tests/test_strips.py",
+        "a block reads a sum over all blocks", "tests/test_row_tiling.py",
     ),
     Mutation(
         "row tiling: last block", "compile/schedule/row_tiling.py",
         "return math.ceil(self.rows / self.block)",
         "return self.rows // self.block",
-        "rows after the last whole block are left out", "tests/test_strips.py",
+        "rows after the last whole block are left out", "tests/test_row_tiling.py",
     ),
     Mutation(
         "GEMM accumulate fusion: sign", "compile/schedule/accumulate_in_gemm.py",
         "float(weights[1 - kept[0]])",
         "1.0",
-        "a product that is subtracted is added", "tests/test_folding.py",
+        "a product that is subtracted is added", "tests/test_accumulate_in_gemm.py",
     ),
     Mutation(
         "GEMM accumulate fusion: readers", "compile/schedule/accumulate_in_gemm.py",
         "return any(c.w in slots for i, slots in enumerate(c.owners) if i >= c.product and i != c.at[0])",
         "return False",
-        "a Variable is updated before its last reader", "tests/test_folding.py",
+        "a Variable is updated before its last reader", "tests/test_accumulate_in_gemm.py",
     ),
     Mutation(
         "in place: readers", "compile/schedule/update_in_place.py",
