@@ -69,6 +69,9 @@ Rule = Callable[..., Any]
 class Primitive:
     """The record of an op.
 
+    The last attributes, from `weights` on, are *roles*. Optimizations ask for a role and never for a certain primitive,
+    so a new op that declares a role gets every optimization for it.
+
     Attributes
     ----------
     name : str
@@ -109,10 +112,6 @@ class Primitive:
         The op may end the run, so it is kept even if its result is not used.
     batch_loses_gradient : bool
         On a stack of operands, `batch` gives values without the op's gradient rule.
-
-    The other attributes are *roles*. Optimizations ask for a role and never for a certain primitive, so a new op that
-    declares a role gets every optimization for it.
-
     weights : tuple of float
         For a weighted sum of the operands, element by element: the weight of each operand, ``(1, -1)`` for `subtract`.
     is_multiplication : bool
