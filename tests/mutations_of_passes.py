@@ -53,8 +53,8 @@ PASSES = (
     ),
     Mutation(
         "scalar bytecode: operands", "compile/kernels/scalar_vm/bytecode.py",
-        "words.append(_packed(op.out, *op.args[:2]))",
-        "words.append(_packed(op.out, *op.args[1::-1]))",
+        "words += _instruction(op.out, *op.args)",
+        "words += _instruction(op.out, *op.args[::-1])",
         "operands of a scalar instruction swapped", "tests/test_scalars.py",
     ),
     Mutation(
@@ -145,8 +145,8 @@ PASSES = (
     ),
     Mutation(
         "loop buffers", "compile/kernels/control/control_plan.py",
-        "return (read, written, self.positions.carries[number], result, other, aval.nbytes)",
-        "return (read, written, self.positions.carries[number], other, result, aval.nbytes)",
+        "result=result,\n            other=other,",
+        "result=other,\n            other=result,",
         "last value of a carry in the wrong buffer", "tests/test_control.py",
     ),
     # ---- keys ----
@@ -170,7 +170,7 @@ PASSES = (
     ),
     Mutation(
         "cache key: sources", "compile/cache/fingerprint.py",
-        "    \"simplify.py\",\n",
+        "    \"core\",\n",
         "",
         "cache entries survive a change of the simplifier", "tests/test_diskcache.py",
     ),

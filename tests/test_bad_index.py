@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.kernels.control.control_plan import Release, Rounds, Stop
+from jittape.compile.kernels.control.control_plan import ControlDriver, Release, Stop
 from jittape.runtime.counters import counters
 from jittape.runtime.executable import CompiledExecutable
 from programs import program_of
@@ -189,7 +189,7 @@ def test_in_loops_and_branches() -> None:
     )
     for _ in range(3):
         scan(x, np.array([1, 2, -1, 0]))
-    assert isinstance(counters.last.compiled.steps[-1].kernel, Rounds)
+    assert isinstance(counters.last.compiled.steps[-1].kernel, ControlDriver)
     fails(lambda: scan(x, np.array([1, 2, 10, 0])), 10, 10)
     branch = jt.function(lambda p, x, i: jt.cond(p, lambda: jt.gather(x, i), lambda: x[0]))
     for _ in range(3):

@@ -63,12 +63,12 @@ def test_the_last_thread_to_end_its_pause_ends_it():
 
 FORKED = """
 import gc, os, threading
-from jittape.runtime.gc_pause import collector_paused
+from jittape.runtime.gc_pause import gc_paused
 
 begun, over = threading.Event(), threading.Event()
 
 def pause():
-    with collector_paused():
+    with gc_paused():
         begun.set()
         over.wait(10)
 
@@ -77,7 +77,7 @@ thread.start()
 begun.wait(10)
 child = os.fork()
 if child == 0:
-    with collector_paused():
+    with gc_paused():
         paused = not gc.isenabled()
     os._exit(0 if paused and gc.isenabled() else 1)
 _, status = os.waitpid(child, 0)

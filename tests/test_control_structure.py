@@ -9,7 +9,7 @@ import pytest
 
 import jittape as jt
 from jittape.compile.ir.kernel import LoopKernel
-from jittape.compile.kernels.control.control_plan import Rounds
+from jittape.compile.kernels.control.control_plan import ControlDriver
 from jittape.compile.schedule.steps import KernelStep
 from jittape.control.loop import loop_op
 from jittape.runtime.counters import counters
@@ -31,7 +31,11 @@ def last_steps():
 
 
 def loops():
-    return [step for step in last_steps() if isinstance(step, KernelStep) and isinstance(step.kernel, Rounds)]
+    return [
+        step
+        for step in last_steps()
+        if isinstance(step, KernelStep) and isinstance(step.kernel, ControlDriver)
+    ]
 
 
 def heat(u, steps):
@@ -45,7 +49,7 @@ def heat(u, steps):
 def test_a_loop_is_one_step_whose_body_is_one_kernel():
     heat(jt.constant(X), 50).numpy()
     (step,) = last_steps()
-    assert isinstance(step.kernel, Rounds)
+    assert isinstance(step.kernel, ControlDriver)
     (body,) = step.bodies
     (kernel,) = [inner.kernel for inner in body.steps]
     assert isinstance(kernel, LoopKernel)

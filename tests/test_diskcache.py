@@ -422,8 +422,8 @@ from jittape.compile.llvm import target
 
 jt.config.threads = 1
 compiled = []
-translated = target.translated
-target.translated = lambda module: compiled.append(module) or translated(module)
+compile_module = target.compile_module
+target.compile_module = lambda module: compiled.append(module) or compile_module(module)
 function = jt.function(lambda x: jt.reduce_sum(x * x))
 values = [float(function(np.arange(3.0))) for call in range(3)]
 print(json.dumps([values, len(compiled), "numba" in sys.modules, function._recent is not None]))
@@ -642,13 +642,13 @@ def test_code_that_needs_what_nobody_has_is_refused_before_it_is_loaded():
     with pytest.raises(
         jt.CompileError, match="undefined symbols in compiled code: a_function_with_a_long_name"
     ):
-        target.Shelf().load(code, ["f"])
+        target.CodeGroup().load(code, ["f"])
 
 
 def test_ir_that_llvm_does_not_accept():
     module = ir.Module()
     ir.Function(module, ir.FunctionType(ir.VoidType(), []), "f").append_basic_block("open")
-    with pytest.raises(jt.CompileError, match="LLVM does not accept"):
+    with pytest.raises(jt.CompileError, match="LLVM rejects"):
         target.object_code(module)
 
 

@@ -163,7 +163,7 @@ def test_flags_may_be_given_later():
     ],
 )
 def test_a_value_of_another_type_is_an_error(write):
-    with pytest.raises(TypeError, match="a value of the type .* is needed here, this one is of"):
+    with pytest.raises(TypeError, match="expected a value of type .*, got one of type"):
         text_by(Builder, write)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.cache.emit_kernel import definition_of, write_module
+from jittape.compile.cache.emit_kernel import definition_of, emit_module
 from jittape.compile.ir.index_maps import Access, Condition, Position, Quotient, identity, placed, viewed
 from jittape.compile.ir.kernel import LoopKernel, label_of
 from jittape.compile.kernels.loop.scalar_body import _places
@@ -275,7 +275,7 @@ def test_a_loop_over_many_arrays_is_vectorized():
         return total, sum_op.bind(total, axes=(0,))
 
     (kernel,) = kernels_in(program_of(summed, *[np.ones(100)] * tuning.unrelated_min_places))
-    module = llvm.parse_assembly(target.written(write_module([definition_of(kernel)])).text)
+    module = llvm.parse_assembly(target.module_text(emit_module([definition_of(kernel)])).text)
     assert "strip.invariant.group" in str(module)
     target.optimize(module)
     assert " x double> " in str(module)

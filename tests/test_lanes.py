@@ -14,7 +14,7 @@ import jittape as jt
 import primitive_table
 import primitive_table_reduce
 import primitive_table_shape
-from jittape.compile.cache.emit_kernel import definition_of, write_module
+from jittape.compile.cache.emit_kernel import definition_of, emit_module
 from jittape.compile.cache.kernel_cache import Registry
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop import vectorize
@@ -143,7 +143,7 @@ def test_llvm_need_not_vectorize_what_is_written_as_vectors(function: Any, masks
     kernel = kernel_of(function, np.ones(100))
     definition = definition_of(kernel)
     assert definition.effort is Effort.LITTLE
-    text = target.written(write_module([definition])).text
+    text = target.module_text(emit_module([definition])).text
     found = lanes_in(kernel)
     assert found is not None
     assert all(f"<{vectorize} x double>" in text for vectorize in found)
@@ -164,7 +164,7 @@ def test_llvm_leaves_addresses_as_they_are_written(
 
     monkeypatch.setattr(target, "emit_object", emit)
     definition = definition_of(kernel_of(function, np.ones(100)))
-    target.translated(target.written(write_module([definition]), definition.effort))
+    target.compile_module(target.module_text(emit_module([definition]), definition.effort))
     (text,) = emitted
     assert "for.head" in text
     assert "scevgep" not in text  # what LLVM calls the addresses of its strength reduction

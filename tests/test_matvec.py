@@ -11,7 +11,7 @@ import pytest
 import jittape as jt
 from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, form_of
 from jittape.compile.ir.kernel import Gemm
-from jittape.compile.ir.task_counts import ON_DEMAND
+from jittape.compile.ir.table_layouts import ON_DEMAND
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret

@@ -453,12 +453,12 @@ def settled(x, n):
 
 COUNTED = """
 from jittape.compile.llvm import target
-translated, batches = target.translated, 0
+compile_module, batches = target.compile_module, 0
 def counted(module):
     global batches
     batches += 1
-    return translated(module)
-target.translated = counted
+    return compile_module(module)
+target.compile_module = counted
 """
 
 FIRST = (

@@ -11,7 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jittape as jt
-from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, pieces
+from jittape.compile.analysis.gemm_operands import (
+    BatchLoop,
+    Matrix,
+    Product,
+    block_sizes,
+)
 from jittape.compile.ir.kernel import Gemm
 from jittape.compile.llvm.blas import Blas
 from jittape.compile.schedule.schedule import schedule
@@ -199,9 +204,9 @@ def packed(monkeypatch: pytest.MonkeyPatch) -> None:
     "shape", [(32, 128, 784), (784, 128, 32), (20, 3000, 40), (128, 128, 128), (1, 1, 1)]
 )
 def test_skinny_products_are_cut_along_their_longest_extent(shape: tuple[int, int, int]) -> None:
-    cut = pieces(product(*shape), True)
-    assert pieces(product(*shape), False) == shape
-    assert pieces(product(*shape, (False, True)), True) == shape
+    cut = block_sizes(product(*shape), True)
+    assert block_sizes(product(*shape), False) == shape
+    assert block_sizes(product(*shape, (False, True)), True) == shape
     if math.prod(shape) <= tuning.unpacked_gemm_multiplications or min(shape) > tuning.cut_gemm_extent:
         assert cut == shape
         return
@@ -220,7 +225,7 @@ def test_values_of_products_in_pieces(
     x = normal(*((k, m) if flags[0] else (m, k)), dtype=dtype)
     y = normal(*((n, k) if flags[1] else (k, n)), dtype=dtype)
     found = sizes(lambda a, b: matmul(a, b, *flags), x.shape, y.shape)
-    assert (found["pm"], found["pn"], found["pk"]) == pieces(product(*shape, flags), True) != shape
+    assert (found["pm"], found["pn"], found["pk"]) == block_sizes(product(*shape, flags), True) != shape
     check_against_numpy(lambda a, b: matmul(a, b, *flags), x, y)
 
 

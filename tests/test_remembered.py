@@ -15,7 +15,7 @@ import jittape as jt
 from jittape.compile.cache import object_store
 from jittape.compile.cache.kernel_cache import KernelMissing, Registry
 from jittape.compile.cache.object_store import Batch
-from jittape.compile.cache.schedule_cache import key_of
+from jittape.compile.cache.schedule_cache import schedule_key
 from jittape.compile.ir.kernel import NamedKernel
 from jittape.compile.llvm.blas import Blas
 from jittape.compile.schedule.steps import KernelStep, Schedule
@@ -80,7 +80,7 @@ def test_a_schedule_is_made_once(
     first, scheduled = made(monkeypatch, program)
     again, scheduled_again = made(monkeypatch, program)
     assert (scheduled, scheduled_again) == (1, 0)
-    assert (first.is_recalled, again.is_recalled) == (False, True)
+    assert (first.is_cached, again.is_cached) == (False, True)
     assert values(first, *arrays) == values(again, *arrays)
     for value, wanted in zip(first.run([Buffer(a) for a in arrays]), interpret(program, arrays), strict=True):
         np.testing.assert_allclose(value.array, wanted, rtol=1e-9)
@@ -118,7 +118,7 @@ def test_nothing_of_what_runs_is_forgotten() -> None:
 def test_it_is_explained_like_any_other() -> None:
     program = program_of(chain, X)
     first, again = executable_of(program, frozenset()), executable_of(program, frozenset())
-    assert again.is_recalled
+    assert again.is_cached
     assert [step.ops for step in again.steps] == [step.ops for step in first.steps]
     assert again.listing == first.listing
     assert all(step.ops for step in again.steps)
@@ -134,17 +134,17 @@ def renumbered(program: Program, by: int) -> Program:
 
 def test_what_decides_the_name_and_what_does_not() -> None:
     program = program_of(chain, X)
-    key = key_of(program, ())
-    assert key == key_of(program_of(chain, X), ())
-    assert key == key_of(renumbered(program, 1000), ())
+    key = schedule_key(program, ())
+    assert key == schedule_key(program_of(chain, X), ())
+    assert key == schedule_key(renumbered(program, 1000), ())
     others = [
-        key_of(program_of(chain, X[:49]), ()),
-        key_of(program_of(chain, X.astype(np.float32)), ()),
-        key_of(program_of(lambda x: chain(x, 0.5), X), ()),
-        key_of(program_of(lambda x: chain(x, -0.0), X), ()),
-        key_of(program_of(lambda x: chain(x, 0.0), X), ()),
-        key_of(program_of(lambda x: chain(x)[0], X), ()),
-        key_of(program, ((0, 0),)),
+        schedule_key(program_of(chain, X[:49]), ()),
+        schedule_key(program_of(chain, X.astype(np.float32)), ()),
+        schedule_key(program_of(lambda x: chain(x, 0.5), X), ()),
+        schedule_key(program_of(lambda x: chain(x, -0.0), X), ()),
+        schedule_key(program_of(lambda x: chain(x, 0.0), X), ()),
+        schedule_key(program_of(lambda x: chain(x)[0], X), ()),
+        schedule_key(program, ((0, 0),)),
     ]
     assert None not in others
     assert len({key, *others}) == 1 + len(others)
@@ -155,23 +155,23 @@ def test_the_kernels_of_the_blas_are_a_part_of_the_name(monkeypatch: pytest.Monk
     keys = set()
     for unpacked in (True, False):
         monkeypatch.setattr(Blas, "unpacked", unpacked)
-        keys.add(key_of(program, ()))
+        keys.add(schedule_key(program, ()))
     assert len(keys) == 2
 
 
 def test_small_programs_and_the_users_own_primitives_are_not_kept(folder: Path) -> None:
     own = Primitive("own", same_float("own"), np.sin, lowering=Map(lambda m, x: m.sin(x)))
     foreign = Primitive("foreign", lambda x: x, np.sin, lowering=None)
-    assert key_of(program_of(lambda x: exp(sin(x)), X), ()) is None
+    assert schedule_key(program_of(lambda x: exp(sin(x)), X), ()) is None
     for primitive in (own, foreign):
         program = program_of(lambda x, p=primitive: p.bind(chain(x)[0]), X)
-        assert key_of(program, ()) is None
+        assert schedule_key(program, ()) is None
         executable_of(program, frozenset())
     assert not list(folder.glob("*/p*"))
 
 
 def plan_of(program: Program) -> tuple[object_store.DiskCache, str, dict[str, Any]]:
-    cache, key = object_store.current(), key_of(program, ())
+    cache, key = object_store.current(), schedule_key(program, ())
     assert cache is not None
     assert key is not None
     found = cache.find(key)

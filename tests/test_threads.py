@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.compile.ir import task_counts
-from jittape.compile.llvm.thread_pool import Cell
+from jittape.compile.ir.table_layouts import ON_DEMAND
 from jittape.core.buffers import Buffer
 from jittape.core.interpret import interpret
 from jittape.primitives.broadcast import sum_op
@@ -45,7 +44,7 @@ def executable_of(function, *operands):
 
 def run_with(count, compiled, given):
     jt.config.threads = count
-    threads._cells[Cell.SKIP] = threads._cells[Cell.PENALTY] = 0
+    threads._pool["skip"] = threads._pool["penalty"] = 0
     return [buffer.array.copy() for buffer in compiled.run(given)]
 
 
@@ -140,12 +139,12 @@ def test_the_page_of_explain_says_which_loops_are_divided():
 def test_one_thread_opens_no_region():
     compiled = executable_of(exp, np.ones(1_000_000))
     run_with(2, compiled, [Buffer(np.ones(1_000_000))])
-    threads._cells[Cell.NEXT] = -7
+    threads._threads["taken"][0] = -7
     run_with(1, compiled, [Buffer(np.ones(1_000_000))])
-    assert threads._cells[Cell.NEXT] == -7
+    assert threads._threads["taken"][0] == -7
     run_with(2, compiled, [Buffer(np.ones(1_000_000))])
-    assert threads._cells[Cell.NEXT] > 0
-    assert threads._cells[Cell.STATE] == threads._cells[Cell.BUSY] == 0
+    assert threads._threads["taken"][0] > 0
+    assert threads._pool["state"] == threads._pool["busy"] == 0
 
 
 @pytest.mark.parametrize("number", [2, 3])
@@ -154,7 +153,7 @@ def test_every_thread_has_a_block_of_the_tasks(number):
     run_with(number, compiled, [Buffer(np.ones(1_000_000))])
     total = compiled.steps[0].tasks
     blocks = np.diff([total * i // number for i in range(number + 1)])
-    taken = threads._cells[Cell.NEXT :: Cell.LINE][:number]
+    taken = threads._threads["taken"][:number]
     assert blocks.min() > 1
     assert (taken >= blocks).all()
     assert (taken <= blocks + number).all()
@@ -215,11 +214,11 @@ def test_products_in_shares(shapes, flags, dtype):
 def test_a_product_is_the_same_whether_other_threads_come_or_not():
     x, y = np.random.default_rng(0).normal(size=(2, 513, 513))
     compiled = executable_of(lambda a, b: matmul(transpose_op.bind(a, perm=(1, 0)), b), x, y)
-    assert compiled.steps[0].tasks == task_counts.ON_DEMAND
+    assert compiled.steps[0].tasks == ON_DEMAND
     shared = run_with(2, compiled, [Buffer(x), Buffer(y)])[0]
-    threads._cells[Cell.BUSY] = 1  # as if another Python thread's loop had the helpers
+    threads._pool["busy"] = 1  # as if another Python thread's loop had the helpers
     (alone,) = compiled.run([Buffer(x), Buffer(y)])
-    threads._cells[Cell.BUSY] = 0
+    threads._pool["busy"] = 0
     np.testing.assert_array_equal(shared, alone.array)
 
 
@@ -227,7 +226,7 @@ def test_large_products_are_divided_and_small_ones_are_not():
     def tasks_of(*shapes):
         return executable_of(matmul, *[np.ones(s) for s in shapes]).steps[0].tasks
 
-    assert tasks_of((256, 784), (784, 128)) == task_counts.ON_DEMAND
+    assert tasks_of((256, 784), (784, 128)) == ON_DEMAND
     assert tasks_of((32, 64), (64, 10)) == 1
     assert tasks_of((5000, 3000), (3000, 1)) == 1  # rows of a product with a vector: see `gemm`
 
@@ -238,7 +237,7 @@ def test_more_threads_than_before_come_to_what_is_compiled_already():
     compiled = executable_of(matmul, x, x)
     run_with(1, compiled, [Buffer(x), Buffer(x)])
     run_with(3, compiled, [Buffer(x), Buffer(x)])
-    assert threads._cells[Cell.TASKS] == 3
+    assert threads._pool["tasks"] == 3
 
 
 # ---- several Python threads ----------------------------------------------------------------------------------------

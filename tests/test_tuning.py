@@ -23,12 +23,9 @@ ROOT = Path(jittape.__file__).parent
 FIXED = {
     "compile/cache/object_store.py": {"_DIGEST_SIZE", "_HEADER_START", "_BLOCK"},
     "compile/ir/index_maps.py": {"REMEMBERED"},
-    "compile/ir/task_counts.py": {"ON_DEMAND", "SHARES_SHIFT"},
-    "compile/kernels/control/control_plan.py": {"CELL"},
-    "compile/kernels/diagonal/emit_diagonals.py": {"_HEAD", "_ROW"},
+    "compile/ir/table_layouts.py": {"ABORTABLE", "CELL_BITS", "DIAGONAL_LOOPS", "ON_DEMAND", "SHARES_SHIFT"},
     "compile/kernels/loop/pairwise.py": {"CARRIES"},
     "compile/kernels/scalar_vm/bytecode.py": {
-        "BITS",
         "CONSTANT",
         "END",
         "FIRST",
@@ -37,24 +34,19 @@ FIXED = {
         "STORE",
         "_LARGEST",
     },
-    "compile/kernels/tiled/emit_tiles.py": {"_HEADER", "_MOVED", "_STEP"},
     "compile/llvm/driver.py": {
         "BY_NAMES",
         "NO_ARGUMENT",
         "ONE_ARGUMENT",
-        "WATCHED",
-        "_CALL",
         "_FASTCALL",
-        "_HEADER",
     },
-    "compile/llvm/interrupts.py": {"_INTERRUPTED", "_NEVER", "_NO_MEMORY", "_RECORD", "_REFUSED"},
+    "compile/llvm/interrupts.py": {"_ASSERTION", "_INTERRUPTED", "_NEVER", "_NO_MEMORY"},
     "compile/llvm/object_file.py": {"_COFF_EXTERNAL", "_ELF_SYMBOL_TABLE", "_MACHO_SYMBOL_TABLE"},
     "compile/llvm/symbols.py": {"PYTHON_FUNCTIONS"},
     "compile/llvm/thread_pool.py": {"MOST_SKIPPED", "OPEN", "ONE_INSIDE"},
-    "compile/rewrite/diagonal_op.py": {"LOOPS"},
     "runtime/table_runner.py": {"_HEAD"},
     "runtime/threads.py": {"MOST"},
-    "runtime/workspace.py": {"CELL", "POISON"},
+    "runtime/workspace.py": {"POISON"},
 }
 """Numbers that are no thresholds: formats, sentinels, word offsets, and capacities of tables made at import."""
 

@@ -42,7 +42,7 @@ def test_floats_come_as_numpy_would_cast_them(dtype, scalar):
     with np.errstate(over="ignore", under="ignore"):
         expected = np.maximum(x.numpy(), np.array(scalar).astype(dtype)) - 3
     result = run(lambda value: jt.maximum(x, value) - 3.0, scalar)
-    assert path()._warm is not None
+    assert path()._fast_run is not None
     np.testing.assert_array_equal(result, expected)
 
 
@@ -52,7 +52,7 @@ def test_every_run_has_its_own_values():
         y = jt.constant(np.full(4, i))
         result = (x * float(i) + y) * 0.5
         np.testing.assert_array_equal(result.numpy(), (np.arange(4.0) * i + i) * 0.5)
-    assert path()._warm is not None
+    assert path()._fast_run is not None
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_other_scalars_go_the_longer_way(dtype, scalar):
     x = jt.constant(np.ones(3, dtype))
     program = jt.logical_and if dtype == "bool" else jt.add
     result = run(lambda value: program(x, value), scalar)
-    assert path()._warm is None
+    assert path()._fast_run is None
     np.testing.assert_array_equal(result, x.numpy() + np.asarray(scalar, dtype))
 
 
@@ -71,13 +71,13 @@ def test_an_int_for_a_float_has_become_one():
     x = jt.constant([1.0, 2.0])
     for value in (3, 4, 3.0, 4.0):
         np.testing.assert_array_equal(run(lambda value: x * value, value), [value, 2 * value])
-        assert path()._warm is not None
+        assert path()._fast_run is not None
 
 
 def test_a_numpy_scalar_is_a_float():
     x = jt.constant(np.ones(2))
     np.testing.assert_array_equal(run(lambda value: x * value, np.float64(0.25)), [0.25, 0.25])
-    assert path()._warm is not None
+    assert path()._fast_run is not None
 
 
 def test_values_that_are_held_stay():
@@ -110,7 +110,7 @@ def test_without_a_layout_all_go_the_longer_way(monkeypatch):
     monkeypatch.setattr("jittape.runtime.fast_run.runner", lambda: None)
     x = jt.constant(np.linspace(0, 1, 6))
     np.testing.assert_allclose(run(lambda: jt.exp(x) * 0.5 - x), np.exp(x) * 0.5 - x, rtol=1e-15)
-    assert path()._warm is None
+    assert path()._fast_run is None
 
 
 def test_steps_with_variables_agree_with_numpy():
@@ -142,7 +142,7 @@ def test_a_large_variable_is_written_in_place():
         if i == 3:
             seen = v.numpy()  # from now on nobody may write there
             before = seen.copy()
-    assert path()._warm is not None
+    assert path()._fast_run is not None
     assert len(set(places[1:4])) == 1
     assert places[4] != places[3]
     np.testing.assert_array_equal(seen, before)

@@ -17,7 +17,7 @@ from jittape.compile.cache import kernel_cache as registry_module
 from jittape.compile.cache.kernel_cache import Registry
 from jittape.compile.llvm import compile_pool, target
 from jittape.compile.llvm.compile_pool import mapped
-from jittape.compile.llvm.target import Written, translated
+from jittape.compile.llvm.target import ModuleText, compile_module
 from jittape.compile.schedule.schedule import schedule
 from jittape.core.simplify import simplify
 from jittape.primitives.elementwise.exponential import exp, log, sqrt
@@ -56,23 +56,23 @@ def test_an_error_in_making_the_items_leaves_no_thread() -> None:
     assert not [t for t in threading.enumerate() if t.name == "jittape compiles"]
 
 
-def module(number: float) -> Written:
+def module(number: float) -> ModuleText:
     written = ir.Module()
     kind = ir.FunctionType(ir.DoubleType(), [ir.DoubleType()])
     function = ir.Function(written, kind, "scaled")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     builder.ret(builder.fmul(function.args[0], ir.Constant(ir.DoubleType(), number)))
-    return target.written(written)
+    return target.module_text(written)
 
 
 def test_the_same_code_on_many_threads_and_without_the_unlocked_functions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     texts = [module(float(i)) for i in range(12)]
-    alone = [translated(text) for text in texts]
-    assert dict(mapped(translated, texts, 4)) == dict(zip(texts, alone, strict=True))
+    alone = [compile_module(text) for text in texts]
+    assert dict(mapped(compile_module, texts, 4)) == dict(zip(texts, alone, strict=True))
     monkeypatch.setattr(compile_pool, "_unlocked", lambda name, types: None)
-    assert [translated(text) for text in texts] == alone
+    assert [compile_module(text) for text in texts] == alone
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_kernels_are_shared_out_among_threads(threads: int, monkeypatch: pytest.
     monkeypatch.setattr(jt.config, "_cache", False)
     used: list[str] = []
     monkeypatch.setattr(
-        registry_module, "_translated", lambda m: used.append(m.names[0]) or translated(m.written)
+        registry_module, "_compiled", lambda m: used.append(m.names[0]) or compile_module(m.text)
     )
     kernels = []
     for function in (exp, log, sqrt, sin, cos):

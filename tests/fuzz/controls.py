@@ -1,16 +1,24 @@
-"""Loops and branches, run by the words of their plans; see `plans` and `rounds`."""
+"""Loops and branches, run by their plans; see `control_plan` and `emit_control`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from memory import Heap, Pointer
 
-from jittape.compile.kernels.control.control_plan import CELL, LoopWord
+from jittape.compile.ir.table_layouts import (
+    BRANCH,
+    BRANCH_LENGTH,
+    CARRY,
+    FIXED,
+    GROWN_STACK,
+    LOOP,
+    STACKED_ROW,
+)
 from jittape.compile.schedule.steps import KernelStep, Schedule
 from jittape.control.loop_parts import WHILE
+from jittape.core.records import WORD
 
 ENDLESS = 2**63 - 1
 
@@ -26,21 +34,28 @@ class Controls:
     def branch(self, step: KernelStep, operands: Sequence[Pointer]) -> None:
         """Run the body that the first operand says."""
         words, count = step.sizes, len(step.bodies)
-        which = self.heap.word(operands[words[0]])
+        which = self.heap.word(operands[BRANCH.unpack(words)["index"]])
         which = which if 0 <= which < count else count - 1
-        lengths = words[2 : 2 + count]
-        at = 2 + count + 3 * sum(lengths[:which])
-        frame: dict[int, Pointer] = {}
-        for cell, operand, offset in _entries(words, at, lengths[which], 3):
-            frame[cell] = self._fixed(step.bodies[which], cell, operands[operand], offset)
+        lengths = [record["fixed"] for record in BRANCH_LENGTH.unpack_array(words, BRANCH.words, count)]
+        at = BRANCH.words + count * BRANCH_LENGTH.words + FIXED.words * sum(lengths[:which])
+        frame = self._fixed_cells(step.bodies[which], FIXED.unpack_array(words, at, lengths[which]), operands)
         self._run(step.bodies[which], frame)
+
+    def _fixed_cells(
+        self, body: Schedule, records: Sequence[dict[str, int]], operands: Sequence[Pointer]
+    ) -> dict[int, Pointer]:
+        """Return a frame with the cells that stay the same."""
+        return {
+            record["cell"]: self._fixed(body, record["cell"], operands[record["operand"]], record["offset"])
+            for record in records
+        }
 
     def _fixed(self, body: Schedule, cell: int, operand: Pointer, offset: int) -> Pointer:
         """Return where a cell points that stays the same: a temporary has a part of the body's arena."""
         number = cell - len(body.program.inputs) - len(body.results)
         if 0 <= number < len(body.lengths):
             return operand.part(offset, body.lengths[number])
-        return operand.part(offset, CELL) if offset else operand
+        return operand.part(offset, WORD) if offset else operand
 
     def _run(self, body: Schedule, frame: dict[int, Pointer]) -> None:
         first = len(body.program.inputs) + len(body.results)
@@ -55,66 +70,68 @@ class Controls:
         """Run a body again and again."""
         (body,) = step.bodies
         heap, words = self.heap, step.sizes
-        head = {word: words[word] for word in LoopWord}
-        trips, is_while = head[LoopWord.TRIPS], head[LoopWord.TRIPS] == WHILE
+        head = LOOP.unpack(words)
+        trips, is_while = head["trips"], head["trips"] == WHILE
         length = trips if trips >= 0 else ENDLESS
         if trips < 0 and not is_while:
-            length = heap.word(operands[head[LoopWord.HEAD]])
-        last = min(length, head[LoopWord.LIMIT]) if head[LoopWord.LIMIT] >= 0 else length
-        going = not is_while or self._truth(operands[head[LoopWord.HEAD]])
-        at = len(LoopWord)
-        fixed = list(_entries(words, at, head[LoopWord.FIXED], 3))
-        at += 3 * len(fixed)
-        carries = list(_entries(words, at, head[LoopWord.CARRIES], 6))
-        at += 6 * len(carries)
-        rows = list(_entries(words, at, head[LoopWord.READ] + head[LoopWord.WRITTEN], 4))
-        frame: dict[int, Pointer] = {}
-        for cell, operand, offset in fixed:
-            frame[cell] = self._fixed(body, cell, operands[operand], offset)
-        for read, written, begin, result, other, _ in carries:
-            frame[read] = operands[begin]
-            frame[written] = operands[result if length % 2 else other]
+            length = heap.word(operands[head["bound"]])
+        last = min(length, head["limit"]) if head["limit"] >= 0 else length
+        going = not is_while or self._truth(operands[head["bound"]])
+        at = LOOP.words
+        frame = self._fixed_cells(body, FIXED.unpack_array(words, at, head["fixed"]), operands)
+        at += FIXED.words * head["fixed"]
+        carries = CARRY.unpack_array(words, at, head["carries"])
+        at += CARRY.words * len(carries)
+        rows = STACKED_ROW.unpack_array(words, at, head["rows_read"] + head["rows_written"])
+        for carry in carries:
+            frame[carry["read"]] = operands[carry["start"]]
+            frame[carry["written"]] = operands[carry["result" if length % 2 else "other"]]
         bases = [self._base(i, row, head, operands, length) for i, row in enumerate(rows)]
-        number = operands[head[LoopWord.FRAME]].part(CELL * head[LoopWord.NUMBER], CELL)
+        number = operands[head["frame"]].part(WORD * head["iteration"], WORD)
         count = 0
         while count < last and going:
-            where = length - 1 - count if head[LoopWord.BACKWARDS] else count
+            where = length - 1 - count if head["backwards"] else count
             heap.set_word(number, 0, where)
-            for i, (cell, operand, size, grown) in enumerate(rows):
-                if grown and is_while and i >= head[LoopWord.READ]:
-                    bases[i] = self._with_room(operands[operand], (count + 1) * size)
-                frame[cell] = bases[i].part(where * size, size)
-            for _, written, *_ in carries:
-                heap.poison(frame[written])
+            for i, row in enumerate(rows):
+                if row["grown"] and is_while and i >= head["rows_read"]:
+                    bases[i] = self._with_room(operands[row["operand"]], (count + 1) * row["nbytes"])
+                frame[row["cell"]] = bases[i].part(where * row["nbytes"], row["nbytes"])
+            for carry in carries:
+                heap.poison(frame[carry["written"]])
             self._run(body, frame)
-            for read, written, _, result, other, _ in carries:
-                new = frame[read] = frame[written]
-                frame[written] = operands[other] if new == operands[result] else operands[result]
-            going = not is_while or self._truth(frame[head[LoopWord.PREDICATE]])
+            for carry in carries:
+                new = frame[carry["read"]] = frame[carry["written"]]
+                result, other = operands[carry["result"]], operands[carry["other"]]
+                frame[carry["written"]] = other if new == result else result
+            going = not is_while or self._truth(frame[head["predicate"]])
             count += 1
-        for read, _, _, result, _, nbytes in carries:
-            heap.copy(operands[result], frame[read], nbytes)
-        if head[LoopWord.COUNT] >= 0:
-            heap.set_word(operands[head[LoopWord.COUNT]], 0, count)
+        for carry in carries:
+            heap.copy(operands[carry["result"]], frame[carry["read"]], carry["nbytes"])
+        if head["count"] >= 0:
+            heap.set_word(operands[head["count"]], 0, count)
 
     def _truth(self, pointer: Pointer) -> bool:
         return bool(self.heap.view(np.dtype(np.uint8))[pointer.address])
 
     def _base(
-        self, index: int, row: tuple[int, ...], head: dict[Any, int], operands: Sequence[Pointer], length: int
+        self,
+        index: int,
+        row: dict[str, int],
+        head: dict[str, int],
+        operands: Sequence[Pointer],
+        length: int,
     ) -> Pointer:
         """Return where a stack begins; one that is written and grows is empty, or has room for a known length."""
-        _, operand, size, grown = row
-        record = operands[operand]
-        if not grown:
+        record = operands[row["operand"]]
+        if not row["grown"]:
             return record
-        if index < head[LoopWord.READ]:
+        if index < head["rows_read"]:
             return self.stacks[record.address]
-        for word in range(3):
+        for word in range(GROWN_STACK.words):
             self.heap.set_word(record, word, 0)
         self.stacks.pop(record.address, None)
-        rows = 1 if head[LoopWord.TRIPS] == WHILE else length
-        return self._with_room(record, rows * size + CELL)
+        rows = 1 if head["trips"] == WHILE else length
+        return self._with_room(record, rows * row["nbytes"] + WORD)
 
     def _with_room(self, record: Pointer, nbytes: int) -> Pointer:
         """Return a stack of at least so many bytes."""
@@ -130,10 +147,3 @@ class Controls:
     def release(self, record: Pointer) -> None:
         """Give back the memory of a stack."""
         self.heap.poison(self.stacks.pop(record.address))
-
-
-def _entries(words: Sequence[int], first: int, count: int, width: int) -> Iterator[tuple[int, ...]]:
-    """Yield entries of a table."""
-    for number in range(count):
-        at = first + number * width
-        yield tuple(words[at : at + width])

@@ -18,10 +18,10 @@ from memory import Array, Heap, Pointer
 from scalar_machine import run_table
 
 from jittape.compile.ir.kernel import Gemm, LoopKernel
-from jittape.compile.ir.task_counts import ON_DEMAND, SHARES_SHIFT
-from jittape.compile.kernels.control.control_plan import Release, Rounds, Stop
+from jittape.compile.ir.table_layouts import DIAGONAL_HEAD, DIAGONAL_OPERAND, ON_DEMAND, SHARES_SHIFT
+from jittape.compile.kernels.control.control_plan import ControlDriver, Release, Stop
 from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
-from jittape.compile.rewrite.diagonal_op import LOOPS, DiagonalScatter
+from jittape.compile.rewrite.diagonal_op import DiagonalScatter
 from jittape.compile.schedule.row_tiling import RowTile
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.compile.schedule.validate import touched_by
@@ -167,9 +167,9 @@ class Run:
                 run_table(self.heap, step.kernel, pointers, step.sizes)
             case DiagonalScatter():
                 self._lay(step.kernel, pointers, step.sizes)
-            case Rounds(kind="loop"):
+            case ControlDriver(kind="loop"):
                 self.controls.loop(step, pointers)
-            case Rounds():
+            case ControlDriver():
                 self.controls.branch(step, pointers)
             case Release():
                 self.controls.release(pointers[0])
@@ -192,15 +192,14 @@ class Run:
                 self.heap.array(cells[storage], aval)[...] = value
 
     def _lay(self, kernel: DiagonalScatter, pointers: Sequence[Pointer], sizes: Sequence[int]) -> None:
-        """Fill with zeros and add operands along steps; see `laid.table_of`."""
-        elements, count = sizes[:2]
+        """Fill with zeros and add operands along steps; see `diagonal_op.table_of`."""
+        elements, count = DIAGONAL_HEAD.unpack(sizes).values()
         memory = self.heap.view(kernel.dtype)
         result = pointers[count]
         memory[self.heap.indices(result, np.arange(elements), kernel.dtype)] = 0
-        for number in range(count):
-            offset, *words = sizes[2 + number * (1 + 2 * LOOPS) :][: 1 + 2 * LOOPS]
-            extents, steps = words[:LOOPS], words[LOOPS:]
-            loops = np.indices(extents).reshape(LOOPS, -1)
+        for number, record in enumerate(DIAGONAL_OPERAND.unpack_array(sizes, DIAGONAL_HEAD.words, count)):
+            offset, extents, steps = record.values()
+            loops = np.indices(extents).reshape(len(extents), -1)
             to = self.heap.indices(result, offset + np.array(steps) @ loops, kernel.dtype)
             source = self.heap.indices(pointers[number], np.arange(loops.shape[1]), kernel.dtype)
             np.add.at(memory, to, memory[source])

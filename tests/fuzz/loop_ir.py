@@ -25,7 +25,7 @@ from jittape.compile.ir.instructions import (
     ZeroMask,
 )
 from jittape.compile.ir.kernel import Gemm, LoopKernel
-from jittape.compile.ir.task_counts import SHARES_SHIFT
+from jittape.compile.ir.table_layouts import SHARES_SHIFT
 from jittape.core.forms import Map, Reduce, Scan
 from jittape.vectormath.numpy_math import NumPyMath
 

@@ -136,7 +136,7 @@ class Tuning:
     that time, and from 32 registers on both take the same. Registers of 32 bytes are too few.
     """
     cut_gemm_extent: int = 64
-    """Maximum smallest extent of a product that is cut into pieces: see `gemm_operands.pieces`."""
+    """Maximum smallest extent of a product that is cut into pieces: see `gemm_operands.block_sizes`."""
     unpacked_gemm_multiplications: int = 1_000_000
     """Maximum multiplications of a product that OpenBLAS computes without packing."""
     gemm_piece_multiplications: int = 2**18

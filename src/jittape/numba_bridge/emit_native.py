@@ -15,10 +15,15 @@ from numba.np import arrayobj
 from numba.np.numpy_support import from_dtype
 
 from jittape.compile.cache.emit_kernel import definition_of, symbol_of
-from jittape.compile.llvm.driver import WATCHED
-from jittape.compile.llvm.interrupts import is_over, new_watch, refused, release_stacks
+from jittape.compile.ir.table_layouts import ABORTABLE, KERNEL_CALL, LAUNCH_HEAD, POOL, THREAD
+from jittape.compile.kernels.control.control_plan import with_tables
+from jittape.compile.llvm.interrupts import (
+    is_aborted,
+    is_assertion_failed,
+    new_abort_state,
+    release_stacks,
+)
 from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, for_range
-from jittape.compile.llvm.thread_pool import Cell
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.core.program import ALIGNMENT, Aval
 from jittape.numba_bridge.native_function import BAKED, NativeFunction
@@ -74,7 +79,7 @@ class _Program:
         slots = builder.alloca(BYTES, size=max(1, len(self.places)))
         for i, place in enumerate(self.places):
             builder.store(place, builder.gep(slots, [ir.Constant(_I64, i)]))
-        self.watch = new_watch(builder, interrupted=False)
+        self.abort_state = new_abort_state(builder, interruptible=False)
         for number, step in enumerate(schedule.steps):
             if isinstance(step, KernelStep):
                 self._call(number, step, slots)
@@ -157,12 +162,12 @@ class _Program:
         kernel = self._kernel(step)
         operands, sizes = self._described(f"{self.function.name}_{number}", step, step.storages)
         arguments = [slots, operands.bitcast(_I32.as_pointer()), sizes.bitcast(_I64.as_pointer())]
-        if step.kernel.watched:
-            builder.call(kernel, [*arguments, self.watch])
-            with builder.if_then(is_over(builder, self.watch), likely=False):
-                release_stacks(builder, self.watch)
+        if step.kernel.abortable:
+            builder.call(kernel, [*arguments, self.abort_state])
+            with builder.if_then(is_aborted(builder, self.abort_state), likely=False):
+                release_stacks(builder, self.abort_state)
                 self._free_arena()
-                with builder.if_then(refused(builder, self.watch)):
+                with builder.if_then(is_assertion_failed(builder, self.abort_state)):
                     line = step.ops[0].source or "an unknown line"
                     self.fail(IndexError, f"an index is out of bounds in {line}")
                 self.fail(MemoryError, "no memory for what a loop of unknown length keeps for its gradient")
@@ -175,7 +180,7 @@ class _Program:
         if kernel is None:
             kernel = ir.Function(self.module, KERNEL_TYPE, symbol_of(step.kernel.name))
             kernel.linkage = "internal"
-            definition_of(step.kernel).write(kernel)
+            definition_of(step.kernel).emit(kernel)
         return kernel
 
     def _described(
@@ -183,23 +188,29 @@ class _Program:
     ) -> tuple[ir.GlobalVariable, ir.GlobalVariable]:
         """The tables of a step's operands and sizes; what a loop's body runs is a table again."""
         tables = [self._body(f"{name}_{i}", body) for i, body in enumerate(step.bodies)]
-        before = [ir.Constant(_I64, len(tables))] if len(tables) > 1 else []
-        sizes = [*before, *tables, *[ir.Constant(_I64, _signed(value)) for value in step.sizes]]
+        plan = [ir.Constant(_I64, _signed(value)) for value in step.sizes]
+        sizes = with_tables(tables, plan, lambda count: ir.Constant(_I64, count))
         return (
             self._table(f"{name}_slots", _constants(_I32, [ir.Constant(_I32, cell) for cell in cells])),
             self._table(f"{name}_sizes", _constants(_I64, sizes)),
         )
 
     def _body(self, name: str, body: Schedule) -> ir.Constant:
-        """The address of the table of a body. Its tasks are done by the thread itself, as the zero cells say."""
-        cells = self._table(f"{name}_cells", _constants(_I64, [ir.Constant(_I64, 0)] * Cell.FIRST_HELPER))
-        words = [ir.Constant(_I64, len(body.steps)), cells.ptrtoint(_I64)]
+        """The address of the table of a body. Its tasks are done by the thread itself, as the zero pool says."""
+        pool = self._table(
+            f"{name}_pool", _constants(_I64, [ir.Constant(_I64, 0)] * (POOL.words + THREAD.words))
+        )
+        words = LAUNCH_HEAD.pack(calls=ir.Constant(_I64, len(body.steps)), pool=pool.ptrtoint(_I64))
         for number, step in enumerate(body.steps):
             assert isinstance(step, KernelStep)
             operands, sizes = self._described(f"{name}_{number}", step, step.storages)
-            words += [self._kernel(step).ptrtoint(_I64), operands.ptrtoint(_I64), sizes.ptrtoint(_I64)]
-            tasks = WATCHED if step.kernel.watched else step.tasks
-            words += [ir.Constant(_I64, tasks), ir.Constant(_I64, 1)]
+            words += KERNEL_CALL.pack(
+                kernel=self._kernel(step).ptrtoint(_I64),
+                slots=operands.ptrtoint(_I64),
+                sizes=sizes.ptrtoint(_I64),
+                tasks=ir.Constant(_I64, ABORTABLE if step.kernel.abortable else step.tasks),
+                threads=ir.Constant(_I64, 1),
+            )
         table: ir.Constant = self._table(f"{name}_table", _constants(_I64, words)).ptrtoint(_I64)
         return table
 

@@ -168,7 +168,7 @@ def _fingerprint(function: NativeFunction) -> str:
 
 def _identity(function: NativeFunction) -> Iterator[str]:
     """All that decides what its code does."""
-    from jittape.compile.cache.kernel_cache import is_lasting
+    from jittape.compile.cache.kernel_cache import is_cacheable
 
     traced, schedule = function.traced, function.schedule
     yield repr(
@@ -182,7 +182,7 @@ def _identity(function: NativeFunction) -> Iterator[str]:
         yield repr((text, step.storages, () if step.kernel is None else step.sizes, step.tasks))
         if step.kernel is None:
             yield repr(step.op.params)
-        lasting = step.op.primitive in SUBSTITUTES if step.kernel is None else is_lasting(step.kernel)
+        lasting = step.op.primitive in SUBSTITUTES if step.kernel is None else is_cacheable(step.kernel)
         if not lasting:
             yield uuid.uuid4().hex  # the text may mean something else in another process
 

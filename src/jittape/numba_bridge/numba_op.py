@@ -144,10 +144,10 @@ class _Elementwise(_Body):
     """A scalar function, applied to every element."""
 
     def __init__(self, op: NumbaOp, item: int | None = None) -> None:
-        from jittape.compile.llvm.external_functions import call_linked
+        from jittape.compile.llvm.external_functions import call_external
         from jittape.numba_bridge.scalar_function import dispatcher_of
 
-        self.form = Map(call_linked)
+        self.form = Map(call_external)
         # A division by zero gives inf or nan, as everywhere in jittape.
         self._dispatcher = dispatcher_of(op._forward, error_model="numpy")
         self._codes: dict[tuple[np.dtype[Any], ...], str] = {}
@@ -169,16 +169,16 @@ class _Elementwise(_Body):
 
     def result(self, *avals: Aval, **params: Any) -> Aval:
         """The rule for shape and dtype."""
-        from jittape.compile.llvm.external_functions import linked
+        from jittape.compile.llvm.external_functions import external_function
 
-        return Aval(avals[0].shape, linked(params["code"]).result)
+        return Aval(avals[0].shape, external_function(params["code"]).result)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         """Without the kernels."""
-        from jittape.compile.llvm.external_functions import linked
+        from jittape.compile.llvm.external_functions import external_function
         from jittape.numba_bridge.scalar_function import evaluate_linked
 
-        return evaluate_linked(linked(params["code"]), arrays)
+        return evaluate_linked(external_function(params["code"]), arrays)
 
 
 class OnArrays(_Body):

@@ -22,7 +22,7 @@ from numba.np.numpy_support import as_dtype, from_dtype
 
 from jittape.compile.llvm import target
 from jittape.compile.llvm.compile_pool import uninterrupted
-from jittape.compile.llvm.external_functions import PLACEHOLDER, Linked, call_linked, register
+from jittape.compile.llvm.external_functions import PLACEHOLDER, ExternalFunction, call_external, register
 from jittape.compile.llvm.ir_helpers import for_range
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type, memory_type
@@ -57,7 +57,7 @@ def as_dispatcher(function: Callable[..., Any]) -> Dispatcher:
 
 def compiled_scalar(
     name: str, dispatcher: Dispatcher, dtypes: Sequence[np.dtype[Any]], item: int | None
-) -> Linked:
+) -> ExternalFunction:
     """The function for operands of these dtypes; of the tuple that it returns, number `item`.
 
     Raises
@@ -146,7 +146,9 @@ def _tidied(module: Any) -> str:
 # ---- evaluation ------------------------------------------------------------------------------------------------------
 
 
-def evaluate_linked(function: Linked, arrays: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+def evaluate_linked(
+    function: ExternalFunction, arrays: Sequence[np.ndarray[Any, Any]]
+) -> np.ndarray[Any, Any]:
     """Apply `function` to every element of arrays of one shape: how the interpreter evaluates it."""
     operands = [np.ascontiguousarray(array) for array in arrays]
     result = np.empty(arrays[0].shape, function.result)
@@ -155,11 +157,11 @@ def evaluate_linked(function: Linked, arrays: Sequence[np.ndarray[Any, Any]]) ->
     return result
 
 
-_shelf = target.Shelf()
+_group = target.CodeGroup()
 
 
 @cache
-def _loop(code: str, dtypes: tuple[np.dtype[Any], ...], function: Linked) -> Callable[..., None]:
+def _loop(code: str, dtypes: tuple[np.dtype[Any], ...], function: ExternalFunction) -> Callable[..., None]:
     """``loop(count, result, *operands)``, all but the first addresses."""
     module = ir.Module("evaluation")
     name = "jittape_evaluation_" + "_".join([code, *[dtype.name for dtype in dtypes]])
@@ -176,10 +178,10 @@ def _loop(code: str, dtypes: tuple[np.dtype[Any], ...], function: Linked) -> Cal
             if dtype.kind == "b":
                 value = builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
             operands.append(IRValue(builder, value, dtype))
-        stored = call_linked(IRMath(builder), *operands, code=code).ir
+        stored = call_external(IRMath(builder), *operands, code=code).ir
         if function.result.kind == "b":
             stored = builder.zext(stored, ir.IntType(8))
         builder.store(stored, place(written.args[1], function.result, index))
     builder.ret_void()
-    (address,) = uninterrupted(_shelf.load, target.object_code(module), [name])
+    (address,) = uninterrupted(_group.load, target.object_code(module), [name])
     return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (2 + len(dtypes)))(address)

@@ -1,4 +1,4 @@
-"""Counts of what the runtime did, for `jt.stats()`."""
+"""Counters of the runtime, for `jt.stats()`."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ class Counters:
     Attributes
     ----------
     flushes : int
-        Times that pending ops were run.
+        Number of flushes, which run pending ops.
     compiled_runs, interpreted_runs : int
-        How each of them ran.
+        Number of flushes that ran compiled and interpreted.
     programs_compiled : int
-        Paths for which an executable was made.
+        Number of executables made.
     kernels_compiled, kernels_found, kernels_loaded : int
-        Kernels that were compiled for them, that were there already, and that came from disk.
+        Numbers of their kernels that were compiled, were reused, and were loaded from disk.
     compile_seconds : float
-        Time spent on that, in seconds: simplification, scheduling, machine code.
+        Time for simplification, scheduling and machine code, in seconds.
     paths_found, paths_recorded : int
-        Flushes that met an op list seen before, and a new one.
+        Numbers of flushes with a known op list and with a new one.
     last : PathExecutable or None
-        What ran at the last flush; where `jt.explain()` begins.
+        The executable of the last flush, which `jt.explain()` describes.
     """
 
     flushes: int = 0
@@ -43,7 +43,7 @@ class Counters:
     last: Any = None
 
     def reset(self) -> None:
-        """Count from zero again; what ran last stays known."""
+        """Set all counts to zero; keep `last`."""
         last = self.last
         self.__init__()  # type: ignore[misc]
         self.last = last

@@ -1,10 +1,9 @@
-"""`CompiledExecutable`: a program as a table of kernel calls, ready to run on buffers.
+"""`CompiledExecutable`: a program as a launch table of kernel calls, ready to run on buffers.
 
-Running is: write addresses and scalars into the *slot table* with one `struct` call, and let the driver walk the table
-of kernels. All that can be prepared is prepared: temporaries have their place in an arena, results are mostly buffers
-handed out earlier that nobody holds any more. What belongs to one run at a time is a `Workspace`; every thread that
-runs takes one of its own. Large memory belongs to no executable: results and arenas come from the pool for one run
-and go back.
+A run writes addresses and scalars into the *slot table* with one `struct` call, and the driver walks the launch table.
+Everything else is prepared: temporaries have a place in an arena, and results are mostly unreferenced buffers of
+earlier runs. A `Workspace` holds the memory of one run at a time; every thread takes one of its own. Large memory
+belongs to no executable: results and arenas come from the pool for one run.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jittape.compile.cache.kernel_cache import KernelMissing, Origin, registry
-from jittape.compile.cache.schedule_cache import keep, key_of, recall
+from jittape.compile.cache.schedule_cache import load_schedule, schedule_key, store_schedule
 from jittape.compile.ir.kernel import Kernel
-from jittape.compile.llvm.target import Use
+from jittape.compile.llvm.target import CodeHandle
 from jittape.compile.schedule.schedule import passes_of, schedule
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.core.buffers import Buffer
@@ -23,7 +22,7 @@ from jittape.core.interpret import interpret
 from jittape.core.locks import cached_property
 from jittape.core.program import Program
 from jittape.core.simplify import simplify
-from jittape.runtime.launch_tables import Calls, announce, segments
+from jittape.runtime.launch_tables import LaunchTable, announce, segments
 from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace, array_of
 
 __all__ = ["CompiledExecutable", "UsedKernel", "executable_of"]
@@ -31,14 +30,14 @@ __all__ = ["CompiledExecutable", "UsedKernel", "executable_of"]
 
 @dataclass(frozen=True)
 class UsedKernel:
-    """A kernel of an executable, and where its machine code came from."""
+    """A kernel of an executable, and the origin of its machine code."""
 
     kernel: Kernel
     origin: Origin
 
     @property
     def found(self) -> bool:
-        """Whether it had been compiled before, by this process or another."""
+        """Whether it was compiled earlier, by this process or another."""
         return self.origin is not Origin.COMPILED
 
     @property
@@ -64,16 +63,16 @@ class CompiledExecutable:
     scalar_inputs : frozenset of int
         Input slots of shape () that `run` gets as Python scalars.
     donated : tuple of (int, int)
-        Inputs and outputs by position: the output may be computed in the input's memory if nobody else refers to that.
-    recalled : Schedule or None
-        What `remembered` has of the program, which then is as recorded.
+        Inputs and outputs by position: the output may be computed in the input's memory if that is unreferenced.
+    cached : Schedule or None
+        The cached schedule of the program, which then is as recorded.
 
     Attributes
     ----------
     recorded : Program
         The program before simplification.
     schedule : Schedule
-        What runs. A recalled one has names for kernels and no ops: who explains it takes `explained`.
+        The schedule that runs. A cached one has kernel names and no ops; `explained` has both.
     """
 
     def __init__(
@@ -81,19 +80,19 @@ class CompiledExecutable:
         program: Program,
         scalar_inputs: frozenset[int],
         donated: tuple[tuple[int, int], ...] = (),
-        recalled: Schedule | None = None,
+        cached: Schedule | None = None,
     ) -> None:
         self.program = self.recorded = program
         self._donated = donated
-        self.schedule: Schedule = schedule(program, donated) if recalled is None else recalled
-        self.is_recalled = recalled is not None
+        self.schedule: Schedule = schedule(program, donated) if cached is None else cached
+        self.is_cached = cached is not None
         self.scalar_inputs = scalar_inputs
         schedules = _with_bodies(self.schedule)
         steps = [step for one in schedules for step in one.steps if isinstance(step, KernelStep)]
         kernels = {step.kernel.name: step.kernel for step in steps}
         spare = [kernel for one in schedules for kernel in one.spare]
         announce(schedules)
-        self._uses: set[Use] = set()
+        self._uses: set[CodeHandle] = set()
         addresses, origins = registry.addresses([*kernels.values(), *spare], self._uses)
         self.origins = {name: origins[name] for name in kernels}
         self._layout = Layout(program, scalar_inputs, self.schedule)
@@ -104,8 +103,8 @@ class CompiledExecutable:
 
     @cached_property
     def explained(self) -> Schedule:
-        """The schedule with all that explains it."""
-        return schedule(simplify(self.program), self._donated) if self.is_recalled else self.schedule
+        """The schedule with kernels and ops."""
+        return schedule(simplify(self.program), self._donated) if self.is_cached else self.schedule
 
     @property
     def passes(self) -> list[tuple[str, str]]:
@@ -114,12 +113,12 @@ class CompiledExecutable:
 
     @property
     def steps(self) -> tuple[KernelStep | NumpyStep, ...]:
-        """What runs, in order; each step knows the ops that it covers."""
+        """The steps in order, with the ops that each of them computes."""
         return self.explained.steps
 
     @property
     def kernels(self) -> tuple[UsedKernel, ...]:
-        """The kernels that run."""
+        """The kernels of the steps."""
         steps = [step for one in _with_bodies(self.explained) for step in one.steps]
         kernels = {step.kernel.name: step.kernel for step in steps if step.kernel is not None}
         return tuple([UsedKernel(k, self.origins[k.name]) for k in kernels.values()])
@@ -131,17 +130,17 @@ class CompiledExecutable:
 
     @property
     def layout(self) -> Layout:
-        """Where in a slot table things stand."""
+        """The layout of a slot table."""
         return self._layout
 
     @property
     def tables(self) -> list[int] | None:
-        """The driver's tables, for who fills a slot table himself; None if a NumPy step needs the inputs."""
-        tables = [segment.address for segment in self._segments if isinstance(segment, Calls)]
+        """Addresses of the launch tables, for callers that fill a slot table; None if there is a NumPy step."""
+        tables = [segment.address for segment in self._segments if isinstance(segment, LaunchTable)]
         return tables if len(tables) == len(self._segments) else None
 
     def workspace(self) -> Workspace:
-        """Return a fresh one."""
+        """Return a new workspace."""
         kind = PoisonedWorkspace if config.poison_memory else Workspace
         return kind(self.schedule, self._layout)
 
@@ -154,8 +153,8 @@ class CompiledExecutable:
             One for each input of the program: a Python scalar for the slots in `scalar_inputs`, else a buffer of the
             declared shape and dtype.
         held : int
-            So many references to a donated input, besides that in `inputs`, are given up after the run. With more, its
-            memory stays as it is.
+            Number of references to a donated input, besides that in `inputs`, that end with the run. With more
+            references its memory is not reused.
 
         Returns
         -------
@@ -169,7 +168,7 @@ class CompiledExecutable:
         try:
             results = workspace.fill(inputs, held)
             for segment in self._segments:
-                if isinstance(segment, Calls):
+                if isinstance(segment, LaunchTable):
                     try:
                         self._drive(segment.address, workspace.address, workspace.stacks_address)
                     except IndexError:
@@ -178,7 +177,7 @@ class CompiledExecutable:
                 else:
                     workspace.evaluate(segment, inputs, results)
         finally:
-            # A NumPy step may have failed, or an interrupt may have come, between two tables.
+            # A NumPy step may have failed, or an interrupt may have occurred, between two tables.
             if len(self._segments) > 1 and workspace.has_stacks():
                 self._drive(0, 0, workspace.stacks_address)
             workspace.leave()
@@ -186,9 +185,9 @@ class CompiledExecutable:
         return results if self._layout.plain_outputs else self._outputs(inputs, results)
 
     def explain(self, inputs: list[Input]) -> None:
-        """Raise the error for which a check has ended a run: the interpreter finds it once more, and says where.
+        """Raise the error of an `Assert` that aborted a run: the interpreter reproduces it with its source line.
 
-        Inputs are what they were, as nothing is updated in place before the last check.
+        The inputs are unchanged, since no input is updated in place before the last `Assert`.
         """
         try:
             interpret(self.program, [x.array if isinstance(x, Buffer) else x for x in inputs])
@@ -196,7 +195,7 @@ class CompiledExecutable:
             raise found from None
 
     def _outputs(self, inputs: list[Input], results: list[Buffer]) -> list[Buffer]:
-        """The outputs where some are inputs or asked for twice."""
+        """Return the outputs if some are inputs or occur twice."""
         count = len(inputs)
         outputs: list[Buffer] = []
         for slot, storage in zip(self.program.outputs, self.schedule.outputs, strict=True):
@@ -211,23 +210,23 @@ class CompiledExecutable:
 def executable_of(
     program: Program, scalar_inputs: frozenset[int], donated: tuple[tuple[int, int], ...] = ()
 ) -> CompiledExecutable:
-    """The executable of a program as recorded, with the schedule that is on disk if there is one."""
-    key = key_of(program, donated)
-    recalled = None if key is None else recall(key, program)
-    if recalled is not None:
+    """Return the executable of a program as recorded, with its cached schedule if there is one."""
+    key = schedule_key(program, donated)
+    cached = None if key is None else load_schedule(key, program)
+    if cached is not None:
         try:
-            return CompiledExecutable(program, scalar_inputs, donated, recalled)
+            return CompiledExecutable(program, scalar_inputs, donated, cached)
         except KernelMissing:
-            pass  # it has been dropped, or was damaged; what it computed says the whole schedule
+            pass  # evicted or damaged: schedule the program to get its text
     compiled = CompiledExecutable(simplify(program), scalar_inputs, donated)
     compiled.recorded = program
     if key is not None:
-        keep(key, compiled.schedule)
+        store_schedule(key, compiled.schedule)
     return compiled
 
 
 def _with_bodies(schedule: Schedule) -> list[Schedule]:
-    """The schedule and those of the bodies of its loops and branches."""
+    """Return the schedule and those of the bodies of its loops and branches."""
     found, waiting = [], [schedule]
     while waiting:
         one = waiting.pop()

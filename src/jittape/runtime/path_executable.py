@@ -1,7 +1,7 @@
-"""`PathExecutable`: what runs when a trace is flushed at one node of the trie.
+"""`PathExecutable`: runs the program of one node of the trie when a trace is flushed there.
 
-The first visit is interpreted, as there is nothing to wait for; a path seen again is compiled. Both start from the same
-program; the interpreter runs it as recorded, the compiler after simplification, so that each can check the other.
+The first visit is interpreted, without delay; the next visit compiles the path. The interpreter runs the program as
+recorded, the compiler after simplification, so each can check the other.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ class PathExecutable:
     program : Program
         As recorded.
     picks : sequence of int
-        For every program input, which value of the trace it is: an index into its runtime inputs, or ``-1 - i`` for
-        number `i` of the slots at hand.
+        The value of the trace for every program input: an index into the runtime inputs, or ``-1 - i`` for available
+        slot number `i`.
     scalars : frozenset of int
         Input slots whose value is a Python scalar.
     donated : tuple of (int, int)
-        Runtime inputs and outputs, by position: the old and the new value of a Variable that is being assigned. Its
-        memory may be used again if nobody but the Variable and the list of runtime inputs refers to it.
+        Runtime inputs and outputs, by position: the old and the new value of a Variable that is assigned. The memory of
+        the old value is reused if only the Variable and the list of runtime inputs refer to it.
 
     Attributes
     ----------
     visits : int
-        Runs so far.
+        Number of runs.
     ran_compiled : bool
-        Whether the last of them was compiled.
+        Whether the last run was compiled.
     """
 
     __slots__ = (
         "__weakref__",
         "_compiled",
         "_donated",
+        "_fast_run",
         "_picks",
         "_visits_before",
-        "_warm",
         "program",
         "ran_compiled",
         "scalars",
@@ -75,21 +75,21 @@ class PathExecutable:
         self._picks = tuple(picks)
         self._donated = tuple([(self._picks.index(i), output) for i, output in donated if i in self._picks])
         self._compiled: Any = None
-        self._warm: Callable[[list[Any]], list[Buffer]] | None = None
+        self._fast_run: Callable[[list[Any]], list[Buffer]] | None = None
 
     @property
     def compiled(self) -> Any:
-        """The `CompiledExecutable`, or None while all runs were interpreted."""
+        """The `CompiledExecutable`; None before the first compiled run."""
         return self._compiled
 
     def run(self, inputs: list[Any], available: list[Buffer]) -> list[Buffer]:
-        """One buffer for every output of the program."""
+        """Run the program and return a buffer for every output."""
         self.visits += 1
-        warm, compiled = self._warm, self._compiled  # another thread may let go of them: see `release_cold`
-        if warm is not None and config._native and not config._interpret:
+        fast, compiled = self._fast_run, self._compiled  # another thread may release them: see `release_cold`
+        if fast is not None and config._native and not config._interpret:
             self.ran_compiled = True
             counters.compiled_runs += 1
-            return warm(inputs)
+            return fast(inputs)
         if config._interpret or compiled is None:
             if config._interpret or self.visits <= config.compile_after:
                 self.ran_compiled = False
@@ -103,13 +103,13 @@ class PathExecutable:
         return results
 
     def interpret(self, inputs: list[Any], available: list[Buffer]) -> list[Buffer]:
-        """As `run`, op by op in NumPy."""
+        """Run the program op by op with NumPy."""
         return interpreted(self.program, self._picked(inputs, available))
 
     def salvage(self, inputs: list[Any], available: list[Buffer]) -> tuple[list[Buffer | None], int]:
-        """As `interpret`, where an op fails: None for what depends on one that does; and the slot of the first.
+        """Run a program with failing ops op by op; return its outputs and the slot of the first op that fails.
 
-        The slot is -1 where no op fails by NumPy: then it is not known what did.
+        An output that depends on a failing op is None. The slot is -1 if no op fails with NumPy.
         """
         values = self._picked(inputs, available)
         failures: list[int] = []
@@ -120,31 +120,31 @@ class PathExecutable:
         return [inputs[i] if i >= 0 else available[-1 - i] for i in self._picks]
 
     def _compile(self, inputs: list[Any]) -> Any:
-        # Not at the top, as LLVM comes with it; and first, so that its machine code is made with the first kernels.
+        # Imports LLVM, and announces code that is compiled with the first kernels.
         from jittape.compile.cache.kernel_cache import registry
         from jittape.runtime.fast_run import fast_run
 
         registry.relieve = release_cold
         self._compiled = compiled = compiled_from(self.program, self.scalars, self._donated)
-        self._warm = fast_run(compiled, self._picks, inputs)
+        self._fast_run = fast_run(compiled, self._picks, inputs)
         self._visits_before = 0
         _compiled_paths.append(ref(self))
         return compiled
 
     def _release(self) -> None:
-        self._compiled = self._warm = None
+        self._compiled = self._fast_run = None
 
 
 _compiled_paths: list[ref[PathExecutable]] = []
 
 
 def release_cold() -> None:
-    """Let half of the compiled paths go, first those that have not run since the last time, then the oldest.
+    """Release half of the compiled paths: first those that have not run since the last call, then the oldest.
 
-    They are compiled again when they come again.
+    A released path is compiled again at its next run.
     """
     paths = [path for known in _compiled_paths if (path := known()) is not None and path.compiled is not None]
-    # The sort is stable, so equals stay in the order of compilation.
+    # The sort is stable: equal paths stay in the order of compilation.
     paths.sort(key=lambda path: path.visits != path._visits_before)
     count = -(-len(paths) // 2)
     for path in paths[:count]:
@@ -155,7 +155,7 @@ def release_cold() -> None:
 
 
 def interpreted(program: Program, values: Sequence[Any]) -> list[Buffer]:
-    """The outputs of `program` by NumPy; one that is an input, or another output, is its very buffer."""
+    """Return the outputs of `program` with NumPy; equal outputs and inputs share one buffer."""
     counters.interpreted_runs += 1
     return _buffers(interpret(program, _arrays(values)), values)
 
@@ -165,7 +165,7 @@ def _arrays(values: Sequence[Any]) -> list[Any]:
 
 
 def _buffers(arrays: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-    """Buffers for what was computed from `values`; None for None."""
+    """Return buffers for arrays computed from `values`; None stays None."""
     held = {id(value.array): value for value in values if isinstance(value, Buffer)}
     outputs: list[Any] = []
     for array in arrays:
@@ -182,12 +182,12 @@ def compiled_from(
     donated: tuple[tuple[int, int], ...],
     constants: Mapping[int, float] | None = None,
 ) -> CompiledExecutable:
-    """The executable of a program as recorded; counted.
+    """Return the executable of a program as recorded, and count it.
 
     `constants` are inputs that are the same at every run.
     """
     with gc_paused():
-        # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
+        # The first compiled program imports LLVM; `import jittape` does not.
         from jittape.compile.cache.kernel_cache import Origin
         from jittape.compile.rewrite.bind_constants import bind_constants
         from jittape.runtime.executable import executable_of

@@ -1,7 +1,7 @@
-"""The threads that help with large loops: started when first needed, asleep when there is nothing to do.
+"""Helper threads of the thread pool: started when first needed, asleep while there is no work.
 
-They and the driver share the cells of `compile.crew`. CPython's own functions start them and put them to sleep, by
-address: that is there on every platform, where OpenMP often is not.
+They share the records of `compile.llvm.thread_pool` with the driver. CPython's own functions start them and put them to
+sleep; every platform has these, where OpenMP is often missing.
 """
 
 from __future__ import annotations
@@ -17,37 +17,40 @@ import numpy as np
 
 from jittape.compile.cache.emit_kernel import Definition
 from jittape.compile.cache.kernel_cache import registry
+from jittape.compile.ir.table_layouts import POOL, THREAD
 from jittape.compile.llvm.compile_pool import uninterrupted
 from jittape.compile.llvm.ir_helpers import KERNEL_TYPE
 from jittape.compile.llvm.target import Effort
-from jittape.compile.llvm.thread_pool import ASLEEP, GONE, Cell, define_helper
+from jittape.compile.llvm.thread_pool import ASLEEP, AWAKE, GONE, define_helper
 from jittape.core.buffers import address_of
 from jittape.core.config import config
 
-__all__ = ["MOST", "announce_helper", "cells_address"]
+__all__ = ["MOST", "announce_helper", "pool_address"]
 
 _HELPER = Definition("helper", KERNEL_TYPE, define_helper, Effort.LEAST)
 MOST = 256
-"""Threads at most, whatever `config.threads` says."""
+"""Maximum number of threads, for any `config.threads`."""
 
-_cells = np.zeros(Cell.FIRST_HELPER + MOST * Cell.LINE, np.int64)
+_words = np.zeros(POOL.words + (1 + MOST) * THREAD.words, np.int64)
+_pool, _threads = _words[: POOL.words].view(POOL.dtype)[0], _words[POOL.words :].view(THREAD.dtype)
+"""The pool's state, and its threads: number 0 is the thread that opens a region."""
 _lock = threading.Lock()
 _helper_code = 0
 _worth = 1
-"""For how many threads there has been work so far."""
+"""Largest number of threads that a call has been worth so far."""
 
 
-def cells_address(threads: int) -> int:
-    """The cells that the driver reads; there are helpers for a call worth so many threads when this returns."""
+def pool_address(threads: int) -> int:
+    """Return the address of the pool, having started helpers for a call that is worth `threads` threads."""
     global _worth
     if threads > _worth:
         _worth = threads
         _update()
-    return address_of(_cells)
+    return address_of(_words)
 
 
 def announce_helper() -> None:
-    """Have the code of the helpers compiled together with the next kernels if there will be helpers."""
+    """Have the helpers' code compiled together with the next kernels if there will be helpers."""
     if config.threads > 1:
         registry.announce(_HELPER)
 
@@ -55,12 +58,12 @@ def announce_helper() -> None:
 def _update() -> None:
     """Follow `config.threads` and `config.deterministic`."""
     with _lock:
-        if _cells[Cell.STOP]:
+        if _pool["stop"]:
             return
-        _cells[Cell.AT_ONCE] = config.deterministic
+        _pool["undivided"] = config.deterministic
         if _worth > 1:
             uninterrupted(_start_helpers, min(config.threads, MOST) - 1)
-        _cells[Cell.LIMIT] = min(config.threads, _cells[Cell.HELPERS] + 1)
+        _pool["limit"] = min(config.threads, _pool["helpers"] + 1)
 
 
 def _start_helpers(wanted: int) -> None:
@@ -70,19 +73,19 @@ def _start_helpers(wanted: int) -> None:
     python.PyThread_acquire_lock.argtypes = [ctypes.c_void_p, ctypes.c_int]
     start = python.PyThread_start_new_thread
     start.argtypes, start.restype = [ctypes.c_void_p, ctypes.c_void_p], ctypes.c_ulong
-    if not _cells[Cell.ACQUIRE] and wanted > 0:
+    if not _pool["acquire"] and wanted > 0:
         _helper_code = registry.own(_HELPER)
-        _cells[Cell.ACQUIRE] = _address(python.PyThread_acquire_lock)
-        _cells[Cell.ACQUIRE_TIMED] = _address(python.PyThread_acquire_lock_timed)
-        _cells[Cell.RELEASE] = _address(python.PyThread_release_lock)
-    if not _cells[Cell.NAP]:
-        _cells[Cell.NAP] = _taken_lock()
-    for number in range(int(_cells[Cell.HELPERS]), wanted):
-        line = Cell.FIRST_HELPER + number * Cell.LINE
-        _cells[line : line + 3] = 0, _taken_lock(), number
-        if start(_helper_code, address_of(_cells[line:])) == ctypes.c_ulong(-1).value:
-            break  # the system gives no more threads: there are as many as there are
-        _cells[Cell.HELPERS] = number + 1
+        _pool["acquire"] = _address(python.PyThread_acquire_lock)
+        _pool["acquire_timed"] = _address(python.PyThread_acquire_lock_timed)
+        _pool["release"] = _address(python.PyThread_release_lock)
+    if not _pool["nap_lock"]:
+        _pool["nap_lock"] = _taken_lock()
+    for number in range(int(_pool["helpers"]) + 1, wanted + 1):
+        thread = _threads[number]
+        thread["sleep"], thread["lock"], thread["number"] = AWAKE, _taken_lock(), number
+        if start(_helper_code, address_of(_threads[number:])) == ctypes.c_ulong(-1).value:
+            break  # the system has no more threads
+        _pool["helpers"] = number
 
 
 def _taken_lock() -> int:
@@ -96,35 +99,34 @@ def _address(function: object) -> int:
 
 
 def _stop() -> None:
-    """At exit the code goes before the threads would."""
-    helpers = int(_cells[Cell.HELPERS])
-    lines = [Cell.FIRST_HELPER + number * Cell.LINE for number in range(helpers)]
+    """Stop the helpers at exit, before their code is unloaded."""
+    helpers = _threads[1 : 1 + int(_pool["helpers"])]
     with _lock:
-        _cells[Cell.LIMIT] = 1
-        _cells[Cell.STOP] = 1
+        _pool["limit"] = 1
+        _pool["stop"] = 1
     release = ctypes.pythonapi.PyThread_release_lock
     release.argtypes = [ctypes.c_void_p]
     deadline = time.monotonic() + 1
     woken: set[int] = set()
-    while time.monotonic() < deadline and any(_cells[line] != GONE for line in lines):
-        for line in lines:
-            if line not in woken and _cells[line] == ASLEEP:
-                woken.add(line)
-                release(int(_cells[line + 1]))
+    while time.monotonic() < deadline and (helpers["sleep"] != GONE).any():
+        for number, helper in enumerate(helpers):
+            if number not in woken and helper["sleep"] == ASLEEP:
+                woken.add(number)
+                release(int(helper["lock"]))
         time.sleep(0.0005)
 
 
 def _after_fork() -> None:
-    """The threads have not come along."""
+    """Reset the pool: a forked process has no helpers."""
     global _lock, _worth
     _lock = threading.Lock()
     _worth = 1
-    _cells[:] = 0
-    _cells[Cell.LIMIT] = 1
-    _cells[Cell.AT_ONCE] = config.deterministic
+    _words[:] = 0
+    _pool["limit"] = 1
+    _pool["undivided"] = config.deterministic
 
 
-_cells[Cell.LIMIT] = 1
+_pool["limit"] = 1
 atexit.register(_stop)
 config.on_change(_update)
 if sys.platform != "win32":

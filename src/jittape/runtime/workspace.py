@@ -1,7 +1,7 @@
-"""`Workspace`: what belongs to one run at a time of an executable; every thread that runs takes one of its own.
+"""`Workspace`: the memory of one run at a time of an executable; every thread that runs takes one of its own.
 
-Inputs are written into the *slot table* with one `struct` call. Temporaries have their place in an arena, which comes
-from the pool for one run and goes back if it is large.
+One `struct` call writes the inputs into the *slot table*. Temporaries are in an arena; a large arena comes from the
+pool for one run.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from jittape.core.dtypes import info_of
 from jittape.core.forms import Control
 from jittape.core.interpret import run_control, run_op
 from jittape.core.program import ALIGNMENT, Aval, Program, is_dynamic_dim
+from jittape.core.records import WORD
 from jittape.core.tuning import tuning
 from jittape.runtime.result_memory import ResultMemory
 
@@ -28,18 +29,18 @@ __all__ = ["CELL", "Input", "Layout", "PoisonedWorkspace", "Workspace", "array_o
 
 Input = Buffer | bool | int | float | complex
 
-CELL = 8
-"""Bytes of an entry of the slot table."""
+CELL = WORD
+"""Size of an entry of the slot table, in bytes."""
 
 POISON = 0xFF
-"""What stands in each byte of memory that holds no value yet (`config.poison_memory`)."""
+"""Byte that memory without a value is filled with (`config.poison_memory`)."""
 
 
 class Layout:
-    """Where in the slot table things stand.
+    """Layout of the slot table.
 
-    First one cell for every input (an address, or the raw value of a scalar), then the addresses of results: these
-    change from run to run. Then the addresses of temporaries and of the scalars' cells.
+    It has a cell for every input (an address, or the raw value of a scalar) and for the address of every result, which
+    change from run to run. The addresses of temporaries and of the scalars' cells follow.
     """
 
     def __init__(self, program: Program, scalar_inputs: frozenset[int], schedule: Schedule) -> None:
@@ -48,7 +49,7 @@ class Layout:
         self.scalar_dtypes = [
             program.avals[slot].dtype if slot in scalar_inputs else None for slot in program.inputs
         ]
-        # A complex scalar does not fit a cell; it becomes a 0-d array when it comes.
+        # A complex scalar does not fit a cell; each run makes it a 0-d array.
         self.boxed = [
             i for i, d in enumerate(self.scalar_dtypes) if d is not None and info_of(d).scalar_format is None
         ]
@@ -67,12 +68,12 @@ class Layout:
         self.plain_outputs = schedule.outputs == tuple(range(self.count, first))
 
     def unsigned_scalars(self) -> set[int]:
-        """uint64 scalars have the same format as an address."""
+        """Return the inputs that are uint64 scalars, whose format is that of an address."""
         return {i for i, d in enumerate(self.scalar_dtypes) if d is not None and d == np.uint64}
 
 
 class Workspace:
-    """What one run at a time uses: the slot table, the arena, and buffers handed out earlier."""
+    """The slot table, the arena and the result buffers of one run at a time."""
 
     def __init__(self, schedule: Schedule, layout: Layout) -> None:
         self._program = schedule.program
@@ -99,11 +100,11 @@ class Workspace:
         self._results = ResultMemory(layout.results, self._in_place)
 
     def fill(self, inputs: list[Input], held: int | _Counting) -> list[Buffer]:
-        """Write addresses and scalars into the slot table; returns the buffers for the results."""
+        """Write addresses and scalars into the slot table; return the buffers for the results."""
         layout = self._layout
         if layout.boxed:
             inputs = list(inputs)
-            self._boxed = inputs  # they live as long as the kernels run
+            self._boxed = inputs  # keeps the arrays alive while the kernels run
             for i in layout.boxed:
                 inputs[i] = Buffer(array_of(inputs[i], layout.scalar_dtypes[i]))
         values: list[Any]
@@ -115,16 +116,16 @@ class Workspace:
         try:
             layout.pack_into(self.cells, 0, *values)
         except (struct.error, OverflowError):
-            # `struct` is strict where NumPy rounds to infinity or wraps around.
+            # `struct` raises where NumPy rounds to infinity or wraps around.
             for i in layout.raw:
                 values[i] = array_of(inputs[i], layout.scalar_dtypes[i]).item()
             layout.pack_into(self.cells, 0, *values)
         return results
 
     def begin(self, inputs: Sequence[Any] | Mapping[int, Any], held: int | _Counting) -> tuple[Buffer, ...]:
-        """Take what memory a run needs; the buffers for the results, whose addresses stand in the slot table then.
+        """Take the memory of a run, write its addresses to the slot table and return the buffers for the results.
 
-        The next run may get the same buffers, unless somebody refers to each of them by then.
+        A later run reuses the buffers that are unreferenced then.
         """
         if self._arena is None:
             self._place_temporaries()
@@ -137,12 +138,12 @@ class Workspace:
         return results
 
     def enter(self) -> None:
-        """Take an arena if there is none."""
+        """Take an arena unless the workspace has one."""
         if self._arena is None:
             self._place_temporaries()
 
     def results(self, inputs: Sequence[Any] | Mapping[int, Any], held: int | _Counting) -> tuple[Buffer, ...]:
-        """The buffers for the results, as `begin` gives them; it is left to the caller to write their addresses."""
+        """Return the buffers for the results, like `begin`; the caller writes their addresses."""
         small, _ = self._results.take()
         return self._with_large(small, inputs, held) if self._results.large else small
 
@@ -160,18 +161,18 @@ class Workspace:
         return allocate(self._layout.results[result])
 
     def _place_temporaries(self) -> None:
-        """Take an arena; mostly it is the one that the last run gave back."""
+        """Take an arena, which is mostly that of the last run."""
         self._arena = arena = _arena(self._arena_aval)
         if arena.address != self._arena_address:
             self._temporaries[:] = np.array(self._offsets, np.int64) + arena.address
             self._arena_address = arena.address
 
     def has_stacks(self) -> bool:
-        """Return whether a grown stack of the run is still to be freed; `stacks_address` is where their list begins."""
+        """Return whether the run has grown stacks to free; `stacks_address` is the address of their list."""
         return self._stacks.item() != 0
 
     def leave(self) -> None:
-        """The run is over."""
+        """Release the memory of the run."""
         self._grown.clear()
         if not self.keeps_arena:
             self._arena = None
@@ -192,7 +193,7 @@ class Workspace:
     def _array(
         self, storage: int, aval: Aval, inputs: list[Input], results: list[Buffer]
     ) -> np.ndarray[Any, Any]:
-        """The memory of a storage as an array."""
+        """Return the memory of a storage as an array."""
         layout = self._layout
         if is_dynamic_dim(aval):
             return self._grown[storage]
@@ -212,7 +213,7 @@ class PoisonedWorkspace(Workspace):
     """A workspace that fills memory before each run, as `config.poison_memory` says."""
 
     def begin(self, inputs: Sequence[Any] | Mapping[int, Any], held: int | _Counting) -> tuple[Buffer, ...]:
-        """Take what memory a run needs, and poison it."""
+        """Take the memory of a run, and poison it."""
         return self._poisoned(super().begin(inputs, held), inputs)
 
     def results(self, inputs: Sequence[Any] | Mapping[int, Any], held: int | _Counting) -> tuple[Buffer, ...]:
@@ -222,7 +223,7 @@ class PoisonedWorkspace(Workspace):
     def _poisoned(
         self, results: tuple[Buffer, ...], inputs: Sequence[Any] | Mapping[int, Any]
     ) -> tuple[Buffer, ...]:
-        """Return `results`, having filled all that holds no value with bytes that are nan as any float."""
+        """Fill memory without a value with bytes that are nan in every float dtype; return `results`."""
         for i, buffer in enumerate(results):
             position, read = self._in_place.get(i, (-1, False))
             if not read and (position < 0 or buffer is not inputs[position]):
@@ -235,7 +236,7 @@ class PoisonedWorkspace(Workspace):
 def _donated(
     inputs: Sequence[Any] | Mapping[int, Any], position: int, read: bool, held: int | _Counting
 ) -> Buffer:
-    """The buffer of an input if nobody needs its value any more, else a new one, with that value if it is `read`."""
+    """Return the buffer of an input if its value is not needed later, else a new one (a copy if it is `read`)."""
     buffer = inputs[position]
     assert isinstance(buffer, Buffer)
     references = getrefcount(buffer)
@@ -250,24 +251,24 @@ def _donated(
 
 
 class _Counting:
-    """In the place of a number of references: to find out how many there are."""
+    """A placeholder for a number of references, which records the actual number."""
 
     found = 0
 
 
 @cache
 def _own_references() -> int:
-    """The references that `getrefcount` says of an input that only the inputs hold, found out on the way of a run.
+    """Return the reference count, measured in a run, of an input that only the inputs refer to; -1 if it varies.
 
-    How often an interpreter counts a local variable is its own business: some Pythons do not count all.
+    The count depends on the version of Python: some versions do not count all local variables.
     """
     aval, seen = Aval((LARGE,), np.dtype(np.uint8)), []
     program = Program((0,), (), (0,), {0: aval})
     schedule = Schedule(program, (), (1,), (aval,), (), (), 0, ((0, 0, False),), ())
-    for way in (list, dict):
+    for kind in (list, dict):
         workspace, counting = Workspace(schedule, Layout(program, frozenset(), schedule)), _Counting()
         inputs: list[Input] = [Buffer(np.empty(LARGE, np.uint8))]
-        if way is list:
+        if kind is list:
             workspace.fill(inputs, counting)
         else:
             workspace.begin({0: inputs.pop()}, counting)
@@ -276,20 +277,20 @@ def _own_references() -> int:
 
 
 def _aligned(nbytes: int) -> np.ndarray[Any, Any]:
-    """Bytes that begin at a multiple of `ALIGNMENT`."""
+    """Return memory whose address is a multiple of `ALIGNMENT`."""
     raw = np.zeros(nbytes + ALIGNMENT, np.uint8)
     start = -address_of(raw) % ALIGNMENT
     return raw[start : start + nbytes]
 
 
 def _arena(aval: Aval) -> Buffer:
-    """Room for temporaries, aligned."""
+    """Return aligned memory for temporaries."""
     if aval.nbytes >= tuning.workspace_arena_bytes:
         return allocate(aval)
     return Buffer(_aligned(max(1, aval.nbytes)))
 
 
 def array_of(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
-    """A Python scalar as a 0-d array, rounded or wrapped as a cast does."""
+    """Return a Python scalar as a 0-d array, rounded or wrapped like in a cast."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.array(value).astype(dtype)

@@ -1,9 +1,9 @@
-"""How the operands of a matrix product lie in memory, and how the product is cut into calls.
+"""Memory layout of the operands of a matrix product, and the division of the product into calls.
 
 The BLAS reads a matrix whose rows, or whose columns, are contiguous and any distance apart. So most views need no copy:
-a transpose is a flag, a slice an offset, a permutation of the leading dimensions another stride of the batch, and a
-broadcast along them a stride of 0. `product_of` follows the views from an operand to memory and writes down what a
-kernel has to know.
+a transpose becomes a flag, a slice an offset, a permutation of the leading dimensions a stride of the batch, and a
+broadcast along them a stride of 0. `product_of` follows the views from an operand to memory and returns the arguments
+of the kernel.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = [
     "BatchLoop",
     "Matrix",
     "Product",
+    "block_sizes",
     "form_of",
-    "pieces",
     "product_of",
     "wants_rows",
     "with_column",
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Layout(NamedTuple):
-    """A value as elements of the memory of a slot: strides and offset count elements."""
+    """A value as elements of the memory of a slot; strides and offset are in elements."""
 
     slot: int
     strides: tuple[int, ...]
@@ -41,7 +41,7 @@ class Layout(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """A matrix in memory: `leading` elements from row to row, or from column to column if `transposed`."""
+    """A matrix in memory. Rows, or columns if it is `transposed`, are `leading` elements apart."""
 
     slot: int
     transposed: bool
@@ -50,7 +50,7 @@ class Matrix(NamedTuple):
 
 
 class BatchLoop(NamedTuple):
-    """A loop over a stack of products, and how far apart the operands of neighbors are."""
+    """A loop over a stack of products, with the distances between the operands of successive products."""
 
     extent: int
     x_stride: int
@@ -58,7 +58,7 @@ class BatchLoop(NamedTuple):
 
 
 class Product(NamedTuple):
-    """A stack of products ``x @ y``; two loops over the stack, of which the outer may have an extent of 1."""
+    """A stack of products ``x @ y`` with two loops over the stack; the outer may have an extent of 1."""
 
     x: Matrix
     y: Matrix
@@ -71,7 +71,7 @@ class Product(NamedTuple):
 def product_of(
     op: Op, avals: Mapping[int, Aval], view_of: Callable[[int], Op | None], in_memory: Callable[[int], bool]
 ) -> Product:
-    """The product `op` on operands as near to memory as the BLAS can read them.
+    """Return the product `op`, with operands read through views as far as the BLAS can.
 
     Parameters
     ----------
@@ -80,10 +80,10 @@ def product_of(
     avals : mapping
         Shape and dtype of the slots.
     view_of : callable
-        The op of a slot if it is a view (a `View`, or an `Alias` that adds or removes extents of 1) that a loop nest
-        would otherwise write out, else None.
+        Returns the op of a slot if it is a view (a `View`, or an `Alias` that adds or removes extents of 1) that a loop
+        nest would otherwise write out, else None.
     in_memory : callable
-        Whether a slot stands in memory in any case; only of such a slot is a part taken.
+        Returns whether a slot is stored in memory in any case; only such a slot is read in part.
     """
     plain, followed = [], []
     for slot in op.args:
@@ -117,15 +117,15 @@ def _followed(
     view_of: Callable[[int], Op | None],
     in_memory: Callable[[int], bool],
 ) -> Layout:
-    """The layout of `slot` in the memory of what it is a view of, if the BLAS can read it there."""
-    zero_dominant_multiply = []
+    """Return the layout of `slot` in the memory of the value that it is a view of, as far as the BLAS can read it."""
+    views = []
     base = slot
     while (op := view_of(base)) is not None and len(op.args) == 1:
-        zero_dominant_multiply.append(op)
+        views.append(op)
         base = op.args[0]
     best = _contiguous(slot, avals[slot].shape)
-    for start in range(len(zero_dominant_multiply)):
-        layout = _through(zero_dominant_multiply[: start + 1], avals)
+    for start in range(len(views)):
+        layout = _through(views[: start + 1], avals)
         if layout is None:
             break
         whole = avals[layout.slot].size <= avals[slot].size
@@ -134,10 +134,10 @@ def _followed(
     return best
 
 
-def _through(zero_dominant_multiply: list[Op], avals: Mapping[int, Aval]) -> Layout | None:
-    """The layout of the first op's result in the memory of the last op's operand."""
-    layout = _contiguous(zero_dominant_multiply[-1].args[0], avals[zero_dominant_multiply[-1].args[0]].shape)
-    for op in reversed(zero_dominant_multiply):
+def _through(views: list[Op], avals: Mapping[int, Aval]) -> Layout | None:
+    """Return the layout of the first op's result in the memory of the last op's operand."""
+    layout = _contiguous(views[-1].args[0], avals[views[-1].args[0]].shape)
+    for op in reversed(views):
         operand, result = avals[op.args[0]], avals[op.out]
         strides, offset = [0] * result.ndim, layout.offset
         if isinstance(op.primitive.lowering, Alias):
@@ -159,7 +159,7 @@ def _through(zero_dominant_multiply: list[Op], avals: Mapping[int, Aval]) -> Lay
 
 
 def _matrix(layout: Layout, shape: tuple[int, ...]) -> Matrix | None:
-    """The last two dimensions as the BLAS reads them, None if it cannot."""
+    """Return the last two dimensions as a matrix of the BLAS; None if they are not."""
     rows, columns = shape[-2:]
     down, right = layout.strides[-2:]
     for transposed, (outer, apart), (length, step) in (
@@ -173,7 +173,7 @@ def _matrix(layout: Layout, shape: tuple[int, ...]) -> Matrix | None:
 
 
 def _batch(lead: tuple[int, ...], x: tuple[int, ...], y: tuple[int, ...]) -> list[BatchLoop]:
-    """Return the loops over the leading dimensions, joined where both operands allow; one of no trips without rows."""
+    """Return the loops over the leading dimensions, joined if both operands allow; one empty loop if one is empty."""
     if 0 in lead:
         return [BatchLoop(0, 0, 0)]
     loops: list[BatchLoop] = []
@@ -187,13 +187,13 @@ def _batch(lead: tuple[int, ...], x: tuple[int, ...], y: tuple[int, ...]) -> lis
     return loops
 
 
-def pieces(product: Product, unpacked: bool) -> tuple[int, int, int]:
-    """How large the pieces are in which a product is handed to the BLAS: rows, columns and summands.
+def block_sizes(product: Product, unpacked: bool) -> tuple[int, int, int]:
+    """Return the rows, columns and summands of the blocks that a product is cut into for the BLAS.
 
-    Below a million multiplications OpenBLAS's AVX-512 kernels work without packing (`unpacked`). A product with one
-    small extent hardly repays packing: cut along its longest extent, 32x784 @ 784x128 runs at 210 GFLOP/s instead of
+    Below a million multiplications OpenBLAS's AVX-512 kernels work without packing (`unpacked`). Packing hardly pays
+    for a product with one small extent: cut along its longest extent, 32x784 @ 784x128 runs at 210 GFLOP/s instead of
     143 in float32 and at 101 instead of 72 in float64, the transposed 784x32 @ 32x128 at 208 instead of 187 and 110
-    instead of 77. With all extents above 64 packing wins, and so it does where y alone is transposed.
+    instead of 77. With all extents above 64, or if y alone is transposed, packing is faster.
     """
     extents = [max(product.rows, 1), max(product.columns, 1), max(product.inner, 1)]
     total = math.prod(extents)
@@ -212,16 +212,16 @@ def pieces(product: Product, unpacked: bool) -> tuple[int, int, int]:
 
 
 def _slow(product: Product) -> bool:
-    """Whether rows meet rows: the kernels without packing then add up along a vector for every element."""
+    """Return whether rows are multiplied by rows: unpacked, each element then is a sum over the lanes of a vector."""
     return product.y.transposed and not product.x.transposed
 
 
 def wants_rows(products: Sequence[Product]) -> bool:
-    """Whether the right operand that these products share is better written out than read as a transpose.
+    """Return whether copying the right operand that these products share is faster than reading it as a transpose.
 
-    Without packing, 64x64 @ (64x64)' takes 7.6 µs in float64 and 64x64 @ 64x64 4.6; in float32 3.6 and 2.4; the copy
-    0.9 and 0.7. Stacks are no different: 25 products of 100x10 and 10x10 take 67 instead of 95 µs. What is won goes
-    with the elements of the results, what the copy costs with those of the operand.
+    Without packing, 64x64 @ (64x64)' takes 7.6 µs in float64 and 64x64 @ 64x64 4.6 µs; in float32 3.6 and 2.4; the copy
+    takes 0.9 and 0.7. Stacks are alike: 25 products of 100x10 and 10x10 take 67 instead of 95 µs. The gain grows with
+    the elements of the results, the cost of the copy with those of the operand.
     """
     first = products[0]
     fits = all(
@@ -236,7 +236,7 @@ def wants_rows(products: Sequence[Product]) -> bool:
 
 
 def form_of(product: Product, dtype: np.dtype[Any], wide: bool) -> str:
-    """The form of the kernel, see `kernel.Gemm`; `wide` says whether there are enough registers of 64 bytes."""
+    """Return the form of the kernel, see `kernel.Gemm`; `wide` means 32 registers of 64 bytes."""
     extents = product.rows, product.columns, product.inner
     if dtype.kind == "f" and max(extents) <= tuning.small_gemm_extent:
         return "tiny"
@@ -246,17 +246,17 @@ def form_of(product: Product, dtype: np.dtype[Any], wide: bool) -> str:
     narrow = tuning.small_gemm_extent < product.columns <= tuning.narrow_gemm_columns
     if dtype == np.float64 and narrow and few:
         return "narrow"
-    if dtype.kind == "f" and _is_of_dots(product):
-        return f"dots{_side(product)}"
+    if dtype.kind == "f" and _is_skinny(product):
+        return f"dots{_block_side(product)}"
     if 1 in extents[:2] and product.inner > 0:
         return _form_with_column(with_column(product), dtype) if wide else "vector"
     return "matrix"
 
 
 def with_column(product: Product) -> Product:
-    """A product with a vector such that this is the column `y`; the elements of `y` are `leading` apart.
+    """Return a product with a vector such that the vector is the column `y`, with elements `leading` apart.
 
-    If `x` is a row, ``(x y)' = y' x'``. Of a column that lies as a row the elements are neighbors.
+    If `x` is a row, ``(x y)' = y' x'``. The elements of a column that is stored as a row are contiguous.
     """
     if product.columns != 1:
         x, y = (matrix._replace(transposed=not matrix.transposed) for matrix in (product.y, product.x))
@@ -269,17 +269,17 @@ def with_column(product: Product) -> Product:
 def _form_with_column(product: Product, dtype: np.dtype[Any]) -> str:
     length = product.rows if product.x.transposed else product.inner
     nbytes = length * dtype.itemsize
-    neighbors = product.y.leading == 1 or product.inner == 1
+    contiguous = product.y.leading == 1 or product.inner == 1
     if (
         dtype.kind != "f"
-        or not neighbors
+        or not contiguous
         or not tuning.vector_bytes // 2 < nbytes <= tuning.gemv_registers * tuning.vector_bytes
     ):
         return "vector"
     return f"{'columns' if product.x.transposed else 'rows'}{-(-nbytes // tuning.vector_bytes)}"
 
 
-def _is_of_dots(product: Product) -> bool:
+def _is_skinny(product: Product) -> bool:
     rows, columns = product.rows, product.columns
     contiguous = product.y.transposed and not product.x.transposed
     return (
@@ -289,8 +289,8 @@ def _is_of_dots(product: Product) -> bool:
     )
 
 
-def _side(product: Product) -> int:
-    """Rows and columns of the blocks in which least is computed twice."""
+def _block_side(product: Product) -> int:
+    """Return the side of the square blocks that compute the fewest elements twice."""
 
     def computed(side: int) -> int:
         return -(-product.rows // side) * -(-product.columns // side) * side * side

@@ -1,8 +1,8 @@
-"""How the outermost loop of a nest is divided into tasks, which threads may do in any order.
+"""Division of the outermost loop of a nest into tasks, which threads run in any order.
 
-The division follows from the sizes alone, never from the number of threads: so the results are bitwise the same
-whoever does the tasks. Where that loop is summed over, every task has a result of its own, and a second kernel combines
-them in order.
+The division depends on sizes alone and never on the number of threads, so the results are bitwise the same for any
+number of threads. If that loop is summed over, every task has a result of its own, and a second kernel combines the
+results in order.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = [
 
 
 class Tasks(NamedTuple):
-    """So many tasks, each of `extent` iterations of the outermost loop but for the last."""
+    """Number of tasks, and number of iterations of the outermost loop in each task except the last."""
 
     number: int
     extent: int
 
 
 def work_of(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
-    """About how long the nest takes on one thread, in ns."""
+    """Return the estimated time of the nest on one thread, in ns."""
     times = [1]
     for extent in extents:
         times.append(times[-1] * extent)
@@ -51,12 +51,12 @@ def work_of(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
 
 
 def work_of_products(form: str, dtype: np.dtype[Any], multiplications: int) -> int:
-    """About how long matrix products take on one thread, in ns."""
+    """Return the estimated time of matrix products on one thread, in ns."""
     return multiplications * dtype.itemsize // tuning.gemm_bytes_per_ns[form.rstrip("0123456789")]
 
 
 def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
-    """The tasks of `kernel` at these sizes."""
+    """Return the tasks of `kernel` for these extents."""
     if not extents or not work or any(_is_in_order(store) for store in kernel.stores):
         return Tasks(1, extents[0] if extents else 0)
     total = extents[0]
@@ -76,9 +76,9 @@ def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
 
 
 def _is_in_order(store: Store) -> bool:
-    """Whether the iterations of loop 0 have to be done one after another.
+    """Return whether the iterations of loop 0 must run in order.
 
-    What is scattered may meet in one place, unless each iteration has a part of the result of its own.
+    Scattered elements may have the same address, unless each iteration writes its own part of the result.
     """
     if store.running is not None:
         return store.running.axis == 0
@@ -86,9 +86,9 @@ def _is_in_order(store: Store) -> bool:
 
 
 def rows_at_a_time(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
-    """How many iterations of the loop outside of the innermost are done at a time.
+    """Return how many iterations of the second innermost loop run at a time.
 
-    That is for nests which do nothing but add up short rows, and not much to make them.
+    There are several for nests that only add short rows which are cheap to compute.
     """
     rows = kernel.depth - 2
     added = all(r.level == kernel.depth and rows in r.axes for r in kernel.reductions)
@@ -117,5 +117,5 @@ def _cost(kernel: LoopKernel, instruction: Instruction) -> float:
 
 
 def _width(dtype: np.dtype[Any]) -> float:
-    """Of a vector register, as a part of what an 8-byte element takes."""
+    """Return the size of an element relative to 8 bytes."""
     return dtype.itemsize / 8

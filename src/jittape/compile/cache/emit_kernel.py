@@ -1,8 +1,8 @@
-"""From kernels to LLVM IR.
+"""Emission of kernels: from kernels to modules of LLVM IR.
 
-All new functions of a program go into one module: LLVM's work is linear in their number, and they share what is
-outlined (100 kernels: 24 ms each in one module, 35 ms in one each). A kernel is a function
-``i64 kernel(i8** slots, i32* operand_slots, i64* sizes, i64 task)``.
+A module holds many functions: LLVM's work is linear in their number, and they share outlined functions (100 kernels
+take 24 ms each in one module, 35 ms each in modules of their own). A kernel is a function ``void kernel(i8** slots,
+i32* operand_slots, i64* sizes, i64 task)``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
-from jittape.compile.kernels.control.control_plan import Release, Rounds, Stop
+from jittape.compile.kernels.control.control_plan import ControlDriver, Release, Stop
 from jittape.compile.kernels.control.emit_control import (
     define_branch,
     define_loop,
@@ -34,26 +34,26 @@ from jittape.compile.llvm.target import Effort
 from jittape.compile.rewrite.diagonal_op import DiagonalScatter
 from jittape.errors import CompileError
 
-__all__ = ["Definition", "definition_of", "write_module"]
+__all__ = ["Definition", "definition_of", "emit_module"]
 
 
 class Definition(NamedTuple):
-    """A function to be written: its name, its type, and what writes its body."""
+    """A function to compile: its name, its type, the function that emits its body, and LLVM's effort for it."""
 
     name: str
     kind: ir.FunctionType
-    write: Callable[[ir.Function], None]
+    emit: Callable[[ir.Function], None]
     effort: Effort = Effort.LITTLE
 
 
 def definition_of(kernel: Kernel) -> Definition:
-    """The function that a kernel becomes."""
+    """Return the definition of a kernel."""
 
-    def write(function: ir.Function) -> None:
+    def emit(function: ir.Function) -> None:
         try:
             if isinstance(kernel, LoopKernel):
                 define_loops(kernel, function)
-            elif isinstance(kernel, Rounds):
+            elif isinstance(kernel, ControlDriver):
                 (define_loop if kernel.kind == "loop" else define_branch)(function)
             elif isinstance(kernel, ScalarVM):
                 define_scalar_vm(kernel, function)
@@ -67,9 +67,9 @@ def definition_of(kernel: Kernel) -> Definition:
                 assert isinstance(kernel, Gemm)
                 _definer(kernel)(kernel, function)
         except Exception as error:
-            raise CompileError(f"cannot write code for this kernel: {error}\n{kernel.listing}") from error
+            raise CompileError(f"cannot emit code for this kernel: {error}\n{kernel.listing}") from error
 
-    return Definition(kernel.name, KERNEL_TYPE, write, _effort(kernel))
+    return Definition(kernel.name, KERNEL_TYPE, emit, _effort(kernel))
 
 
 def _effort(kernel: Kernel) -> Effort:
@@ -88,14 +88,14 @@ def _definer(kernel: Gemm) -> Callable[[Gemm, ir.Function], None]:
     return define_small_gemm if kernel.form in ("tiny", "narrow") else define_product
 
 
-def write_module(definitions: Iterable[Definition]) -> ir.Module:
-    """A module with all these functions; those that they call within it are internal."""
+def emit_module(definitions: Iterable[Definition]) -> ir.Module:
+    """Return a module with these functions; functions that only they call are internal."""
     module = ir.Module("jittape")
     for definition in definitions:
-        definition.write(ir.Function(module, definition.kind, symbol_of(definition.name)))
+        definition.emit(ir.Function(module, definition.kind, symbol_of(definition.name)))
     return module
 
 
 def symbol_of(name: str) -> str:
-    """The name in the object file."""
+    """Return the name of a function in the object file."""
     return f"jittape_{name}"

@@ -1,4 +1,4 @@
-"""Which files of the package decide what is on disk: a change in one of them is another environment."""
+"""Fingerprint of the source files that determine what is cached on disk: a change creates a new environment."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SOURCES = (
     "runtime",
     "vectormath",
 )
-"""The files of the package that decide the machine code of a kernel of a given text, and the schedule of a program."""
+"""Files that determine the machine code of a kernel with a given text, and the schedule of a program."""
 
 
 @cache
 def source_digest() -> str:
-    """A hash of the files in `SOURCES`, so that a change in the package never meets code from before; 3 ms."""
+    """Return a hash of the files in `SOURCES`, so a changed package never loads older code; takes 3 ms."""
     package = Path(__file__).parents[2]
     digest = hashlib.blake2b(digest_size=8)
     for name in SOURCES:
@@ -41,7 +41,7 @@ def source_digest() -> str:
 
 @lru_cache(maxsize=1024)
 def covers(file: str) -> bool:
-    """Whether a source file of this name is a part of the environment: 8 µs, for few files again and again."""
+    """Return whether a source file is one of `SOURCES`; cached, as it takes 8 µs and is asked for few files."""
     package = Path(__file__).parents[2]
     path = Path(file)
     return path.is_relative_to(package) and path.relative_to(package).parts[0] in SOURCES

@@ -1,7 +1,7 @@
-"""Machine code by kernel name: what this process has, what lies on disk, and else what LLVM makes of it.
+"""Machine code by kernel name: from this process, from disk, or compiled by LLVM.
 
-`registry` keeps what has been compiled or loaded for the life of the process. Everything that a program lacks is
-compiled in one go, and written to disk in one batch.
+`registry` holds the code of the process. All missing kernels of a program are compiled together, on several threads,
+and each module is written to disk as one batch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jittape.compile.cache import object_store
-from jittape.compile.cache.emit_kernel import Definition, definition_of, symbol_of, write_module
+from jittape.compile.cache.emit_kernel import Definition, definition_of, emit_module, symbol_of
 from jittape.compile.cache.fingerprint import covers
 from jittape.compile.ir.instructions import Compute
 from jittape.compile.ir.kernel import Kernel, LoopKernel, NamedKernel, label_of
@@ -24,7 +24,7 @@ from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
 from jittape.compile.llvm import target
 from jittape.compile.llvm.compile_pool import mapped, uninterrupted
 from jittape.compile.llvm.driver import DRIVER_TYPE, as_function, define_driver
-from jittape.compile.llvm.target import Effort, Shelf, Use
+from jittape.compile.llvm.target import CodeGroup, CodeHandle, Effort
 from jittape.core.config import config
 from jittape.core.forms import Map, Reduce
 from jittape.core.locks import at_rest, lock, rlock
@@ -32,13 +32,13 @@ from jittape.core.primitive import Primitive
 from jittape.core.tuning import tuning
 from jittape.errors import CompileError
 
-__all__ = ["KernelMissing", "Origin", "Registry", "RegistryStats", "is_lasting", "is_our_own", "registry"]
+__all__ = ["KernelMissing", "Origin", "Registry", "RegistryStats", "is_builtin", "is_cacheable", "registry"]
 
 _DRIVER = Definition("driver", DRIVER_TYPE, define_driver, Effort.LEAST)
 
 
 class Origin(Enum):
-    """Where a kernel came from when a program asked for it."""
+    """Source of the machine code of a kernel that a program uses."""
 
     MEMORY = "found"
     DISK = "loaded from disk"
@@ -46,11 +46,11 @@ class Origin(Enum):
 
 
 class KernelMissing(LookupError):
-    """There is no machine code for a kernel of which nothing but the name is known."""
+    """No machine code was found for a kernel that is known by name only."""
 
 
 class RegistryStats(NamedTuple):
-    """Counts since the start of the process: kernels compiled, found again in memory, loaded from disk."""
+    """Counts since the start of the process: kernels compiled, reused in memory, loaded from disk; and seconds."""
 
     compiled: int
     found: int
@@ -64,16 +64,16 @@ class Registry:
     def __init__(self) -> None:
         self._lock = rlock()
         self._addresses: dict[str, int] = {}
-        self._shelves: dict[str, Shelf] = {}
-        """Where each function is."""
-        self._lasting = Shelf()
-        """What is never unloaded."""
-        self._kept: list[Shelf] = []
-        """What may be; kernels are added to the last."""
+        self._groups: dict[str, CodeGroup] = {}
+        """The group of each function."""
+        self._permanent = CodeGroup()
+        """Code that is never unloaded."""
+        self._kept: list[CodeGroup] = []
+        """Groups that may be unloaded; kernels are added to the last."""
         self._linking = lock()
         self._clock = 0
         self.relieve: Callable[[], None] = lambda: None
-        """Called when there is more code than `config.max_code_bytes`, to let go of what has not run for long."""
+        """Called to release cold executables if there is more code than `config.max_code_bytes`."""
         self._own = {_DRIVER.name: _DRIVER}
         self._driver: Callable[[int, int, int], Any] | None = None
         self._apart: set[str] = set()
@@ -81,11 +81,11 @@ class Registry:
         self._seconds = 0.0
 
     def addresses(
-        self, kernels: Iterable[Kernel], uses: set[Use] | None = None
+        self, kernels: Iterable[Kernel], uses: set[CodeHandle] | None = None
     ) -> tuple[list[int], dict[str, Origin]]:
-        """The address of every kernel, and where each came from.
+        """Return the address and the origin of every kernel.
 
-        The code stays loaded as long as somebody refers to what is added to `uses`.
+        The code stays loaded as long as the handles that are added to `uses` are referenced.
 
         Raises
         ------
@@ -99,17 +99,17 @@ class Registry:
         with self._lock:
             start = time.perf_counter()
             if self._n_objects() >= _most_objects():
-                gc.collect()  # functions that are gone may be part of cycles
+                gc.collect()  # unreferenced functions may be part of cycles
                 self._unload()
             origins = self._require(wanted)
             for origin in origins.values():
                 self._counts[origin] += 1
             self._seconds += time.perf_counter() - start
             self._clock += 1
-            for shelf in {self._shelves[name] for name in wanted}:
-                shelf.stamp = self._clock
+            for group in {self._groups[name] for name in wanted}:
+                group.stamp = self._clock
                 if uses is not None:
-                    uses.add(shelf.use())
+                    uses.add(group.use())
             self._unload()
             return [self._addresses[kernel.name] for kernel in kernels], origins
 
@@ -124,14 +124,14 @@ class Registry:
             return self._driver
 
     def announce(self, definition: Definition) -> None:
-        """Have a function that is no kernel compiled or loaded together with the next kernels."""
+        """Compile or load a function that is not a kernel together with the next kernels."""
         with _turn:
             pass
         with self._lock:
             self._own[definition.name] = definition
 
     def own(self, definition: Definition) -> int:
-        """The address of a function that is no kernel."""
+        """Return the address of a function that is not a kernel."""
         with _turn:
             pass
         with self._lock:
@@ -140,7 +140,7 @@ class Registry:
             return self._addresses[definition.name]
 
     def apart(self, definitions: Iterable[Definition]) -> list[int]:
-        """The addresses of functions that are no kernels, in a module of their own: nothing waits for them or fails."""
+        """Return the addresses of functions that are not kernels, compiled in a module of their own."""
         wanted = {definition.name: definition for definition in definitions}
         with _turn:
             pass
@@ -151,32 +151,32 @@ class Registry:
                 self._load(cache, wanted)
             missing = [definition for name, definition in wanted.items() if name not in self._addresses]
             if missing:
-                self._translate(map(_module, _by_effort(missing)), 1, cache)
+                self._compile_modules(map(_module, _by_effort(missing)), 1, cache)
             return [self._addresses[name] for name in wanted]
 
     def stats(self) -> RegistryStats:
-        """How much was compiled, found and loaded, and the time that it took."""
+        """Return the numbers of kernels compiled, reused and loaded, and the time that this took."""
         counts = self._counts
         return RegistryStats(
             counts[Origin.COMPILED], counts[Origin.MEMORY], counts[Origin.DISK], self._seconds
         )
 
     def _require(self, wanted: dict[str, Kernel]) -> dict[str, Origin]:
-        """See to it that the addresses of these kernels, of the driver and of what was announced are known."""
+        """Load or compile these kernels, the driver and the announced functions; return the kernels' origins."""
         missing = [name for name in (*self._own, *wanted) if name not in self._addresses]
         origins = dict.fromkeys(wanted, Origin.MEMORY)
         if not missing:
             return origins
         cache = object_store.current()
-        lasting = [name for name in missing if name in self._own or is_lasting(wanted[name])]
+        cacheable = [name for name in missing if name in self._own or is_cacheable(wanted[name])]
         if cache is not None:
-            self._load(cache, lasting)
+            self._load(cache, cacheable)
         for name in missing:
             if name not in self._addresses and isinstance(wanted.get(name), NamedKernel):
                 raise KernelMissing(name)
         origins.update((name, Origin.DISK) for name in missing if name in wanted)
-        fleeting = [name for name in missing if name not in lasting]
-        for names, keep in ((lasting, cache), (fleeting, None)):
+        uncacheable = [name for name in missing if name not in cacheable]
+        for names, keep in ((cacheable, cache), (uncacheable, None)):
             names = [name for name in names if name not in self._addresses]
             if names:
                 self._compile(wanted, names, keep)
@@ -184,7 +184,7 @@ class Registry:
         return origins
 
     def _load(self, cache: object_store.DiskCache, names: Iterable[str]) -> None:
-        """Load what the disk has of these functions."""
+        """Load those of these functions that are on disk."""
         batches: dict[str, object_store.Batch] = {}
         for name in names:
             if name not in self._addresses and not any(name in batch.names for batch in batches.values()):
@@ -196,7 +196,7 @@ class Registry:
                 cache.discard(name)
 
     def _link_all(self, batches: dict[str, object_store.Batch]) -> list[str]:
-        """The names of the batches that cannot be loaded."""
+        """Load batches; return the names of those that cannot be loaded."""
         failed = []
         for name, batch in batches.items():
             try:
@@ -208,7 +208,7 @@ class Registry:
     def _compile(
         self, wanted: dict[str, Kernel], names: list[str], cache: object_store.DiskCache | None
     ) -> None:
-        """Compile what has these names, in several modules at once."""
+        """Compile the functions with these names, several modules at once."""
         threads = min(config.threads, tuning.compile_threads_limit)
         definitions = [self._own[n] if n in self._own else definition_of(wanted[n]) for n in names]
         weights = {
@@ -218,15 +218,15 @@ class Registry:
         }
         shares = _shares(weights, threads)
         modules = (_module(same) for share in shares for same in _by_effort(share))
-        self._translate(modules, min(threads, len(shares)), cache)
+        self._compile_modules(modules, min(threads, len(shares)), cache)
 
-    def _translate(
+    def _compile_modules(
         self, modules: Iterable[_Module], threads: int, cache: object_store.DiskCache | None
     ) -> None:
-        """Translate and load modules, and keep them on disk."""
+        """Compile and load modules, and store them on disk."""
 
         def loaded(module: _Module) -> object_store.Batch:
-            batch = object_store.Batch(module.names, _translated(module))
+            batch = object_store.Batch(module.names, _compiled(module))
             self._link(batch)
             return batch
 
@@ -235,41 +235,41 @@ class Registry:
                 cache.publish(batch)
 
     def _link(self, batch: object_store.Batch) -> None:
-        """Load a batch. What is known already stays: executables hold its address."""
+        """Load a batch. Functions that are loaded already stay, since executables hold their addresses."""
         with self._linking:
             new = [name for name in batch.names if name not in self._addresses]
-            lasting = any(name in self._own or name in self._apart for name in new)
-            if not (lasting or (self._kept and self._kept[-1].nbytes < tuning.shelf_min_bytes)):
-                self._kept.append(Shelf())
-            shelf = self._lasting if lasting else self._kept[-1]
-            if not lasting and self._n_objects() >= _most_objects():
+            permanent = any(name in self._own or name in self._apart for name in new)
+            if not (permanent or (self._kept and self._kept[-1].nbytes < tuning.shelf_min_bytes)):
+                self._kept.append(CodeGroup())
+            group = self._permanent if permanent else self._kept[-1]
+            if not permanent and self._n_objects() >= _most_objects():
                 raise MemoryError(
                     f"{_most_objects()} object files of machine code are loaded and in use, and the system allows no "
-                    "more memory mappings: let go of jt.functions that are not needed, or raise vm.max_map_count"
+                    "more memory mappings: delete jt.functions that are not needed, or raise vm.max_map_count"
                 )
-            addresses = shelf.load(batch.code, [symbol_of(name) for name in new])
-            shelf.names += new
-            self._shelves.update(dict.fromkeys(new, shelf))
+            addresses = group.load(batch.code, [symbol_of(name) for name in new])
+            group.names += new
+            self._groups.update(dict.fromkeys(new, group))
             self._addresses.update(zip(new, addresses, strict=True))
 
     def _unload(self) -> None:
         """Unload unreferenced code, the least recently used first, until it is within its limits."""
-        excess = sum([shelf.nbytes for shelf in self._kept]) - config.max_code_bytes
+        excess = sum([group.nbytes for group in self._kept]) - config.max_code_bytes
         too_many = self._n_objects() - _most_objects() // 2
         if excess <= 0 and too_many <= 0:
             return
         self.relieve()
-        for shelf in sorted(self._kept, key=lambda shelf: shelf.stamp):
-            if (excess > 0 or too_many > 0) and not shelf.in_use:
-                excess -= shelf.nbytes
-                too_many -= shelf.n_objects
-                for name in shelf.names:
-                    del self._addresses[name], self._shelves[name]
-                self._kept.remove(shelf)
-                uninterrupted(shelf.unload)
+        for group in sorted(self._kept, key=lambda group: group.stamp):
+            if (excess > 0 or too_many > 0) and not group.in_use:
+                excess -= group.nbytes
+                too_many -= group.n_objects
+                for name in group.names:
+                    del self._addresses[name], self._groups[name]
+                self._kept.remove(group)
+                uninterrupted(group.unload)
 
     def _n_objects(self) -> int:
-        return self._lasting.n_objects + sum([shelf.n_objects for shelf in self._kept])
+        return self._permanent.n_objects + sum([group.n_objects for group in self._kept])
 
 
 @cache
@@ -289,13 +289,13 @@ class _Module(NamedTuple):
     """The names of functions, and a module with them."""
 
     names: tuple[str, ...]
-    written: target.Written
+    text: target.ModuleText
 
 
 def _module(definitions: Sequence[Definition]) -> _Module:
-    """A module with functions that are worth the same effort."""
+    """Return a module with functions of the same effort."""
     names = tuple([definition.name for definition in definitions])
-    return _Module(names, target.written(write_module(definitions), definitions[0].effort))
+    return _Module(names, target.module_text(emit_module(definitions), definitions[0].effort))
 
 
 def _by_effort(definitions: Iterable[Definition]) -> list[list[Definition]]:
@@ -305,12 +305,12 @@ def _by_effort(definitions: Iterable[Definition]) -> list[list[Definition]]:
     return list(found.values())
 
 
-def _translated(module: _Module) -> bytes:
-    return target.translated(module.written)
+def _compiled(module: _Module) -> bytes:
+    return target.compile_module(module.text)
 
 
 def _shares(weights: dict[Definition, int], threads: int) -> list[list[Definition]]:
-    """What is compiled by one thread in one go: about the same work, the heaviest first."""
+    """Return the functions of each module: shares of about the same work, the heaviest first."""
     count = 1 if threads < 2 else min(len(weights), threads * tuning.modules_per_thread)
     count = max(count, -(-len(weights) // tuning.module_functions_limit))
     shares: list[tuple[int, list[Definition]]] = [(0, []) for _ in range(count)]
@@ -322,23 +322,23 @@ def _shares(weights: dict[Definition, int], threads: int) -> list[list[Definitio
     return [share for _, share in sorted(shares, key=lambda s: s[0], reverse=True) if share]
 
 
-def is_lasting(kernel: Kernel) -> bool:
-    """Whether the text means the same in every process.
+def is_cacheable(kernel: Kernel) -> bool:
+    """Return whether the text of a kernel has the same meaning in every process.
 
-    A primitive of the user's own goes by its name in the text, and its code may be another tomorrow.
+    The text has only the name of a user's primitive, whose code may change.
     """
     if isinstance(kernel, ScalarVM):
-        return all(is_our_own(code.primitive) for code in kernel.codes)
+        return all(is_builtin(code.primitive) for code in kernel.codes)
     if not isinstance(kernel, LoopKernel):
         return True
     used = [i.primitive for i in kernel.instructions if isinstance(i, Compute)]
     used += [r.primitive for r in kernel.reductions]
     used += [s.scattered.combining for s in kernel.stores if s.scattered and s.scattered.combining]
-    return all(is_our_own(primitive) for primitive in used)
+    return all(is_builtin(primitive) for primitive in used)
 
 
-def is_our_own(primitive: Primitive) -> bool:
-    """Written in the sources that are a part of the cache's environment, and alone under its name."""
+def is_builtin(primitive: Primitive) -> bool:
+    """Return whether a primitive is defined in the fingerprinted sources and is the only one with its name."""
     form = primitive.lowering
     functions: list[Any] = []
     if isinstance(form, Map):
@@ -351,7 +351,7 @@ def is_our_own(primitive: Primitive) -> bool:
 
 
 _turn = rlock()
-"""A fork takes it first, so that a thread that compiles one program after another lets it in between two."""
+"""A lock that a fork takes first, so that it can come between two programs that a thread compiles."""
 registry = Registry()
 at_rest(registry._lock)
 at_rest(_turn)

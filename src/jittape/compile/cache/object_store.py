@@ -1,17 +1,17 @@
-"""Machine code on disk, found by the names of the functions in it.
+"""Machine code on disk, by function name.
 
-What is compiled together is kept together, in a *batch*: one object file with the names of its functions in front.
-For every function there is a *pointer*, a small file that has its name and holds the name of its batch. Both lie in a
-folder for the *environment*, everything besides a kernel's text that decides its code::
+Functions that are compiled together are stored as a *batch*: one object file after the names of its functions. Every
+function has a *pointer*, a small file with the function's name that holds the name of the batch. Both are in a folder
+for the *environment*, which is all that determines machine code besides the text of a kernel::
 
     ~/.cache/jittape/                mode 0700
       v1-6c0b2f1d9a3e4f57/           the hash of the environment's named parts
         kab12cd34ef56ab78            -> batch-...
         batch-9d2f...                checksum, header (environment, names), object code
 
-It cannot hurt: a file is written under a temporary name and published by a rename; everything is under a checksum; a
-damaged entry is deleted and compiled again; code that another user owns or could write is not loaded; and where the
-disk does not play along, there is one warning and no cache. Read `DiskCache.find` and `DiskCache.publish`.
+The cache is safe. A file is written under a temporary name and published by a rename. Everything has a checksum; a
+damaged entry is deleted and compiled again. Code that another user owns or may write is not loaded. If the disk cannot
+be used, jittape warns once and does without. Start with `DiskCache.find` and `DiskCache.publish`.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ _TEMPORARY = re.compile(r"temporary-[0-9]+-[0-9]+")
 
 
 class Batch(NamedTuple):
-    """Functions that were compiled together: their names, and the object file."""
+    """Functions that were compiled together: their names and the object file."""
 
     names: tuple[str, ...]
     code: bytes
 
 
 class Summary(NamedTuple):
-    """What a cache holds.
+    """Contents of a cache.
 
     Attributes
     ----------
     kernels, batches, environments : int
-        Functions, files of machine code, and folders.
+        Numbers of functions, of files of machine code, and of folders.
     nbytes : int
-        What all of it takes on disk.
+        Total size on disk.
     """
 
     kernels: int
@@ -80,7 +80,7 @@ class Summary(NamedTuple):
 
 
 class _Damaged(Exception):
-    """The content of a file is not what was written."""
+    """The content of a file was changed."""
 
 
 class DiskCache:
@@ -106,7 +106,7 @@ class DiskCache:
     # ---- reading ---------------------------------------------------------------------------------------------------
 
     def find(self, name: str) -> Batch | None:
-        """The batch with the function `name`, None if there is none that can be trusted."""
+        """Return the batch with the function `name`; None if there is no trusted one."""
         with self._lock:
             try:
                 return self._find(name) if self._usable and self._trusted() else None
@@ -129,11 +129,11 @@ class DiskCache:
             pointer.unlink(missing_ok=True)
             return None
         with contextlib.suppress(OSError):
-            os.utime(self.folder / target)  # used just now: the last to be dropped
+            os.utime(self.folder / target)  # the most recently used batch is evicted last
         return batch
 
     def discard(self, name: str) -> None:
-        """Forget the function `name` and what was compiled with it: it could not be loaded."""
+        """Delete the batch of the function `name`, which could not be loaded."""
         with contextlib.suppress(OSError, _Damaged):
             pointer = self.folder / name
             target = _read(pointer).decode("ascii", "replace")
@@ -150,7 +150,7 @@ class DiskCache:
             raise
 
     def _trusted(self) -> bool:
-        """Whether the folders are there, the user's own, and nobody else's to write."""
+        """Return whether the folders exist, belong to the user, and only the user may write to them."""
         for folder in (self.root, self.folder):
             try:
                 found = folder.stat()
@@ -167,7 +167,7 @@ class DiskCache:
     # ---- writing ---------------------------------------------------------------------------------------------------
 
     def publish(self, batch: Batch) -> None:
-        """Keep a batch; on any trouble the cache is left as it was."""
+        """Store a batch; an error leaves the cache unchanged."""
         with self._lock:
             try:
                 if self._usable:
@@ -190,14 +190,14 @@ class DiskCache:
         self._write(target, packed)
         for name in batch.names:
             self._write(name, target.encode())
-        # Other processes write too: look at the first batch, and then at every sixteenth of the budget.
+        # Other processes write too: check the size at the first batch, then after every sixteenth of the budget.
         self._unchecked += len(packed) + _BLOCK * len(batch.names)
         if self._unchecked > config.cache_size // 16:
             self._unchecked = 0
             self._drop_oldest()
 
     def _write(self, name: str, content: bytes) -> None:
-        """Write a file and publish it by a rename, which happens at once or not at all."""
+        """Write a file and publish it by an atomic rename."""
         temporary = self.folder / f"temporary-{os.getpid()}-{next(self._numbers)}"
         try:
             # A process killed here long ago may have had the same number.
@@ -212,13 +212,13 @@ class DiskCache:
             raise
 
     def _drop_oldest(self) -> None:
-        """Bring the cache below its budget: whole batches, those used longest ago first, and what points to them."""
+        """Bring the cache below its budget: evict batches, least recently used first, with their pointers."""
         total = _drop_leftovers(self.root)
         if total <= config.cache_size:
             return
         batches = sorted(_entries(self.root, _BATCH), key=lambda entry: entry[1].st_mtime_ns)
         for path, found in batches:
-            # A quarter more than needed, so that not every batch that comes finds the cache full.
+            # Evicts a quarter more than needed, so that the next batches fit.
             if total <= config.cache_size * 3 // 4:
                 break
             total -= _size_on_disk(found)
@@ -231,7 +231,7 @@ class DiskCache:
                         total -= _BLOCK
             path.unlink(missing_ok=True)
 
-    # ---- trouble ---------------------------------------------------------------------------------------------------
+    # ---- errors ----------------------------------------------------------------------------------------------------
 
     def _give_up(self, reason: str) -> None:
         self._usable = False
@@ -247,13 +247,13 @@ class DiskCache:
 
 
 def current() -> DiskCache | None:
-    """The cache to use now; None if it is turned off or there is no place for it."""
+    """Return the current cache; None if it is turned off or has no folder."""
     root = cache_directory() if config.cache else None
     return None if root is None else _opened(root, tuning.label)
 
 
 def cache_directory() -> Path | None:
-    """The folder: what ``JITTAPE_CACHE_DIR`` says (None if that is empty), else one in the user's own cache."""
+    """Return the folder: ``JITTAPE_CACHE_DIR`` (None if that is empty), else a folder in the user's cache."""
     chosen = os.environ.get(DIRECTORY_VARIABLE)
     if chosen is not None:
         return _expanded(Path(chosen)).absolute() if chosen else None
@@ -270,7 +270,7 @@ def cache_directory() -> Path | None:
 
 
 def _expanded(path: Path) -> Path:
-    """`path` with a ``~`` in front resolved; as it stands where nobody has that name, as a shell has it."""
+    """Return `path` with a leading ``~`` expanded; unchanged for an unknown user, as in a shell."""
     try:
         return path.expanduser()
     except RuntimeError:
@@ -281,7 +281,7 @@ def _expanded(path: Path) -> Path:
 def _opened(root: Path, thresholds: str) -> DiskCache | None:
     try:
         sources = source_digest()
-    except OSError:  # the package lies in an archive
+    except OSError:  # the package is in an archive
         return None
     parts = {"jittape": __version__, "sources": sources, **environment()}
     return DiskCache(root, parts | ({"thresholds": thresholds} if thresholds else {}))
@@ -291,14 +291,14 @@ def _opened(root: Path, thresholds: str) -> DiskCache | None:
 
 
 def summarize(root: Path) -> Summary:
-    """Count what lies in a cache."""
+    """Count the contents of a cache."""
     kernels, batches = len(_entries(root, _POINTER)), len(_entries(root, _BATCH))
     nbytes = sum(_size_on_disk(found) for _, found in _entries(root))
     return Summary(kernels, batches, len(_folders(root)), nbytes)
 
 
 def clear(root: Path) -> None:
-    """Delete what jittape wrote there, and nothing else."""
+    """Delete the files that jittape wrote there, and no others."""
     for path, _ in _entries(root):
         path.unlink(missing_ok=True)
     for folder in _folders(root):
@@ -314,7 +314,7 @@ def _folders(root: Path) -> list[Path]:
 
 
 def _entries(root: Path, *kinds: re.Pattern[str]) -> list[tuple[Path, os.stat_result]]:
-    """The cache's own files whose names fit one of `kinds`, by default all; others may delete them any time."""
+    """Return the cache's files with names of these `kinds`, by default all; other processes may delete them."""
     found = []
     for folder in _folders(root):
         with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
@@ -326,7 +326,7 @@ def _entries(root: Path, *kinds: re.Pattern[str]) -> list[tuple[Path, os.stat_re
 
 
 def _drop_leftovers(root: Path) -> int:
-    """Delete what killed writers left; returns what the rest takes on disk."""
+    """Delete leftovers of killed processes; return the size of the rest on disk."""
     total = 0
     for path, found in _entries(root):
         if _TEMPORARY.fullmatch(path.name) and time.time() - found.st_mtime > tuning.stale_file_seconds:
@@ -346,7 +346,7 @@ def _digest(content: bytes, size: int = _DIGEST_SIZE) -> bytes:
 
 
 def _packed(batch: Batch, parts: Mapping[str, str]) -> bytes:
-    """Magic, checksum of all that follows, length of the header, header, object code."""
+    """Return magic, checksum of the rest, length of the header, header, object code."""
     header = json.dumps({"environment": dict(parts), "kernels": batch.names}).encode()
     body = len(header).to_bytes(4, "little") + header + batch.code
     return _MAGIC + _digest(body) + body
@@ -370,7 +370,7 @@ def _header(content: bytes) -> dict[str, Any]:
 
 
 def _read(path: Path) -> bytes:
-    """The content of a file, if it is the user's own and nobody else's to write. Opening a pipe waits for nobody."""
+    """Return the content of a file that only the user may write; opening a pipe does not block."""
     handle = os.open(path, os.O_RDONLY | _BINARY | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)

@@ -1,9 +1,9 @@
-"""Schedules on disk: a large program that another process has run need not be simplified and scheduled again.
+"""Schedule cache on disk: a large program that any process has run is not simplified and scheduled again.
 
-What runs of a schedule is names of kernels and integers; what explains it, the ops of each step, is left out and made
-again when somebody asks. It is found by a hash of all that decides it: the program as recorded, with its shapes and the
-numbers written in it, and the kernels that the BLAS has; the sources of the package are a part of the cache's folder.
-The 4,600 ops of an unrolled loop are simplified and scheduled in 0.23 s and found in 0.02.
+A cached schedule has the names of kernels and integers. The ops of its steps, which explain it, are left out and
+recomputed on demand. The key is a hash of all that determines the schedule: the program as recorded, with its shapes
+and constants, and the kernels of the BLAS; the cache's folder stands for the sources of the package. The 4,600 ops of
+an unrolled loop are simplified and scheduled in 0.23 s and loaded in 0.02 s.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from jittape.compile.cache import object_store
 from jittape.compile.cache.fingerprint import covers
-from jittape.compile.cache.kernel_cache import is_lasting, is_our_own
+from jittape.compile.cache.kernel_cache import is_builtin, is_cacheable
 from jittape.compile.ir.kernel import NamedKernel
 from jittape.compile.llvm.blas import blas
 from jittape.compile.schedule.row_tiling import RowTile
@@ -30,25 +30,23 @@ from jittape.core.program import Aval, Program
 from jittape.core.tuning import tuning
 from jittape.primitives.shape.views import Region
 
-__all__ = ["keep", "key_of", "recall"]
+__all__ = ["load_schedule", "schedule_key", "store_schedule"]
 
 _PLAIN = frozenset((bool, int, float, str, type(None)))
 
 
-def key_of(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None:
-    """The name by which the schedule of a program is kept; None if it is small, or not the same in every process."""
+def schedule_key(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None:
+    """Return the key of a program's schedule; None if it is small or may differ in another process."""
     if len(program.ops) < tuning.stored_schedule_ops:
         return None
     number = {slot: i for i, slot in enumerate(program.inputs)}
     texts: dict[str, int] = {}
-    known: dict[
-        tuple[Primitive, int], int
-    ] = {}  # by identity of the parameters, which most ops share with others
+    known: dict[tuple[Primitive, int], int] = {}  # by identity of the parameters, which most ops share
     numbers: list[int] = []
     for primitive, args, params, out, _ in program.ops:
         text = known.get((primitive, id(params)))
         if text is None:
-            if not _is_lasting(primitive) or not all(_is_plain(value) for _, value in params):
+            if not _is_cacheable(primitive) or not all(_is_plain(value) for _, value in params):
                 return None
             text = texts.setdefault(f"{primitive.name} {params}", len(texts))
             known[primitive, id(params)] = text
@@ -69,35 +67,35 @@ def key_of(program: Program, donated: tuple[tuple[int, int], ...]) -> str | None
 
 
 @lru_cache(maxsize=1024)
-def _is_lasting(primitive: Primitive) -> bool:
-    """Whether the name stands for the same in every process."""
+def _is_cacheable(primitive: Primitive) -> bool:
+    """Return whether the name of a primitive has the same meaning in every process."""
     rule = primitive.abstract_eval
     covered = inspect.isfunction(rule) and covers(rule.__code__.co_filename)
-    return covered and not isinstance(primitive.lowering, Control) and is_our_own(primitive)
+    return covered and not isinstance(primitive.lowering, Control) and is_builtin(primitive)
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether `repr` says all of a parameter."""
+    """Return whether a parameter is determined by its `repr`."""
     kind = type(value)
     if kind in _PLAIN:
         return True
     return all(map(_is_plain, value)) if kind in (tuple, Region) else isinstance(value, np.dtype)
 
 
-def keep(key: str, schedule: Schedule) -> None:
-    """Write a schedule to disk, if it is one of kernels that are there."""
+def store_schedule(key: str, schedule: Schedule) -> None:
+    """Write a schedule to disk if all of its kernels are cached."""
     cache = object_store.current()
-    if cache is None or not all(isinstance(s, KernelStep) and not s.kernel.watched for s in schedule.steps):
+    if cache is None or not all(isinstance(s, KernelStep) and not s.kernel.abortable for s in schedule.steps):
         return
     steps = [step for step in schedule.steps if isinstance(step, KernelStep)]
     kernels = {step.kernel.name: step.kernel for step in steps}
     names = list(kernels)
-    strips = list(dict.fromkeys([step.tile for step in steps if step.tile is not None]))
-    if not all(map(is_lasting, kernels.values())):
+    tiles = list(dict.fromkeys([step.tile for step in steps if step.tile is not None]))
+    if not all(map(is_cacheable, kernels.values())):
         return
     content = {
         "kernels": names,
-        "strips": [[s.blocks, s.groups, s.region, s.moved, s.work] for s in strips],
+        "tiles": [[t.blocks, t.groups, t.region, t.moved, t.work] for t in tiles],
         "steps": [
             [
                 names.index(step.kernel.name),
@@ -105,7 +103,7 @@ def keep(key: str, schedule: Schedule) -> None:
                 step.sizes,
                 step.tasks,
                 step.work,
-                -1 if step.tile is None else strips.index(step.tile),
+                -1 if step.tile is None else tiles.index(step.tile),
             ]
             for step in steps
         ],
@@ -119,8 +117,8 @@ def keep(key: str, schedule: Schedule) -> None:
     cache.publish(object_store.Batch((key,), json.dumps(content, default=int).encode()))
 
 
-def recall(key: str, program: Program) -> Schedule | None:
-    """The schedule of that key, with names for kernels and no ops; None if it is not on disk."""
+def load_schedule(key: str, program: Program) -> Schedule | None:
+    """Return the schedule with that key, with kernel names and without ops; None if it is not on disk."""
     cache = object_store.current()
     found = None if cache is None else cache.find(key)
     if cache is None or found is None:
@@ -134,9 +132,9 @@ def recall(key: str, program: Program) -> Schedule | None:
 
 def _unpacked(content: Any, program: Program) -> Schedule:
     kernels = [NamedKernel((), name) for name in content["kernels"]]
-    strips = [
+    tiles = [
         RowTile(blocks, groups, region, tuple([(slot, nbytes) for slot, nbytes in moved]), work)
-        for blocks, groups, region, moved, work in content["strips"]
+        for blocks, groups, region, moved, work in content["tiles"]
     ]
     steps = tuple(
         [
@@ -147,9 +145,9 @@ def _unpacked(content: Any, program: Program) -> Schedule:
                 (),
                 tasks,
                 work,
-                None if strip < 0 else strips[strip],
+                None if tile < 0 else tiles[tile],
             )
-            for kernel, storages, sizes, tasks, work, strip in content["steps"]
+            for kernel, storages, sizes, tasks, work, tile in content["steps"]
         ]
     )
     return Schedule(

@@ -57,11 +57,12 @@ __all__ = [
 class Kernel:
     """What is compiled once under one name: `text` says all of it but the name.
 
-    One that is `watched` is given the run's watch in the place of a task, and may end the run if it `effectful`.
+    An `abortable` kernel gets the address of the run's abort state for the task. It may abort the run if it is
+    `effectful`.
     """
 
     operands: tuple[Operand, ...]
-    watched: ClassVar[bool] = False
+    abortable: ClassVar[bool] = False
     effectful: ClassVar[bool] = False
 
     @cached_property

@@ -1,13 +1,13 @@
-"""The BLAS: a copy of jittape's own, told which kernels the processor can run.
+"""The BLAS: jittape's own copy of OpenBLAS, with the kernels that suit the processor.
 
-OpenBLAS chooses its kernels by the processor's model when it is loaded, and takes models that it does not know, some
-with AVX-512 among them, for a Haswell: a float32 product of 1024 x 1024 matrices then runs at 121 GFLOP/s instead of
-224. NumPy and SciPy have each loaded a copy by then, so jittape loads one more, from the wheel `scipy-openblas32`, with
-the choice made by the features that the processor really has. Its functions are registered as *symbols* for compiled
-kernels: machine code on disk holds names, never addresses.
+OpenBLAS chooses its kernels by the processor's model when it is loaded, and treats unknown models, some of them with
+AVX-512, as a Haswell: a float32 product of 1024 x 1024 matrices then runs at 121 GFLOP/s instead of 224. NumPy and
+SciPy have each loaded a copy by then, so jittape loads one more from the wheel `scipy-openblas32`, and chooses the
+kernels by the features of the processor. The functions are registered as *symbols* for compiled kernels: machine code
+on disk holds names, never addresses.
 
-Where the wheel is missing, SciPy's copy serves, through the capsules that it exports for Cython. jittape's own copy
-uses one thread until told otherwise: the order of its sums, and so every bit of a product, depends on sizes alone.
+If the wheel is missing, jittape uses SciPy's copy through the capsules that SciPy exports for Cython. jittape's own
+copy uses one thread, so the order of its sums, and every bit of a product, depends on sizes alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from jittape.core.locks import lock
 __all__ = ["ROUTINES", "Blas", "blas", "has_avx512", "symbol"]
 
 ROUTINES = ("sgemm", "dgemm", "cgemm", "zgemm", "sgemv", "dgemv", "cgemv", "zgemv")
-"""Fortran's calling sequence, 32-bit integers, every argument by address."""
+"""Names of the functions. They use Fortran's calling sequence: 32-bit integers, every argument by address."""
 
 _CORE_TYPE = "OPENBLAS_CORETYPE"
 _SKYLAKE_X = ("avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd")
@@ -48,11 +48,11 @@ class Blas:
     origin : str
         ``"scipy-openblas32"`` or ``"scipy"``.
     core : str
-        The kernels in use, as the library calls them; empty if it does not say.
+        The library's name for its kernels; empty if it is unknown.
     library : ctypes.CDLL or None
-        Kept so that it stays loaded; None for SciPy's.
+        A reference that keeps the library loaded; None for SciPy's.
     threads : tuple of callables or None
-        What gets and what sets the number of threads, where they are known.
+        The functions that get and set the number of threads; None if they are unknown.
     """
 
     origin: str
@@ -62,23 +62,23 @@ class Blas:
 
     @property
     def unpacked(self) -> bool:
-        """Whether products of up to a million multiplications run without packing their operands first."""
+        """Return whether products of up to a million multiplications run without packing their operands first."""
         return self.core in _UNPACKED
 
 
 _lock = lock()
 _loaded: Blas | None = None
 _users_threads = 0
-"""How many threads SciPy's copy had before it was pinned to one; 0 while it is not."""
+"""Number of threads of SciPy's copy before it was limited to one; 0 while it is not limited."""
 
 
 def symbol(routine: str) -> str:
-    """The name under which kernels call `routine`."""
+    """Return the name by which kernels call `routine`."""
     return f"jittape_{routine}"
 
 
 def blas() -> Blas:
-    """The BLAS, loaded and registered at the first call.
+    """Return the BLAS; the first call loads and registers it.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def blas() -> Blas:
 
 
 def _pin() -> None:
-    """Follow `config.deterministic`: one thread for SciPy's copy, or as many as before. Our own always has one."""
+    """Follow `config.deterministic`: limit SciPy's copy to one thread, or restore its threads."""
     global _users_threads
     if _loaded is None or _loaded.library is not None or _loaded.threads is None:
         return
@@ -114,7 +114,7 @@ def _pin() -> None:
 
 
 def _threads_of(library: ctypes.CDLL) -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """What gets and sets the number of threads of an OpenBLAS; None for another BLAS."""
+    """Return the functions that get and set the number of threads of an OpenBLAS; None for another BLAS."""
     try:
         get_threads, set_threads = (
             getattr(library, f"scipy_openblas_{w}_num_threads") for w in ("get", "set")
@@ -126,7 +126,7 @@ def _threads_of(library: ctypes.CDLL) -> tuple[Callable[[], int], Callable[[int]
 
 
 def _from_wheel() -> tuple[Blas, Mapping[str, int]] | None:
-    """The wheel's copy, None where it is not installed or does not load."""
+    """Return the wheel's copy; None if it is not installed or cannot be loaded."""
     spec = importlib.util.find_spec("scipy_openblas32")
     if spec is None or spec.origin is None:
         return None
@@ -149,7 +149,7 @@ def _address(function: Any) -> int:
 
 @contextmanager
 def _core_type() -> Iterator[None]:
-    """Name the processor's kernels in the environment while the library is loaded; the user's own choice wins."""
+    """Name the kernels in the environment while the library is loaded, unless the user has chosen them there."""
     core = _best_core()
     if core is None or _CORE_TYPE in os.environ:
         yield
@@ -162,20 +162,20 @@ def _core_type() -> Iterator[None]:
 
 
 def _best_core() -> str | None:
-    """The kernels that the processor's features allow where OpenBLAS's own choice falls short; None: leave it to it."""
+    """Return the kernels that suit the processor's features; None leaves the choice to OpenBLAS."""
     return "SkylakeX" if has_avx512() else None
 
 
 @cache
 def has_avx512() -> bool:
-    """Whether the processor has 32 registers of 64 bytes, and all that OpenBLAS's kernels for them need."""
+    """Return whether the processor has 32 registers of 64 bytes, and all that OpenBLAS's kernels for them need."""
     features = llvm.get_host_cpu_features()
     return all(features.get(feature, False) for feature in _SKYLAKE_X)
 
 
 def _from_scipy() -> tuple[Blas, Mapping[str, int]]:
     try:
-        from scipy.linalg import cython_blas  # 0.2 s, and only where the wheel is missing
+        from scipy.linalg import cython_blas  # takes 0.2 s
     except ImportError:
         raise ImportError(
             "matrix products need a BLAS: install scipy-openblas32 (pip install scipy-openblas32) or scipy"

@@ -1,9 +1,9 @@
-"""LLVM on several threads at once.
+"""LLVM on several threads.
 
-llvmlite lets one thread at a time into LLVM, by a lock around each of its functions; LLVM itself asks only that what
-two threads work on belongs to two contexts. The two functions that take long, `run_passes` and `emit_object`, are
-called past that lock, with the types that llvmlite has declared for them. Where these are not the ones known here, all
-goes through llvmlite as ever, and threads wait for each other.
+llvmlite admits one thread at a time: it holds a lock around each function of LLVM. LLVM itself only requires that two
+threads work in two contexts. The two slow functions, `run_passes` and `emit_object`, are called without that lock, with
+the types that llvmlite has declared for them. If these types are not the expected ones, the functions are called
+through llvmlite, and threads wait for each other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from llvmlite.binding import ffi
 
 from jittape.core.tuning import tuning
 
-# It takes a lock before a fork, which must come after those of the registry; it cannot be imported as the process ends.
+# It registers a lock for forks, which must come after those of the registry. It cannot be imported at exit.
 with suppress(RuntimeError):
     futures.ThreadPoolExecutor  # noqa: B018
 
@@ -40,19 +40,19 @@ _EMISSION = (ffi.LLVMTargetMachineRef, ffi.LLVMModuleRef, ctypes.c_int, ctypes.P
 def mapped(
     function: Callable[[_Item], _Result], items: Iterable[_Item], threads: int
 ) -> list[tuple[_Item, _Result]]:
-    """Every item with the result of `function`, which up to `threads` other threads compute at once.
+    """Return every item with the result of `function`, which up to `threads` other threads compute at once.
 
-    A signal handler may raise in the main thread at any moment. In the middle of a call of llvmlite that would leave
-    its lock held, and objects of LLVM would go in the wrong order: so what calls LLVM runs in other threads, which
-    signals do not reach. The items are made by this thread, while the others work already if there are several.
+    A signal handler may raise in the main thread at any moment. During a call of llvmlite this would leave its lock
+    held and free LLVM's objects in the wrong order. So LLVM is called in other threads, which signals do not reach.
+    This thread makes the items while the others work.
 
-    An error is raised when all threads have come to an end, that of the first item if there are several.
+    An error is raised after all threads have ended; of several errors, that of the first item.
     """
     with _executor(threads) as executor:
         try:
             if threads < 2:
                 return [(item, executor.submit(function, item).result()) for item in items]
-            with _taking_turns_often():
+            with _short_switch_interval():
                 found = [(item, executor.submit(function, item)) for item in items]
             return [(item, future.result()) for item, future in found]
         except BaseException:
@@ -61,15 +61,15 @@ def mapped(
 
 
 def uninterrupted(function: Callable[..., _Result], *arguments: Any) -> _Result:
-    """The result of a call that no signal handler can end halfway: another thread makes it."""
+    """Return the result of a call in another thread, where no signal handler can interrupt it."""
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
     with _executor(1) as executor:
         return executor.submit(function, *arguments).result()
 
 
-class _AtOnce(Executor):
-    """Runs everything in this thread: the process is ending, and there are no new threads."""
+class _SameThreadExecutor(Executor):
+    """An executor that runs everything in this thread: at exit, no thread can be started."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -82,15 +82,15 @@ def _executor(threads: int) -> Executor:
         executor = futures.ThreadPoolExecutor(threads, "jittape compiles")
         executor.submit(int)  # starts a thread
     except RuntimeError:
-        return _AtOnce()
+        return _SameThreadExecutor()
     return executor
 
 
 @contextmanager
-def _taking_turns_often() -> Iterator[None]:
-    """Let threads that come back from LLVM wait for Python less than the usual 5 ms.
+def _short_switch_interval() -> Iterator[None]:
+    """Let threads that return from LLVM wait for the GIL less than the usual 5 ms.
 
-    While one thread writes modules for 60 ms, another would get to start few of the 15 things that a module takes.
+    Compiling a module takes the GIL some 15 times, and the main thread emits modules for 60 ms.
     """
     usual = sys.getswitchinterval()
     sys.setswitchinterval(min(usual, tuning.compile_switch_seconds))
@@ -110,7 +110,7 @@ def run_passes(manager: llvm.ModulePassManager, module: llvm.ModuleRef, builder:
 
 
 def emit_object(target: llvm.TargetMachine, module: llvm.ModuleRef) -> bytes:
-    """The object file of a module; no other thread may use the target or the module's context meanwhile."""
+    """Return the object file of a module; no other thread may use the target or the module's context meanwhile."""
     function = _unlocked("LLVMPY_TargetMachineEmitToMemory", _EMISSION)
     if function is None:
         code: bytes = target.emit_object(module)
@@ -127,7 +127,7 @@ def emit_object(target: llvm.TargetMachine, module: llvm.ModuleRef) -> bytes:
 
 @cache
 def _unlocked(name: str, types: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """A function of llvmlite's library without the lock; None if it is not the one that is known here."""
+    """Return a function of llvmlite's library without the lock; None if its types are not the expected ones."""
     try:
         declared = getattr(ffi.lib, name)
         function = getattr(ctypes.CDLL(ffi.lib._name), name)

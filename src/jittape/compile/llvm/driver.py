@@ -1,11 +1,10 @@
-"""The driver: one precompiled function that runs a table of kernel calls, with no Python between them.
+"""The driver: one precompiled function that runs a table of kernel calls without the interpreter.
 
-A table is an int64 array: the number of calls and the address of the cells of `crew`, then for each call the kernel's
-address, the address of its operands' slot numbers (int32), the address of its sizes (int64), its number of tasks and
-how many threads they are worth. In the place of tasks `WATCHED` stands for a loop or a branch, which may end the run.
+A *launch table* consists of a `LAUNCH_HEAD` and of a `KERNEL_CALL` for each call.
 
-Python calls it without a wrapper: the machine code has the signature of a built-in function (``METH_FASTCALL``), takes
-two addresses as Python integers and releases the GIL. A call takes 0.1 µs; through `ctypes` it would take 0.3 µs.
+Python calls the driver without a wrapper: the machine code has the signature of a built-in function
+(``METH_FASTCALL``). It takes addresses as Python integers and releases the GIL. A call takes 0.1 µs; with `ctypes` it
+would take 0.3 µs.
 """
 
 from __future__ import annotations
@@ -16,16 +15,18 @@ from typing import Any
 
 from llvmlite import ir
 
+from jittape.compile.ir.table_layouts import ABORTABLE, KERNEL_CALL, LAUNCH_HEAD
 from jittape.compile.llvm.interrupts import (
-    is_over,
+    is_aborted,
     leave_stacks,
-    new_watch,
+    new_abort_state,
     raise_error,
     release_stacks,
     take_stacks,
 )
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, external, for_range, integer
+from jittape.compile.llvm.ir_records import IRRecord
 from jittape.compile.llvm.thread_pool import run_tasks
 
 __all__ = [
@@ -33,7 +34,6 @@ __all__ = [
     "DRIVER_TYPE",
     "NO_ARGUMENT",
     "ONE_ARGUMENT",
-    "WATCHED",
     "address_argument",
     "as_function",
     "as_method",
@@ -48,115 +48,124 @@ __all__ = [
 _I64 = ir.IntType(64)
 _FASTCALL = 0x80
 BY_NAMES = 0x82
-"""Of a method that is called as ``(self, arguments, count, names)``."""
+"""Flags of a method that is called as ``(self, arguments, count, names)``."""
 NO_ARGUMENT, ONE_ARGUMENT = 0x04, 0x08
-"""Of methods that are called as ``(self, nothing)`` and ``(self, argument)``."""
+"""Flags of methods that are called as ``(self, nothing)`` and ``(self, argument)``."""
 
 DRIVER_TYPE = ir.FunctionType(BYTES, [BYTES, BYTES.as_pointer(), _I64])
 """``PyObject *driver(PyObject *self, PyObject *const *args, Py_ssize_t count)``."""
 
-WATCHED = -1
-_HEADER, _CALL = 2, 5
-"""Entries of a table before the first call, and of a call."""
-
 
 def define_driver(function: ir.Function) -> None:
-    """Emit the body. It trusts its caller: three arguments, all addresses.
+    """Emit the driver. It does not check its arguments: three addresses.
 
-    They are the table, the cells, and the word where the list of the run's grown stacks begins. Without a table (0),
-    the stacks are freed.
+    They are the launch table, the slot table, and the word that holds the list of the run's grown stacks. If the first
+    is 0, the driver frees the stacks instead.
     """
     function.attributes.add("optsize")
     builder = Builder(function.append_basic_block("entry"))
-    table, cells, owner = (address_argument(builder, function, position) for position in range(3))
+    table, slots, owner = (address_argument(builder, function, position) for position in range(3))
     with builder.if_then(builder.icmp_signed("==", table, integer(0)), likely=False):
-        watch = new_watch(builder)
-        take_stacks(builder, watch, owner)
-        release_stacks(builder, watch)
-        leave_stacks(builder, watch, owner)
+        state = new_abort_state(builder)
+        take_stacks(builder, state, owner)
+        release_stacks(builder, state)
+        leave_stacks(builder, state, owner)
         return_integer(builder, table)
-    return_unless(builder, run_table(builder, table, cells, owner), integer(0))
+    return_unless(builder, run_table(builder, table, slots, owner), integer(0))
 
 
 def address_argument(builder: ir.IRBuilder, function: ir.Function, position: int) -> ir.Value:
-    """An argument that is a Python int, as an i64."""
+    """Load an argument that is a Python int, as an i64."""
     as_pointer = external(function.module, ir.FunctionType(BYTES, [BYTES]), "PyLong_AsVoidPtr")
     return builder.ptrtoint(builder.call(as_pointer, [object_argument(builder, function, position)]), _I64)
 
 
 def object_argument(builder: ir.IRBuilder, function: ir.Function, position: int) -> ir.Value:
-    """An argument, borrowed."""
+    """Load an argument, a borrowed reference."""
     return builder.load(builder.gep(function.args[1], [ir.Constant(_I64, position)]))
 
 
 def return_integer(builder: ir.IRBuilder, value: ir.Value) -> None:
-    """Give a Python int back."""
+    """Emit the return of a Python int."""
     as_integer = external(builder.module, ir.FunctionType(BYTES, [BYTES]), "PyLong_FromVoidPtr")
     builder.ret(builder.call(as_integer, [builder.inttoptr(value, BYTES)]))
 
 
 def return_unless(builder: ir.IRBuilder, failed: ir.Value, value: ir.Value) -> None:
-    """Give a Python int back, or nothing where Python's error is set."""
+    """Emit the return of a Python int, or of NULL if `failed`: Python's error is set then."""
     with builder.if_then(failed, likely=False):
         builder.ret(ir.Constant(BYTES, None))
     return_integer(builder, value)
 
 
 def run_table(
-    builder: ir.IRBuilder, table: ir.Value, cells: ir.Value, owner: ir.Value | None = None
+    builder: ir.IRBuilder, table: ir.Value, slots: ir.Value, owner: ir.Value | None = None
 ) -> ir.Value:
-    """Emit the run of all calls of a table, without the GIL; the arguments are addresses.
+    """Emit the run of a launch table without the GIL, and return whether the run was aborted.
 
-    `owner` is the word of a run of several tables where its list of grown stacks begins. The value is whether the run
-    has ended before its time; Python's error is set then, and all stacks are freed.
+    After an aborted run Python's error is set and all grown stacks are freed.
+
+    Parameters
+    ----------
+    table, slots : ir.Value
+        The addresses of the launch table and of the slot table.
+    owner : ir.Value or None
+        The address of the word that holds the list of grown stacks of a run of several tables.
     """
     release = external(builder.module, ir.FunctionType(BYTES, []), "PyEval_SaveThread")
     acquire = external(builder.module, ir.FunctionType(ir.VoidType(), [BYTES]), "PyEval_RestoreThread")
-    watch = new_watch(builder)
+    state = new_abort_state(builder)
     if owner is not None:
-        take_stacks(builder, watch, owner)
+        take_stacks(builder, state, owner)
     thread = builder.call(release, [])
-    slots = builder.inttoptr(cells, KERNEL_TYPE.args[0])
-    walk_table(builder, builder.inttoptr(table, _I64.as_pointer()), slots, watch)
+    slots = builder.inttoptr(slots, KERNEL_TYPE.args[0])
+    walk_table(builder, builder.inttoptr(table, _I64.as_pointer()), slots, state)
     builder.call(acquire, [thread])
-    failed = is_over(builder, watch)
-    with builder.if_then(failed, likely=False):
-        raise_error(builder, watch)
+    aborted = is_aborted(builder, state)
+    with builder.if_then(aborted, likely=False):
+        raise_error(builder, state)
     if owner is not None:
-        leave_stacks(builder, watch, owner)
-    return failed
+        leave_stacks(builder, state, owner)
+    return aborted
 
 
-def walk_table(builder: ir.IRBuilder, table: ir.Value, slots: ir.Value, watch: ir.Value) -> None:
-    """Write the loop over the calls of a table, which ends if the run is over; table and slots are pointers."""
-    count, cells = (builder.load(builder.gep(table, [ir.Constant(_I64, i)])) for i in range(_HEADER))
-    cells = builder.inttoptr(cells, _I64.as_pointer())
-    walked = builder.append_basic_block("walked")
+def walk_table(builder: ir.IRBuilder, table: ir.Value, slots: ir.Value, state: ir.Value) -> None:
+    """Emit the loop over the calls of a launch table, which ends early if the run is aborted.
+
+    Parameters
+    ----------
+    table, slots : ir.Value
+        Pointers to the launch table and to the slot table.
+    state : ir.Value
+        The address of the run's abort state.
+    """
+    head = IRRecord(builder, LAUNCH_HEAD, table)
+    count, pool = head.load("calls"), builder.inttoptr(head.load("pool"), _I64.as_pointer())
+    calls = head.after(KERNEL_CALL)
+    end = builder.append_basic_block("table_end")
     with for_range(builder, count, scalar=True) as index:
-        first = builder.add(builder.mul(index, ir.Constant(_I64, _CALL)), ir.Constant(_I64, _HEADER))
-        kernel, operand_slots, sizes, tasks, threads = (
-            builder.load(builder.gep(table, [builder.add(first, ir.Constant(_I64, i))])) for i in range(_CALL)
-        )
+        call = calls.element(index)
+        kernel, operand_slots, sizes, tasks, threads = (call.load(name) for name in KERNEL_CALL.names)
         kernel = builder.inttoptr(kernel, KERNEL_TYPE.as_pointer())
         arguments = [slots]
         arguments.append(builder.inttoptr(operand_slots, KERNEL_TYPE.args[1]))
         arguments.append(builder.inttoptr(sizes, KERNEL_TYPE.args[2]))
         one = builder.icmp_signed("==", tasks, integer(1))
-        with builder.if_else(one, likely=True) as (at_once, otherwise):
-            with at_once:
+        with builder.if_else(one, likely=True) as (undivided, otherwise):
+            with undivided:
                 builder.call(kernel, [*arguments, integer(0)])
             with otherwise:
-                watched = builder.icmp_signed("==", tasks, integer(WATCHED))
-                with builder.if_else(watched) as (alone, divided):
-                    with alone:
-                        builder.call(kernel, [*arguments, watch])
+                abortable = builder.icmp_signed("==", tasks, integer(ABORTABLE))
+                with builder.if_else(abortable) as (may_abort, divided):
+                    with may_abort:
+                        builder.call(kernel, [*arguments, state])
                         on = builder.append_basic_block("on")
-                        builder.cbranch(is_over(builder, watch), walked, on)
+                        builder.cbranch(is_aborted(builder, state), end, on)
                         builder.position_at_end(on)
                     with divided:
-                        run_tasks(builder, cells, tasks, threads, kernel, arguments)
-    builder.branch(walked)
-    builder.position_at_end(walked)
+                        run_tasks(builder, pool, tasks, threads, kernel, arguments)
+    builder.branch(end)
+    builder.position_at_end(end)
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -170,12 +179,12 @@ class _MethodDefinition(ctypes.Structure):
     )
 
 
-# A built-in function points to its definition as long as it lives.
+# A built-in function keeps a pointer to its definition.
 _definitions: list[_MethodDefinition] = []
 
 
 def as_function(address: int) -> Callable[..., Any]:
-    """Machine code of the `DRIVER_TYPE` as a built-in function. It trusts its caller to give it as many arguments."""
+    """Return machine code of the `DRIVER_TYPE` as a built-in function. It does not check its arguments."""
     definition = _MethodDefinition(b"jittape", address, _FASTCALL, None)
     _definitions.append(definition)
     prototype = ctypes.PYFUNCTYPE(
@@ -186,7 +195,10 @@ def as_function(address: int) -> Callable[..., Any]:
 
 
 def as_method(owner: type, name: str, address: int, flags: int, text: str) -> Any:
-    """Machine code as a method of a class, for ``setattr``; `flags` says how it is called, `text` is its docstring."""
+    """Return machine code as a method of a class, for ``setattr``.
+
+    `flags` are the flags of its ``PyMethodDef``, `text` is its docstring.
+    """
     definition = _MethodDefinition(name.encode(), address, flags, text.encode())
     _definitions.append(definition)
     prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.POINTER(_MethodDefinition))

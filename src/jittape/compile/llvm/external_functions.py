@@ -1,11 +1,11 @@
-"""Scalar functions that come as LLVM IR from elsewhere, and how a kernel calls them.
+"""External scalar functions, given as LLVM IR, and their calls in kernels.
 
-Each is known by its *code*, a hash of its text. The code is a parameter of the op and so a part of the text of every
-kernel that calls it: another version of the function is another kernel, in memory and on disk. The text is linked into
-the module of the kernel, where LLVM inlines it into the loop.
+A function is identified by its *code*, a hash of its text. The code is a parameter of the op and so a part of the text
+of every kernel that calls the function: another version of the function creates another kernel, in memory and on disk.
+The text is linked into the module of the kernel, where LLVM inlines it into the loop.
 
-The functions of the C library that it calls are replaced by jittape's own, as else no such loop would vectorize: a
-million values and gradients of ``exp(-0.5 * x * x)`` take 0.4 ms instead of 2.6.
+Calls of the C library are replaced by jittape's own mathematics, since LLVM cannot vectorize a loop that calls the
+library: a million values and gradients of ``exp(-0.5 * x * x)`` take 0.4 ms instead of 2.6.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from jittape.compile.llvm.ir_value import IRValue, llvm_type
 from jittape.core.dtypes import NATIVE_FLOATS
 from jittape.core.tuning import tuning
 
-__all__ = ["Linked", "call_linked", "linked", "register", "used_by"]
+__all__ = ["ExternalFunction", "call_external", "external_function", "register", "used_by"]
 
 PLACEHOLDER = "jittape_linked_function"
-"""What the function is called in a text that is given to `register`."""
+"""Name of the function in a text that is given to `register`."""
 
 
 _SAME = (
@@ -49,27 +49,27 @@ _ALSO_SAME = ("log2", "sin", "sinh", "sqrt", "tan", "tanh", "trunc")
 _INVERSE = {"acos": "arccos", "asin": "arcsin", "atan": "arctan"}
 _BINARY = {"atan2": "arctan2", "pow": "power"}
 _C_NAMES = {**{name: name for name in (*_SAME, *_ALSO_SAME)}, **_INVERSE, **_BINARY}
-"""Functions of the C library, and LLVM's intrinsics of these names; what they are called in a `MathNamespace`."""
+"""Names in a `MathNamespace` of the C library's functions and of LLVM's intrinsics."""
 _FLOATS = {f"f{8 * dtype.itemsize}": dtype for dtype in NATIVE_FLOATS}
 _OWN = re.compile(r"@(jittape_math_(\w+)_(f32|f64))\(")
 
 
 @dataclass(frozen=True)
-class Linked:
-    """A function.
+class ExternalFunction:
+    """An external function.
 
     Attributes
     ----------
     code : str
-        The hash that it is known by.
+        The hash that identifies it.
     text : str
-        A module in LLVM's assembly that defines it, and what it calls.
+        A module in LLVM's assembly that defines it and the functions that it calls.
     returns : dtype
-        What the function returns.
+        Dtype that the function returns.
     result : dtype
-        What that is converted to.
+        Dtype of the op's result.
     cost : int
-        Instructions.
+        Number of instructions.
     """
 
     code: str
@@ -80,7 +80,7 @@ class Linked:
 
     @property
     def math(self) -> dict[str, tuple[str, str]]:
-        """The functions of jittape's that it calls: by symbol the name and the suffix of the dtype."""
+        """Jittape's functions that it calls: by symbol, the name and the suffix of the dtype."""
         return {symbol: (name, suffix) for symbol, name, suffix in _OWN.findall(self.text)}
 
     @property
@@ -89,26 +89,26 @@ class Linked:
         return f"jittape_linked_{self.code}"
 
 
-_known: dict[str, Linked] = {}
-_by_symbol: dict[str, Linked] = {}
+_known: dict[str, ExternalFunction] = {}
+_by_symbol: dict[str, ExternalFunction] = {}
 
 
-def register(text: str, returns: np.dtype[Any], result: np.dtype[Any]) -> Linked:
-    """Make a function known; in `text` it is called `PLACEHOLDER`."""
+def register(text: str, returns: np.dtype[Any], result: np.dtype[Any]) -> ExternalFunction:
+    """Register a function, which is named `PLACEHOLDER` in `text`."""
     text = _with_own_math(text)
     digest = hashlib.blake2b(f"{result}\n{text}".encode(), digest_size=12).hexdigest()
     cost = len(re.findall(r"^  \S", text, re.MULTILINE)) + tuning.math_function_cost * len(
         re.findall(r"call .*@jittape_math_", text)
     )
-    function = Linked(digest, text, returns, result, cost)
-    function = Linked(digest, text.replace(PLACEHOLDER, function.symbol), returns, result, cost)
+    function = ExternalFunction(digest, text, returns, result, cost)
+    function = ExternalFunction(digest, text.replace(PLACEHOLDER, function.symbol), returns, result, cost)
     function = _known.setdefault(digest, function)
     _by_symbol[function.symbol] = function
     return function
 
 
 def _with_own_math(text: str) -> str:
-    """`text` with calls of jittape's functions in place of the C library's."""
+    """Return `text` with calls of jittape's functions in place of the C library's."""
     for theirs, ours in _C_NAMES.items():
         for name, suffix in (
             (f"llvm.{theirs}.f64", "f64"),
@@ -117,19 +117,19 @@ def _with_own_math(text: str) -> str:
             (f"{theirs}f", "f32"),
         ):
             text = text.replace(f"@{name}(", f"@jittape_math_{ours}_{suffix}(")
-    # What was known of the C library's function is not known of this one.
+    # The attributes of the C library's function may not hold for jittape's.
     return re.sub(r"^(declare .*@jittape_math_\w+\([^)]*\)).*$", r"\1", text, flags=re.MULTILINE)
 
 
-def linked(code: str) -> Linked:
-    """The function of that code."""
+def external_function(code: str) -> ExternalFunction:
+    """Return the function with that code."""
     return _known[code]
 
 
-def call_linked(m: IRMath, *operands: IRValue, code: str) -> IRValue:
-    """Write a call: the expression of a `Map`."""
+def call_external(m: IRMath, *operands: IRValue, code: str) -> IRValue:
+    """Emit a call: the expression of a `Map`."""
     if any(operand.lanes for operand in operands):
-        raise NotInLanes("functions from elsewhere")
+        raise NotInLanes("external functions")
     function = _known[code]
     kinds = [operand.ir.type for operand in operands]
     kind = ir.FunctionType(llvm_type(function.returns), kinds)
@@ -144,7 +144,7 @@ def call_linked(m: IRMath, *operands: IRValue, code: str) -> IRValue:
 
 
 def _define_math(module: ir.Module, symbol: str, name: str, dtype: np.dtype[Any], count: int) -> None:
-    """Write a function of jittape's, to be inlined, if it is not there yet."""
+    """Emit one of jittape's functions, to be inlined, unless the module has it."""
     if symbol in module.globals:
         return
     kind = llvm_type(dtype)
@@ -156,12 +156,12 @@ def _define_math(module: ir.Module, symbol: str, name: str, dtype: np.dtype[Any]
     builder.ret(value.ir)
 
 
-def used_by(module: ir.Module) -> list[Linked]:
-    """The functions that a module calls."""
+def used_by(module: ir.Module) -> list[ExternalFunction]:
+    """Return the external functions that a module calls."""
     return [_by_symbol[name] for name in module.globals if name in _by_symbol]
 
 
 def cost_of_call(name: str) -> int | None:
-    """The instructions of the function with that symbol, None if it is none of these."""
+    """Return the cost of the function with that symbol; None if it is not an external function."""
     function = _by_symbol.get(name)
     return None if function is None else function.cost

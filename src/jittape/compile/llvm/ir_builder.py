@@ -1,8 +1,8 @@
-"""A builder of LLVM IR that puts what is common into words at once.
+"""A fast builder of LLVM IR, which stores common instructions as text.
 
-llvmlite keeps an instruction as an object of many parts, finds a name for it, and writes it out at the end. Here an
-instruction is its text from the start: the 4,500 lines of the kernels of 252 steps of an option take 26 ms instead of
-52. Both kinds stand in one block, so what is rare (branches, phis, atomic memory) is left to llvmlite.
+llvmlite represents an instruction as an object of many parts, finds a name for it, and formats it at the end. Here an
+instruction is text from the start: the 4,500 lines of the kernels of 252 steps of an option take 26 ms instead of 52.
+A block may hold both kinds, so rare instructions (branches, phis, atomic memory) are left to llvmlite.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CONDITIONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "
 
 @cache
 def vector_type(kind: ir.Type, lanes: int) -> ir.VectorType:
-    """The type of vectors, one object: what is the same object need not be compared part by part."""
+    """Return the type of vectors. Equal types are one object, so they are compared by identity."""
     return ir.VectorType(kind, lanes)
 
 
@@ -31,15 +31,15 @@ class Instruction(ir.Value):  # type: ignore[misc]
     Attributes
     ----------
     type : ir.Type
-        What it gives.
+        Type of the result.
     opname : str
-        What it does.
+        Name of the operation.
     flags : list of str
-        What it may do or take for granted; a copy.
+        Flags of the operation; a copy.
     rest : str
-        What follows these.
+        The text after these.
     callee : ir.Function or None
-        Whom a call calls.
+        The function that a call calls.
     """
 
     __slots__ = ("_flags", "_reference", "callee", "opname", "rest", "type")
@@ -62,10 +62,10 @@ class Instruction(ir.Value):  # type: ignore[misc]
 
     @property
     def flags(self) -> list[str]:
-        """A copy of its flags.
+        """A copy of the flags.
 
-        Where a caller is compiled with ``fastmath``, Numba's pass over the module appends to it. That changes nothing
-        here: a flag such as ``nnan`` would break what a kernel promises of nan and inf.
+        If a caller is compiled with ``fastmath``, Numba's pass over the module appends to this list. The copy ignores
+        that: a flag such as ``nnan`` would break the kernel's results for nan and inf.
         """
         return [*self._flags]
 
@@ -75,11 +75,11 @@ class Instruction(ir.Value):  # type: ignore[misc]
 
     @property
     def function_type(self) -> ir.FunctionType:
-        """The type of the function that it points to."""
+        """Type of the function that the result points to."""
         return self.type.pointee
 
     def get_reference(self) -> str:
-        """What others call it; empty where there is nothing to be called."""
+        """Return the name of the result; empty if there is none."""
         return self._reference
 
     def __str__(self) -> str:
@@ -88,30 +88,30 @@ class Instruction(ir.Value):  # type: ignore[misc]
 
 
 def _binary(opname: str) -> Callable[..., Instruction]:
-    """The method for an operation on two values of one type."""
+    """Return the method for an operation on two values of one type."""
 
-    def write(self: Builder, lhs: ir.Value, rhs: ir.Value, flags: Sequence[str] = ()) -> Instruction:
+    def emit(self: Builder, lhs: ir.Value, rhs: ir.Value, flags: Sequence[str] = ()) -> Instruction:
         kind = lhs.type
         if kind is not rhs.type:
-            _demand(kind, rhs.type)
-        return self._written(kind, opname, f"{kind} {lhs.get_reference()}, {rhs.get_reference()}", flags)
+            _require_type(kind, rhs.type)
+        return self._emit(kind, opname, f"{kind} {lhs.get_reference()}, {rhs.get_reference()}", flags)
 
-    return write
+    return emit
 
 
 def _cast(opname: str) -> Callable[..., ir.Value]:
-    """The method for a conversion; a value that is of the type already is left as it is."""
+    """Return the method for a conversion; it returns a value of the target type unchanged."""
 
-    def write(self: Builder, value: ir.Value, kind: ir.Type) -> ir.Value:
+    def emit(self: Builder, value: ir.Value, kind: ir.Type) -> ir.Value:
         if value.type == kind:
             return value
-        return self._written(kind, opname, f"{value.type} {value.get_reference()} to {kind}")
+        return self._emit(kind, opname, f"{value.type} {value.get_reference()} to {kind}")
 
-    return write
+    return emit
 
 
 class Builder(ir.IRBuilder):  # type: ignore[misc]
-    """llvmlite's builder, the same but for speed; instructions are not named."""
+    """A faster builder with the interface of llvmlite's; instructions get no names."""
 
     add, sub, mul = _binary("add"), _binary("sub"), _binary("mul")
     sdiv, udiv, srem = _binary("sdiv"), _binary("udiv"), _binary("srem")
@@ -124,7 +124,7 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
     sitofp, uitofp = _cast("sitofp"), _cast("uitofp")
     bitcast, ptrtoint, inttoptr = _cast("bitcast"), _cast("ptrtoint"), _cast("inttoptr")
 
-    def _written(
+    def _emit(
         self,
         kind: ir.Type,
         opname: str,
@@ -132,7 +132,7 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
         flags: Sequence[str] = (),
         callee: ir.Function | None = None,
     ) -> Instruction:
-        """An instruction that gives something; its name is the block's and how many came before it there."""
+        """Insert an instruction with a result, named by the block and the number of instructions before it."""
         block = self._block
         others = block.instructions
         instruction = Instruction(f'%"{block.name}:{len(others)}"', kind, opname, rest, flags, callee)
@@ -140,14 +140,14 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
         self._anchor += 1
         return instruction
 
-    def _done(self, opname: str, rest: str, callee: ir.Function | None = None) -> Instruction:
-        """An instruction that gives nothing."""
+    def _emit_void(self, opname: str, rest: str, callee: ir.Function | None = None) -> Instruction:
+        """Insert an instruction without a result."""
         instruction = Instruction("", _VOID, opname, rest, (), callee)
         self._block.instructions.insert(self._anchor, instruction)
         self._anchor += 1
         return instruction
 
-    # ---- on one value, or to choose one --------------------------------------------------------------------------
+    # ---- operations on one value, and select -------------------------------------------------------------------------
 
     def not_(self, value: ir.Value) -> Instruction:
         return self.xor(value, ir.Constant(value.type, -1))
@@ -156,54 +156,54 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
         return self.sub(ir.Constant(value.type, 0), value)
 
     def fneg(self, value: ir.Value, flags: Sequence[str] = ()) -> Instruction:
-        return self._written(value.type, "fneg", f"{value.type} {value.get_reference()}", flags)
+        return self._emit(value.type, "fneg", f"{value.type} {value.get_reference()}", flags)
 
     def select(self, condition: ir.Value, lhs: ir.Value, rhs: ir.Value) -> Instruction:
         kind = lhs.type
         if kind is not rhs.type:
-            _demand(kind, rhs.type)
-        asked = f"{condition.type} {condition.get_reference()}"
-        rest = f"{asked}, {kind} {lhs.get_reference()}, {kind} {rhs.get_reference()}"
-        return self._written(kind, "select", rest)
+            _require_type(kind, rhs.type)
+        test = f"{condition.type} {condition.get_reference()}"
+        rest = f"{test}, {kind} {lhs.get_reference()}, {kind} {rhs.get_reference()}"
+        return self._emit(kind, "select", rest)
 
     # ---- comparisons ---------------------------------------------------------------------------------------------
 
-    def _compared(self, opname: str, condition: str, lhs: ir.Value, rhs: ir.Value) -> Instruction:
+    def _compare(self, opname: str, condition: str, lhs: ir.Value, rhs: ir.Value) -> Instruction:
         kind = lhs.type
         if kind is not rhs.type:
-            _demand(kind, rhs.type)
+            _require_type(kind, rhs.type)
         rest = f"{condition} {kind} {lhs.get_reference()}, {rhs.get_reference()}"
         truth = vector_type(_I1, kind.count) if isinstance(kind, ir.VectorType) else _I1
-        return self._written(truth, opname, rest)
+        return self._emit(truth, opname, rest)
 
     def icmp_signed(self, sign: str, lhs: ir.Value, rhs: ir.Value) -> Instruction:
         condition = _CONDITIONS[sign]
-        return self._compared("icmp", condition if sign in ("==", "!=") else f"s{condition}", lhs, rhs)
+        return self._compare("icmp", condition if sign in ("==", "!=") else f"s{condition}", lhs, rhs)
 
     def icmp_unsigned(self, sign: str, lhs: ir.Value, rhs: ir.Value) -> Instruction:
         condition = _CONDITIONS[sign]
-        return self._compared("icmp", condition if sign in ("==", "!=") else f"u{condition}", lhs, rhs)
+        return self._compare("icmp", condition if sign in ("==", "!=") else f"u{condition}", lhs, rhs)
 
     def fcmp_ordered(self, sign: str, lhs: ir.Value, rhs: ir.Value) -> Instruction:
-        return self._compared("fcmp", f"o{_CONDITIONS[sign]}", lhs, rhs)
+        return self._compare("fcmp", f"o{_CONDITIONS[sign]}", lhs, rhs)
 
     def fcmp_unordered(self, sign: str, lhs: ir.Value, rhs: ir.Value) -> Instruction:
-        return self._compared("fcmp", f"u{_CONDITIONS[sign]}", lhs, rhs)
+        return self._compare("fcmp", f"u{_CONDITIONS[sign]}", lhs, rhs)
 
     # ---- memory --------------------------------------------------------------------------------------------------
 
     def load(self, place: ir.Value, align: int | None = None, typ: ir.Type | None = None) -> Instruction:
         kind = place.type.pointee if typ is None else typ
         aligned = "" if align is None else f", align {align}"
-        return self._written(kind, "load", f"{kind}, {place.type} {place.get_reference()}{aligned}")
+        return self._emit(kind, "load", f"{kind}, {place.type} {place.get_reference()}{aligned}")
 
     def store(self, value: ir.Value, place: ir.Value, align: int | None = None) -> Instruction:
         pointer = place.type
         if not pointer.is_opaque and pointer.pointee is not value.type:
-            _demand(pointer.pointee, value.type)
+            _require_type(pointer.pointee, value.type)
         aligned = "" if align is None else f", align {align}"
         to = f"{pointer} {place.get_reference()}"
-        return self._done("store", f"{value.type} {value.get_reference()}, {to}{aligned}")
+        return self._emit_void("store", f"{value.type} {value.get_reference()}, {to}{aligned}")
 
     def gep(
         self,
@@ -213,12 +213,12 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
         source_etype: ir.Type | None = None,
     ) -> Instruction:
         if len(indices) != 1:
-            written: Instruction = super().gep(place, indices, inbounds=inbounds, source_etype=source_etype)
-            return written
+            emitted: Instruction = super().gep(place, indices, inbounds=inbounds, source_etype=source_etype)
+            return emitted
         (index,) = indices
         element = place.type.pointee if source_etype is None else source_etype
         rest = f"{element}, {place.type} {place.get_reference()}, {index.type} {index.get_reference()}"
-        return self._written(place.type, "getelementptr", rest, ("inbounds",) if inbounds else ())
+        return self._emit(place.type, "getelementptr", rest, ("inbounds",) if inbounds else ())
 
     # ---- calls and vectors ---------------------------------------------------------------------------------------
 
@@ -227,28 +227,28 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
     ) -> Instruction:
         kind = function.function_type
         if more or kind.var_arg or (isinstance(function, ir.Function) and function.calling_convention):
-            written: Instruction = super().call(function, arguments, name, **more)
-            return written
+            emitted: Instruction = super().call(function, arguments, name, **more)
+            return emitted
         for argument, expected in zip(arguments, kind.args, strict=True):
             if argument.type is not expected:
-                _demand(expected, argument.type)
+                _require_type(expected, argument.type)
         given = ", ".join([f"{argument.type} {argument.get_reference()}" for argument in arguments])
         result, rest = kind.return_type, f"{kind.return_type} {function.get_reference()}({given})"
         if isinstance(result, ir.VoidType):
-            return self._done("call", rest, function)
-        return self._written(result, "call", rest, (), function)
+            return self._emit_void("call", rest, function)
+        return self._emit(result, "call", rest, (), function)
 
     def extract_element(self, vector: ir.Value, index: ir.Value) -> Instruction:
         rest = f"{vector.type} {vector.get_reference()}, {index.type} {index.get_reference()}"
-        return self._written(vector.type.element, "extractelement", rest)
+        return self._emit(vector.type.element, "extractelement", rest)
 
     def insert_element(self, vector: ir.Value, value: ir.Value, index: ir.Value) -> Instruction:
-        _demand(vector.type.element, value.type)
+        _require_type(vector.type.element, value.type)
         to = f"{vector.type} {vector.get_reference()}"
         rest = f"{to}, {value.type} {value.get_reference()}, {index.type} {index.get_reference()}"
-        return self._written(vector.type, "insertelement", rest)
+        return self._emit(vector.type, "insertelement", rest)
 
 
-def _demand(expected: ir.Type, found: ir.Type) -> None:
+def _require_type(expected: ir.Type, found: ir.Type) -> None:
     if expected != found:
-        raise TypeError(f"a value of the type {expected} is needed here, this one is of {found}")
+        raise TypeError(f"expected a value of type {expected}, got one of type {found}")

@@ -1,4 +1,4 @@
-"""Small helpers for writing LLVM IR with llvmlite's builder."""
+"""Helpers for emitting LLVM IR: loops, external functions and memory."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ KERNEL_TYPE = ir.FunctionType(
     ir.VoidType(),
     [BYTES.as_pointer(), ir.IntType(32).as_pointer(), ir.IntType(64).as_pointer(), ir.IntType(64)],
 )
-"""What every kernel is called with: the slot table, the numbers of its operands' slots, its sizes, the task."""
+"""Type of every kernel. Its arguments are the slot table, its operands' slot numbers, its sizes and the task."""
 
 
 @lru_cache(maxsize=4096)
 def integer(value: int) -> ir.Constant:
-    """An i64."""
+    """Return an i64 constant."""
     return ir.Constant(ir.IntType(64), value)
 
 
 def alloca_once(builder: ir.IRBuilder, kind: ir.Type, size: ir.Value | None = None) -> ir.Value:
-    """Reserve memory in the function's entry block, so that no loop reserves it again."""
+    """Allocate stack memory in the function's entry block, where no loop repeats it."""
     with builder.goto_entry_block():
         return builder.alloca(kind, size=size)
 
 
 def external(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.Function:
-    """The declaration of a function that stands elsewhere; `symbols.py` says where."""
+    """Return the declaration of a function outside of the module; see `symbols`."""
     found = module.globals.get(name)
     return ir.Function(module, kind, name) if found is None else found
 
@@ -51,7 +51,7 @@ def external(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.Function
 def load_at(
     builder: ir.IRBuilder, address: ir.Value, offset: int | ir.Value, kind: ir.Type | None = None
 ) -> ir.Value:
-    """What stands `offset` bytes behind an address, which is an i64; an i64 unless `kind` says otherwise."""
+    """Load the value `offset` bytes behind an address, which is an i64; its type is i64 unless `kind` is given."""
     if isinstance(offset, int):
         offset = ir.Constant(address.type, offset)
     pointer = builder.inttoptr(builder.add(address, offset), (kind or address.type).as_pointer())
@@ -59,14 +59,14 @@ def load_at(
 
 
 def unknown(builder: ir.IRBuilder, number: ir.Value) -> ir.Value:
-    """The same integer in the same register, of which LLVM knows nothing: it comes from an empty piece of assembly."""
+    """Return the same integer through an empty piece of assembly, so that LLVM knows nothing about it."""
     kind = ir.FunctionType(number.type, [number.type])
     return builder.asm(kind, "", "=r,0", [number], False)
 
 
 @contextmanager
 def for_range(builder: ir.IRBuilder, count: ir.Value, scalar: bool = False) -> Iterator[ir.Value]:
-    """Write a loop; the value is the index, from 0, of the type of `count`. See `keep_scalar`."""
+    """Emit a loop over ``range(count)`` and return the index; for `scalar` see `keep_scalar`."""
     zero, one = (ir.Constant(count.type, value) for value in (0, 1))
     with for_steps(builder, zero, count, one, scalar) as index:
         yield index
@@ -81,11 +81,11 @@ def for_steps(
     scalar: bool = False,
     as_written: bool = False,
 ) -> Iterator[ir.Value]:
-    """Write a loop from `start` up to below `stop` by a positive `step`; the value is the index.
+    """Emit a loop over ``range(start, stop, step)``, for a positive step, and return the index.
 
-    With `as_written` LLVM does not know of the step, so that it leaves addresses as they are: its strength reduction
-    tries all ways to write those of a loop as sums of one another. For the kernels of 252 steps of an option that was
-    12 of 73 ms of code generation, and they run as fast without.
+    With `as_written` the step is hidden from LLVM, which then leaves addresses as they are. Its strength reduction
+    tries all ways to write the addresses of a loop as sums of one another: for the kernels of 252 steps of an option
+    this took 12 of 73 ms of code generation and made them no faster.
     """
     before = builder.block
     head, body, after = (builder.append_basic_block(f"for.{part}") for part in ("head", "body", "end"))
@@ -105,22 +105,22 @@ def for_steps(
 
 
 def keep_scalar(branch: ir.Instruction) -> None:
-    """Say of a loop, by the branch that ends it, that it is not worth vectorizing: that takes time to compile."""
-    _say_of_loop(
+    """Disable vectorization of the loop that ends with a branch, which saves compile time."""
+    _set_loop_options(
         branch, ("llvm.loop.vectorize.enable", ir.Constant(ir.IntType(1), 0)), ("llvm.loop.unroll.disable",)
     )
 
 
 def one_at_a_time(branch: ir.Instruction) -> None:
-    """Say of a loop that memory is what it waits for: several vectors at a time would only be more code."""
+    """Disable interleaving of a loop that waits for memory: several vectors at a time would only add code."""
     one = ir.Constant(ir.IntType(32), 1)
-    _say_of_loop(branch, ("llvm.loop.interleave.count", one), ("llvm.loop.unroll.disable",))
+    _set_loop_options(branch, ("llvm.loop.interleave.count", one), ("llvm.loop.unroll.disable",))
 
 
-def _say_of_loop(branch: ir.Instruction, *options: tuple[str] | tuple[str, ir.Constant]) -> None:
+def _set_loop_options(branch: ir.Instruction, *options: tuple[str] | tuple[str, ir.Constant]) -> None:
     module = branch.parent.function.module
-    said = [module.add_metadata([ir.MetaDataString(module, name), *value]) for name, *value in options]
-    # What names a loop refers to itself, so that no other loop has the same name.
-    name = module.add_metadata([ir.Constant(ir.IntType(64), len(module.metadata)), *said])
-    name.operands = (name, *said)
-    branch.set_metadata("llvm.loop", name)
+    nodes = [module.add_metadata([ir.MetaDataString(module, name), *value]) for name, *value in options]
+    # The node of a loop refers to itself, which makes it distinct from the nodes of other loops.
+    loop = module.add_metadata([ir.Constant(ir.IntType(64), len(module.metadata)), *nodes])
+    loop.operands = (loop, *nodes)
+    branch.set_metadata("llvm.loop", loop)

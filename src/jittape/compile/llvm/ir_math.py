@@ -1,12 +1,12 @@
-"""The mathematics of LLVM values: the namespace over which scalar formulas are written when they are compiled.
+"""The math namespace of LLVM values, with which scalar formulas are compiled.
 
-`IRMath` is the math namespace (see `vectormath/namespace.py`) over `IRValue`. A scalar formula such as
+`IRMath` is the `vectormath.math_namespace.MathNamespace` of `IRValue`. A scalar formula such as
 
     def softsign(m, x):
         return x / (1 + m.absolute(x))
 
-called with an `IRMath` writes its instructions at the builder's place and returns the value of the result.
-Nothing here branches, so that LLVM can vectorize the loop around it.
+called with an `IRMath` emits its instructions where the builder is and returns the result. No function branches, so
+LLVM can vectorize the loop around it.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from jittape.vectormath.math_namespace import MathNamespace
 
 
 class NotInLanes(TypeError):
-    """A function that is written for one number at a time was given a vector."""
+    """A function of single numbers was given a vector."""
 
 
 class IRMath(MathNamespace):
-    """The math namespace that writes LLVM IR.
+    """The math namespace that emits LLVM IR.
 
     Parameters
     ----------
     builder
-        Where instructions are written.
+        The builder that instructions are emitted with.
     """
 
     __slots__ = ("builder",)
@@ -48,9 +48,9 @@ class IRMath(MathNamespace):
         return IRValue(self.builder, result, dtype)
 
     def _common(self, *operands: Any) -> tuple[IRValue, ...]:
-        """Give Python scalars among the operands the dtype of the values; all values must agree.
+        """Return the operands as values of one dtype, all of them vectors if one is.
 
-        Where one is a vector, all are.
+        Python scalars get the dtype of the values, which must agree.
         """
         model = next(operand for operand in operands if isinstance(operand, IRValue))
         values = [model._operand(operand) for operand in operands]
@@ -58,7 +58,7 @@ class IRMath(MathNamespace):
         return tuple([value.spread(lanes) for value in values])
 
     def _intrinsic(self, name: str, *operands: IRValue) -> IRValue:
-        """Call ``llvm.<name>`` of operands and result of one type."""
+        """Emit a call of ``llvm.<name>``, with operands and result of one type."""
         kind = operands[0].ir.type
         function_type = ir.FunctionType(kind, [kind] * len(operands))
         function = external(self.builder.module, function_type, f"llvm.{name}.{type_suffix(kind)}")
@@ -72,7 +72,7 @@ class IRMath(MathNamespace):
         return constant(self.builder, value, dtype)
 
     def cast(self, x: IRValue, dtype: DTypeLike) -> IRValue:
-        """Convert as NumPy; a float out of range saturates or wraps, nan gives 0."""
+        """Convert like NumPy; a float out of range saturates or wraps, nan becomes 0."""
         dtype = np.dtype(dtype)
         if dtype == x.dtype:
             return x
@@ -94,7 +94,7 @@ class IRMath(MathNamespace):
     def _float_to_integer(self, x: IRValue, dtype: np.dtype[Any]) -> IRValue:
         """Convert with the saturating intrinsics, which have no undefined behavior.
 
-        Through a wider signed integer where there is one, so that -1.0 becomes 255 as uint8, like NumPy's.
+        The conversion goes through a wider signed integer if there is one, so -1.0 becomes 255 as uint8, like in NumPy.
         """
         if dtype == np.uint64:
             negative = self.cast(self._saturate(x, np.dtype(np.int64)), np.uint64)
@@ -119,21 +119,21 @@ class IRMath(MathNamespace):
         return a._of(self.builder.select(condition.spread(a.lanes).ir, a.ir, b.ir))
 
     def fma(self, a: Any, b: Any, c: Any) -> IRValue:
-        """Fused multiply-add."""
+        """Return a fused multiply-add."""
         return self._intrinsic("fma", *self._common(a, b, c))
 
     def rounded_add(self, a: Any, b: Any) -> IRValue:
-        """Sum without the `contract` flag."""
+        """Return a sum without the `contract` flag."""
         a, b = self._common(a, b)
         return a._of(self.builder.fadd(a.ir, b.ir))
 
     def rounded_multiply(self, a: Any, b: Any) -> IRValue:
-        """Product without the `contract` flag."""
+        """Return a product without the `contract` flag."""
         a, b = self._common(a, b)
         return a._of(self.builder.fmul(a.ir, b.ir))
 
     def rarely(self, condition: IRValue, function: str, argument: Any, otherwise: Any) -> IRValue:
-        """Call the C library where `condition` holds, from an outlined function (see `rarely.py`)."""
+        """Call the C library where `condition` holds, from an outlined function (see `libm_fallback`)."""
         argument, otherwise = (v.spread(condition.lanes) for v in self._common(argument, otherwise))
         condition = condition.spread(argument.lanes)
         name = function if otherwise.dtype == np.float64 else function + "f"
@@ -141,12 +141,12 @@ class IRMath(MathNamespace):
         return otherwise._of(result)
 
     def fmod(self, a: Any, b: Any) -> IRValue:
-        """C remainder, a scalar call of the C library's `fmod`."""
+        """Return the C remainder, by a scalar call of the C library's `fmod`."""
         a, b = self._common(a, b)
         return a._of(self.builder.frem(a.ir, b.ir))
 
     def sqrt(self, x: IRValue) -> IRValue:
-        """Square root."""
+        """Return the square root."""
         return self._intrinsic("sqrt", x)
 
     def copysign(self, x: Any, y: Any) -> IRValue:
@@ -154,7 +154,7 @@ class IRMath(MathNamespace):
         return self._intrinsic("copysign", *self._common(x, y))
 
     def absolute(self, x: IRValue) -> IRValue:
-        """Absolute value."""
+        """Return the absolute value."""
         if x.dtype.kind in "bu":
             return x
         return self._intrinsic("fabs", x) if x.dtype.kind == "f" else self.where(x < 0, -x, x)
@@ -176,17 +176,17 @@ class IRMath(MathNamespace):
         return self._rounding("rint", x)
 
     def floor_divide(self, a: Any, b: Any) -> IRValue:
-        """Quotient rounded down."""
+        """Return the quotient rounded down."""
         a, b = self._common(a, b)
         return self._float_divmod(a, b)[0] if a.dtype.kind == "f" else self._integer_divmod(a, b)[0]
 
     def remainder(self, a: Any, b: Any) -> IRValue:
-        """Remainder with the sign of `b`."""
+        """Return the remainder with the sign of `b`."""
         a, b = self._common(a, b)
         return self._float_divmod(a, b)[1] if a.dtype.kind == "f" else self._integer_divmod(a, b)[1]
 
     def _float_divmod(self, a: IRValue, b: IRValue) -> tuple[IRValue, IRValue]:
-        """Divide as NumPy's `npy_divmod`: the quotient is exact, the remainder has the sign of `b`."""
+        """Divide like NumPy's `npy_divmod`: the quotient is exact, the remainder has the sign of `b`."""
         remainder = self.fmod(a, b)
         wrong_sign = (remainder != 0) & ((b < 0) != (remainder < 0))
         quotient = self.where(wrong_sign, (a - remainder) / b - 1, (a - remainder) / b)
@@ -198,7 +198,7 @@ class IRMath(MathNamespace):
         return self.where(b == 0, a / b, floor), self.where(b == 0, remainder, adjusted)
 
     def _integer_divmod(self, a: IRValue, b: IRValue) -> tuple[IRValue, IRValue]:
-        """Divide by 1 where the processor would trap: at zero, and for the least integer by -1."""
+        """Divide; by 1 instead of by zero, and of -1 for the least integer, where the processor would trap."""
         zero = b == 0
         if a.dtype.kind == "u":
             divisor = self.where(zero, 1, b)
@@ -228,9 +228,9 @@ class IRMath(MathNamespace):
         return self.where(within, a >> (b & (width - 1)), 0)
 
     def _integer_to_integer_power(self, a: IRValue, b: IRValue) -> IRValue:
-        """Square and multiply.
+        """Raise to a power by squaring and multiplying.
 
-        A negative exponent, which NumPy refuses, gives the reciprocal rounded toward zero (0 for base 0).
+        A negative exponent, for which NumPy raises, gives the reciprocal rounded toward zero (0 for base 0).
         """
         a, b = self._common(a, b)
         if a.lanes:

@@ -1,7 +1,7 @@
 """LLVM values that behave like Python numbers: the scalar layer of the kernel compiler.
 
-`IRValue` wraps an LLVM value of the function being built and has Python's operators; functions of it are in `irmath`.
-It may be a vector: what is written for one number then is done in all lanes, and what meets it is spread over these.
+`IRValue` wraps an LLVM value of the function being built and has Python's operators; `ir_math` has functions of it. It
+may be a vector: operations then apply to all lanes, and the other operand is broadcast to them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 from jittape.compile.llvm.ir_vectors import lanes_of, spread
 from jittape.core.dtypes import info_of
 
-#: The one fast-math flag: fusing a multiplication and an addition. nan and inf keep their meaning.
+#: The only fast-math flag: a multiplication and an addition may be fused. nan and inf keep their meaning.
 CONTRACT = ("contract",)
 
 #: A method of the builder.
@@ -40,14 +40,14 @@ def memory_type(dtype: np.dtype[Any]) -> ir.Type:
 
 
 def constant(builder: ir.IRBuilder, value: complex, dtype: DTypeLike) -> IRValue:
-    """Return an immediate; the value must be one of the dtype, as NumPy demands of Python scalars."""
+    """Return an immediate; the value must fit the dtype, as NumPy requires of Python scalars."""
     dtype = np.dtype(dtype)
     return IRValue(builder, _immediate(value, str(value), dtype), dtype)
 
 
 @lru_cache(maxsize=4096, typed=True)
 def _immediate(value: complex, _: str, dtype: np.dtype[Any]) -> ir.Constant:
-    """The same for one number; its text tells zeros apart that differ in their sign."""
+    """Return the constant of a number; its text distinguishes the two zeros."""
     with np.errstate(over="ignore"):
         exact = np.asarray(value).astype(dtype) if dtype.kind == "b" else np.array(value, dtype)
     return ir.Constant(llvm_type(dtype), exact.item())
@@ -62,7 +62,7 @@ class IRValue:
     Parameters
     ----------
     builder
-        Where instructions are written.
+        The builder that instructions are emitted with.
     value
         The LLVM value, of type ``llvm_type(dtype)`` or a vector of these.
     dtype
@@ -85,11 +85,11 @@ class IRValue:
 
     @property
     def lanes(self) -> int | None:
-        """How many numbers a vector has; None of a single number."""
+        """Number of lanes of a vector; None for a single number."""
         return lanes_of(self.ir.type)
 
     def spread(self, lanes: int | None) -> IRValue:
-        """In all lanes, unless it is a vector already or `lanes` is None."""
+        """Return the number in all lanes; a vector, or any value if `lanes` is None, is returned unchanged."""
         if lanes is None or self.lanes is not None:
             return self
         return self._of(spread(self.builder, self.ir, lanes))
@@ -105,7 +105,7 @@ class IRValue:
         return IRValue(self.builder, result, self.dtype)
 
     def _pair(self, left: Any, right: Any) -> tuple[ir.Value, ir.Value]:
-        """Both operands of an operation, of as many lanes."""
+        """Return both operands of an operation, with equal numbers of lanes."""
         left, right = self._operand(left), self._operand(right)
         if left.ir.type is right.ir.type:
             return left.ir, right.ir

@@ -1,4 +1,4 @@
-"""Vectors in LLVM IR: the same number in all lanes, masks, and memory of which only some lanes are touched."""
+"""Vectors in LLVM IR: broadcasts, masks, and masked loads and stores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _I32, _I64 = ir.IntType(32), ir.IntType(64)
 
 
 class _Splat(ir.Constant):  # type: ignore[misc]
-    """A constant of the same number in all lanes, which llvmlite writes out lane by lane."""
+    """A constant with the same number in all lanes, which llvmlite would format lane by lane."""
 
     def __init__(self, number: ir.Constant, lanes: int) -> None:
         self.type = vector_type(number.type, lanes)
@@ -35,29 +35,29 @@ class _Splat(ir.Constant):  # type: ignore[misc]
 
 
 def lanes_of(kind: ir.Type) -> int | None:
-    """How many numbers a value has; None of one that is no vector."""
+    """Return the number of lanes of a type; None if it is no vector."""
     return kind.count if isinstance(kind, ir.VectorType) else None
 
 
 def _element_of(kind: ir.Type) -> ir.Type:
-    """The type of a lane, or of a number itself."""
+    """Return the type of a lane; a scalar type is returned unchanged."""
     return kind.element if isinstance(kind, ir.VectorType) else kind
 
 
 def like(kind: ir.Type, lanes: int | None) -> ir.Type:
-    """A type of so many lanes."""
+    """Return the type of a vector of `lanes` lanes; `kind` itself if that is None."""
     return kind if lanes is None else vector_type(kind, lanes)
 
 
 def type_suffix(kind: ir.Type) -> str:
-    """How a type reads in the name of one of LLVM's intrinsics."""
+    """Return the suffix for a type in the names of LLVM's intrinsics."""
     lanes, element = lanes_of(kind), _element_of(kind)
     name: str = element.intrinsic_name
     return name if lanes is None else f"v{lanes}{name}"
 
 
 def spread(builder: ir.IRBuilder, number: ir.Value, lanes: int) -> ir.Value:
-    """A number in all lanes."""
+    """Return a vector with a number in all lanes."""
     if isinstance(number, ir.Constant):
         return _Splat(number, lanes)
     undefined = ir.Constant(vector_type(number.type, lanes), ir.Undefined)
@@ -67,24 +67,24 @@ def spread(builder: ir.IRBuilder, number: ir.Value, lanes: int) -> ir.Value:
 
 @cache
 def numbered(lanes: int) -> ir.Constant:
-    """0, 1, 2, ... in i64."""
+    """Return the vector 0, 1, 2, ... of i64."""
     return ir.Constant(vector_type(_I64, lanes), list(range(lanes)))
 
 
 def first_lanes(builder: ir.IRBuilder, count: ir.Value, lanes: int) -> ir.Value:
-    """The mask of the first `count` lanes."""
+    """Return the mask of the first `count` lanes."""
     return builder.icmp_signed("<", numbered(lanes), spread(builder, count, lanes))
 
 
 def masked_load(
     builder: ir.IRBuilder, kind: ir.VectorType, place: ir.Value, mask: ir.Value, align: int
 ) -> ir.Value:
-    """The vector that begins at `place`, of which only the lanes of the mask are read; zero in the others."""
+    """Load the lanes of the mask of the vector at `place`; the others are zero."""
     return _masked(builder, "load", kind, place, align, mask, ir.Constant(kind, None))
 
 
 def masked_store(builder: ir.IRBuilder, value: ir.Value, place: ir.Value, mask: ir.Value, align: int) -> None:
-    """Write the lanes of the mask."""
+    """Store the lanes of the mask."""
     _masked(builder, "store", value.type, value, place, align, mask)
 
 

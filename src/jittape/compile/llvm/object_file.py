@@ -1,6 +1,6 @@
-"""What an object file needs from outside: the names of its undefined symbols, in ELF, Mach-O and COFF.
+"""Undefined symbols of object files, in ELF, Mach-O and COFF.
 
-LLVM's linker ends the process when a symbol is missing. So the names are read from the file before it is loaded.
+LLVM's linker ends the process if a symbol is missing. So jittape reads the names before it loads a file.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _COFF_EXTERNAL = 2
 
 
 def undefined_symbols(code: bytes) -> list[str]:
-    """The names, sorted and as C spells them.
+    """Return the names of the undefined symbols, sorted and as C spells them.
 
     Raises
     ------
     ValueError
-        If `code` is not an object file of a kind known here, or a damaged one.
+        If `code` is not an object file of a known format, or damaged.
     """
     try:
         if code[:6] == b"\x7fELF\x02\x01":

@@ -1,7 +1,7 @@
-"""Who provides the functions that machine code calls by name.
+"""Addresses of the functions that machine code calls by name.
 
-Machine code, on disk above all, holds names and never addresses. `provide` makes them known to LLVM's linker before
-code is loaded: those in `PROVIDERS` by a module, all others by the C library, which every process has.
+Machine code holds names and never addresses, since it is kept on disk. `provide` registers the addresses with LLVM's
+linker before code is loaded. `PROVIDERS` has the functions that are not in the C library.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PYTHON_FUNCTIONS: Mapping[str, int] = {
     "Py_DecRef": 0,
     "Py_IncRef": 0,
 }
-"""What is called of the C API, and the bits of what it answers. All of it is exported by every Python from 3.11 on."""
+"""Functions of the C API, and the number of bits of their results. Every Python from 3.11 on exports them."""
 
 
 def _from_python(name: str) -> None:
@@ -57,7 +57,7 @@ def _from_blas(name: str) -> None:
 
 
 def _clock(name: str) -> None:
-    """C's `time`, whose name is another one where it is older than 64 bits."""
+    """Register C's `time`, whose 64-bit version has another name on Windows."""
     library, clock = ("msvcrt", "_time64") if sys.platform == "win32" else (None, "time")
     llvm.add_symbol(name, ctypes.cast(getattr(ctypes.CDLL(library), clock), ctypes.c_void_p).value)
 
@@ -79,12 +79,12 @@ PROVIDERS: dict[str, Callable[[str], None]] = {
 
 
 def define(name: str, address: int) -> None:
-    """Have code that is loaded from now on find this address by that name."""
+    """Register the address of a symbol for code that is loaded from now on."""
     PROVIDERS[name] = lambda name: llvm.add_symbol(name, address)
 
 
 def provide(names: Iterable[str]) -> list[str]:
-    """Make `names` known to the linker; returns those that nobody has. Call it when the engine is there."""
+    """Register `names` with the linker; return those without an address. The engine must exist."""
     missing = []
     for name in names:
         provider = PROVIDERS.get(name)

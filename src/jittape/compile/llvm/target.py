@@ -1,9 +1,9 @@
 """LLVM: from a module to an object file, and from an object file to addresses.
 
-The first half costs 5 to 15 ms a kernel, the second 0.05 ms; `diskcache.py` keeps what lies between. Both go through
-llvmlite alone, with the target that Numba's own code generator uses. An `njit` function
-gives the same code, but to the first kernel of a process it added 0.17 s for Numba's import and 0.30 s for its front
-end and registries, and 25 ms to every batch.
+The first half takes 5 to 15 ms per kernel, the second 0.05 ms; `object_store` keeps the object files between. Both use
+llvmlite alone, with the target of Numba's own code generator. An `njit` function gives the same code, but adds 0.17 s
+for Numba's import and 0.30 s for its front end and registries to the first kernel of a process, and 25 ms to every
+batch.
 """
 
 from __future__ import annotations
@@ -22,52 +22,52 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from jittape.compile.llvm.compile_pool import emit_object, run_passes, uninterrupted
-from jittape.compile.llvm.external_functions import Linked, used_by
+from jittape.compile.llvm.external_functions import ExternalFunction, used_by
 from jittape.compile.llvm.object_file import undefined_symbols
 from jittape.compile.llvm.symbols import provide
 from jittape.core.locks import at_rest, rlock
 from jittape.errors import CompileError
 
 __all__ = [
+    "CodeGroup",
+    "CodeHandle",
     "Effort",
-    "Shelf",
-    "Use",
-    "Written",
+    "ModuleText",
+    "compile_module",
     "environment",
+    "module_text",
     "object_code",
     "optimize",
-    "translated",
-    "written",
 ]
 
 _RELOCATION = "static" if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else "default"
 
 
 class Effort(Enum):
-    """What LLVM does with a function: its own passes by level, and the level of its code generator.
+    """LLVM's effort for a function: the level of its passes, and the level of its code generator.
 
-    Kernels are written as they are to be, so more of either finds nothing in them: the 24 kernels of a mixture of
-    Gaussians took 0.50 s at level 3 and run as fast as now, in 0.20 s, and so does all that `asv_bench/peers.py` times.
-    Numbering values was a tenth of LLVM's time and left the same machine code.
+    Kernels are emitted in their final form, so higher levels find nothing to improve. The 24 kernels of a mixture of
+    Gaussians take 0.20 s, at level 3 they took 0.50 s and ran no faster; the same holds for all benchmarks of
+    `asv_bench/peers.py`. Global value numbering took a tenth of LLVM's time and left the same machine code.
     """
 
     LEAST = None, 0
-    """For what runs around kernels: the driver is compiled in 1.6 ms, with `LOOPS` in 17."""
+    """Code around kernels: the driver is compiled in 1.6 ms, with `LOOPS` in 17."""
     LITTLE = None, 1
-    """For loops that are written as vectors, and for code without loops: a product of small matrices takes 10 ms, not
-    the 22 of `LOOPS`."""
+    """Loops that are emitted as vectors, and code without loops: a product of small matrices takes 10 ms, with `LOOPS`
+    22."""
     LOOPS = 1, 1
-    """For loops that LLVM is to vectorize."""
+    """Loops that LLVM vectorizes."""
 
 
-# LLVM's engines and its global context are not made for two threads at once.
+# LLVM's engines and its global context are not thread-safe.
 _lock = at_rest(rlock())
 _targets: dict[int, list[llvm.TargetMachine]] = {}
-"""Those that no thread uses at the moment, by the level of the code generator."""
+"""Targets that no thread is using, by the level of the code generator."""
 
 
 def environment() -> dict[str, str]:
-    """What besides the text of a kernel decides its machine code, by name."""
+    """Return the named parts of the environment: all that decides machine code besides the text of a kernel."""
     return uninterrupted(_environment)
 
 
@@ -83,56 +83,56 @@ def _environment() -> dict[str, str]:
     }
 
 
-class Written(NamedTuple):
-    """A module as text, the functions from elsewhere that it calls, and what it is worth."""
+class ModuleText(NamedTuple):
+    """A module as text, the external functions that it calls, and LLVM's effort for it."""
 
     text: str
-    linked: tuple[Linked, ...]
+    external: tuple[ExternalFunction, ...]
     effort: Effort
 
 
-def written(module: ir.Module, effort: Effort = Effort.LOOPS) -> Written:
-    """What `translated` takes. llvmlite's own modules are not made for several threads, their texts are."""
+def module_text(module: ir.Module, effort: Effort = Effort.LOOPS) -> ModuleText:
+    """Return a module as text: llvmlite's modules are not thread-safe."""
     module.triple, module.data_layout = _triple_and_layout()
-    return Written(str(module), tuple(used_by(module)), effort)
+    return ModuleText(str(module), tuple(used_by(module)), effort)
 
 
-def translated(module: Written) -> bytes:
-    """Optimize a module and translate it to an object file; several threads may do so at once.
+def compile_module(module: ModuleText) -> bytes:
+    """Return the object file of a module, optimized; several threads may call this at once.
 
     Raises
     ------
     CompileError
-        If LLVM does not accept it.
+        If LLVM rejects the module.
     """
-    with ExitStack() as owned:  # a module goes before its context, whatever an error still refers to
+    with ExitStack() as owned:  # closes the module before its context, even if an error refers to it
         context = llvm.create_context()
         owned.callback(context.close)
         try:
             parsed = owned.enter_context(llvm.parse_assembly(module.text, context))
-            for function in module.linked:
+            for function in module.external:
                 parsed.link_in(llvm.parse_assembly(function.text, context))
             for symbol in [
-                symbol for function in module.linked for symbol in (function.symbol, *function.math)
+                symbol for function in module.external for symbol in (function.symbol, *function.math)
             ]:
                 parsed.get_function(symbol).linkage = "internal"
             parsed.verify()
         except RuntimeError as error:
-            raise CompileError(f"LLVM does not accept this module: {error}\n{module.text}") from None
+            raise CompileError(f"LLVM rejects this module: {error}\n{module.text}") from None
         with _target(module.effort) as target:
             _optimize(parsed, target, module.effort)
             return emit_object(target, parsed)
 
 
 def object_code(module: ir.Module) -> bytes:
-    """The object file of a module.
+    """Return the object file of a module.
 
     Raises
     ------
     CompileError
-        If LLVM does not accept it.
+        If LLVM rejects the module.
     """
-    return uninterrupted(translated, written(module))
+    return uninterrupted(compile_module, module_text(module))
 
 
 def optimize(parsed: llvm.ModuleRef) -> None:
@@ -161,14 +161,14 @@ def _optimize(parsed: llvm.ModuleRef, target: llvm.TargetMachine, effort: Effort
             run_passes(passes, parsed, builder)
 
 
-class Use:
-    """As long as somebody refers to it, the machine code that it came with stays loaded."""
+class CodeHandle:
+    """A handle on a group of machine code: the group stays loaded while the handle is referenced."""
 
     __slots__ = ("__weakref__",)
 
 
-class Shelf:
-    """Object files that are loaded one after another and unloaded together.
+class CodeGroup:
+    """A group of object files, which are loaded one after another and unloaded together.
 
     Attributes
     ----------
@@ -177,9 +177,9 @@ class Shelf:
     n_objects : int
         Number of the files.
     names : list of str
-        Whatever its owner notes here.
+        Names of the functions; the owner's.
     stamp : int
-        When it was used last, for its owner.
+        Time of the last use; the owner's.
     """
 
     def __init__(self) -> None:
@@ -188,32 +188,32 @@ class Shelf:
         self.names: list[str] = []
         self.stamp = 0
         self._engine: llvm.ExecutionEngine | None = None
-        self._use: Callable[[], Use | None] = lambda: None
+        self._use: Callable[[], CodeHandle | None] = lambda: None
 
-    def use(self) -> Use:
-        """What keeps the code loaded."""
+    def use(self) -> CodeHandle:
+        """Return the handle that keeps the code loaded."""
         use = self._use()
         if use is None:
-            use = Use()
+            use = CodeHandle()
             self._use = ref(use)
         return use
 
     @property
     def in_use(self) -> bool:
-        """Whether somebody keeps the code loaded."""
+        """Whether the handle is referenced."""
         return self._use() is not None
 
     def load(self, code: bytes, names: Iterable[str]) -> list[int]:
-        """The addresses of the functions `names` of an object file.
+        """Load an object file and return the addresses of its functions `names`.
 
         Raises
         ------
         CompileError
-            If a symbol is missing that the code needs.
+            If a symbol is undefined.
         """
         with _lock:
             if self._engine is None:
-                # It owns a target of its own, and makes the symbols of the process known.
+                # The engine registers the symbols of the process; it takes ownership of its target.
                 self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_linker())
             try:
                 missing = provide(undefined_symbols(code))
@@ -231,7 +231,7 @@ class Shelf:
         return addresses
 
     def unload(self) -> None:
-        """Free the code; nobody may refer to it any more."""
+        """Free the code, which must be unreferenced."""
         with _lock:
             if self._engine is not None:
                 self._engine.close()
@@ -258,7 +258,7 @@ def _new_target(level: int) -> llvm.TargetMachine:
 
 
 def _new_linker() -> llvm.TargetMachine:
-    """A target that generates no code, so that it need not know the processor's features."""
+    """Return a target that generates no code and so needs no features of the processor."""
     return _target_kind().create_target_machine(opt=0, reloc=_RELOCATION, codemodel="jitdefault", jit=True)
 
 
@@ -270,7 +270,7 @@ def _target_kind() -> llvm.Target:
 
 @contextmanager
 def _target(effort: Effort) -> Iterator[llvm.TargetMachine]:
-    """A target of the level of the code generator, for this thread alone."""
+    """Return a target of the level of the code generator, for this thread alone."""
     free = _targets.setdefault(effort.value[1], [])
     try:
         target = free.pop()

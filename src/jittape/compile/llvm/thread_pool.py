@@ -1,23 +1,23 @@
-"""Threads that help with tasks: what the driver runs in a parallel region, and what the helping threads run.
+"""The thread pool: parallel regions of the driver, and the function of the helper threads.
 
-Everything here is compiled code on shared *cells*, an int64 array that `runtime.threads` makes. The threads are started
-by CPython's portable `PyThread_start_new_thread` and sleep on its locks; they never touch Python.
+All of it is compiled code on a shared record, `POOL`, and one `THREAD` for each thread; `runtime.threads` makes them.
+CPython's portable `PyThread_start_new_thread` starts the threads, and they sleep on its locks. They never touch Python
+objects.
 
-What is special: nobody waits for a thread that has not come. Tasks are taken from counters, so the thread that opened
-the region does them all if no other gets a core meanwhile, and at the end it waits only for those that are in the
-middle of a task. With OpenMP, whose regions end when every thread has been there, a loop of 0.17 ms took 8 ms on two
-busy cores. If such a one keeps the opener waiting for far longer than its tasks took, it has lost its core to another
-process, and the next regions are done alone: 1, then 3, 7, ... up to 255 of them, and fewer again when all goes well.
+The opener of a region never waits for a helper that has not come. Tasks are taken from counters, so the opener does all
+of them if no helper gets a core meanwhile; at the end it waits only for helpers in the middle of a task. OpenMP regions
+end when every thread has arrived: on two busy cores, a loop of 0.17 ms took 8 ms. If a helper makes the opener wait far
+longer than its tasks took, it has lost its core to another process, and the opener runs the next regions alone: 1, then
+3, 7, ... up to 255 regions, and fewer again when all goes well.
 
-Each thread has a *block* of tasks that it begins with, the same in every region and at every call, before it helps with
-the others': what one kernel leaves in a core's cache the next one finds there. With one counter for all, the gradient
-of rosenbrock, n=1,000,000, took between 145 and 192 µs on two threads; now it takes 115 to 138.
+Each thread begins with a *block* of tasks, the same in every region and at every call, and then helps with the other
+blocks. So a kernel finds in a core's cache what the kernel before left there. With one counter for all threads, the
+gradient of rosenbrock for n = 1,000,000 took between 145 and 192 µs on two threads; now it takes 115 to 138.
 
-A step either has a number of tasks of its own, the same for any number of threads; or it is divided on demand
-(`ON_DEMAND`), into as many equal *shares* as there may be threads, also where no other thread comes: so the result
-depends on `config.threads`, never on chance, and with `config.deterministic` not even on that, as all is done at once.
-A kernel is told by its last argument: the task, and in the upper half the number of shares, 0 for a step that has tasks
-of its own.
+A step has a fixed number of tasks, the same for any number of threads, or it is divided on demand (`ON_DEMAND`) into as
+many equal *shares* as there may be threads, even if no helper comes. So the result depends on `config.threads`, never
+on chance; with `config.deterministic` the step is not divided at all. A kernel's last argument is the task, with the
+number of shares in the upper half; it is 0 for a step with a fixed number of tasks.
 """
 
 from __future__ import annotations
@@ -27,47 +27,28 @@ from typing import Any
 
 from llvmlite import ir
 
-from jittape.compile.ir.task_counts import ON_DEMAND, SHARES_SHIFT
+from jittape.compile.ir.table_layouts import ON_DEMAND, POOL, SHARES_SHIFT, THREAD
 from jittape.compile.llvm.ir_builder import Builder
-from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, alloca_once, external, for_range, integer
+from jittape.compile.llvm.ir_helpers import (
+    BYTES,
+    KERNEL_TYPE,
+    alloca_once,
+    external,
+    for_range,
+    for_steps,
+    integer,
+)
+from jittape.compile.llvm.ir_records import IRRecord
 from jittape.core.tuning import tuning
 
-__all__ = ["Cell", "define_helper", "run_tasks"]
-
-
-class Cell:
-    """Positions of the cells; what different threads write stands in different cache lines."""
-
-    LIMIT = 0
-    HELPERS = 1
-    ACQUIRE = 2
-    ACQUIRE_TIMED = 3
-    RELEASE = 4
-    NAP = 5
-    STOP = 6
-    AT_ONCE = 7
-    BUSY = 8
-    NAPPED = 9
-    PENALTY = 10
-    SKIP = 11
-    STATE = 16
-    THREADS = 24
-    TASKS = 25
-    KERNEL = 26
-    ARGUMENTS = 27
-    SHARES = 30
-    NEXT = 35
-    """How many tasks of the opener's block are taken; those of the helpers' stand one line further each."""
-    FIRST_HELPER = 40
-    LINE = 8
-    """For every helper a line of its own: whether it sleeps, its lock, its number."""
+__all__ = ["define_helper", "run_tasks"]
 
 
 OPEN, ONE_INSIDE = 1, 2
-"""`STATE` is the sum: whether tasks can be taken, and the helpers that are looking or at work."""
+"""Parts of the sum in `state`: `OPEN` if tasks can be taken, and `ONE_INSIDE` for each helper that reads or works."""
 AWAKE, ASLEEP, GONE = range(3)
 MOST_SKIPPED = 255
-"""Regions done alone at most after one that had to wait; all bits are set."""
+"""Maximum number of regions that the opener runs alone after a wait; all its bits are set."""
 
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
 _ACQUIRE = ir.FunctionType(_I32, [BYTES, _I32])
@@ -77,44 +58,23 @@ _X86, _ARM = "llvm.x86.sse2.pause", "llvm.aarch64.hint"
 _PAUSES = {"x86_64": (_X86, ()), "AMD64": (_X86, ()), "aarch64": (_ARM, (1,)), "arm64": (_ARM, (1,))}
 
 
-class _Cells:
-    """The cells, seen from the function that `builder` writes."""
+class _Pool(IRRecord):
+    """The state of the thread pool, where `builder` is."""
 
-    def __init__(self, builder: ir.IRBuilder, base: ir.Value) -> None:
-        self.builder = builder
-        self.base = base
+    def __init__(self, builder: ir.IRBuilder, pool: ir.Value) -> None:
+        super().__init__(builder, POOL, pool)
+        self.threads = self.after(THREAD)
 
-    def at(self, position: int | ir.Value) -> ir.Value:
-        position = integer(position) if isinstance(position, int) else position
-        return self.builder.gep(self.base, [position])
-
-    def get(self, position: int | ir.Value) -> ir.Value:
-        return self.builder.load(self.at(position))
-
-    def look(self, position: int | ir.Value) -> ir.Value:
-        """The value that another thread may have just written."""
-        return self.builder.load_atomic(self.at(position), "seq_cst", 8)
-
-    def put(self, position: int | ir.Value, value: ir.Value) -> None:
-        self.builder.store(value, self.at(position))
-
-    def change(self, operation: str, position: int | ir.Value, value: int) -> ir.Value:
-        """Read and write at once; gives the value before."""
-        return self.builder.atomic_rmw(operation, self.at(position), integer(value), "seq_cst")
-
-    def call(self, kind: ir.FunctionType, function: int, *arguments: ir.Value) -> None:
-        pointer = self.builder.inttoptr(self.get(function), kind.as_pointer())
-        self.builder.call(pointer, arguments)
-
-    def lock_of(self, line: ir.Value) -> ir.Value:
-        return self.builder.inttoptr(self.get(self.builder.add(line, integer(1))), BYTES)
+    def call(self, kind: ir.FunctionType, function: str, *arguments: ir.Value) -> None:
+        """Emit the call of a function whose address is in the field `function`."""
+        self.builder.call(self.builder.inttoptr(self.load(function), kind.as_pointer()), arguments)
 
     def take_tasks(self, number: ir.Value) -> ir.Value:
-        """Do tasks until none is left, first those of the block of this thread; gives how many these were."""
+        """Emit the loop of thread `number` over all tasks left, its own block first; return their number."""
         builder = self.builder
         done = alloca_once(builder, _I64)
         builder.store(integer(0), done)
-        threads = self.get(Cell.THREADS)
+        threads = self.load("threads")
         with for_range(builder, threads, scalar=True) as further:
             block = builder.add(number, further)
             round_again = builder.icmp_signed(">=", block, threads)
@@ -123,18 +83,18 @@ class _Cells:
         return builder.load(done)
 
     def _take_block(self, block: ir.Value, threads: ir.Value) -> ir.Value:
-        """Do what is left of a block; gives how many tasks these were."""
+        """Emit the loop over the tasks left in a block; return their number."""
         builder = self.builder
-        tasks, kernel = self.get(Cell.TASKS), self.get(Cell.KERNEL)
+        tasks, kernel = self.load("tasks"), self.load("kernel")
         kernel = builder.inttoptr(kernel, KERNEL_TYPE.as_pointer())
         arguments = [
-            builder.inttoptr(self.get(Cell.ARGUMENTS + i), kind)
-            for i, kind in enumerate(KERNEL_TYPE.args[:3])
+            builder.inttoptr(word, kind)
+            for word, kind in zip(self.load_words("arguments"), KERNEL_TYPE.args[:3], strict=True)
         ]
         first, stop = (
             builder.udiv(builder.mul(tasks, builder.add(block, integer(i))), threads) for i in range(2)
         )
-        counter = self.counter_of(block)
+        taken = self.threads.element(block).place("taken")
         before = builder.block
         head, take, body, end = (
             builder.append_basic_block(name) for name in ("left", "take", "task", "none_left")
@@ -143,25 +103,21 @@ class _Cells:
         builder.position_at_end(head)
         done = builder.phi(_I64)
         done.add_incoming(integer(0), before)
-        # A look does not take the line from the thread whose block it is.
-        left = builder.icmp_signed("<", builder.add(first, self.look(counter)), stop)
+        # Reading first leaves the cache line with the thread that owns the block.
+        left = builder.icmp_signed("<", builder.add(first, _read(builder, taken)), stop)
         builder.cbranch(left, take, end)
         builder.position_at_end(take)
-        task = builder.add(first, self.change("add", counter, 1))
+        task = builder.add(first, _update(builder, "add", taken, 1))
         builder.cbranch(builder.icmp_signed("<", task, stop), body, end)
         builder.position_at_end(body)
-        builder.call(kernel, [*arguments, builder.or_(task, self.get(Cell.SHARES))])
+        builder.call(kernel, [*arguments, builder.or_(task, self.load("shares"))])
         done.add_incoming(builder.add(done, integer(1)), builder.block)
         builder.branch(head)
         builder.position_at_end(end)
         return done
 
-    def counter_of(self, block: ir.Value) -> ir.Value:
-        """The position of a block's counter."""
-        return self.builder.add(self.builder.mul(block, integer(Cell.LINE)), integer(Cell.NEXT))
-
     def clock(self) -> ir.Value:
-        """Ticks of the processor's clock; where it has none that can be read, 0."""
+        """Read the processor's clock, in ticks; 0 if it has none that can be read."""
         return self.builder.call(
             external(self.builder.module, ir.FunctionType(_I64, []), "llvm.readcyclecounter"), []
         )
@@ -175,20 +131,38 @@ class _Cells:
             self.builder.call(function, [ir.Constant(_I32, a) for a in arguments])
 
 
+def _read(builder: ir.IRBuilder, place: ir.Value) -> ir.Value:
+    """Read a word that another thread may have just written."""
+    return builder.load_atomic(place, "seq_cst", 8)
+
+
+def _update(builder: ir.IRBuilder, operation: str, place: ir.Value, value: int) -> ir.Value:
+    """Read and write a word in one atomic step; return the value before."""
+    return builder.atomic_rmw(operation, place, integer(value), "seq_cst")
+
+
+def _lock_of(thread: IRRecord) -> ir.Value:
+    """Load the lock that a thread sleeps on."""
+    return thread.builder.inttoptr(thread.load("lock"), BYTES)
+
+
 def run_tasks(
     builder: ir.IRBuilder,
-    base: ir.Value,
+    address: ir.Value,
     tasks: ir.Value,
     threads: ir.Value,
     kernel: ir.Value,
     arguments: list[ir.Value],
 ) -> None:
-    """Write the code that does all tasks of a kernel; on several threads if that is allowed and nobody else does so."""
-    cells = _Cells(builder, base)
-    limit = cells.get(Cell.LIMIT)
+    """Emit the run of all tasks of a kernel.
+
+    Several threads do them if that is allowed and no other thread has opened a parallel region.
+    """
+    pool = _Pool(builder, address)
+    limit = pool.load("limit")
     threads = builder.select(builder.icmp_signed("<", threads, limit), threads, limit)
     on_demand = builder.icmp_signed("==", tasks, integer(ON_DEMAND))
-    whole = builder.and_(on_demand, builder.icmp_signed("!=", cells.get(Cell.AT_ONCE), integer(0)))
+    whole = builder.and_(on_demand, builder.icmp_signed("!=", pool.load("undivided"), integer(0)))
     threads = builder.select(whole, integer(1), threads)
     tasks = builder.select(on_demand, threads, tasks)
     shares = builder.select(on_demand, builder.shl(threads, integer(SHARES_SHIFT)), integer(0))
@@ -198,38 +172,38 @@ def run_tasks(
     builder.cbranch(builder.icmp_signed(">", threads, integer(1)), several, alone)
     builder.position_at_end(several)
     free = builder.extract_value(
-        builder.cmpxchg(cells.at(Cell.BUSY), integer(0), integer(1), "seq_cst", "seq_cst"), 1
+        builder.cmpxchg(pool.place("busy"), integer(0), integer(1), "seq_cst", "seq_cst"), 1
     )
     opened, skipped = builder.append_basic_block("opened"), builder.append_basic_block("skipped")
     builder.cbranch(free, opened, alone)
     builder.position_at_end(opened)
-    skip = cells.get(Cell.SKIP)
+    skip = pool.load("skip")
     builder.cbranch(builder.icmp_signed(">", skip, integer(0)), skipped, region)
     builder.position_at_end(skipped)
-    cells.put(Cell.SKIP, builder.sub(skip, integer(1)))
-    builder.store_atomic(integer(0), cells.at(Cell.BUSY), "seq_cst", 8)
+    pool.store("skip", builder.sub(skip, integer(1)))
+    builder.store_atomic(integer(0), pool.place("busy"), "seq_cst", 8)
     builder.branch(alone)
 
     builder.position_at_end(region)
-    cells.put(Cell.THREADS, threads)
-    cells.put(Cell.TASKS, tasks)
-    cells.put(Cell.SHARES, shares)
-    cells.put(Cell.KERNEL, builder.ptrtoint(kernel, _I64))
+    pool.store("threads", threads)
+    pool.store("tasks", tasks)
+    pool.store("shares", shares)
+    pool.store("kernel", builder.ptrtoint(kernel, _I64))
     for i, argument in enumerate(arguments):
-        cells.put(Cell.ARGUMENTS + i, builder.ptrtoint(argument, _I64))
-    with for_range(builder, threads, scalar=True) as block:
-        cells.put(cells.counter_of(block), integer(0))
-    cells.change("or", Cell.STATE, OPEN)
-    with for_range(builder, builder.sub(threads, integer(1)), scalar=True) as index:
-        line = builder.add(builder.mul(index, integer(Cell.LINE)), integer(Cell.FIRST_HELPER))
-        before = cells.change("xchg", line, AWAKE)
+        pool.store("arguments", builder.ptrtoint(argument, _I64), i)
+    with for_range(builder, threads, scalar=True) as number:
+        pool.threads.element(number).store("taken", integer(0))
+    _update(builder, "or", pool.place("state"), OPEN)
+    with for_steps(builder, integer(1), threads, integer(1), scalar=True) as number:
+        helper = pool.threads.element(number)
+        before = _update(builder, "xchg", helper.place("sleep"), AWAKE)
         with builder.if_then(builder.icmp_signed("==", before, integer(ASLEEP))):
-            cells.call(_RELEASE, Cell.RELEASE, cells.lock_of(line))
-    begin = cells.clock()
-    done_here = cells.take_tasks(integer(0))
-    cells.change("and", Cell.STATE, ~OPEN)
-    _wait_for_helpers(cells, begin, done_here)
-    builder.store_atomic(integer(0), cells.at(Cell.BUSY), "seq_cst", 8)
+            pool.call(_RELEASE, "release", _lock_of(helper))
+    begin = pool.clock()
+    done_here = pool.take_tasks(integer(0))
+    _update(builder, "and", pool.place("state"), ~OPEN)
+    _wait_for_helpers(pool, begin, done_here)
+    builder.store_atomic(integer(0), pool.place("busy"), "seq_cst", 8)
     builder.branch(done)
 
     builder.position_at_end(alone)
@@ -239,11 +213,11 @@ def run_tasks(
     builder.position_at_end(done)
 
 
-def _wait_for_helpers(cells: _Cells, begin: ir.Value, tasks: ir.Value) -> None:
-    """Write the wait for those in the middle of a task; the opener has done so many since `begin`."""
-    builder = cells.builder
-    cells.put(Cell.NAPPED, integer(0))
-    now = cells.clock()
+def _wait_for_helpers(pool: _Pool, begin: ir.Value, tasks: ir.Value) -> None:
+    """Emit the wait for helpers in the middle of a task; the opener has done `tasks` tasks since `begin`."""
+    builder = pool.builder
+    pool.store("napped", integer(0))
+    now = pool.clock()
     per_task = builder.udiv(builder.sub(now, begin), builder.add(tasks, integer(1)))
     patience = builder.mul(per_task, integer(tuning.helper_patience_tasks))
     before = builder.block
@@ -252,52 +226,51 @@ def _wait_for_helpers(cells: _Cells, begin: ir.Value, tasks: ir.Value) -> None:
     builder.position_at_end(head)
     spins = builder.phi(_I64)
     spins.add_incoming(integer(0), before)
-    cells.pause()
-    builder.cbranch(builder.icmp_signed("==", cells.look(Cell.STATE), integer(0)), end, look)
+    pool.pause()
+    builder.cbranch(builder.icmp_signed("==", _read(builder, pool.place("state")), integer(0)), end, look)
     builder.position_at_end(look)
     spins.add_incoming(builder.add(spins, integer(1)), look)
-    waited = builder.sub(cells.clock(), now)
+    waited = builder.sub(pool.clock(), now)
     patient = builder.or_(
         builder.icmp_signed("<", spins, integer(tuning.helper_spins)),
         builder.icmp_signed("<", waited, patience),
     )
     builder.cbranch(patient, head, nap)
     builder.position_at_end(nap)
-    cells.put(Cell.NAPPED, integer(1))
-    lock = builder.inttoptr(cells.get(Cell.NAP), BYTES)
-    cells.call(
-        _ACQUIRE_TIMED, Cell.ACQUIRE_TIMED, lock, integer(tuning.opener_sleep_us), ir.Constant(_I32, 0)
-    )
+    pool.store("napped", integer(1))
+    lock = builder.inttoptr(pool.load("nap_lock"), BYTES)
+    pool.call(_ACQUIRE_TIMED, "acquire_timed", lock, integer(tuning.opener_sleep_us), ir.Constant(_I32, 0))
     spins.add_incoming(spins, nap)
     builder.branch(head)
     builder.position_at_end(end)
-    napped = builder.icmp_signed("==", cells.get(Cell.NAPPED), integer(1))
-    penalty = cells.get(Cell.PENALTY)
+    napped = builder.icmp_signed("==", pool.load("napped"), integer(1))
+    penalty = pool.load("penalty")
     more = builder.and_(builder.add(builder.shl(penalty, integer(1)), integer(1)), integer(MOST_SKIPPED))
     penalty = builder.select(napped, more, builder.lshr(penalty, integer(1)))
-    cells.put(Cell.PENALTY, penalty)
-    cells.put(Cell.SKIP, builder.select(napped, penalty, integer(0)))
+    pool.store("penalty", penalty)
+    pool.store("skip", builder.select(napped, penalty, integer(0)))
 
 
 def define_helper(function: ir.Function) -> None:
-    """Write what a helping thread runs; `function` has a kernel's type, its first argument is the helper's line."""
+    """Emit the function of a helper thread. It has a kernel's type; its first argument points to the `THREAD`."""
     builder = Builder(function.append_basic_block("entry"))
     block: dict[str, Any] = {
         name: builder.append_basic_block(name)
         for name in ("look", "again", "rest", "hurry", "sleep", "woken", "enter", "work", "leave", "gone")
     }
-    line_address = builder.ptrtoint(function.args[0], _I64)
-    place = builder.inttoptr(line_address, _I64.as_pointer())
-    number = builder.load(builder.gep(place, [integer(2)]))
-    line = builder.add(builder.mul(number, integer(Cell.LINE)), integer(Cell.FIRST_HELPER))
-    base = builder.inttoptr(builder.sub(line_address, builder.mul(line, integer(8))), _I64.as_pointer())
-    cells = _Cells(builder, base)
-    lock = cells.lock_of(line)
+    address = builder.ptrtoint(function.args[0], _I64)
+    thread = IRRecord(builder, THREAD, builder.inttoptr(address, _I64.as_pointer()))
+    number = thread.load("number")
+    distance = builder.add(builder.mul(number, integer(THREAD.nbytes)), integer(POOL.nbytes))
+    pool = _Pool(builder, builder.inttoptr(builder.sub(address, distance), _I64.as_pointer()))
+    lock = _lock_of(thread)
     entry = builder.block
     builder.branch(block["look"])
 
     def is_open() -> ir.Value:
-        return builder.icmp_signed("!=", builder.and_(cells.look(Cell.STATE), integer(OPEN)), integer(0))
+        return builder.icmp_signed(
+            "!=", builder.and_(_read(builder, pool.place("state")), integer(OPEN)), integer(0)
+        )
 
     builder.position_at_end(block["look"])
     spins = builder.phi(_I64)
@@ -305,41 +278,40 @@ def define_helper(function: ir.Function) -> None:
     builder.cbranch(is_open(), block["enter"], block["again"])
 
     builder.position_at_end(block["again"])
-    cells.pause()
+    pool.pause()
     spins.add_incoming(builder.add(spins, integer(1)), block["again"])
     builder.cbranch(
         builder.icmp_signed("<", spins, integer(tuning.helper_spins)), block["look"], block["rest"]
     )
 
-    # From here on the opener of a region wakes this thread; one that was opened just before has not seen it lie down.
+    # From here on the opener of a region wakes this thread, unless it opened the region just before.
     builder.position_at_end(block["rest"])
-    cells.change("xchg", line, ASLEEP)
-    stopped = builder.icmp_signed("!=", cells.look(Cell.STOP), integer(0))
+    _update(builder, "xchg", thread.place("sleep"), ASLEEP)
+    stopped = builder.icmp_signed("!=", _read(builder, pool.place("stop")), integer(0))
     builder.cbranch(builder.or_(is_open(), stopped), block["hurry"], block["sleep"])
     builder.position_at_end(block["hurry"])
-    before = cells.change("xchg", line, AWAKE)
+    before = _update(builder, "xchg", thread.place("sleep"), AWAKE)
     builder.cbranch(builder.icmp_signed("==", before, integer(ASLEEP)), block["woken"], block["sleep"])
     builder.position_at_end(block["sleep"])
-    cells.call(_ACQUIRE, Cell.ACQUIRE, lock, ir.Constant(_I32, 1))
+    pool.call(_ACQUIRE, "acquire", lock, ir.Constant(_I32, 1))
     builder.branch(block["woken"])
     builder.position_at_end(block["woken"])
-    stopped = builder.icmp_signed("!=", cells.look(Cell.STOP), integer(0))
+    stopped = builder.icmp_signed("!=", _read(builder, pool.place("stop")), integer(0))
     builder.cbranch(stopped, block["gone"], block["enter"])
 
     builder.position_at_end(block["enter"])
-    before = cells.change("add", Cell.STATE, ONE_INSIDE)
+    before = _update(builder, "add", pool.place("state"), ONE_INSIDE)
     opened = builder.icmp_signed("!=", builder.and_(before, integer(OPEN)), integer(0))
     builder.cbranch(opened, block["work"], block["leave"])
     builder.position_at_end(block["work"])
-    block_number = builder.add(number, integer(1))
-    with builder.if_then(builder.icmp_signed("<", block_number, cells.get(Cell.THREADS))):
-        cells.take_tasks(block_number)
+    with builder.if_then(builder.icmp_signed("<", number, pool.load("threads"))):
+        pool.take_tasks(number)
     builder.branch(block["leave"])
     builder.position_at_end(block["leave"])
-    cells.change("sub", Cell.STATE, ONE_INSIDE)
+    _update(builder, "sub", pool.place("state"), ONE_INSIDE)
     spins.add_incoming(integer(0), block["leave"])
     builder.branch(block["look"])
 
     builder.position_at_end(block["gone"])
-    cells.change("xchg", line, GONE)
+    _update(builder, "xchg", thread.place("sleep"), GONE)
     builder.ret_void()

@@ -16,16 +16,14 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.ir.kernel import Kernel
+from jittape.compile.ir.table_layouts import DIAGONAL_HEAD, DIAGONAL_LOOPS, DIAGONAL_OPERAND
 from jittape.compile.rewrite.affine_maps import AffineMap
 from jittape.core.forms import Control
 from jittape.core.locks import cached_property
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op
 
-__all__ = ["LOOPS", "DiagonalScatter", "diagonal_scatter_op", "fits", "table_of"]
-
-LOOPS = 3
-"""Maximum number of loops that scatter an operand."""
+__all__ = ["DiagonalScatter", "diagonal_scatter_op", "fits", "table_of"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class DiagonalScatter(Kernel):
     @property
     def loops(self) -> int:
         """The loops over the zeros and over an operand."""
-        return 1 + LOOPS
+        return 1 + DIAGONAL_LOOPS
 
 
 def _result(
@@ -80,18 +78,19 @@ diagonal_scatter_op = Primitive(
 
 
 def table_of(op: Op, operands: Sequence[Aval], out: Aval) -> tuple[int, ...]:
-    """Return the table of the kernel: size of the result, number of operands; offset, extents and steps of each."""
-    words = [out.size, len(operands)]
+    """Return the table that the kernel reads: a `DIAGONAL_HEAD`, then a `DIAGONAL_OPERAND` for each operand."""
+    words = DIAGONAL_HEAD.pack(elements=out.size, operands=len(operands))
     for x, maps in zip(operands, dict(op.params)["maps"], strict=True):
         offset, loops = _loops(x.shape, maps, out.shape)
-        loops = [(1, 0)] * (LOOPS - len(loops)) + loops
-        words += [offset, *[n for n, _ in loops], *[step for _, step in loops]]
+        loops = [(1, 0)] * (DIAGONAL_LOOPS - len(loops)) + loops
+        extents, steps = zip(*loops, strict=True)
+        words += DIAGONAL_OPERAND.pack(offset=offset, extents=extents, steps=steps)
     return tuple(words)
 
 
 def fits(shape: tuple[int, ...], maps: Sequence[AffineMap], within: tuple[int, ...]) -> bool:
-    """Return whether `LOOPS` loops are enough to scatter an operand of `shape`."""
-    return len(_loops(shape, maps, within)[1]) <= LOOPS
+    """Return whether `DIAGONAL_LOOPS` loops are enough to scatter an operand of `shape`."""
+    return len(_loops(shape, maps, within)[1]) <= DIAGONAL_LOOPS
 
 
 def _loops(

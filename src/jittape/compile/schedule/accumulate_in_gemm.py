@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from jittape.compile.ir.instructions import Compute, Operand
 from jittape.compile.ir.kernel import Gemm, LoopKernel, bits_of
 from jittape.compile.ir.loop_nest import RawInstruction, RawLoad, RawNest
-from jittape.compile.ir.task_counts import ON_DEMAND
+from jittape.compile.ir.table_layouts import ON_DEMAND
 from jittape.compile.schedule.rules import Rule, broken_rule
 from jittape.compile.schedule.unplaced_steps import Draft, UnplacedStep, first_in_place, written
 from jittape.core.locks import cached_property

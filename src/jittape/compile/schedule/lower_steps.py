@@ -6,8 +6,8 @@ from jittape.compile.analysis.op_class import OpClass
 from jittape.compile.analysis.uses import Group
 from jittape.compile.ir.index_maps import space_of
 from jittape.compile.ir.loop_nest import RawAddress, RawLoad, RawNest, RawReduction
-from jittape.compile.kernels.control.control_plan import RECORD, Plan, Release, Stop, plan_of
-from jittape.compile.kernels.gemm.lower_gemm import Calls
+from jittape.compile.kernels.control.control_plan import STACK_AVAL, Plan, Release, Stop, plan_of
+from jittape.compile.kernels.gemm.lower_gemm import GemmLowering
 from jittape.compile.lower.build_nest import NestBuilder
 from jittape.compile.lower.canonicalize import Placed
 from jittape.compile.lower.split_nest import split
@@ -23,7 +23,7 @@ def lower_to_steps(draft: Draft) -> None:
     program = draft.program
     draft.avals = dict(program.avals)
     draft.next_slot = max(draft.avals, default=-1) + 1
-    draft.avals.update((slot, RECORD) for slot, aval in program.avals.items() if is_dynamic_dim(aval))
+    draft.avals.update((slot, STACK_AVAL) for slot, aval in program.avals.items() if is_dynamic_dim(aval))
     draft.owner_of, copies = _owners(draft)
     draft.steps = _Lowering(draft).steps(copies)
 
@@ -33,7 +33,7 @@ def release_stacks(draft: Draft) -> None:
     last: dict[int, int] = {}
     for i, step in enumerate(draft.steps):
         if step.bodies:
-            last.update((slot, i) for slot in step.operands if draft.avals[slot] is RECORD)
+            last.update((slot, i) for slot in step.operands if draft.avals[slot] is STACK_AVAL)
     if not last:
         return
     steps: list[UnplacedStep] = []
@@ -82,7 +82,7 @@ class _Lowering:
         self.partition = draft.partition
         self.avals = draft.avals
         self.position = {op.out: i for i, op in enumerate(draft.program.ops)}
-        self.calls = Calls()
+        self.gemms = GemmLowering()
         self.runs = runs_of(draft.program.ops)
 
     def steps(self, copies: list[Op]) -> list[UnplacedStep]:
@@ -145,7 +145,7 @@ class _Lowering:
     def _gemm(self, op: Op) -> UnplacedStep:
         added = self.partition.addends.get(op.out)
         product = self.partition.products[op.out]
-        kernel, slots, sizes, tasks, work = self.calls.placed(
+        kernel, slots, sizes, tasks, work = self.gemms.lower(
             product, self.avals[op.out].dtype, added is not None
         )
         depth, position = self.partition.depth[op.out], self.position[op.out]

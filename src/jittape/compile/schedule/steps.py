@@ -26,7 +26,7 @@ class KernelStep:
     ops : tuple of Op
         The ops of the program that the step computes, in part or as a whole.
     tasks : int
-        Number of calls that the step is divided into and that may run at the same time; `task_counts.ON_DEMAND` for
+        Number of calls that the step is divided into and that may run at the same time; `table_layouts.ON_DEMAND` for
         products that are divided by the number of threads.
     work : int
         Estimated time on one thread, in ns; 0 for a step that is never divided.

@@ -1,4 +1,4 @@
-"""Machine code for `laid`: zeros, and operands added to them along the steps of a table."""
+"""Diagonal scatter in LLVM IR: zeros, and operands added to them along the steps of a table."""
 
 from __future__ import annotations
 
@@ -6,39 +6,37 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from jittape.compile.kernels.loop.kernel_arguments import size
+from jittape.compile.ir.table_layouts import DIAGONAL_HEAD, DIAGONAL_OPERAND
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import for_range, integer
+from jittape.compile.llvm.ir_records import IRRecord
 from jittape.compile.llvm.ir_value import memory_type
-from jittape.compile.rewrite.diagonal_op import LOOPS, DiagonalScatter
+from jittape.compile.rewrite.diagonal_op import DiagonalScatter
 
 __all__ = ["define_diagonal_scatter"]
 
 _I64 = ir.IntType(64)
-_HEAD, _ROW = 2, 1 + 2 * LOOPS
-"""Words of a table before the first operand, and of an operand."""
 
 
 def define_diagonal_scatter(kernel: DiagonalScatter, function: ir.Function) -> None:
-    """Write the function: see `laid.table_of`."""
-    slots, operand_slots, sizes, _ = function.args
+    """Emit a diagonal scatter; its sizes are the table that `diagonal_op.table_of` returns."""
+    slots, operand_slots, table, _ = function.args
     builder = Builder(function.append_basic_block("entry"))
-    kind = memory_type(kernel.dtype)
-    elements, count = size(builder, function, 0), size(builder, function, 1)
-    number = builder.load(builder.gep(operand_slots, [count]))
-    result = builder.load(builder.gep(slots, [builder.sext(number, _I64)]))
-    result = builder.bitcast(result, kind.as_pointer())
+    kind = memory_type(kernel.dtype).as_pointer()
+
+    def operand(position: ir.Value) -> ir.Value:
+        cell = builder.sext(builder.load(builder.gep(operand_slots, [position])), _I64)
+        return builder.bitcast(builder.load(builder.gep(slots, [cell])), kind)
+
+    head = IRRecord(builder, DIAGONAL_HEAD, table)
+    elements, count = head.load("elements"), head.load("operands")
+    first, result = head.after(DIAGONAL_OPERAND), operand(count)
     with for_range(builder, elements) as index:
-        builder.store(ir.Constant(kind, 0.0), builder.gep(result, [index]))
-    with for_range(builder, count, scalar=True) as operand:
-        at = builder.load(builder.gep(operand_slots, [operand]))
-        x = builder.load(builder.gep(slots, [builder.sext(at, _I64)]))
-        x = builder.bitcast(x, kind.as_pointer())
-        row = builder.add(integer(_HEAD), builder.mul(operand, integer(_ROW)))
-        offset, *words = (
-            builder.load(builder.gep(sizes, [builder.add(row, integer(i))])) for i in range(_ROW)
-        )
-        _add(builder, x, builder.gep(result, [offset]), words[:LOOPS], words[LOOPS:])
+        builder.store(ir.Constant(kind.pointee, 0.0), builder.gep(result, [index]))
+    with for_range(builder, count, scalar=True) as index:
+        diagonal = first.element(index)
+        place = builder.gep(result, [diagonal.load("offset")])
+        _add(builder, operand(index), place, diagonal.load_words("extents"), diagonal.load_words("steps"))
     builder.ret_void()
 
 
@@ -49,7 +47,7 @@ def _add(
     extents: Sequence[ir.Value],
     steps: Sequence[ir.Value],
 ) -> None:
-    """Add what stands at `x` to the result by as many loops as there are extents."""
+    """Emit the addition of the elements at `x` to the result, with a loop for each extent."""
     if not extents:
         builder.store(builder.fadd(builder.load(result), builder.load(x)), result)
         return

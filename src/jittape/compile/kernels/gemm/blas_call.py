@@ -1,11 +1,12 @@
-"""Matrix products by the BLAS: loops over the stack and over pieces around a call of ``jittape_dgemm`` or its like.
+"""Matrix products by the BLAS: loops over the stack and over blocks around a call such as ``jittape_dgemm``.
 
-The names are symbols that `compile.blas` registers. The calling sequence is Fortran's: every argument by address,
-integers of 32 bits. Fortran counts columns first, so what it calls A is the transpose of y, and B that of x.
+The names are symbols that `compile.llvm.blas` registers. The calling sequence is Fortran's: every argument by address,
+integers of 32 bits. Fortran's matrices are column-major, so its A is the transpose of y, and its B that of x.
 
-A bias and an activation stay a loop of their own after the product, which fuses with whatever else reads it: in float32
-a bias and a relu add nothing that can be measured to the 28.5 µs of 32x784 @ 784x128, 0.06 to the 3.2 µs of 32x128 @
-128x64 and 1.3 to the 227 µs of 256x784 @ 784x128. Only a result far beyond the cache pays: 5 % at 1024x256 @ 256x1024.
+A bias and an activation are a separate loop after the product, which is fused with other readers of the product. In
+float32 a bias and a relu add 0.06 µs to the 3.2 µs of 32x128 @ 128x64, 1.3 µs to the 227 µs of 256x784 @ 784x128 and
+nothing that can be measured to the 28.5 µs of 32x784 @ 784x128. Only a result far larger than the cache is slower: by 5
+% for 1024x256 @ 256x1024.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from jittape.compile.ir.kernel import Gemm, bits_of
-from jittape.compile.ir.task_counts import SHARES_SHIFT
+from jittape.compile.ir.table_layouts import SHARES_SHIFT
 from jittape.compile.kernels.loop.kernel_arguments import operand, size
 from jittape.compile.llvm.blas import symbol
 from jittape.compile.llvm.ir_builder import Builder
@@ -34,7 +35,7 @@ _BYTES = _I8.as_pointer()
 
 
 class Stack(NamedTuple):
-    """What a kernel of products begins with: its symbols by name, and the addresses of one product's operands."""
+    """State inside the loops over a stack: the symbols by name, and the addresses of one product's operands."""
 
     builder: ir.IRBuilder
     symbols: dict[str, ir.Value]
@@ -45,7 +46,7 @@ class Stack(NamedTuple):
 
 @contextmanager
 def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
-    """Write the two loops over the stack; the body of the ``with`` writes one product."""
+    """Emit the two loops over the stack; the body of the ``with`` emits one product."""
     builder = Builder(function.append_basic_block("entry"))
     task = function.args[3]
     values = {name: size(builder, function, i) for i, name in enumerate(kernel.SYMBOLS)}
@@ -92,10 +93,11 @@ def stack(kernel: Gemm, function: ir.Function) -> Iterator[Stack]:
 def _shared(
     builder: ir.IRBuilder, values: dict[str, ir.Value], task: ir.Value, divisible: bool
 ) -> tuple[ir.Value, dict[str, ir.Value]]:
-    """Return the task's number, and for each extent whether it is divided on demand.
+    """Return the number of the task, and for each extent whether it is divided on demand.
 
-    Of that extent `values` then has a share, which is all of it where it is short: the other tasks have nothing to do.
-    A stack with enough products is divided between them, else the larger of rows and columns if that may be.
+    In `values` the extent of a task becomes a share of that extent. A share of a short extent is all of it, and the
+    other tasks do nothing. A stack of many products is divided between products, otherwise the larger of rows and
+    columns is.
     """
     shares = builder.lshr(task, ir.Constant(_I64, SHARES_SHIFT))
     demanded = builder.icmp_unsigned(">", shares, ir.Constant(_I64, 1))
@@ -120,20 +122,20 @@ def _shared(
 
 
 def _quotient(builder: ir.IRBuilder, number: ir.Value, divisor: ir.Value) -> ir.Value:
-    """Rounded up."""
+    """Return the quotient rounded up."""
     more = builder.sub(divisor, ir.Constant(_I64, 1))
     return builder.sdiv(builder.add(number, more), divisor)
 
 
 def _real(kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value) -> ir.Value:
-    """The number with these bytes."""
+    """Return the real number with these bytes."""
     if info_of(kernel.dtype).real == float32:
         return builder.bitcast(builder.trunc(bits, _I32), ir.FloatType())
     return builder.bitcast(bits, ir.DoubleType())
 
 
 def _times_operand(kernel: Gemm, builder: ir.IRBuilder, bits: ir.Value, function: ir.Function) -> ir.Value:
-    """The bytes of a number times the operand `a2`."""
+    """Return the bytes of a number times the operand `a2`."""
     dtype = kernel.operands[3].dtype
     place = operand(builder, function, 3, llvm_type(dtype))
     rate = IRMath(builder).cast(IRValue(builder, builder.load(place), dtype), kernel.dtype).ir
@@ -148,13 +150,13 @@ def _task_part(
     task: ir.Value,
     shared: dict[str, ir.Value],
 ) -> ir.Value:
-    """Return where the task begins along an extent; `values` then has what the task does of the extent."""
+    """Return the start of the task along an extent, and set the extent in `values` to that of the task."""
     whole, part = values[name], values["t" + name[-1]]
     divided = builder.icmp_signed("<", part, whole)
     if name in shared:
         divided = builder.or_(divided, shared[name])
     begin = builder.select(divided, builder.mul(task, part), ir.Constant(_I64, 0))
-    # Of the last shares nothing may be left.
+    # The last shares may be empty.
     left = builder.sub(whole, builder.select(builder.icmp_signed("<", begin, whole), begin, whole))
     values[name] = builder.select(builder.icmp_signed("<", part, left), part, left)
     return begin
@@ -167,7 +169,7 @@ def _distance(
     start: ir.Value,
     factors: tuple[ir.Value | str | None, ...],
 ) -> ir.Value:
-    """How far from its first element a task's part of an operand begins."""
+    """Return the distance of a task's part of an operand from `start`, in elements."""
     for begin, factor in zip(begins.values(), factors, strict=True):
         if factor is not None:
             factor = values[factor] if isinstance(factor, str) else factor
@@ -181,9 +183,9 @@ def _moved(builder: ir.IRBuilder, kernel: Gemm, place: ir.Value, elements: ir.Va
 
 
 def define_product(kernel: Gemm, function: ir.Function) -> None:
-    """Write the body of a kernel in one of the forms of the BLAS.
+    """Emit a kernel in one of the forms of the BLAS.
 
-    Optimized for size, as there is nothing in it but calls, it is compiled in 20 ms instead of 34.
+    It consists of calls only. Optimized for size, it is compiled in 20 ms instead of 34.
     """
     function.attributes.add("optsize")
     with stack(kernel, function) as one:
@@ -191,21 +193,21 @@ def define_product(kernel: Gemm, function: ir.Function) -> None:
         if kernel.form == "vector":
             caller.vector()
         else:
-            caller.in_pieces()
+            caller.in_blocks()
 
 
 class _Caller:
-    """Writes the calls of one product."""
+    """Emitter of the calls of one product."""
 
     def __init__(self, kernel: Gemm, stack: Stack) -> None:
         self.kernel = kernel
         self.builder, self.symbols, self.x, self.y, self.out = stack
         self.one = self.number(ir.Constant(_I64, bits_of(1.0, kernel.dtype)))
         self.alpha, self.first = (self.number(self.symbols[name]) for name in ("alpha", "beta"))
-        self.by_zero = _ByZero(self) if len(kernel.operands) > 3 else None
+        self.zero_factor = _ZeroFactor(self) if len(kernel.operands) > 3 else None
 
     def vector(self) -> None:
-        """``x @ y`` for a column y; `ly` is the distance of its elements."""
+        """Emit ``x @ y`` for a column y; `ly` is the distance of its elements."""
         transposed = self.kernel.transposed[0]
         m, k = self.symbols["m"], self.symbols["k"]
         shape = (m, k) if transposed else (k, m)
@@ -223,28 +225,30 @@ class _Caller:
             self._integer(ir.Constant(_I64, 1)),
         )
 
-    def in_pieces(self) -> None:
-        """A loop over pieces of rows, columns and summands; the first piece of summands may write, others add."""
-        self._pieces("m", lambda i: self._pieces("n", lambda j: self._inner_pieces(i, j)))
+    def in_blocks(self) -> None:
+        """Emit loops over blocks of rows, columns and summands; only the first block of summands may overwrite."""
+        self._blocks("m", lambda i: self._blocks("n", lambda j: self._inner_blocks(i, j)))
 
-    def _inner_pieces(self, i: ir.Value, j: ir.Value) -> None:
-        self._piece(i, j, ir.Constant(_I64, 0), self.first)
-        self._pieces("k", lambda at: self._piece(i, j, at, self.one), self.symbols["pk"])
+    def _inner_blocks(self, i: ir.Value, j: ir.Value) -> None:
+        self._block(i, j, ir.Constant(_I64, 0), self.first)
+        self._blocks("k", lambda at: self._block(i, j, at, self.one), self.symbols["pk"])
 
-    def _pieces(self, extent: str, body: Callable[[ir.Value], None], start: ir.Value | None = None) -> None:
+    def _blocks(self, extent: str, body: Callable[[ir.Value], None], start: ir.Value | None = None) -> None:
         start = ir.Constant(_I64, 0) if start is None else start
         step, stop = self.symbols[f"p{extent}"], self.symbols[extent]
         with for_steps(self.builder, start, stop, step, scalar=True) as index:
             body(index)
 
-    def _piece(self, i: ir.Value, j: ir.Value, at: ir.Value, beta: ir.Value) -> None:
+    def _block(self, i: ir.Value, j: ir.Value, at: ir.Value, beta: ir.Value) -> None:
         symbols = self.symbols
         rows, columns, inner = (self._extent(*pair) for pair in (("m", i), ("n", j), ("k", at)))
         tx, ty = self.kernel.transposed
         x = self._element(self.x, symbols["lx"], *((at, i) if tx else (i, at)))
         y = self._element(self.y, symbols["ly"], *((j, at) if ty else (at, j)))
         alpha, out = self.alpha, self._element(self.out, symbols["lr"], i, j)
-        arguments = (alpha, beta, out) if self.by_zero is None else self.by_zero.instead_of(alpha, beta, out)
+        arguments = (
+            (alpha, beta, out) if self.zero_factor is None else self.zero_factor.instead_of(alpha, beta, out)
+        )
         self._call(
             "gemm",
             *[self._letter("T" if t else "N") for t in (ty, tx)],
@@ -258,11 +262,11 @@ class _Caller:
             arguments[2],
             self._integer(symbols["lr"]),
         )
-        if self.by_zero is not None:
-            self.by_zero.add_to(out)
+        if self.zero_factor is not None:
+            self.zero_factor.add_to(out)
 
     def _extent(self, name: str, start: ir.Value) -> ir.Value:
-        """What is left of an extent from `start`, at most a piece."""
+        """Return the extent of the block that begins at `start`: at most what is left."""
         builder, piece = self.builder, self.symbols[f"p{name}"]
         left = builder.sub(self.symbols[name], start)
         return builder.select(builder.icmp_signed("<", left, piece), left, piece)
@@ -286,7 +290,7 @@ class _Caller:
         return self._held(self.builder.trunc(value, _I32))
 
     def number(self, bits: ir.Value) -> ir.Value:
-        """A real number; a complex one is two floats."""
+        """Return the address of a real number, also as a complex number."""
         real = _real(self.kernel, self.builder, bits)
         pair = ir.Constant(ir.ArrayType(real.type, 2), [0.0, 0.0])
         return self._held(self.builder.insert_value(pair, real, 0))
@@ -297,12 +301,12 @@ class _Caller:
         return place
 
 
-class _ByZero:
-    """What is otherwise where a product is added times an operand, and that is zero.
+class _ZeroFactor:
+    """Emitter of products that are added times an operand `a2`, for the case that it is zero.
 
-    The BLAS would leave the result as it is, though nan and inf times zero are nan. So a piece is a single element
-    then: it is written to a place of its own, and added from there. The code has no second call, but a few selections
-    before the one there is and a branch after it. `folding` takes no complex numbers.
+    The BLAS would leave the result unchanged, but nan and inf times zero are nan. So a block is a single element then:
+    it is written to a separate place, multiplied and added. This takes a few selections before the call and a branch
+    after it, and no second call. `accumulate_in_gemm` excludes complex numbers.
     """
 
     def __init__(self, caller: _Caller) -> None:
@@ -315,12 +319,12 @@ class _ByZero:
         self.place = alloca_once(self.builder, self.alpha.type)
 
     def instead_of(self, alpha: ir.Value, beta: ir.Value, out: ir.Value) -> tuple[ir.Value, ...]:
-        """The addresses of both factors and of the result to call the BLAS with."""
+        """Return the addresses of both factors and of the result for the call of the BLAS."""
         pairs = ((self.one, alpha), (self.zero, beta), (self.builder.bitcast(self.place, _BYTES), out))
         return tuple([self.builder.select(self.applies, *pair) for pair in pairs])
 
     def add_to(self, out: ir.Value) -> None:
-        """Add what the BLAS has written to the place, times zero."""
+        """Emit the addition of the element that the BLAS has written, times zero."""
         builder = self.builder
         with builder.if_then(self.applies, likely=False):
             element = builder.bitcast(out, self.place.type)

@@ -1,10 +1,10 @@
-"""Products of a vector and a matrix with rows of up to sixteen vector registers, in loops of jittape's own.
+"""gemv: products of a vector and a matrix with rows of up to sixteen vector registers, in jittape's own loops.
 
-"Rows" are those of the memory here, in which elements are neighbors. Where they are summed over, the vector stays in
-registers and each row is read from its beginning to its end; the lanes of the sums of eight rows are added up together.
-Where they are added to each other, the results stay in registers, and are written once for `gemv_chunk_rows` rows.
-Either way memory is read in one stream: eight rows next to each other, a register of each at a time, take a third
-longer from the second-level cache. The order of the sums depends on their number and on nothing else.
+"Rows" are those of the memory here, in which elements are contiguous. If the sum runs along the rows, registers hold
+the vector and each row is read from start to end; the lanes of the sums of eight rows are added together. If the rows
+are added to each other, registers hold the results, which are stored once for `gemv_chunk_rows` rows. Both loops read
+memory in one stream: reading one register each of eight adjacent rows takes a third longer from the second-level cache.
+The order of a sum depends on the number of its summands only.
 """
 
 from __future__ import annotations
@@ -15,62 +15,44 @@ from llvmlite import ir
 
 from jittape.compile.ir.kernel import Gemm
 from jittape.compile.kernels.gemm.blas_call import Stack, stack
-from jittape.compile.kernels.gemm.small_gemm import Vectors
+from jittape.compile.kernels.gemm.small_gemm import Masks, Vectors
 from jittape.compile.llvm.ir_helpers import alloca_once, for_steps, integer
 from jittape.core.tuning import tuning
 
 __all__ = ["define_gemv"]
 
 
-Masks = Sequence[ir.Value | None]
-"""For each register of a row the lanes that there are; None for all."""
-
-
 def define_gemv(kernel: Gemm, function: ir.Function) -> None:
-    """Write the body of a kernel of form ``"rows1"`` to ``"rows16"`` or ``"columns1"`` to ``"columns16"``."""
+    """Emit a kernel of form ``"rows1"`` to ``"rows16"`` or ``"columns1"`` to ``"columns16"``."""
     function.attributes.add("optsize")
     with stack(kernel, function) as one:
-        (_Rows if kernel.form.startswith("rows") else _Columns)(kernel, one).write()
+        (_Rows if kernel.form.startswith("rows") else _Columns)(kernel, one).emit()
 
 
-class _Sums(Vectors):
-    """Sums of products in vector registers."""
+class _Gemv(Vectors):
+    """Rows of a matrix in registers."""
 
     def __init__(self, kernel: Gemm, one: Stack) -> None:
         super().__init__(kernel, one)
         self.registers = int(kernel.form.removeprefix("rows").removeprefix("columns"))
 
     def masks(self, length: ir.Value) -> Masks:
-        """Those of a row of `length` elements: all registers but the last are full."""
+        """Return the masks of a row of `length` elements: all registers but the last are full."""
         whole = self.registers - 1
         return [*[None] * whole, self.mask(self.builder.sub(length, integer(whole * self.lanes)))]
 
     def row(self, number: ir.Value) -> ir.Value:
-        """Where a row of the matrix begins."""
+        """Return a pointer to a row of the matrix."""
         return self.builder.gep(self.x, [self.builder.mul(number, self.symbols["lx"])])
 
-    def register(self, row: ir.Value, number: int, mask: ir.Value | None) -> ir.Value:
-        """What belongs in a register of a row."""
-        place = self.builder.gep(row, [integer(number * self.lanes)])
-        return self.whole(place) if mask is None else self.load(place, mask)
 
-    def whole(self, place: ir.Value, lanes: int = 0) -> ir.Value:
-        """A vector in memory, all lanes of it."""
-        kind = ir.VectorType(self.kind, lanes or self.lanes)
-        return self.builder.load(self.builder.bitcast(place, kind.as_pointer()), align=self.width)
+class _Rows(_Gemv):
+    """Emitter of one product ``x @ y`` of a matrix whose rows are contiguous."""
 
-    def store_whole(self, value: ir.Value, place: ir.Value) -> None:
-        place = self.builder.bitcast(place, value.type.as_pointer())
-        self.builder.store(value, place, align=self.width)
-
-
-class _Rows(_Sums):
-    """Writes one product ``x @ y`` of a matrix whose rows are contiguous."""
-
-    def write(self) -> None:
+    def emit(self) -> None:
         builder, m = self.builder, self.symbols["m"]
         masks = self.masks(self.symbols["k"])
-        ys = [self.register(self.y, i, mask) for i, mask in enumerate(masks)]
+        ys = self.load_row(self.y, masks)
         whole = builder.sub(m, builder.srem(m, integer(tuning.gemv_row_block)))
         with for_steps(builder, integer(0), whole, integer(tuning.gemv_row_block), scalar=True) as first:
             if self.registers <= tuning.gemv_unrolled_registers:
@@ -84,7 +66,7 @@ class _Rows(_Sums):
             self._write(number, [self._sum(number, ys, masks)])
 
     def _one_by_one(self, first: ir.Value, ys: Sequence[ir.Value], masks: Masks) -> list[ir.Value]:
-        """The sums of some rows in a loop over them, or LLVM would read all of the rows at a time."""
+        """Return the sums of a block of rows, computed in a loop; unrolled, LLVM would read all rows at a time."""
         builder = self.builder
         places = alloca_once(builder, self.vector, integer(tuning.gemv_row_block))
         with for_steps(builder, integer(0), integer(tuning.gemv_row_block), integer(1), scalar=True) as index:
@@ -93,14 +75,14 @@ class _Rows(_Sums):
         return [builder.load(builder.gep(places, [integer(i)])) for i in range(tuning.gemv_row_block)]
 
     def _sum(self, number: ir.Value, ys: Sequence[ir.Value], masks: Masks) -> ir.Value:
-        """The products of a row with `ys`, added up but for the lanes."""
-        row, place = self.row(number), self.new_sum()
+        """Return the sum of the products of a row with `ys`, lane by lane."""
+        row, sums = self.row(number), self.new_sums(1)
         for i, (y, mask) in enumerate(zip(ys, masks, strict=True)):
-            self.add_product(place, self.register(row, i, mask), y)
-        return self.builder.load(place)
+            self.add_products(sums, self.load(self.register_at(row, i), mask), [y])
+        return self.builder.load(sums[0])
 
     def _write(self, first: ir.Value, sums: list[ir.Value]) -> None:
-        """Add up neighboring lanes, of two registers at a time, until there is one lane for each row."""
+        """Emit the stores: add neighboring lanes, of two registers at a time, until there is one lane for each row."""
         rows = len(sums)
         while len(sums) > 1:
             sums = [self._in_pairs(a, b, self.lanes) for a, b in zip(sums[::2], sums[1::2], strict=True)]
@@ -109,11 +91,11 @@ class _Rows(_Sums):
             total = self._in_pairs(total, total, total.type.count // 2)
         out = self.builder.gep(self.out, [first])
         if self.accumulates:
-            total = self.builder.fadd(self.whole(out, rows), total)
-        self.store_whole(total, out)
+            total = self.builder.fadd(self.load_lanes(out, rows), total)
+        self.store(total, out)
 
     def _in_pairs(self, a: ir.Value, b: ir.Value, lanes: int) -> ir.Value:
-        """The sums of neighboring lanes, first those of `a`; so many of them."""
+        """Return the first `lanes` sums of neighboring lanes, those of `a` before those of `b`."""
         even, odd = (
             self.builder.shuffle_vector(
                 a,
@@ -127,10 +109,10 @@ class _Rows(_Sums):
         return self.builder.fadd(even, odd)
 
 
-class _Columns(_Sums):
-    """Writes one product ``x @ y`` of a matrix whose columns are contiguous: they are the rows of the memory."""
+class _Columns(_Gemv):
+    """Emitter of one product ``x @ y`` of a matrix whose columns are contiguous: they are the rows of the memory."""
 
-    def write(self) -> None:
+    def emit(self) -> None:
         builder, k = self.builder, self.symbols["k"]
         masks = self.masks(self.symbols["m"])
         chains = 1
@@ -142,9 +124,9 @@ class _Columns(_Sums):
             self._write(start, masks, self._totals(start, stop, masks, chains))
 
     def _totals(self, start: ir.Value, stop: ir.Value, masks: Masks, chains: int) -> list[ir.Value]:
-        """The sum of rows times their elements of y, where neighbors are added to different sums first."""
+        """Return the sum of rows times their elements of y; adjacent rows are added to different sums first."""
         builder = self.builder
-        sums = [[self.new_sum() for _ in masks] for _ in range(chains)]
+        sums = [self.new_sums(len(masks)) for _ in range(chains)]
         whole = builder.sub(stop, builder.srem(builder.sub(stop, start), integer(chains)))
         with for_steps(builder, start, whole, integer(chains), scalar=True) as first:
             for i, places in enumerate(sums):
@@ -158,23 +140,18 @@ class _Columns(_Sums):
             totals = [[builder.fadd(a, b) for a, b in zip(one, other, strict=True)] for one, other in pairs]
         return totals[0]
 
-    def _add_row(self, number: ir.Value, places: Sequence[ir.Value], masks: Masks) -> None:
+    def _add_row(self, number: ir.Value, sums: Sequence[ir.Value], masks: Masks) -> None:
         row = self.row(number)
         y = self.every_lane(self.builder.load(self.builder.gep(self.y, [number])))
-        for i, (place, mask) in enumerate(zip(places, masks, strict=True)):
-            self.add_product(place, self.register(row, i, mask), y)
+        self.add_products(sums, y, self.load_row(row, masks))
 
     def _write(self, start: ir.Value, masks: Masks, totals: Sequence[ir.Value]) -> None:
-        """The first chunk writes the results, unless these are added to; the others add."""
+        """Emit the stores: the first chunk writes the results, unless the kernel accumulates; the others add."""
         builder = self.builder
         first = builder.icmp_signed("==", start, integer(0))
         for i, (mask, total) in enumerate(zip(masks, totals, strict=True)):
-            before = self.register(self.out, i, mask)
+            place = self.register_at(self.out, i)
+            before = self.load(place, mask)
             if not self.accumulates:
                 before = builder.select(first, ir.Constant(self.vector, [0.0] * self.lanes), before)
-            total = builder.fadd(before, total)
-            place = builder.gep(self.out, [integer(i * self.lanes)])
-            if mask is None:
-                self.store_whole(total, place)
-            else:
-                self.store(total, place, mask)
+            self.store(builder.fadd(before, total), place, mask)

@@ -1,6 +1,6 @@
-"""From a matrix product to a call of the BLAS: the kernel that all such products share, and the integers for this one.
+"""Lowering of a matrix product to a GEMM kernel, which similar products share, and to the sizes of this product.
 
-What `canonical` is for loop nests.
+It is the counterpart of `canonicalize` for loop nests.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.compile.analysis.gemm_operands import Product, form_of, pieces, with_column
+from jittape.compile.analysis.gemm_operands import Product, block_sizes, form_of, with_column
 from jittape.compile.analysis.parallelism import work_of_products
 from jittape.compile.ir.instructions import Operand
 from jittape.compile.ir.kernel import Gemm, bits_of
-from jittape.compile.ir.task_counts import ON_DEMAND
+from jittape.compile.ir.table_layouts import ON_DEMAND
 from jittape.compile.llvm.blas import blas, has_avx512
 from jittape.core.tuning import tuning
 
-__all__ = ["Called", "Calls"]
+__all__ = ["GemmLowering", "LoweredGemm"]
 
 
-class Called(NamedTuple):
-    """The kernel of a product, with the slots of its operands and the integers that are its symbols."""
+class LoweredGemm(NamedTuple):
+    """A lowered product: the kernel, the slots of its operands and the values of its symbols."""
 
     kernel: Gemm
     slots: tuple[int, int]
@@ -33,39 +33,39 @@ class Called(NamedTuple):
 _OFFSETS = Gemm.SYMBOLS.index("ox"), Gemm.SYMBOLS.index("oy")
 
 
-class Calls:
-    """The calls of a program's products, each of which is decided once.
+class GemmLowering:
+    """Lowering of a program's products, each kind of which is lowered once.
 
-    The products of an unrolled loop's iterations differ in slots, and where in these they begin.
+    The products of an unrolled loop's iterations differ only in slots and offsets.
     """
 
     def __init__(self) -> None:
-        self._known: dict[Any, Called] = {}
+        self._known: dict[Any, LoweredGemm] = {}
         self._kernels: dict[Gemm, Gemm] = {}
 
-    def placed(self, product: Product, dtype: np.dtype[Any], added: bool) -> Called:
-        """The call for `product`, which is `added` to what stands in memory or written there."""
+    def lower(self, product: Product, dtype: np.dtype[Any], added: bool) -> LoweredGemm:
+        """Return the lowered `product`; if `added`, it is added to its result's memory."""
         x, y, *others = product
         key = x.transposed, x.leading, y.transposed, y.leading, *others, dtype, added
         known = self._known.get(key)
         if known is None:
             numbered = product._replace(x=x._replace(slot=0), y=y._replace(slot=1))
-            known = self._known[key] = self._called(numbered, dtype, added)
+            known = self._known[key] = self._lower(numbered, dtype, added)
         first, second = (x, y) if known.slots == (0, 1) else (y, x)
         sizes = list(known.sizes)
         sizes[_OFFSETS[0]], sizes[_OFFSETS[1]] = first.offset, second.offset
-        return Called(known.kernel, (first.slot, second.slot), tuple(sizes), known.tasks, known.work)
+        return LoweredGemm(known.kernel, (first.slot, second.slot), tuple(sizes), known.tasks, known.work)
 
-    def _called(self, product: Product, dtype: np.dtype[Any], added: bool) -> Called:
+    def _lower(self, product: Product, dtype: np.dtype[Any], added: bool) -> LoweredGemm:
         form = form_of(product, dtype, has_avx512())
-        cut = pieces(product, form == "matrix" and blas().unpacked)
+        cut = block_sizes(product, form == "matrix" and blas().unpacked)
         if form.startswith(("vector", "rows", "columns")):
             product = with_column(product)
         x, y, m, n = product.x, product.y, product.rows, product.columns
         outer, inner = product.batch
         operands = tuple([Operand(name, dtype) for name in ("a0", "a1", "u0" if added else "r0")])
         kernel = Gemm(operands, dtype, (x.transposed, y.transposed), form)
-        kernel = self._kernels.setdefault(kernel, kernel)  # it is named once
+        kernel = self._kernels.setdefault(kernel, kernel)  # its name is computed once
         sizes = (
             *(outer.extent, inner.extent, m, n, product.inner, n),
             *(x.leading, x.offset, outer.x_stride, inner.x_stride),
@@ -76,7 +76,7 @@ class Calls:
         )
         stacked = outer.extent * inner.extent
         work = work_of_products(form, dtype, stacked * m * n * product.inner)
-        # A BLAS with threads of its own divides products itself.
+        # A BLAS that has threads divides products itself.
         divisible = blas().library is not None and (kernel.divisible or stacked > 1)
         tasks = ON_DEMAND if work >= tuning.parallel_work_ns and divisible else 1
-        return Called(kernel, (x.slot, y.slot), sizes, tasks, work)
+        return LoweredGemm(kernel, (x.slot, y.slot), sizes, tasks, work)

@@ -1,8 +1,8 @@
-"""Products of few rows and few columns with many summands, where those lie next to each other in both operands.
+"""Skinny GEMM: products of few rows and few columns with many summands, which are contiguous in both operands.
 
-Each element of the result is a dot product of two long rows. A block of up to 5x5 of them is held in vector registers,
-so that what is loaded of a row serves five elements. Where the extents are no multiple of the block, the last rows are
-taken again: the block stays one piece of code without a branch in it.
+Each element of the result is a dot product of two long rows. Vector registers hold a block of up to 5x5 elements, so
+each register that is loaded from a row serves five elements. If the extents are no multiple of the block, the last rows
+are recomputed: the block stays one piece of code without branches.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ __all__ = ["define_skinny_gemm"]
 
 
 def define_skinny_gemm(kernel: Gemm, function: ir.Function) -> None:
-    """Write the body of a kernel of form ``"dots2"`` to ``"dots5"``."""
+    """Emit a kernel of form ``"dots2"`` to ``"dots5"``."""
     with stack(kernel, function) as one:
-        _Dots(kernel, one).write()
+        _SkinnyGemm(kernel, one).emit()
 
 
-class _Dots(Vectors):
-    """Writes one product ``x @ y.T`` of matrices whose rows are contiguous."""
+class _SkinnyGemm(Vectors):
+    """Emitter of one product ``x @ y.T`` of matrices whose rows are contiguous."""
 
     def __init__(self, kernel: Gemm, one: Stack) -> None:
         super().__init__(kernel, one)
         self.side = int(kernel.form.removeprefix("dots"))
 
-    def write(self) -> None:
+    def emit(self) -> None:
         builder, symbols, side = self.builder, self.symbols, integer(self.side)
         with (
             for_steps(builder, integer(0), symbols["m"], side, scalar=True) as row,
@@ -39,7 +39,7 @@ class _Dots(Vectors):
             self._block(self._numbers(row, symbols["m"]), self._numbers(column, symbols["n"]))
 
     def _numbers(self, first: ir.Value, extent: ir.Value) -> list[ir.Value]:
-        """A block's rows or columns; beyond the last there is the last again."""
+        """Return the numbers of a block's rows or columns; those beyond the last are replaced by the last."""
         builder, last = self.builder, self.builder.sub(extent, integer(1))
         found = []
         for offset in range(self.side):
@@ -51,18 +51,16 @@ class _Dots(Vectors):
         builder, k = self.builder, self.symbols["k"]
         xs = [builder.gep(self.x, [builder.mul(i, self.symbols["lx"])]) for i in rows]
         ys = [builder.gep(self.y, [builder.mul(j, self.symbols["ly"])]) for j in columns]
-        sums = [[self.new_sum() for _ in ys] for _ in xs]
+        sums = [self.new_sums(len(ys)) for _ in xs]
         with for_steps(builder, integer(0), k, integer(self.lanes), scalar=True) as at:
             mask = self.mask(builder.sub(k, at))
             across = [self.load(builder.gep(y, [at]), mask) for y in ys]
             for x, places in zip(xs, sums, strict=True):
-                down = self.load(builder.gep(x, [at]), mask)
-                for place, y in zip(places, across, strict=True):
-                    self.add_product(place, down, y)
+                self.add_products(places, self.load(builder.gep(x, [at]), mask), across)
         self._write(rows, columns, sums)
 
     def _write(self, rows: list[ir.Value], columns: list[ir.Value], sums: list[list[ir.Value]]) -> None:
-        """What is added to is read before anything is written, as the last rows may be there several times."""
+        """Emit the stores. All old elements are read first, as the last rows may occur several times."""
         builder = self.builder
         results = []
         for i, places in zip(rows, sums, strict=True):
@@ -74,7 +72,7 @@ class _Dots(Vectors):
             builder.store(total, out)
 
     def _total(self, start: ir.Value, lanes: ir.Value) -> ir.Value:
-        """The sum of the lanes, added to `start`."""
+        """Return the sum of the lanes, added to `start`."""
         name = f"llvm.vector.reduce.fadd.v{self.lanes}f{8 * self.width}"
         kind = ir.FunctionType(self.kind, [self.kind, self.vector])
         reduce = external(self.builder.module, kind, name)

@@ -2,13 +2,12 @@
 
 A program that computes a formula number by number has no loops, and each of its kernels is different: 3,000 such
 operations with their gradient took 35 s to compile. `to_bytecode` joins them into one op, `bytecode_op`. Its step is a
-table for an interpreter with one loop for each kind of instruction. The interpreter is compiled once for a list of
-kinds; the table is made in milliseconds. Instructions of one kind run one after the other where they can, so the
-processor predicts most jumps: an instruction takes 2 to 10 ns.
+table for an interpreter, the VM, with one loop for each kind of instruction. The VM is compiled once for a list of
+kinds; the table is made in milliseconds. If possible, instructions of one kind follow each other, so the processor
+predicts most jumps: an instruction takes 2 to 10 ns.
 
-Numbers are stored in cells of 8 bytes. A table is a list of words: kind and count of the instructions that follow, then
-for each instruction a word with the cells of result and operands, `BITS` each. Constants and third operands take a
-second word.
+Numbers are stored in cells of 8 bytes. A table consists of a `BYTECODE_HEAD` and of runs: an `INSTRUCTION_RUN` word
+with a kind and a count, then that many instructions (`INSTRUCTION` or `LONG_INSTRUCTION`).
 """
 
 from __future__ import annotations
@@ -20,6 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.ir.kernel import Kernel, label_of, params_text
+from jittape.compile.ir.table_layouts import (
+    CELL_BITS,
+    INSTRUCTION,
+    INSTRUCTION_CELLS,
+    INSTRUCTION_RUN,
+    LONG_INSTRUCTION,
+)
 from jittape.control.body import body_of
 from jittape.core.dtypes import NATIVE
 from jittape.core.forms import Control, Map
@@ -27,10 +33,10 @@ from jittape.core.interpret import interpret
 from jittape.core.locks import cached_property
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Body, Op, Program, dead_code_removed
+from jittape.core.records import RecordLayout
 from jittape.core.tuning import tuning
 
 __all__ = [
-    "BITS",
     "CONSTANT",
     "FIRST",
     "LOAD",
@@ -42,12 +48,11 @@ __all__ = [
     "to_bytecode",
 ]
 
-BITS = 20
-MOST_CELLS = 1 << BITS
+MOST_CELLS = 1 << CELL_BITS
 _LARGEST = 3
-"""Operands of an operation at most."""
+"""Maximum number of operands of an operation."""
 END, LOAD, STORE, CONSTANT, FIRST = 0, 1, 5, 9, 10
-"""Numbers of kinds: the end; loads and stores of 1, 2, 4 and 8 bytes; constants; the first of the machine's own."""
+"""Numbers of kinds: the end; loads and stores of 1, 2, 4 and 8 bytes; constants; the first of `ScalarVM.codes`."""
 
 
 class Code(NamedTuple):
@@ -58,6 +63,11 @@ class Code(NamedTuple):
     dtypes: tuple[np.dtype[Any], ...]
     dtype: np.dtype[Any]
 
+    @property
+    def layout(self) -> RecordLayout:
+        """The layout of an instruction."""
+        return LONG_INSTRUCTION if len(self.dtypes) > 2 else INSTRUCTION
+
     def __str__(self) -> str:
         taken = ", ".join(dtype.name for dtype in self.dtypes)
         return f"{self.dtype.name} = {label_of(self.primitive)} {taken}{params_text(self.params)}"
@@ -65,7 +75,7 @@ class Code(NamedTuple):
 
 @dataclass(frozen=True)
 class ScalarVM(Kernel):
-    """What runs tables of instructions of these kinds."""
+    """The interpreter of tables with instructions of these kinds."""
 
     codes: tuple[Code, ...]
 
@@ -77,7 +87,7 @@ class ScalarVM(Kernel):
 
     @property
     def loops(self) -> int:
-        """None over data."""
+        """The kernel has no loops over data."""
         return 0
 
 
@@ -88,13 +98,13 @@ def _result(*operands: Aval, body: Body, result_index: int) -> Aval:
     return body.program.output_avals()[result_index]
 
 
-def _run(operands: Sequence[Any], picks: Sequence[int], *, body: Body) -> list[Any]:
+def _run(operands: Sequence[Any], indices: Sequence[int], *, body: Body) -> list[Any]:
     results = interpret(body.program, operands)
-    return [results[result_index] for result_index in picks]
+    return [results[result_index] for result_index in indices]
 
 
 def _no_gradient(*_: Any, **__: Any) -> Mapping[int, Any]:
-    raise NotImplementedError("operations are gathered after gradients are taken")
+    raise NotImplementedError("bytecode ops are created after differentiation")
 
 
 bytecode_op = Primitive(
@@ -102,13 +112,13 @@ bytecode_op = Primitive(
     abstract_eval=_result,
     impl=lambda *operands, body, result_index: _run(operands, [result_index], body=body)[0],
     lowering=Control("scalars", _run, _no_gradient),
-    gradient_stops="it is made by the compiler",
+    gradient_stops="the compiler creates it",
 )
-"""Result number `pick` of many operations on numbers, the program `body`."""
+"""Result number `result_index` of many operations on numbers, the program `body`."""
 
 
 def to_bytecode(program: Program) -> Program:
-    """The program with operations on single numbers taken together if there are `bytecode_min_ops`."""
+    """Return the program with groups of `bytecode_min_ops` operations on single numbers joined to bytecode ops."""
     if len([op for op in program.ops if _is_scalar(program, op)]) < tuning.bytecode_min_ops:
         return program
     level = _levels(program)
@@ -135,7 +145,7 @@ def _is_scalar(program: Program, op: Op) -> bool:
 
 
 def _levels(program: Program) -> dict[int, int]:
-    """How often, on the way to a value, a number has gone into something else: no group needs what comes of itself."""
+    """Return for each value how often a number was used by another op before it: a group has one such level."""
     level = dict.fromkeys(program.inputs, 0)
     scalar: set[int] = set()
     for op in program.ops:
@@ -147,7 +157,7 @@ def _levels(program: Program) -> dict[int, int]:
 
 
 def _in_order(program: Program, taken: Mapping[int, int], groups: Mapping[int, list[Op]]) -> Iterator[Op]:
-    """The new ops: other ops as soon as they can run, and a group when nothing else can."""
+    """Yield the new ops: other ops as soon as they can run, and a group when no other op can."""
     users: dict[int, set[int | None]] = {}
     for op in program.ops:
         for slot in op.args:
@@ -176,7 +186,7 @@ def _in_order(program: Program, taken: Mapping[int, int], groups: Mapping[int, l
 
 
 def _as_one(program: Program, group: list[Op], constants: Mapping[int, Op], outputs: list[int]) -> list[Op]:
-    """The ops of a group as results of one, which has its own copies of constants."""
+    """Return the results of a group as ops; the group has its own copies of constants."""
     inside = {op.out for op in group}
     needed = dict.fromkeys([slot for op in group for slot in op.args if slot not in inside])
     inputs = tuple([slot for slot in needed if slot not in constants])
@@ -194,9 +204,9 @@ def _as_one(program: Program, group: list[Op], constants: Mapping[int, Op], outp
 
 
 def instructions_of(body: Body, results: Sequence[int]) -> tuple[ScalarVM, tuple[int, ...], int]:
-    """The machine for a body, the table, and how many cells it needs.
+    """Return the VM for a body, the table, and the number of cells.
 
-    Operands of the step are the body's inputs and then its outputs numbers `results`.
+    The operands of the step are the body's inputs, then its outputs `results`.
     """
     program = body.program
     code_of: dict[int, Code] = {}
@@ -208,22 +218,24 @@ def instructions_of(body: Body, results: Sequence[int]) -> tuple[ScalarVM, tuple
     number = {code: FIRST + i for i, code in enumerate(codes)}
     words: list[int] = []
     for slot in program.inputs:
-        words += [_head(LOAD + _size(program.avals[slot]), 1), _packed(slot, slot)]
+        words += [_run_of(LOAD + _size(program.avals[slot]), 1), *_instruction(slot, slot)]
     for op in program.ops:
         if not op.args:
             bits = np.zeros(8, np.uint8)
             value = np.asarray(op.primitive.impl(**dict(op.params)), program.avals[op.out].dtype)
             bits[: value.nbytes] = np.frombuffer(value.tobytes(), np.uint8)
-            words += [_head(CONSTANT, 1), _packed(op.out), int(bits.view(np.int64)[0])]
-    for kind, ops in _rounds(program, code_of, number):
-        words.append(_head(kind, len(ops)))
+            words += [_run_of(CONSTANT, 1), *_instruction(op.out, 0, 0, int(bits.view(np.int64)[0]))]
+    for kind, ops in _runs(program, code_of, number):
+        words.append(_run_of(kind, len(ops)))
         for op in ops:
-            words.append(_packed(op.out, *op.args[:2]))
-            words += op.args[2:]
+            words += _instruction(op.out, *op.args)
     for i, result in enumerate(results):
         slot = program.outputs[result]
-        words += [_head(STORE + _size(program.avals[slot]), 1), _packed(len(program.inputs) + i, slot)]
-    words.append(_head(END, 0))
+        words += [
+            _run_of(STORE + _size(program.avals[slot]), 1),
+            *_instruction(len(program.inputs) + i, slot),
+        ]
+    words.append(_run_of(END, 0))
     cells = max(program.avals) + 1
     return ScalarVM((), tuple(codes)), tuple(words), cells
 
@@ -232,18 +244,23 @@ def _size(aval: Aval) -> int:
     return aval.dtype.itemsize.bit_length() - 1
 
 
-def _head(kind: int, count: int) -> int:
-    return kind | count << 32
+def _run_of(kind: int, count: int) -> int:
+    """Return the word before `count` instructions of a kind."""
+    return INSTRUCTION_RUN.pack(kind=kind, count=count)
 
 
-def _packed(*cells: int) -> int:
-    return sum(cell << BITS * i for i, cell in enumerate(cells))
+def _instruction(result: int, first: int, second: int = 0, extra: int | None = None) -> list[int]:
+    """Return the words of an instruction."""
+    cells = INSTRUCTION_CELLS.pack(result=result, first=first, second=second)
+    if extra is None:
+        return INSTRUCTION.pack(cells=cells)
+    return LONG_INSTRUCTION.pack(cells=cells, extra=extra)
 
 
-def _rounds(
+def _runs(
     program: Program, code_of: Mapping[int, Code], number: Mapping[Code, int]
 ) -> Iterator[tuple[int, list[Op]]]:
-    """Instructions of one kind that do not need each other, the longest lists first."""
+    """Yield independent instructions of one kind, the longest lists first."""
     missing: dict[int, int] = {}
     users: dict[int, list[Op]] = {}
     ready: dict[int, list[Op]] = {}

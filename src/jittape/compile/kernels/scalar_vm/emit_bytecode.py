@@ -1,4 +1,4 @@
-"""Machine code that runs the tables of `scalars`: a loop for each kind of instruction, and a jump between them."""
+"""The interpreter of bytecode tables: a loop for each kind of instruction, and a jump between them."""
 
 from __future__ import annotations
 
@@ -7,105 +7,116 @@ from functools import partial
 
 from llvmlite import ir
 
-from jittape.compile.kernels.scalar_vm.bytecode import BITS, CONSTANT, FIRST, LOAD, STORE, Code, ScalarVM
+from jittape.compile.ir.table_layouts import (
+    BYTECODE_HEAD,
+    INSTRUCTION,
+    INSTRUCTION_CELLS,
+    INSTRUCTION_RUN,
+    LONG_INSTRUCTION,
+)
+from jittape.compile.kernels.scalar_vm.bytecode import CONSTANT, FIRST, LOAD, STORE, Code, ScalarVM
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import for_range, integer
 from jittape.compile.llvm.ir_math import IRMath
+from jittape.compile.llvm.ir_records import IRRecord, bit_field
 from jittape.compile.llvm.ir_value import IRValue, memory_type
 from jittape.core.forms import Map
+from jittape.core.records import RecordLayout
 
 __all__ = ["define_scalar_vm"]
 
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
+_RUN = RecordLayout("run")
 
 
 def define_scalar_vm(machine: ScalarVM, function: ir.Function) -> None:
-    """Write the function: it reads heads and jumps to the loop of their kind."""
-    _Writer(machine, function).write()
+    """Emit the interpreter: it reads the word before a run of instructions and jumps to the loop of their kind."""
+    _Emitter(machine, function).emit()
 
 
-class _Writer:
+class _Emitter:
     def __init__(self, machine: ScalarVM, function: ir.Function) -> None:
         self.machine = machine
         self.function = function
         self.slots, self.operands, self.words = function.args[:3]
 
-    def write(self) -> None:
+    def emit(self) -> None:
         builder = self.builder = Builder(self.function.append_basic_block("entry"))
-        # The first word is the position of the cells among the operands.
-        frame = self.operand(builder.load(self.words))
-        self.cells = builder.bitcast(frame, _I64.as_pointer())
+        head_record = IRRecord(builder, BYTECODE_HEAD, self.words)
+        self.cells = builder.bitcast(self.operand(head_record.load("cells")), _I64.as_pointer())
         before = builder.block
         head, end = (builder.append_basic_block(name) for name in ("head", "end"))
         builder.branch(head)
         builder.position_at_end(head)
         position = builder.phi(_I64)
-        position.add_incoming(integer(1), before)
-        word = self.word(position)
-        kind, count = builder.trunc(word, _I32), builder.lshr(word, integer(32))
-        first = builder.add(position, integer(1))
+        position.add_incoming(integer(BYTECODE_HEAD.words), before)
+        run = IRRecord(builder, _RUN, self.words, position)
+        word = run.load("run")
+        kind = builder.trunc(bit_field(builder, INSTRUCTION_RUN, word, "kind"), _I32)
+        count = bit_field(builder, INSTRUCTION_RUN, word, "count")
+        first = run.after(INSTRUCTION).first
         choice = builder.switch(kind, end)
-        for number, write, words in self._kinds():
+        for number, emit, layout in self._kinds():
             block = builder.append_basic_block(f"kind{number}")
             choice.add_case(ir.Constant(_I32, number), block)
             builder.position_at_end(block)
+            instructions = IRRecord(builder, layout, self.words, first)
             with for_range(builder, count) as index:
-                write(builder.add(first, builder.mul(index, integer(words))))
-            position.add_incoming(builder.add(first, builder.mul(count, integer(words))), builder.block)
+                emit(instructions.element(index))
+            position.add_incoming(instructions.element(count).first, builder.block)
             builder.branch(head)
         builder.position_at_end(end)
         builder.ret_void()
 
-    def _kinds(self) -> list[tuple[int, Callable[[ir.Value], None], int]]:
-        """Each kind's number, what writes one instruction of it, and how many words that has."""
-        found: list[tuple[int, Callable[[ir.Value], None], int]] = [(CONSTANT, self.constant, 2)]
+    def _kinds(self) -> list[tuple[int, Callable[[IRRecord], None], RecordLayout]]:
+        """Return for each kind its number, the emitter of one instruction and the layout of an instruction."""
+        found: list[tuple[int, Callable[[IRRecord], None], RecordLayout]] = [
+            (CONSTANT, self.constant, LONG_INSTRUCTION)
+        ]
         for i in range(4):
-            found.append((LOAD + i, partial(self.load, size=1 << i), 1))
-            found.append((STORE + i, partial(self.store, size=1 << i), 1))
+            found.append((LOAD + i, partial(self.load, size=1 << i), INSTRUCTION))
+            found.append((STORE + i, partial(self.store, size=1 << i), INSTRUCTION))
         for i, code in enumerate(self.machine.codes):
-            words = 2 if len(code.dtypes) > 2 else 1
-            found.append((FIRST + i, partial(self.compute, code=code), words))
+            found.append((FIRST + i, partial(self.compute, code=code), code.layout))
         return found
 
-    def word(self, position: ir.Value) -> ir.Value:
-        return self.builder.load(self.builder.gep(self.words, [position]))
-
     def operand(self, position: ir.Value) -> ir.Value:
+        """Load the address of an operand of the step."""
         builder = self.builder
         cell = builder.load(builder.gep(self.operands, [position]))
         return builder.load(builder.gep(self.slots, [cell]))
 
-    def field(self, word: ir.Value, number: int) -> ir.Value:
-        shifted = self.builder.lshr(word, integer(BITS * number)) if number else word
-        return self.builder.and_(shifted, integer((1 << BITS) - 1))
+    def cell(self, word: ir.Value, name: str) -> ir.Value:
+        """Return a part of the first word of an instruction."""
+        return bit_field(self.builder, INSTRUCTION_CELLS, word, name)
 
     def place(self, cell: ir.Value, kind: ir.Type) -> ir.Value:
-        """The address of a cell."""
+        """Return a pointer to a cell."""
         return self.builder.bitcast(self.builder.gep(self.cells, [cell]), kind.as_pointer())
 
-    def load(self, at: ir.Value, size: int) -> None:
-        """From an operand of the step to a cell."""
-        builder, kind, word = self.builder, ir.IntType(8 * size), self.word(at)
-        source = builder.bitcast(self.operand(self.field(word, 1)), kind.as_pointer())
-        builder.store(builder.load(source), self.place(self.field(word, 0), kind))
+    def load(self, instruction: IRRecord, size: int) -> None:
+        """Emit a load: from an operand of the step to a cell."""
+        builder, kind, word = self.builder, ir.IntType(8 * size), instruction.load("cells")
+        source = builder.bitcast(self.operand(self.cell(word, "first")), kind.as_pointer())
+        builder.store(builder.load(source), self.place(self.cell(word, "result"), kind))
 
-    def store(self, at: ir.Value, size: int) -> None:
-        """From a cell to an operand of the step."""
-        builder, kind, word = self.builder, ir.IntType(8 * size), self.word(at)
-        to = builder.bitcast(self.operand(self.field(word, 0)), kind.as_pointer())
-        builder.store(builder.load(self.place(self.field(word, 1), kind)), to)
+    def store(self, instruction: IRRecord, size: int) -> None:
+        """Emit a store: from a cell to an operand of the step."""
+        builder, kind, word = self.builder, ir.IntType(8 * size), instruction.load("cells")
+        to = builder.bitcast(self.operand(self.cell(word, "result")), kind.as_pointer())
+        builder.store(builder.load(self.place(self.cell(word, "first"), kind)), to)
 
-    def constant(self, at: ir.Value) -> None:
-        """A number of the table to a cell."""
-        value = self.word(self.builder.add(at, integer(1)))
-        self.builder.store(value, self.place(self.field(self.word(at), 0), _I64))
+    def constant(self, instruction: IRRecord) -> None:
+        """Emit a constant: from the table to a cell."""
+        place = self.place(self.cell(instruction.load("cells"), "result"), _I64)
+        self.builder.store(instruction.load("extra"), place)
 
-    def compute(self, at: ir.Value, code: Code) -> None:
-        """An op on cells."""
-        builder, word = self.builder, self.word(at)
-        cells = [self.field(word, 1), self.field(word, 2)][: len(code.dtypes)]
+    def compute(self, instruction: IRRecord, code: Code) -> None:
+        """Emit an op on cells."""
+        builder, word = self.builder, instruction.load("cells")
+        cells = [self.cell(word, name) for name in ("first", "second")][: len(code.dtypes)]
         if len(code.dtypes) > 2:
-            cells.append(self.word(builder.add(at, integer(1))))
+            cells.append(instruction.load("extra"))
         operands = []
         for cell, dtype in zip(cells, code.dtypes, strict=True):
             value = builder.load(self.place(cell, memory_type(dtype)))
@@ -117,4 +128,4 @@ class _Writer:
         result = form.expression(IRMath(builder), *operands, **dict(code.params)).ir
         if code.dtype.kind == "b":
             result = builder.zext(result, ir.IntType(8))
-        builder.store(result, self.place(self.field(word, 0), memory_type(code.dtype)))
+        builder.store(result, self.place(self.cell(word, "result"), memory_type(code.dtype)))
