@@ -641,7 +641,7 @@ def warnings_of(function: Any, calls: Any) -> list[str]:
     ("python", "calls", "remedy"),
     [
         (lambda x, n: sum(x * i for i in range(n)), [(1.0, n) for n in range(1, 8)], "jt.fori_loop"),
-        (lambda x, s: x + len(s), [(1.0, str(n)) for n in range(8)], "pass what varies as arrays or floats"),
+        (lambda x, s: x + len(s), [(1.0, str(n)) for n in range(8)], "pass varying values as arrays or floats"),
         (lambda x, o: x + 1.0, [(1.0, object()) for n in range(8)], "must be the same or equal at each call"),
         (lambda x: x[0], [([1.0] * n,) for n in range(1, 8)], "lists of one length"),
         (lambda x: x * 2, [(np.zeros(n),) for n in range(7)], "padded"),
@@ -902,12 +902,12 @@ def test_input_signature():
     assert f(np.ones((3, 2)), 2).tolist() == [6.0, 6.0]
     assert f([[1, 2]], 3).tolist() == [3.0, 6.0]
     with pytest.raises(
-        TypeError, match=r"an argument is float64\[3\], but the input_signature says TensorSpec"
+        TypeError, match=r"an argument is float64\[3\], but the input_signature requires TensorSpec"
     ):
         f(np.ones(3), 2)
     with pytest.raises(TypeError, match="float32"):
         f(np.ones((3, 2), np.float32), 2)
-    with pytest.raises(TypeError, match="do not fit the input_signature"):
+    with pytest.raises(TypeError, match="do not match the input_signature"):
         f(np.ones((3, 2)))
     f(np.ones((3, 2)), 7)
     assert f.trace_count == 2
@@ -1128,7 +1128,7 @@ def test_generators_and_coroutines_are_refused():
         ):
             jt.function(wrong)
     for wrong in (3.0, dict):
-        with pytest.raises(TypeError, match="takes a function or method"):
+        with pytest.raises(TypeError, match="requires a function or method"):
             jt.function()(wrong)
 
 

@@ -261,7 +261,7 @@ def test_a_step_with_an_embedding_and_a_softmax_runs_nothing_in_numpy() -> None:
         step(words, labels)
     steps = counters.last.compiled.steps
     assert all(s.kernel is not None for s in steps)
-    assert counters.last.is_quick
+    assert counters.last.has_fast_path
 
 
 def test_compiled_steps_follow_the_interpreted_ones(monkeypatch: pytest.MonkeyPatch) -> None:
