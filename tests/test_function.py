@@ -641,7 +641,11 @@ def warnings_of(function: Any, calls: Any) -> list[str]:
     ("python", "calls", "remedy"),
     [
         (lambda x, n: sum(x * i for i in range(n)), [(1.0, n) for n in range(1, 8)], "jt.fori_loop"),
-        (lambda x, s: x + len(s), [(1.0, str(n)) for n in range(8)], "pass varying values as arrays or floats"),
+        (
+            lambda x, s: x + len(s),
+            [(1.0, str(n)) for n in range(8)],
+            "pass varying values as arrays or floats",
+        ),
         (lambda x, o: x + 1.0, [(1.0, object()) for n in range(8)], "must be the same or equal at each call"),
         (lambda x: x[0], [([1.0] * n,) for n in range(1, 8)], "lists of one length"),
         (lambda x: x * 2, [(np.zeros(n),) for n in range(7)], "padded"),
