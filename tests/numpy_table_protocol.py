@@ -28,7 +28,7 @@ from numpy_samples import PAIRED, binary, each, edges, given, numbers, reduction
 INTEGER_ZERO = Deviation(
     "NumPy leaves the reciprocal of the integer 0 undefined", takes=lambda x: x.dtype.kind in "iu"
 )
-BOOL_SUM = Deviation("a running truth value is no sum", r"dtype must be a number's")
+BOOL_SUM = Deviation("a running truth value is no sum", r"dtype must be numeric")
 LOSES = Deviation("would cast in the middle of the sum of squares", "loses part of the values")
 NO_ZERO_SUM = Deviation(
     "the sum of the weights is not known when it is recorded: nan", takes=lambda a, **kw: True

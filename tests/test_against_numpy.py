@@ -25,7 +25,7 @@ import numpy_table_protocol_shape
 import numpy_table_reduce
 import numpy_table_shape
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_protocol import VALUE_FUNCTIONS, REDUCTIONS, UFUNCS
+from jittape.numpy_api.numpy_protocol import REDUCTIONS, UFUNCS, VALUE_FUNCTIONS
 from numpy_rows import Deviation, Row
 from numpy_samples import edges
 

@@ -11,7 +11,7 @@ import pytest
 
 import jittape as jt
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_protocol import VALUE_FUNCTIONS, UFUNCS
+from jittape.numpy_api.numpy_protocol import UFUNCS, VALUE_FUNCTIONS
 
 X = np.random.default_rng(0).normal(size=(3, 4))
 DTYPES = {"float64": X, "float32": X.astype(np.float32), "int64": (X * 4).astype(np.int64)}
@@ -272,7 +272,7 @@ def in_place(t: Any) -> None:
         (lambda t: np.subtract.reduce(t), "np.subtract.reduce is not recorded"),
         (lambda t: np.hypot(t, t), "np.hypot is not recorded"),
         (lambda t: np.linalg.norm(t + 1j, 2), "singular values of a matrix of complex128"),
-        (lambda t: np.reshape(t, (4, 3), order="F"), "order='C' only"),
+        (lambda t: np.reshape(t, (4, 3), order="F"), "supports only order='C'"),
         (lambda t: np.take(t, [9], mode="wrap"), "does not support mode="),
         (lambda t: np.pad(t, 1, mode="edge"), "mode constant, reflect or symmetric"),
         (lambda t: np.average(t, 0, weights=np.ones(3)), "weights of the shape of a"),

@@ -58,7 +58,7 @@ def reject(function: str, **arguments: Any) -> None:
 
 
 def array_like(a: Any) -> Any:
-    """Return a sequence of numbers as an array with NumPy's dtype, not that of `jt.constant`; return others unchanged."""
+    """Return a sequence of numbers as an array with NumPy's dtype, not that of `jt.constant`; else return `a`."""
     return np.asarray(a) if a.__class__ in (list, tuple) and _is_plain(a) else a
 
 
