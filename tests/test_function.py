@@ -791,6 +791,60 @@ def test_a_captured_tensor_keeps_its_value():
         assert f(1.0).tolist() == [3.0, 5.0]
 
 
+def test_gradients_flow_to_captured_tensors():
+    """As without the decorator, also where the same function is called under a later tape, and compiled."""
+    x = jt.constant([1.0, 2.0, 3.0])
+    held = {}
+
+    def product(a):
+        return jt.reduce_sum(a * held["y"])
+
+    compiled = jt.function(product)
+    held["y"] = x
+    for _ in range(3):
+        found = []
+        for function in (product, compiled):
+            with jt.GradientTape() as tape:
+                tape.watch(x)
+                result = function(x * x)  # depends on x by the argument and by the captured tensor
+            found.append((float(result), tape.gradient(result, x).tolist()))
+        assert found[0] == found[1] == (36.0, [3.0, 12.0, 27.0])
+        assert float(compiled(x * x)) == 36.0
+    assert compiled.trace_count == 1
+
+
+def test_gradients_flow_through_captured_results():
+    x = jt.constant([1.0, 2.0])
+    with jt.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * x
+        scaled = jt.function(lambda a: jt.reduce_sum(a * y))
+        result = scaled(jt.constant([3.0, 4.0]))
+        with jt.GradientTape() as inner:
+            inner.watch(y)
+            again = scaled(jt.constant([3.0, 4.0]))
+        slope = inner.gradient(again, y)
+    assert tape.gradient(result, x).tolist() == [6.0, 16.0]
+    assert tape.gradient(result, y).tolist() == slope.tolist() == [3.0, 4.0]
+
+
+def test_a_captured_tensor_that_is_written_to_is_a_constant():
+    x = jt.constant([1.0, 2.0])
+    f = jt.function(lambda a: jt.reduce_sum(a * x))
+    with jt.GradientTape() as tape:
+        tape.watch(x)
+        f(jt.constant([1.0, 1.0]))
+    x[0] = 5.0
+    a = jt.constant([1.0, 1.0])
+    with jt.GradientTape(persistent=True) as tape:
+        tape.watch([a, x])
+        result = f(a)
+    assert float(result) == 3.0
+    assert tape.gradient(result, a).tolist() == [1.0, 2.0]
+    with pytest.warns(jt.UnconnectedGradientWarning):
+        assert tape.gradient(result, x) is None
+
+
 # ---- T9: leaks ---------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,7 @@ from jittape.core.program import Aval, Program
 from jittape.core.scalar_program import GuardFailed, ScalarProgram
 from jittape.core.traced_scalar import TracedScalar, static
 from jittape.functions.signature import GUARD_FAILED, Call, is_same_array
-from jittape.recording.function_trace import Leaf, RandomInput, Tracing
+from jittape.recording.function_trace import Captured, Leaf, RandomInput, Tracing
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.variable import Variable
@@ -53,7 +53,7 @@ class Concrete:
     program : Program
         The recorded program. Its outputs are the returned tensors, the new values of Variables and printed tensors.
     sources : list
-        Source of each input: `Leaf`, `RandomInput`, `TracedScalar`, Variable, Buffer or a Python number.
+        Source of each input: `Leaf`, `RandomInput`, `Captured`, `TracedScalar`, Variable, Buffer or a Python number.
     pairs : list of (int, int, bool)
         Pairs of leaves, and whether they must be the same tensor for the trace to hold.
     avals : list of Aval
@@ -231,6 +231,8 @@ class Concrete:
             elif isinstance(source, TracedScalar):
                 value = next(values)
                 inputs.append(value.item() if isinstance(value, np.generic) else value)
+            elif isinstance(source, Captured):
+                inputs.append(source.buffer)
             elif isinstance(source, Variable):
                 inputs.append(source._computed())
             else:
@@ -307,14 +309,16 @@ class Concrete:
                 operands.append(next(values))
             elif isinstance(source, RandomInput):
                 operands.append(tensor_of(source.draw()))
+            elif isinstance(source, Captured):
+                operands.append(source.operand())
             elif isinstance(source, Buffer):
                 operands.append(tensor_of(source.array))
             else:
                 operands.append(source)
-        made: Sequence[Tensor] = trace.apply(self._replay, tuple(operands)) if self.program.outputs else ()
-        for variable, tensor in zip(self.assigned, made[len(self.avals) :], strict=True):
+        results: Sequence[Tensor] = trace.apply(self._replay, tuple(operands)) if self.program.outputs else ()
+        for variable, tensor in zip(self.assigned, results[len(self.avals) :], strict=True):
             trace.assign(variable, tensor)
-        return self.unflatten_result(made, numbers)
+        return self.unflatten_result(results, numbers)
 
 
 class _Replay:

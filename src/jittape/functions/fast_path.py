@@ -23,7 +23,7 @@ from jittape.functions.marshal_plan import Entry, Form, Kind, Returned, plan
 from jittape.functions.marshaller import Outcome, marshaller
 from jittape.functions.scalar_plan import entries_for
 from jittape.functions.signature import GUARD_FAILED, static_value
-from jittape.recording.function_trace import Leaf, RandomInput
+from jittape.recording.function_trace import Captured, Leaf, RandomInput
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.executable import CompiledExecutable
@@ -106,6 +106,8 @@ class _FastPath:
         elif isinstance(source, Leaf):
             self.entries.append(Entry(Kind.ARRAY, False, source.number, cell, aval))
             self.direct.add(source.number)
+        elif isinstance(source, Captured):
+            self.presets.append(("=Q", cell, source.buffer.address))
         elif isinstance(source, Buffer):
             self.presets.append(("=Q", cell, source.address))
         elif not isinstance(source, TracedScalar):
@@ -161,14 +163,22 @@ class _FastPath:
             [*[number for number, _, _ in self.numbers], *returned], self.specialized, computed
         )
 
-    def _write(self, cells: memoryview, values: Sequence[Any]) -> None:
-        """Write the numbers that Python has computed into their cells."""
-        for (pack, offset, dtype), value in zip(self._cells, values):  # noqa: B905 - the numbers returned come last
-            try:
-                pack(cells, offset, value)
-            except (struct.error, OverflowError):
-                # `struct` is strict where NumPy rounds to infinity or wraps around, and knows no NumPy scalars.
-                pack(cells, offset, array_of(value, dtype).item())
+    def _writer(self) -> Callable[[memoryview, Sequence[Any]], None]:
+        """Return a function that writes the numbers that Python has computed into their cells."""
+        places = [
+            (struct.Struct(f"={info_of(dtype).scalar_format}").pack_into, CELL * cell, dtype)
+            for _, cell, dtype in self.numbers
+        ]
+
+        def write(cells: memoryview, values: Sequence[Any]) -> None:
+            for (pack, offset, dtype), value in zip(places, values):  # noqa: B905 - returned numbers come last
+                try:
+                    pack(cells, offset, value)
+                except (struct.error, OverflowError):
+                    # `struct` is strict where NumPy rounds to infinity or wraps around, and knows no NumPy scalars.
+                    pack(cells, offset, array_of(value, dtype).item())
+
+        return write
 
     def _new_state(self, tables: tuple[np.ndarray[Any, Any], ...]) -> _CallState:
         """Return a new workspace that contains the constants, with copies of the plans."""
@@ -190,19 +200,8 @@ class _FastPath:
         assert run is not None
         tables, self._keep = self._plans(new_values)
         (calls,) = self.compiled.tables or (0,)
-        self._cells = [
-            (
-                struct.Struct(f"={info_of(dtype).scalar_format}").pack_into,
-                CELL * cell,
-                dtype,
-            )
-            for _, cell, dtype in self.numbers
-        ]
-        new_state, write, unflatten_result = (
-            partial(self._new_state, tables),
-            self._write,
-            concrete.unflatten_result,
-        )
+        new_state, write = partial(self._new_state, tables), self._writer()
+        unflatten_result = concrete.unflatten_result
         numbers_from = None if self.scalars.empty else self._typed(self.scalars)
         fits = self._check(run) if len(tables) > 1 else None
         arena = self.compiled.schedule.arena >= tuning.workspace_arena_bytes

@@ -45,7 +45,7 @@ def dispatcher_of(function: Callable[..., Any], **options: Any) -> Dispatcher:
 
 
 def python_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What a dispatcher compiles; any other function itself."""
+    """Return the Python function of a dispatcher; return any other function unchanged."""
     python: Callable[..., Any] = function.py_func if isinstance(function, Dispatcher) else function
     return python
 
@@ -109,8 +109,8 @@ def _module_text(
         context.call_conv.get_function_type(result.fndesc.restype, argument_types),
         result.fndesc.llvm_func_name,
     )
-    kinds = [llvm_type(as_dtype(kind)) for kind in argument_types]
-    function = ir.Function(module, ir.FunctionType(llvm_type(returned), kinds), PLACEHOLDER)
+    ir_types = [llvm_type(as_dtype(ty)) for ty in argument_types]
+    function = ir.Function(module, ir.FunctionType(llvm_type(returned), ir_types), PLACEHOLDER)
     function.attributes.add("alwaysinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     status, value = context.call_conv.call_function(

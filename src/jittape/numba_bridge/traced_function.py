@@ -22,7 +22,7 @@ from jittape.core.traced_scalar import TracedScalar
 from jittape.functions.signature import TensorSpec
 from jittape.functions.trace_report import recorded_because
 from jittape.primitives.identity import identity
-from jittape.recording.function_trace import Leaf, Look, RandomInput, Tracing
+from jittape.recording.function_trace import Captured, Leaf, Look, RandomInput, Tracing
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 from jittape.recording.variable import Variable
@@ -159,6 +159,8 @@ def _leaves(name: str, program: Program, sources: list[Any]) -> Leaves:
             raise _not_compilable(name, "it draws random numbers; pass them as an argument")
         elif isinstance(source, Variable):
             leaves.append(np.array(source._computed().array))
+        elif isinstance(source, Captured):
+            leaves.append(source.buffer.array)
         elif isinstance(source, Buffer):
             leaves.append(source.array)
         else:
