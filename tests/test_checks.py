@@ -110,7 +110,7 @@ def test_check_gradient_tolerances_and_steps_are_the_callers() -> None:
         jt.check_gradient(jt.exp, x, delta=1.0)
     with pytest.raises(AssertionError, match="is nan"):
         jt.check_gradient(wrong(np.array([np.nan])), x)
-    with pytest.raises(TypeError, match="must hold an argument of a floating or complex dtype"):
+    with pytest.raises(TypeError, match="must contain an argument of a floating or complex dtype"):
         jt.check_gradient(jt.add, 1, 2)
 
 

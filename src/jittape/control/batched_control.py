@@ -41,9 +41,9 @@ class _BatchedBody:
         for slot in slots:
             aval = program.avals[slot]
             self.given[slot] = self.builder.new_slot(aval._replace(shape=(n, *aval.shape)))
-        made = [op.out for op in program.ops]
+        slots_of_ops = [op.out for op in program.ops]
         self.values, self.shared = batched_values(
-            self.builder, n, program.ops, program.avals, self.given, made
+            self.builder, n, program.ops, program.avals, self.given, slots_of_ops
         )
 
     def symbol(self, slot: int, stacked: bool) -> Symbol:
@@ -97,30 +97,38 @@ def stacked_loop(
     ]
     state = {s for s, f in zip(inputs.carries, flags.carries, strict=True) if f}
     new, state = _batch_carries(body.program, n, chosen, inputs.carries, state)
-    outputs = [
-        new.symbol(slot, before in state)
-        for slot, before in zip(body.program.outputs, inputs.carries, strict=False)
-    ]
-    outputs += [new.symbol(slot, False) for slot in body.program.outputs[carries:]]
-    kind, number = result_index
-    requested = new.symbol(number, False) if kind == "stack" else None
-    new_body, slots = numbered(new.program_of(outputs))
-    if requested is not None and requested.slot not in slots:
-        new_body, slots = numbered(new.program_of([*outputs, requested]))
+    new_body, new_index = _batched_loop_body(new, inputs.carries, state, result_index)
     begin = [
         x if f else broadcast_rows(x, n) if slot in state else x
         for x, f, slot in zip(given.carries, flags.carries, inputs.carries, strict=True)
     ]
     rows = [_swap_batch_axis(x) if f else x for x, f in zip(given.stacks, flags.stacks, strict=True)]
-    new_index = result_index if requested is None else (kind, slots[requested.slot])
     result = loop.bind(
         *given.head, *given.fixed, *begin, *rows, body=new_body, result_index=new_index, **params
     )
+    kind, number = result_index
     if kind == "carry":
         return result if inputs.carries[number] in state else Shared(result)
     if kind == "count" or number not in new.values:
         return Shared(result)
     return _swap_batch_axis(result)
+
+
+def _batched_loop_body(
+    new: _BatchedBody, carries: Sequence[int], state: set[int], result_index: Pick
+) -> tuple[Body, Pick]:
+    """Return the body of a batched loop whose carries in `state` are batches, and the index of the same result."""
+    slots = new.program.outputs
+    outputs = [new.symbol(slot, before in state) for slot, before in zip(slots, carries, strict=False)]
+    outputs += [new.symbol(slot, False) for slot in slots[len(carries) :]]
+    kind, number = result_index
+    if kind != "stack":
+        return body_of(new.program_of(outputs)), result_index
+    requested = new.symbol(number, False)
+    body, new_slots = numbered(new.program_of(outputs))
+    if requested.slot not in new_slots:
+        body, new_slots = numbered(new.program_of([*outputs, requested]))
+    return body, (kind, new_slots[requested.slot])
 
 
 def _rows_end_apart() -> NoGradientError:
@@ -181,9 +189,11 @@ def _stacked_while(
         ]
         still = logical_and_op.bind(going, after[count])
         more = any_op.bind(still, axes=(0,))
-    made = new.program_of([*kept, still, more])
+    program = new.program_of([*kept, still, more])
     first = 1 + len(inputs.fixed) + count
-    new_body = body_of(Program((*made.inputs[:first], going.slot), made.ops, made.outputs, made.avals))
+    new_body = body_of(
+        Program((*program.inputs[:first], going.slot), program.ops, program.outputs, program.avals)
+    )
     begin = [x if f else broadcast_rows(x, n) for x, f in zip(given.carries, flags.carries, strict=True)]
     head = given.head[0] if flags.head[0] else broadcast_rows(given.head[0], n)
     params = {**params, "carries": count + 1}

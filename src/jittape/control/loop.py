@@ -85,20 +85,20 @@ def _run(
     rows: list[list[Any]] = [[] for _ in slots]
     while count < length and going and (limit is None or count < limit):
         at = length - 1 - count if backwards else count
-        results = interpret(program, [at, *given.fixed, *state, *[stack[at] for stack in given.stacks]])
-        state = results[:carries]
-        going = bool(results[carries]) if trips == WHILE else True
-        for kept, row in zip(rows, results[first:], strict=True):
+        outputs = interpret(program, [at, *given.fixed, *state, *[stack[at] for stack in given.stacks]])
+        state = outputs[:carries]
+        going = bool(outputs[carries]) if trips == WHILE else True
+        for kept, row in zip(rows, outputs[first:], strict=True):
             kept.append(row)
         count += 1
-    made: dict[Pick, Any] = {("carry", i): value for i, value in enumerate(state)}
-    made[COUNT] = np.int64(count)
+    results: dict[Pick, Any] = {("carry", i): value for i, value in enumerate(state)}
+    results[COUNT] = np.int64(count)
     for slot, kept in zip(slots, rows, strict=True):
         aval = program.avals[slot]
-        made["stack", slot] = np.array(kept[::-1] if backwards else kept, aval.dtype).reshape(
+        results["stack", slot] = np.array(kept[::-1] if backwards else kept, aval.dtype).reshape(
             count, *aval.shape
         )
-    return [made[result_index] for result_index in picks]
+    return [results[result_index] for result_index in picks]
 
 
 def _begin(given: Parts, trips: int) -> tuple[bool, float]:

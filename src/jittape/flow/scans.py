@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from jittape.control.batched_control import stacked_body
 from jittape.control.body import body_of, inlined
@@ -125,6 +125,45 @@ def foldr(
     return _scan("foldr", fn, elems, initializer, True, checkpoint, keep_all=False)
 
 
+class _Start(NamedTuple):
+    """Start of a scan.
+
+    Attributes
+    ----------
+    carried : list of tensors
+        Initial accumulator.
+    tree : PyTreeSpec
+        Structure of the accumulator.
+    weak : dict
+        Leaves of the accumulator that are Python numbers, by position.
+    stacks : list of tensors
+        Elements to iterate over.
+    head : list of tensors
+        The initial accumulator if it is an element, which is also the first value of the result; otherwise empty.
+    """
+
+    carried: list[Any]
+    tree: Any
+    weak: dict[int, Any]
+    stacks: list[Any]
+    head: list[Any]
+
+    @classmethod
+    def of(cls, op: str, stacks: list[Any], elem_tree: Any, initializer: Any, backwards: bool) -> _Start:
+        if initializer is None:
+            if stacks[0].shape[0] == 0:
+                raise ControlFlowError(
+                    f"[{op}] elems is empty and there is no initializer: pass an initializer, which is then the result"
+                )
+            head = [t[-1] if backwards else t[0] for t in stacks]
+            rest = [t[:-1] if backwards else t[1:] for t in stacks]
+            return cls(head, elem_tree, {}, rest, head)
+        leaves, tree = flatten_tree(initializer)
+        if not leaves:
+            raise ControlFlowError(f"[{op}] initializer has no tensors: pass at least one")
+        return cls([convert_to_tensor(leaf) for leaf in leaves], tree, python_numbers(leaves), stacks, [])
+
+
 def _scan(
     op: str,
     fn: Callable[[Any, Any], Any],
@@ -137,23 +176,8 @@ def _scan(
     """Record a scan; return the stacked values of the accumulator if `keep_all`, else its final value."""
     as_function("fn", fn)
     backwards = as_flag("reverse", backwards)
-    stacks, elem_tree, trips = flatten_elems(op, elems)
-    head: list[Any] = []
-    if initializer is None:
-        if trips == 0:
-            raise ControlFlowError(
-                f"[{op}] elems is empty and there is no initializer: pass an initializer, which is then the result"
-            )
-        tree = elem_tree
-        head = [t[-1] if backwards else t[0] for t in stacks]
-        carried = head
-        stacks = [t[:-1] if backwards else t[1:] for t in stacks]
-        trips -= 1
-    else:
-        leaves, tree = flatten_tree(initializer)
-        if not leaves:
-            raise ControlFlowError(f"[{op}] initializer has no tensors: pass at least one")
-        carried = [convert_to_tensor(leaf) for leaf in leaves]
+    elem_stacks, elem_tree, count = flatten_elems(op, elems)
+    carried, tree, weak, stacks, head = _Start.of(op, elem_stacks, elem_tree, initializer, backwards)
 
     def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
         after = leaves_like(
@@ -165,8 +189,8 @@ def _scan(
         ]
         return new, new if keep_all else []
 
-    weak = {} if initializer is None else python_numbers(leaves)
     loop = Loop(op, fn, step, leaf_names("the accumulator", len(carried)), weak=weak)
+    trips = count - 1 if head else count
     length = segment_length(op, checkpoint, trips)
     if length is None or length >= trips:
         last, out = loop.run(carried, stacks, trips, backwards)

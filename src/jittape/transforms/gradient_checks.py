@@ -133,8 +133,7 @@ def check_gradient(
             given[i] = value
         results = [convert_to_tensor(y) for y in flatten(f(*rebuild(given)))[0]]
         shapes[:] = [y.shape for y in results]
-        dtype = np.result_type(*[y.dtype for y in results])
-        return concat([reshape(cast(y, dtype), (y.size,)) for y in results], 0)
+        return _in_one_vector(results)
 
     resolution = max([float(np.finfo(arrays[i].dtype).eps) for i in varied])
     step = resolution**0.2 if delta is None else delta
@@ -145,25 +144,39 @@ def check_gradient(
         g = _gradient_of(flat, number)
         jacobians, reasons = _jacobians(g, values, None)
         for i, jacobian in enumerate(jacobians):
-            differences = _differences(g, values, i, step, 2)
-            error = np.abs(jacobian - differences)
-            excess = np.where(np.isnan(jacobian) & np.isnan(differences), 0, error) - relative * np.abs(
-                differences
-            )
-            if not (excess <= absolute).all():
-                row, column = np.unravel_index(np.argmax(np.nan_to_num(excess, nan=np.inf)), excess.shape)
-                where = (
-                    _result_name(shapes, int(row)) if number == 0 else f"element {row} of derivative {number}"
-                )
-                entry = _entry_name(varied[i], arrays[varied[i]], int(column))
+            worst = _worst_entry(jacobian, _differences(g, values, i, step, 2), relative, absolute)
+            if worst is not None:
+                row, column, text = worst
+                where = _result_name(shapes, row) if number == 0 else f"element {row} of derivative {number}"
+                entry = _entry_name(varied[i], values[i], column)
                 raise AssertionError(
-                    f"the gradient of {where} in argument {entry} is "
-                    f"{jacobian[row, column]:.8g}, by differences {differences[row, column]:.8g}: "
-                    f"off by {error[row, column]:.3g}, where "
-                    f"{absolute + relative * abs(differences[row, column]):.3g} is allowed; "
-                    f"{int((~(excess <= absolute)).sum())} of {excess.size} entries are off"
+                    f"the gradient of {where} in argument {entry} is {text}"
                     + (f" ({'; '.join(reasons)})" if reasons else "")
                 )
+
+
+def _in_one_vector(parts: Sequence[Any]) -> Any:
+    """Concatenate the elements of all parts in their common dtype."""
+    dtype = np.result_type(*[part.dtype for part in parts])
+    return concat([reshape(cast(part, dtype), (part.size,)) for part in parts], 0)
+
+
+def _worst_entry(
+    jacobian: Array, differences: Array, relative: float, absolute: float
+) -> tuple[int, int, str] | None:
+    """Return row, column and description of the entry with the largest excess error; None if all are tolerable."""
+    error = np.abs(jacobian - differences)
+    excess = np.where(np.isnan(jacobian) & np.isnan(differences), 0, error) - relative * np.abs(differences)
+    off = ~(excess <= absolute)
+    if not off.any():
+        return None
+    row, column = np.unravel_index(np.argmax(np.nan_to_num(excess, nan=np.inf)), excess.shape)
+    at = row, column
+    text = (
+        f"{jacobian[at]:.8g}, by differences {differences[at]:.8g}: off by {error[at]:.3g}, where "
+        f"{absolute + relative * abs(differences[at]):.3g} is allowed; {off.sum()} of {off.size} entries are off"
+    )
+    return int(row), int(column), text
 
 
 def _gradient_of(flat: Callable[..., Any], order: int) -> Callable[..., Any]:
@@ -179,9 +192,7 @@ def _differentiated(flat: Callable[..., Any]) -> Callable[..., Any]:
         return reduce_sum(real(y * np.cos(np.arange(y.size)).astype(y.dtype)))
 
     def gradients(*values: Any) -> Any:
-        parts = grad(weighted, range(len(values)), unconnected_gradients="zero")(*values)
-        dtype = np.result_type(*[g.dtype for g in parts])
-        return concat([reshape(cast(g, dtype), (g.size,)) for g in parts], 0)
+        return _in_one_vector(grad(weighted, range(len(values)), unconnected_gradients="zero")(*values))
 
     return gradients
 
