@@ -127,3 +127,25 @@ def test_import_is_light(heavy):
         "-c", f"import jittape, sys; print([m for m in sys.modules if m.split('.')[0] == {heavy!r}])"
     )
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+SCHEDULING = """
+import sys
+import numpy as np
+from jittape.compile.llvm.target_facts import TargetFacts
+from jittape.compile.schedule.schedule import schedule
+from jittape.core.program import Aval, Op, Program
+from jittape.primitives.elementwise.exponential import exp_op
+from jittape.primitives.linalg.matmul import matmul_op
+
+matrix = Aval((300, 300), np.dtype(np.float64))
+ops = Op(exp_op, (0,), (), 1), Op(matmul_op, (1, 0), (), 2)
+program = Program((0,), ops, (2,), dict.fromkeys(range(3), matrix))
+print(len(schedule(program, target=lambda: TargetFacts(True, True, True)).steps))
+print([name for name in sys.modules if name.split(".")[0] in ("llvmlite", "numba", "scipy")])
+"""
+
+
+def test_scheduling_needs_no_llvm():
+    done = run_python("-c", SCHEDULING)
+    assert (done.stdout.split("\n"), done.stderr) == (["2", "[]", ""], "")

@@ -7,6 +7,7 @@ share one arena by the time in which they live.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from jittape.compile.analysis.op_class import OpClass
@@ -19,6 +20,7 @@ from jittape.compile.ir.loop_nest import RawAddress, RawLinear, RawLoad, RawNest
 from jittape.compile.kernels.control.control_plan import RECORD, Plan, Release, Stop, plan_of
 from jittape.compile.kernels.gemm.lower_gemm import Calls
 from jittape.compile.kernels.scalar_vm.bytecode import to_bytecode
+from jittape.compile.llvm.target_facts import TargetFacts, host_facts
 from jittape.compile.lower.build_nest import NestBuilder
 from jittape.compile.lower.canonicalize import Kernels, Placed
 from jittape.compile.lower.split_nest import split
@@ -41,39 +43,48 @@ from jittape.primitives.broadcast import sum_op
 __all__ = ["schedule"]
 
 
-def schedule(program: Program, donated: tuple[tuple[int, int], ...] = (), in_strips: bool = True) -> Schedule:
+def schedule(
+    program: Program,
+    donated: tuple[tuple[int, int], ...] = (),
+    in_strips: bool = True,
+    target: Callable[[], TargetFacts] | None = None,
+) -> Schedule:
     """Decide what runs, in which order, on which memory; the schedule is checked.
 
     `donated` are inputs and outputs (positions): the output may have the input's memory if that is of use. `in_strips`
-    says whether steps that work through the same rows may be done block by block.
+    says whether steps that work through the same rows may be done block by block. `target` gives the facts that matrix
+    products are scheduled by, if there are any products; None means `host_facts`.
     """
-    return check_schedule(_Scheduler(program).result(donated, in_strips))
+    return check_schedule(_Scheduler(program, target or host_facts).result(donated, in_strips))
 
 
-def _schedule_of_body(program: Program) -> Schedule:
+def _schedule_of_body(program: Program, target: Callable[[], TargetFacts]) -> Schedule:
     """Return the schedule of a body, where each output has a storage of its own: the words of its step count on it."""
-    found = check_schedule(_Scheduler(program, own_outputs=True).result((), in_strips=False))
+    found = check_schedule(_Scheduler(program, target, own_outputs=True).result((), in_strips=False))
     if found.outputs != tuple(range(len(program.inputs), len(program.inputs) + len(program.outputs))):
         raise ProgramError(f"a body has outputs in the storages {found.outputs}\n{program}")
     return found
 
 
 class _Scheduler:
-    def __init__(self, program: Program, own_outputs: bool = False) -> None:
+    def __init__(
+        self, program: Program, target: Callable[[], TargetFacts], own_outputs: bool = False
+    ) -> None:
+        self.target = target
         written = transpose_layouts(sum_before_product(scatter_diagonals(expanded(program, NATIVE))))
         if own_outputs:
             # Last of the rewrites, since others merge the copies that this one makes.
             written = distinct(written)
-        self.partition = Partition(written)
+        self.partition = Partition(written, target=target)
         # Sums of many sums are joined first: their parts are single numbers, and would be taken together too.
         self.program = program = to_bytecode(join_sums(written, self.partition))
         if program is not written:
-            self.partition = Partition(program, self.partition)
+            self.partition = Partition(program, self.partition, target)
         self.position = {op.out: i for i, op in enumerate(program.ops)}
         self.avals: dict[int, Aval] = dict(program.avals)
         self.next_slot = max(self.avals, default=-1) + 1
         self.kernels = Kernels()
-        self.calls = Calls()
+        self.calls = Calls(target)
         self.spare: dict[str, Kernel] = {}
         self.runs = runs_of(program.ops)
         self.avals.update((slot, RECORD) for slot, aval in program.avals.items() if is_dynamic_dim(aval))
@@ -227,7 +238,10 @@ class _Scheduler:
         What one has stacked that is not compiled, no compiled one can read; then all of these are not compiled.
         """
         runs = {run[0].out: run for run in self.runs.values()}
-        plans = {slot: plan_of(run, self.program.avals, _schedule_of_body) for slot, run in runs.items()}
+        plans = {
+            slot: plan_of(run, self.program.avals, lambda body: _schedule_of_body(body, self.target))
+            for slot, run in runs.items()
+        }
         grown = [
             slot
             for slot, run in runs.items()
