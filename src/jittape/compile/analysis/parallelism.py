@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.analysis.cost import cost_of_map
-from jittape.compile.ir.instructions import BoundsMask, Compute, Instruction, Load, Store
+from jittape.compile.ir.instructions import BoundsMask, Compute, Instruction, KernelStore, Load
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.core.tuning import tuning
 
@@ -75,7 +75,7 @@ def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     return Tasks(-(-total // extent), extent)
 
 
-def _is_in_order(store: Store) -> bool:
+def _is_in_order(store: KernelStore) -> bool:
     """Whether the iterations of loop 0 have to be done one after another.
 
     What is scattered may meet in one place, unless each iteration has a part of the result of its own.

@@ -31,11 +31,12 @@ from jittape.compile.ir.instructions import (
     Compute,
     Constant,
     Instruction,
+    KernelReduction,
+    KernelStore,
     Load,
     Operand,
-    Reduction,
-    Store,
     ZeroMask,
+    dtype_of,
 )
 from jittape.core.dtypes import info_of
 from jittape.core.locks import cached_property
@@ -119,8 +120,8 @@ class LoopKernel(Kernel):
     task: str | None
     instructions: tuple[Instruction, ...]
     levels: tuple[int, ...]
-    stores: tuple[Store, ...]
-    reductions: tuple[Reduction, ...]
+    stores: tuple[KernelStore, ...]
+    reductions: tuple[KernelReduction, ...]
     rows: int = 1
 
     @cached_property
@@ -129,10 +130,7 @@ class LoopKernel(Kernel):
 
     def dtype_of(self, value: int) -> np.dtype[Any]:
         """The dtype of an instruction's value."""
-        instruction = self.instructions[value]
-        while isinstance(instruction, ZeroMask):
-            instruction = self.instructions[instruction.value]
-        return np.dtype(np.bool_) if isinstance(instruction, BoundsMask) else instruction.dtype
+        return dtype_of(self.instructions, value)
 
     def in_place(self, read: int, written: int) -> LoopKernel | None:
         """The kernel with operand `read` in the memory of operand `written`; None where that would change what it does.
@@ -299,7 +297,7 @@ def _reduction_lines(kernel: LoopKernel, level: int) -> list[str]:
     return lines
 
 
-def _store_text(kernel: LoopKernel, store: Store) -> str:
+def _store_text(kernel: LoopKernel, store: KernelStore) -> str:
     running = store.running
     if running is not None:
         values = ", ".join(f"%{v}" for v in running.values) + params_text(running.params)

@@ -1,6 +1,6 @@
 """How one loop nest comes about: from a group of roots to a canonical `LoopKernel`.
 
-`NestBuilder` inlines maps and views into instructions with concrete strides (a `RawNest`); `canonical` merges loops,
+`NestBuilder` inlines maps and views into instructions with concrete strides (a `LoopNest`); `canonical` merges loops,
 gives every integer that depends on a shape a symbol, and so arrives at a kernel that all shapes share, and at the
 integers for this shape.
 """
@@ -26,20 +26,24 @@ from jittape.compile.ir.index_maps import (
     space_of,
     viewed,
 )
-from jittape.compile.ir.instructions import Compute, Scattered, ZeroMask
+from jittape.compile.ir.instructions import (
+    AffineValue,
+    BoundsMask,
+    Compute,
+    Load,
+    Reduction,
+    ScanStore,
+    Scattered,
+    Store,
+    ZeroMask,
+)
 from jittape.compile.ir.loop_nest import (
-    RawAddress,
-    RawAffineValue,
-    RawBoundsMask,
-    RawInstruction,
-    RawLinear,
-    RawLoad,
-    RawNest,
-    RawReduction,
-    RawScan,
-    RawStore,
+    ConcreteAddress,
+    ConcreteLinear,
+    LoopNest,
+    NestInstruction,
+    NestReduction,
     renumbered,
-    renumbered_address,
 )
 from jittape.compile.ir.operand_maps import Key, dynamic_keys, scattered_to
 from jittape.core.forms import Concatenate, DynamicUpdateSlice, Iota, Pad, Reduce, Scan, Scatter, View
@@ -54,7 +58,7 @@ INT64 = np.dtype(np.int64)
 
 
 class NestBuilder:
-    """Builds the `RawNest` of a group of roots over one space.
+    """Builds the `LoopNest` of a group of roots over one space.
 
     Parameters
     ----------
@@ -67,7 +71,7 @@ class NestBuilder:
     """
 
     def __init__(self, space: tuple[int, ...], partition: Partition, position: Mapping[int, int]) -> None:
-        self.nest = RawNest(space)
+        self.nest = LoopNest(space)
         self.partition = partition
         self.avals = partition.avals
         self.op_of = partition.op_of
@@ -78,7 +82,7 @@ class NestBuilder:
         self.covered: dict[int, Op] = {}
         self._own: set[Key] = set()
         self._ids: dict[Key, int] = {}
-        self._known: dict[RawInstruction, int] = {}
+        self._known: dict[NestInstruction, int] = {}
 
     def add_roots(self, ops: list[Op]) -> None:
         """Compute and write the results of `ops`."""
@@ -98,7 +102,7 @@ class NestBuilder:
             else:
                 access = identity(self.avals[op.out].shape)
                 value = self._value((op.out, access))
-                self.nest.stores.append(RawStore(self._address(op.out, access), value))
+                self.nest.stores.append(Store(self._address(op.out, access), value))
 
     def add_copies(self, ops: list[Op]) -> None:
         """Write the first operands of those that scatter, into whose memory this is done afterwards."""
@@ -106,7 +110,7 @@ class NestBuilder:
             self.covered[op.out] = op
             access = identity(self.avals[op.out].shape)
             value = self._value((op.args[0], access))
-            self.nest.stores.append(RawStore(self._address(op.out, access), value))
+            self.nest.stores.append(Store(self._address(op.out, access), value))
 
     def _add_scattered(self, op: Op, form: Scatter) -> None:
         place, elements = scattered_to(op, self.avals)
@@ -114,13 +118,14 @@ class NestBuilder:
         for element in elements:
             self._value(element)
         how = Scattered(form.combining(**dict(op.params)))
-        self.nest.stores.append(RawStore(self._address(op.out, place), value, None, how))
+        self.nest.stores.append(Store(self._address(op.out, place), value, None, how))
 
     def _add_running(self, op: Op) -> None:
         access = identity(self.avals[op.out].shape)
         values = tuple([self._value((slot, access)) for slot in op.args])
-        running = RawScan(op, access.positions[dict(op.params)["axis"]].variable, values)
-        self.nest.stores.append(RawStore(self._address(op.out, access), max(values), running))
+        axis = access.positions[dict(op.params)["axis"]].variable
+        running = ScanStore(op.primitive, _scalar_params(op), axis, values)
+        self.nest.stores.append(Store(self._address(op.out, access), max(values), running))
 
     def _add_parts(self, op: Op, form: Concatenate) -> None:
         """Write those operands whose loops these are where they belong in the result."""
@@ -132,7 +137,7 @@ class NestBuilder:
             index = form.index(number, operands, out, **dict(op.params))
             place = viewed(access, index, out.shape, op.args)
             address = self._address(op.out, place)._replace(part=number)
-            self.nest.stores.append(RawStore(address, self._value((slot, access))))
+            self.nest.stores.append(Store(address, self._value((slot, access))))
 
     def add_copy(self, op: Op) -> None:
         """Write the result of an alias that has to have memory of its own: its bytes, as integers of up to 8."""
@@ -140,30 +145,30 @@ class NestBuilder:
         nbytes, word = self.avals[op.out].nbytes, min(8, self.avals[op.out].dtype.itemsize)
         whole = Aval((nbytes // word,), np.dtype(f"u{word}"))
         linear = self._linear_of(identity(whole.shape), whole.shape)
-        value = self._instruction(RawLoad(RawAddress(op.args[0], linear), None, whole.dtype))
-        self.nest.stores.append(RawStore(RawAddress(op.out, linear), value))
+        value = self._instruction(Load(ConcreteAddress(op.args[0], linear), None, whole.dtype))
+        self.nest.stores.append(Store(ConcreteAddress(op.out, linear), value))
 
     def _add_reduction(self, op: Op) -> None:
         shape, axes = self.avals[op.args[0]].shape, dict(op.params)["axes"]
-        dtype, size = self.avals[op.out].dtype, self.avals[op.out].size
-        reductions: dict[RawLinear, RawReduction] = {}
+        dtype, size, params = self.avals[op.out].dtype, self.avals[op.out].size, _scalar_params(op)
+        reductions: dict[ConcreteLinear, NestReduction] = {}
         for access in lanes(shape):
             value = self._value((op.args[0], access))
             kept = [p for axis, p in enumerate(access.positions) if axis not in axes]
             address = self._address(op.out, Access(tuple(kept)))
             known = reductions.get(address.linear)
             if known is not None:
-                combined = Compute(op.primitive, _combining(op), (known.value, value), dtype)
+                combined = Compute(op.primitive, params, (known.value, value), dtype)
                 reductions[address.linear] = known._replace(value=self._instruction(combined))
                 continue
             loops = [p.variable for axis, p in enumerate(access.positions) if axis in axes]
             reduced = tuple([variable for variable in loops if variable is not None])
-            reductions[address.linear] = RawReduction(op, address, value, reduced, dtype, size)
+            reductions[address.linear] = Reduction(op.primitive, params, address, value, reduced, dtype, size)
         for reduction in reductions.values():
             if reduction.axes:
                 self.nest.reductions.append(reduction)
             else:
-                self.nest.stores.append(RawStore(reduction.address, reduction.value))
+                self.nest.stores.append(Store(reduction.address, reduction.value))
 
     def can_host(self, other: NestBuilder) -> bool:
         """Whether the loops of `other`, which are a little shorter, can run along: sums of what is read here too."""
@@ -173,12 +178,12 @@ class NestBuilder:
             return False
         shorter = {axis for axis, (m, n) in enumerate(pairs) if m > n}
         # A sum has no place for what is beyond its own loops, unless it adds that up.
-        sums = all(r.op.primitive is sum_op and shorter.issubset(r.axes) for r in other.nest.reductions)
+        sums = all(r.primitive is sum_op and shorter.issubset(r.axes) for r in other.nest.reductions)
         return sums and not self._read().isdisjoint(other._read())
 
     def _read(self) -> set[int]:
         """The slots of arrays that the nest reads."""
-        loads = [i.address for i in self.nest.instructions if isinstance(i, RawLoad)]
+        loads = [i.address for i in self.nest.instructions if isinstance(i, Load)]
         return {address.slot for address in loads if address.linear.terms}
 
     def host(self, other: NestBuilder) -> None:
@@ -187,19 +192,19 @@ class NestBuilder:
         mask = None
         for axis, (extent, shorter) in enumerate(zip(self.nest.extents, other.nest.extents, strict=True)):
             if extent != shorter:
-                linear = RawLinear(((axis, 1, True),), 0)
-                mask = self._instruction(RawBoundsMask(linear, 1, shorter, mask))
+                linear = ConcreteLinear(((axis, 1, True),), 0)
+                mask = self._instruction(BoundsMask(linear, 1, shorter, mask))
         here: list[int] = []
         for instruction, self.birth in zip(other.nest.instructions, other.nest.births, strict=True):
-            moved = renumbered(instruction, here)
-            if isinstance(moved, RawBoundsMask) and moved.also is None:
+            moved = renumbered(instruction, here.__getitem__)
+            if isinstance(moved, BoundsMask) and moved.also is None:
                 moved = moved._replace(also=mask)
-            if isinstance(moved, RawLoad) and moved.mask is None and moved.address.linear.terms:
+            if isinstance(moved, Load) and moved.mask is None and moved.address.linear.terms:
                 moved = moved._replace(mask=mask)
             here.append(self._instruction(moved))
         for r in other.nest.reductions:
             value = here[r.value] if mask is None else self._instruction(ZeroMask(mask, here[r.value]))
-            address = renumbered_address(r.address, here)
+            address = r.address.renumbered(here.__getitem__)
             self.nest.reductions.append(r._replace(address=address, value=value))
 
     # ---- inlining: a walk with a stack of its own, since chains are as long as the user's loop ------------------
@@ -253,21 +258,21 @@ class NestBuilder:
         if slot in self.stored and key not in self._own:
             # A value of one element can be read where the mask is false, too.
             mask = self._mask(access.conditions) if access.conditions and self.avals[slot].size != 1 else None
-            return self._instruction(RawLoad(self._address(slot, access), mask, dtype))
+            return self._instruction(Load(self._address(slot, access), mask, dtype))
         op = self.covered[slot] = self.op_of[slot]
         if self.partition.properties[slot].elementwise:
             return self._instruction(Compute(op.primitive, op.params, operands, dtype))
         match op.primitive.lowering:
             case Reduce():
-                return self._instruction(Compute(op.primitive, _combining(op), operands, dtype))
+                return self._instruction(Compute(op.primitive, _scalar_params(op), operands, dtype))
             case Iota():
                 position = access.positions[dict(op.params)["axis"]]
-                return self._instruction(RawAffineValue(self._linear(position), 1, dtype))
+                return self._instruction(AffineValue(self._linear(position), 1, dtype))
             case Pad():
                 inner = self.partition.accesses(op, access, self.nest.extents)[0][1]
                 mask = self._mask(inner.conditions)
                 value = self.nest.instructions[operands[0]]
-                if mask is None or (isinstance(value, RawLoad | ZeroMask) and value.mask == mask):
+                if mask is None or (isinstance(value, Load | ZeroMask) and value.mask == mask):
                     return operands[0]
                 return self._instruction(ZeroMask(mask, operands[0]))
             case DynamicUpdateSlice():
@@ -280,7 +285,7 @@ class NestBuilder:
             case _:
                 return operands[0]
 
-    def _instruction(self, instruction: RawInstruction) -> int:
+    def _instruction(self, instruction: NestInstruction) -> int:
         instructions, births = self.nest.instructions, self.nest.births
         known = self._known.setdefault(instruction, len(instructions))
         if known == len(instructions):
@@ -295,17 +300,17 @@ class NestBuilder:
     def _mask(self, conditions: tuple[Condition, ...]) -> int | None:
         mask = None
         for numerator, step, extent in conditions:
-            mask = self._instruction(RawBoundsMask(self._linear(numerator), step, extent, mask))
+            mask = self._instruction(BoundsMask(self._linear(numerator), step, extent, mask))
         return mask
 
-    def _address(self, slot: int, access: Access) -> RawAddress:
-        return RawAddress(slot, self._linear_of(access, self.avals[slot].shape))
+    def _address(self, slot: int, access: Access) -> ConcreteAddress:
+        return ConcreteAddress(slot, self._linear_of(access, self.avals[slot].shape))
 
-    def _linear_of(self, access: Access, shape: tuple[int, ...]) -> RawLinear:
+    def _linear_of(self, access: Access, shape: tuple[int, ...]) -> ConcreteLinear:
         plain = _plain_linear(access, shape)
         return _linear(*_parts(access, shape), self._number) if plain is None else plain
 
-    def _linear(self, position: Position) -> RawLinear:
+    def _linear(self, position: Position) -> ConcreteLinear:
         """A position as a number."""
         plain = _plain_position(position)
         return _linear([(position, 1, True)], 0, self._number) if plain is None else plain
@@ -313,7 +318,7 @@ class NestBuilder:
     def _number(self, what: Quotient | Key) -> int:
         """The instruction for a part of an address."""
         if isinstance(what, Quotient):
-            return self._instruction(RawAffineValue(self._linear(what.numerator), what.step, INT64))
+            return self._instruction(AffineValue(self._linear(what.numerator), what.step, INT64))
         return self._ids[self._normal(what)]
 
 
@@ -337,7 +342,7 @@ def _parts(access: Access, shape: tuple[int, ...]) -> tuple[list[Part], int]:
 
 
 @lru_cache(4096)
-def _plain_linear(access: Access, shape: tuple[int, ...]) -> RawLinear | None:
+def _plain_linear(access: Access, shape: tuple[int, ...]) -> ConcreteLinear | None:
     """The address of an element if it takes no instructions; 1,850 are asked for in an LSTM, 17 different ones."""
     if any(_takes_instructions(position) for position in access.positions):
         return None
@@ -345,7 +350,7 @@ def _plain_linear(access: Access, shape: tuple[int, ...]) -> RawLinear | None:
 
 
 @lru_cache(4096)
-def _plain_position(position: Position) -> RawLinear | None:
+def _plain_position(position: Position) -> ConcreteLinear | None:
     """The same for a position by itself."""
     return None if _takes_instructions(position) else _linear([(position, 1, True)], 0)
 
@@ -356,7 +361,7 @@ def _takes_instructions(position: Position) -> bool:
 
 def _linear(
     parts: list[Part], fixed: int, number: Callable[[Quotient | Key], int] = lambda what: 0
-) -> RawLinear:
+) -> ConcreteLinear:
     """The sum of ``position * stride``, with `number` for the instructions that it needs."""
     factors: dict[int | str, tuple[int, bool]] = {}
     offset = 0
@@ -373,9 +378,9 @@ def _linear(
             add(position.variable, position.step * stride, structural)
         for element, factor in position.dynamic:
             add(f"%{number(element)}", factor * stride, structural)
-    return RawLinear(tuple([(v, f, s) for v, (f, s) in factors.items() if f]), offset, fixed)
+    return ConcreteLinear(tuple([(v, f, s) for v, (f, s) in factors.items() if f]), offset, fixed)
 
 
-def _combining(op: Op) -> tuple[tuple[str, Any], ...]:
-    """The parameters of a reduction that its combining expression may want."""
+def _scalar_params(op: Op) -> tuple[tuple[str, Any], ...]:
+    """Return the parameters of a reduction or scan that its combining expression takes."""
     return tuple([(name, value) for name, value in op.params if name not in ("axes", "axis")])

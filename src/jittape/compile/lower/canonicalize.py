@@ -21,24 +21,23 @@ from jittape.compile.ir.instructions import (
     Constant,
     Factor,
     Instruction,
+    KernelReduction,
+    KernelStore,
     Linear,
     Load,
     Operand,
     Reduction,
-    ScanStore,
     Store,
     ZeroMask,
+    dtype_of,
 )
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.ir.loop_nest import (
-    RawAddress,
-    RawAffineValue,
-    RawBoundsMask,
-    RawLinear,
-    RawLoad,
-    RawNest,
-    RawReduction,
-    RawStore,
+    ConcreteAddress,
+    ConcreteLinear,
+    LoopNest,
+    NestReduction,
+    NestStore,
 )
 from jittape.core.primitive import Primitive
 from jittape.core.tuning import tuning
@@ -53,13 +52,13 @@ class Placed(NamedTuple):
     write to them.
     """
 
-    nest: RawNest
+    nest: LoopNest
     kernel: LoopKernel
     slots: tuple[int, ...]
     sizes: tuple[int, ...]
     tasks: int
     work: int
-    partials: tuple[tuple[int, list[RawReduction]], ...]
+    partials: tuple[tuple[int, list[NestReduction]], ...]
 
     def in_blocks(self, rows: int, block: int) -> Placed:
         """The same with the outermost loop over so many rows divided into blocks, which is not for the nest to say."""
@@ -80,7 +79,7 @@ class Kernels:
     def __init__(self) -> None:
         self._known: dict[Any, _Made] = {}
 
-    def placed(self, nest: RawNest) -> Placed:
+    def placed(self, nest: LoopNest) -> Placed:
         """The kernel of `nest`; equal structure gives equal text."""
         key, slots, far = _key(nest)
         made = self._known.get(key)
@@ -93,8 +92,7 @@ class Kernels:
             sizes = tuple([next(offset) if name[0] == "o" else size for name, size in named])
         partials = []
         for operand, own in made.partials:
-            here = [(r, nest.reductions[i]) for i, r in own]
-            partials.append((operand, [r._replace(op=raw.op, address=_moved(r, raw)) for r, raw in here]))
+            partials.append((operand, [_moved(r, nest.reductions[i].address) for i, r in own]))
         return Placed(nest, made.kernel, slots, sizes, made.tasks, made.work, tuple(partials))
 
 
@@ -105,16 +103,16 @@ class _Made(NamedTuple):
     sizes: tuple[int, ...]
     tasks: int
     work: int
-    partials: tuple[tuple[int, list[tuple[int, RawReduction]]], ...]
+    partials: tuple[tuple[int, list[tuple[int, NestReduction]]], ...]
 
 
-def _moved(r: RawReduction, raw: RawReduction) -> RawAddress:
-    """The address of `r`, a reduction of merged loops, where `raw` writes to."""
-    linear = r.address.linear._replace(offset=raw.address.linear.offset)
-    return r.address._replace(slot=raw.address.slot, linear=linear)
+def _moved(r: NestReduction, address: ConcreteAddress) -> NestReduction:
+    """Return `r`, a reduction of merged loops, with the slot and the offset of `address`."""
+    linear = r.address.linear._replace(offset=address.linear.offset)
+    return r._replace(address=r.address._replace(slot=address.slot, linear=linear))
 
 
-def _key(nest: RawNest) -> tuple[Any, tuple[int, ...], list[int]]:
+def _key(nest: LoopNest) -> tuple[Any, tuple[int, ...], list[int]]:
     """The nest with numbers in the place of slots, in the order of appearance; these slots, and offsets that are far.
 
     The offsets are in the order in which `_Canonicalizer` names them.
@@ -122,31 +120,26 @@ def _key(nest: RawNest) -> tuple[Any, tuple[int, ...], list[int]]:
     numbers: dict[tuple[int, int], int] = {}
     far: list[int] = []
 
-    def near(linear: RawLinear) -> RawLinear:
+    def near(linear: ConcreteLinear) -> ConcreteLinear:
         if -tuning.structural_offset_limit <= linear.offset <= tuning.structural_offset_limit:
             return linear
         far.append(linear.offset)
         return linear._replace(offset=tuning.structural_offset_limit + 1)
 
-    def number(address: RawAddress) -> tuple[int, RawLinear]:
+    def number(address: ConcreteAddress) -> tuple[int, ConcreteLinear]:
         slot, linear, part = address
         return numbers.setdefault((slot, part), len(numbers)), near(linear)
 
     instructions: list[Any] = []
     for instruction in nest.instructions:
-        if isinstance(instruction, RawLoad):
+        if isinstance(instruction, Load):
             instructions.append((*number(instruction.address), instruction.mask, instruction.dtype))
-        elif isinstance(instruction, RawAffineValue | RawBoundsMask):
+        elif isinstance(instruction, AffineValue | BoundsMask):
             instructions.append(instruction._replace(linear=near(instruction.linear)))
         else:
             instructions.append(instruction)
-    stores = []
-    for address, value, running, scattered in nest.stores:
-        how = running and (running.op.primitive, running.op.params, running.axis, running.values)
-        stores.append((*number(address), value, how, scattered))
-    reductions = [
-        (op.primitive, op.params, *number(address), *others) for op, address, *others in nest.reductions
-    ]
+    stores = [(*number(address), *others) for address, *others in nest.stores]
+    reductions = [(*number(r.address), r.primitive, r.params, *r[3:]) for r in nest.reductions]
     key = nest.extents, tuple(instructions), tuple(stores), tuple(reductions)
     return key, tuple([slot for slot, _ in numbers]), far
 
@@ -154,17 +147,17 @@ def _key(nest: RawNest) -> tuple[Any, tuple[int, ...], list[int]]:
 # ---- merging loops -------------------------------------------------------------------------------------------------
 
 
-def _linears(nest: RawNest) -> list[RawLinear]:
+def _linears(nest: LoopNest) -> list[ConcreteLinear]:
     linears = [store.address.linear for store in nest.stores] + [r.address.linear for r in nest.reductions]
     for instruction in nest.instructions:
-        if isinstance(instruction, RawLoad):
+        if isinstance(instruction, Load):
             linears.append(instruction.address.linear)
-        elif isinstance(instruction, RawAffineValue | RawBoundsMask):
+        elif isinstance(instruction, AffineValue | BoundsMask):
             linears.append(instruction.linear)
     return linears
 
 
-def _merged(nest: RawNest) -> RawNest:
+def _merged(nest: LoopNest) -> LoopNest:
     factors = [{v: f for v, f, _ in linear.terms} for linear in set(_linears(nest))]
     ordered = [r.axes for r in nest.reductions]
     ordered += [(s.running.axis,) for s in nest.stores if s.running is not None]
@@ -205,7 +198,7 @@ def _constant_bits(
 class _Canonicalizer:
     """Names operands and integers in the order of their appearance."""
 
-    def __init__(self, nest: RawNest) -> None:
+    def __init__(self, nest: LoopNest) -> None:
         self.nest = nest
         self.depth = len(nest.extents)
         self.symbols = [f"n{axis}" for axis in range(self.depth)]
@@ -236,7 +229,7 @@ class _Canonicalizer:
         count = 1
         if self.depth:
             count, self.sizes[-1] = divided(kernel, self.nest.extents, work)
-        partials: dict[int, list[tuple[int, RawReduction]]] = {}
+        partials: dict[int, list[tuple[int, NestReduction]]] = {}
         for i, (r, raw) in enumerate(zip(reductions, self.nest.reductions, strict=True)):
             if r.partial:
                 partials.setdefault(r.address.operand, []).append((i, raw))
@@ -252,13 +245,13 @@ class _Canonicalizer:
     def _instruction(self, raw: object) -> Instruction:
         made: Instruction
         match raw:
-            case RawLoad(address, mask, dtype):
+            case Load(address, mask, dtype):
                 made = Load(self._address(address, "a", dtype), mask, dtype)
                 level = max(self._level(made.address.linear), self._level_of(mask))
-            case RawAffineValue(linear, divisor, dtype):
+            case AffineValue(linear, divisor, dtype):
                 made = AffineValue(self._linear(linear), divisor, dtype)
                 level = self._level(made.linear)
-            case RawBoundsMask(linear, divisor, extent, also):
+            case BoundsMask(linear, divisor, extent, also):
                 wide = divisor == 1 and self._is_wide(linear, extent)
                 made = BoundsMask(self._linear(linear), divisor, self._symbol("d", extent), also, wide)
                 level = max(self._level(made.linear), self._level_of(also))
@@ -277,41 +270,30 @@ class _Canonicalizer:
         self.levels.append(level)
         return made
 
-    def _is_wide(self, linear: RawLinear, extent: int) -> bool:
+    def _is_wide(self, linear: ConcreteLinear, extent: int) -> bool:
         """Whether a mask moves along with the innermost loop and is as long as that, nearly."""
         along = [factor for variable, factor, _ in linear.terms if variable == self.depth - 1]
         total = self.nest.extents[-1] if self.depth else 0
         return along in ([1], [-1]) and total - extent <= max(2, total // 8)
 
-    def _store(self, raw: RawStore) -> Store:
+    def _store(self, raw: NestStore) -> KernelStore:
         kind = "r" if raw.scattered is None else "u"
-        address = self._address(raw.address, kind, self._dtype(raw.value))
-        if raw.scattered is not None:
-            return Store(address, raw.value, self.depth, None, raw.scattered)
-        if raw.running is None:
-            return Store(address, raw.value, max(self._level(address.linear), self.levels[raw.value]), None)
-        op, axis, values = raw.running
-        params = tuple([(name, value) for name, value in op.params if name != "axis"])
-        return Store(address, raw.value, self.depth, ScanStore(op.primitive, params, axis, values))
+        address = self._address(raw.address, kind, dtype_of(self.nest.instructions, raw.value))
+        level = self.depth
+        if raw.scattered is None and raw.running is None:
+            level = max(self._level(address.linear), self.levels[raw.value])
+        return Store(address, raw.value, raw.running, raw.scattered, level)
 
-    def _reduction(self, r: RawReduction) -> Reduction:
+    def _reduction(self, r: NestReduction) -> KernelReduction:
         kept = [axis for axis in range(self.depth) if axis not in r.axes]
         level = kept[-1] + 1 if kept else 0
         in_memory = level == self.depth or any(axis < level for axis in r.axes)
-        params = tuple([(name, value) for name, value in r.op.params if name != "axes"])
         address = self._address(r.address, "r", r.dtype)
         partial = None
         if 0 in r.axes:
-            partial = self.partials.get(address.operand) or self._symbol("p", r.size)
+            partial = self.partials.get(address.operand) or self._symbol("p", r.partial)
             self.partials[address.operand] = partial
-        return Reduction(r.op.primitive, params, address, r.value, r.axes, level, in_memory, r.dtype, partial)
-
-    def _dtype(self, value: int) -> np.dtype[Any]:
-        instruction = self.nest.instructions[value]
-        while isinstance(instruction, ZeroMask):
-            instruction = self.nest.instructions[instruction.value]
-        assert not isinstance(instruction, RawBoundsMask)
-        return instruction.dtype
+        return Reduction(r.primitive, r.params, address, r.value, r.axes, r.dtype, partial, level, in_memory)
 
     def _level(self, linear: Linear) -> int:
         levels = [self._level_of(int(v[1:])) if v[0] == "%" else int(v[1:]) + 1 for v, _ in linear.terms]
@@ -320,7 +302,7 @@ class _Canonicalizer:
     def _level_of(self, value: int | None) -> int:
         return 0 if value is None else self.levels[value]
 
-    def _address(self, raw: RawAddress, kind: str, dtype: np.dtype[Any]) -> Address:
+    def _address(self, raw: ConcreteAddress, kind: str, dtype: np.dtype[Any]) -> Address:
         operand = self.slots.get((raw.slot, raw.part))
         if operand is None:
             operand = self.slots[raw.slot, raw.part] = len(self.slots)
@@ -331,7 +313,7 @@ class _Canonicalizer:
             return Address(operand, packed, True)
         return Address(operand, self._linear(raw.linear), False)
 
-    def _packed(self, linear: RawLinear) -> Linear | None:
+    def _packed(self, linear: ConcreteLinear) -> Linear | None:
         """The address as a walk through contiguous memory, if it is one: its strides are products of extents."""
         if linear.offset or linear.fixed:
             return None
@@ -346,7 +328,7 @@ class _Canonicalizer:
             symbols.append(f"n{variable}")
         return Linear(tuple(reversed(terms)))
 
-    def _linear(self, linear: RawLinear) -> Linear:
+    def _linear(self, linear: ConcreteLinear) -> Linear:
         terms: list[tuple[str, Factor]] = []
         for variable, factor, structural in linear.terms:
             name = variable if isinstance(variable, str) else f"i{variable}"

@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 
 from jittape.compile.analysis.cost import cost_of_map
-from jittape.compile.ir.instructions import Compute, ZeroMask
+from jittape.compile.ir.instructions import AffineValue, BoundsMask, Compute, Load, Store, ZeroMask, dtype_of
 from jittape.compile.ir.loop_nest import (
-    RawAddress,
-    RawAffineValue,
-    RawBoundsMask,
-    RawInstruction,
-    RawLinear,
-    RawLoad,
-    RawNest,
-    RawReduction,
-    RawStore,
+    ConcreteAddress,
+    ConcreteLinear,
+    LoopNest,
+    NestInstruction,
+    NestReduction,
+    NestStore,
+    renumbered,
 )
 from jittape.core.program import Aval
 from jittape.core.tuning import tuning
@@ -36,7 +34,7 @@ __all__ = ["split"]
 BOOL = np.dtype(np.bool_)
 
 
-def split(nest: RawNest, temporary: Callable[[Aval], int]) -> list[RawNest]:
+def split(nest: LoopNest, temporary: Callable[[Aval], int]) -> list[LoopNest]:
     """`nest` as a list of nests to be run in order; `temporary` makes a slot for a value between them."""
     costs = _costs(nest.instructions)
     if sum(costs) <= tuning.split_cost_limit:
@@ -44,7 +42,7 @@ def split(nest: RawNest, temporary: Callable[[Aval], int]) -> list[RawNest]:
     return _Splitter(nest, costs, temporary).result()
 
 
-def _costs(instructions: Sequence[RawInstruction]) -> list[int]:
+def _costs(instructions: Sequence[NestInstruction]) -> list[int]:
     costs: list[int] = []
     dtypes: list[np.dtype[Any]] = []
     for instruction in instructions:
@@ -56,51 +54,39 @@ def _costs(instructions: Sequence[RawInstruction]) -> list[int]:
             costs.append(1)
             dtypes.append(dtypes[instruction.value])
         else:
-            costs.append(1 if isinstance(instruction, RawLoad) else 2)
-            dtypes.append(BOOL if isinstance(instruction, RawBoundsMask) else instruction.dtype)
+            costs.append(1 if isinstance(instruction, Load) else 2)
+            dtypes.append(BOOL if isinstance(instruction, BoundsMask) else instruction.dtype)
     return costs
 
 
-def dtype_of(nest: RawNest, value: int) -> np.dtype[Any]:
-    """The dtype of an instruction's value."""
-    instruction = nest.instructions[value]
-    while isinstance(instruction, ZeroMask):
-        instruction = nest.instructions[instruction.value]
-    return BOOL if isinstance(instruction, RawBoundsMask) else instruction.dtype
-
-
-def _operands(instruction: RawInstruction) -> Sequence[int]:
+def _operands(instruction: NestInstruction) -> Sequence[int]:
     """The instructions that an instruction reads."""
     match instruction:
         case Compute():
             return instruction.args
         case ZeroMask():
             return instruction
-        case RawLoad():
+        case Load():
             linear, also = instruction.address.linear, instruction.mask
-        case RawAffineValue():
+        case AffineValue():
             linear, also = instruction.linear, None
-        case RawBoundsMask():
+        case BoundsMask():
             linear, also = instruction.linear, instruction.also
-    return _variables(linear) + ([] if also is None else [also])
+    return linear.values() + ([] if also is None else [also])
 
 
-def _variables(linear: RawLinear) -> list[int]:
-    return [int(v[1:]) for v, _, _ in linear.terms if isinstance(v, str)]
-
-
-def _read_by(store: RawStore) -> Sequence[int]:
+def _read_by(store: NestStore) -> Sequence[int]:
     """The instructions that a store reads, those of its address included."""
     values = (store.value,) if store.running is None else store.running.values
-    return (*values, *_variables(store.address.linear))
+    return (*values, *store.address.linear.values())
 
 
-def _home(store: RawStore, piece_of: Sequence[int]) -> int:
+def _home(store: NestStore, piece_of: Sequence[int]) -> int:
     """The piece that has a store: the first in which all that it reads is there."""
     return max([piece_of[value] for value in _read_by(store)])
 
 
-def _loops(linear: RawLinear) -> int:
+def _loops(linear: ConcreteLinear) -> int:
     """The axes that an address moves along, as bits."""
     bits = 0
     for variable, _, _ in linear.terms:
@@ -109,7 +95,7 @@ def _loops(linear: RawLinear) -> int:
     return bits
 
 
-def _is_free(instruction: RawInstruction) -> bool:
+def _is_free(instruction: NestInstruction) -> bool:
     if isinstance(instruction, Compute):
         return not instruction.args
     return not isinstance(instruction, ZeroMask)
@@ -119,7 +105,7 @@ def _is_free(instruction: RawInstruction) -> bool:
 class _Spill:
     """A value that goes from one piece to later ones through memory."""
 
-    address: RawAddress
+    address: ConcreteAddress
     dtype: np.dtype[Any]
 
 
@@ -143,11 +129,11 @@ class _Splitter:
         Where in this order an instruction stands.
     """
 
-    def __init__(self, nest: RawNest, costs: list[int], temporary: Callable[[Aval], int]) -> None:
+    def __init__(self, nest: LoopNest, costs: list[int], temporary: Callable[[Aval], int]) -> None:
         self.nest = nest
         self.costs = costs
         self.temporary = temporary
-        self._arrays: dict[int, tuple[tuple[int, ...], RawLinear]] = {}
+        self._arrays: dict[int, tuple[tuple[int, ...], ConcreteLinear]] = {}
         self.operands = [_operands(i) for i in nest.instructions]
         self.free = free = [_is_free(i) for i in nest.instructions]
         self.solid: list[Sequence[int]] = []
@@ -180,7 +166,7 @@ class _Splitter:
                     places[operand] = places[number]
         return sorted(range(len(places)), key=places.__getitem__)
 
-    def result(self) -> list[RawNest]:
+    def result(self) -> list[LoopNest]:
         ends = self._cuts()
         piece_of = [0] * len(self.order)
         for piece, (start, end) in enumerate(zip([0, *ends], [*ends, len(self.order)], strict=True)):
@@ -196,7 +182,7 @@ class _Splitter:
         for reduction in self.nest.reductions:
             pieces[piece_of[reduction.value]].reduce(reduction)
         for value, spill in spills.items():
-            pieces[piece_of[value]].store(RawStore(spill.address, value))
+            pieces[piece_of[value]].store(Store(spill.address, value))
         return [p.finished() for p in pieces if p.nest.stores or p.nest.reductions]
 
     def _cuts(self) -> list[int]:
@@ -247,10 +233,10 @@ class _Splitter:
 
     def _spill(self, value: int) -> _Spill:
         extents, linear = self._contiguous(self.axes[value])
-        dtype = dtype_of(self.nest, value)
-        return _Spill(RawAddress(self.temporary(Aval(extents, dtype)), linear), dtype)
+        dtype = dtype_of(self.nest.instructions, value)
+        return _Spill(ConcreteAddress(self.temporary(Aval(extents, dtype)), linear), dtype)
 
-    def _contiguous(self, axes: int) -> tuple[tuple[int, ...], RawLinear]:
+    def _contiguous(self, axes: int) -> tuple[tuple[int, ...], ConcreteLinear]:
         """The shape of an array with an element for each iteration of some loops, and the address of one."""
         known = self._arrays.get(axes)
         if known is None:
@@ -259,7 +245,7 @@ class _Splitter:
                 extents.append(self.nest.extents[axis])
                 terms.append((axis, stride, stride == 1))
                 stride *= extents[-1]
-            linear = RawLinear(tuple([t for t in reversed(terms) if t[1]]), 0)
+            linear = ConcreteLinear(tuple([t for t in reversed(terms) if t[1]]), 0)
             known = self._arrays[axes] = tuple(reversed(extents)), linear
         return known
 
@@ -275,7 +261,7 @@ class _Piece:
     def __init__(self, whole: _Splitter, spills: dict[int, _Spill]) -> None:
         self.whole = whole
         self.spills = spills
-        self.nest = RawNest(whole.nest.extents)
+        self.nest = LoopNest(whole.nest.extents)
         self._here: dict[int, int] = {}
         self._axes = 0
 
@@ -284,46 +270,29 @@ class _Piece:
         instruction = self.whole.nest.instructions[number]
         if not self.whole.operands[number]:
             return self._append(number, instruction)
-        match instruction:
-            case Compute():
-                primitive, params, args, dtype = instruction
-                here = self._here
-                args = tuple([here[a] if a in here else self._value(a) for a in args])
-                instruction = Compute(primitive, params, args, dtype)
-            case ZeroMask(mask, value):
-                instruction = ZeroMask(self._value(mask), self._value(value))
-            case RawLoad(address, mask, dtype):
-                address = self._address(address)
-                instruction = RawLoad(address, None if mask is None else self._value(mask), dtype)
-            case RawAffineValue(linear, _, _):
-                instruction = instruction._replace(linear=self._linear(linear))
-            case RawBoundsMask(linear, _, _, also):
-                instruction = instruction._replace(
-                    linear=self._linear(linear), also=None if also is None else self._value(also)
-                )
-        return self._append(number, instruction)
+        return self._append(number, renumbered(instruction, self._value))
 
-    def store(self, store: RawStore) -> None:
+    def store(self, store: NestStore) -> None:
         self._axes |= _loops(store.address.linear) | self.whole.axes[store.value]
         if store.scattered is not None:
             self._axes |= (1 << len(self.nest.extents)) - 1  # each iteration of all loops writes
-        address, running = self._address(store.address), store.running
+        address, running = store.address.renumbered(self._value), store.running
         if running is None:
-            self.nest.stores.append(RawStore(address, self._value(store.value), None, store.scattered))
+            self.nest.stores.append(Store(address, self._value(store.value), None, store.scattered))
             return
         self._axes |= 1 << running.axis  # an address in an array without elements does not move along it
         values = tuple([self._value(value) for value in running.values])
-        self.nest.stores.append(
-            RawStore(address, max(values), running._replace(values=values), store.scattered)
-        )
+        self.nest.stores.append(Store(address, max(values), running._replace(values=values), store.scattered))
 
-    def reduce(self, r: RawReduction) -> None:
+    def reduce(self, r: NestReduction) -> None:
         self._axes |= (
             _loops(r.address.linear) | self.whole.axes[r.value] | sum([1 << axis for axis in r.axes])
         )
-        self.nest.reductions.append(r._replace(address=self._address(r.address), value=self._value(r.value)))
+        self.nest.reductions.append(
+            r._replace(address=r.address.renumbered(self._value), value=self._value(r.value))
+        )
 
-    def finished(self) -> RawNest:
+    def finished(self) -> LoopNest:
         """The nest without the loops that nothing in it needs."""
         kept = _numbers(self._axes)
         if len(kept) == len(self.nest.extents):
@@ -338,29 +307,18 @@ class _Piece:
         if self.whole.free[number]:
             return self.take(number)
         spill = self.spills[number]
-        return self._append(number, RawLoad(spill.address, None, spill.dtype))
+        return self._append(number, Load(spill.address, None, spill.dtype))
 
-    def _append(self, number: int, instruction: RawInstruction) -> int:
+    def _append(self, number: int, instruction: NestInstruction) -> int:
         self._here[number] = len(self.nest.instructions)
         self.nest.instructions.append(instruction)
         return self._here[number]
 
-    def _address(self, address: RawAddress) -> RawAddress:
-        return (
-            address._replace(linear=self._linear(address.linear)) if _variables(address.linear) else address
-        )
 
-    def _linear(self, linear: RawLinear) -> RawLinear:
-        terms = [
-            (f"%{self._value(int(v[1:]))}" if isinstance(v, str) else v, f, s) for v, f, s in linear.terms
-        ]
-        return linear._replace(terms=tuple(terms))
-
-
-def _linear_of(instruction: RawInstruction) -> RawLinear | None:
+def _linear_of(instruction: NestInstruction) -> ConcreteLinear | None:
     match instruction:
-        case RawLoad(address, _, _):
+        case Load(address, _, _):
             return address.linear
-        case RawAffineValue(linear, _, _) | RawBoundsMask(linear, _, _, _):
+        case AffineValue(linear, _, _) | BoundsMask(linear, _, _, _):
             return linear
     return None

@@ -15,8 +15,9 @@ from jittape.compile.analysis.uses import Group
 from jittape.compile.fuse.join_sums import join_sums
 from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.index_maps import space_of
+from jittape.compile.ir.instructions import Load, Reduction
 from jittape.compile.ir.kernel import Gemm, Kernel
-from jittape.compile.ir.loop_nest import RawAddress, RawLinear, RawLoad, RawNest, RawReduction
+from jittape.compile.ir.loop_nest import ConcreteAddress, ConcreteLinear, LoopNest, NestReduction
 from jittape.compile.kernels.control.control_plan import RECORD, Plan, Release, Stop, plan_of
 from jittape.compile.kernels.gemm.lower_gemm import Calls
 from jittape.compile.kernels.scalar_vm.bytecode import to_bytecode
@@ -198,7 +199,8 @@ class _Scheduler:
             combination = self.kernels.placed(nest)
             if placed.tasks > 1:
                 slots[operand] = slot
-                combining += self._divided(combination, (reductions[0].op,), depth, position)
+                reduced = self.partition.op_of[reductions[0].address.slot]
+                combining += self._divided(combination, (reduced,), depth, position)
             else:
                 self.spare[combination.kernel.name] = combination.kernel
         kernel, sizes = placed.kernel, placed.sizes
@@ -209,20 +211,21 @@ class _Scheduler:
         return [draft, *combining]
 
     def _combination(
-        self, reductions: list[RawReduction], extents: tuple[int, ...], tasks: int
-    ) -> tuple[int, RawNest]:
+        self, reductions: list[NestReduction], extents: tuple[int, ...], tasks: int
+    ) -> tuple[int, LoopNest]:
         """A slot for what all tasks have of one result, and the nest that combines it."""
         first = reductions[0]
-        partial = self._temporary(Aval((tasks, first.size), first.dtype))
+        size = first.partial
+        partial = self._temporary(Aval((tasks, size), first.dtype))
         kept = [axis for axis in range(len(extents)) if axis not in first.axes]
-        nest = RawNest((tasks, *[extents[axis] for axis in kept]))
+        nest = LoopNest((tasks, *[extents[axis] for axis in kept]))
         for r in reductions:
             terms = tuple([(kept.index(int(v)) + 1, f, s) for v, f, s in r.address.linear.terms])
             linear = r.address.linear._replace(terms=terms)
-            everyone = linear._replace(terms=((0, r.size, False), *terms))
+            everyone = linear._replace(terms=((0, size, False), *terms))
             value = len(nest.instructions)
-            nest.instructions.append(RawLoad(RawAddress(partial, everyone), None, r.dtype))
-            address = RawAddress(r.address.slot, linear)
+            nest.instructions.append(Load(ConcreteAddress(partial, everyone), None, r.dtype))
+            address = ConcreteAddress(r.address.slot, linear)
             nest.reductions.append(r._replace(address=address, value=value, axes=(0,)))
         return partial, nest
 
@@ -328,9 +331,8 @@ class _Scheduler:
         combining: list[UnplacedStep] = []
         if cut.partial:
             aval = self.avals[slots[2]]
-            op = Op(sum_op, (slots[2],), (("axes", (0,)),), slots[2])
-            linear = RawLinear(((0, 1, True),), 0)
-            r = RawReduction(op, RawAddress(slots[2], linear), 0, (), aval.dtype, aval.size)
+            linear = ConcreteLinear(((0, 1, True),), 0)
+            r = Reduction(sum_op, (), ConcreteAddress(slots[2], linear), 0, (), aval.dtype, aval.size)
             slots[2], nest = self._combination([r], (aval.size,), blocks)
             combining = self._divided(self.kernels.placed(nest), draft.ops, draft.depth, draft.position)
         sizes = tuple(extents.values())

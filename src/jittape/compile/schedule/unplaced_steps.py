@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
-from jittape.compile.ir.loop_nest import RawNest
+from jittape.compile.ir.loop_nest import LoopNest
 from jittape.compile.lower.canonicalize import Placed
 from jittape.compile.schedule.steps import Schedule
 from jittape.core.program import Aval, Op, Program
@@ -34,7 +34,7 @@ class UnplacedStep:
     bodies: tuple[Schedule, ...] = ()
 
     @property
-    def nest(self) -> RawNest | None:
+    def nest(self) -> LoopNest | None:
         """The loop nest that it was."""
         return None if self.placed is None else self.placed.nest
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.ir.instructions import Reduction
+from jittape.compile.ir.instructions import KernelReduction
 from jittape.compile.ir.kernel import label_of
 from jittape.compile.kernels.loop.pairwise import CARRIES, call_carry, call_collect
 from jittape.compile.kernels.loop.scalar_body import I64, LaneMath
@@ -23,7 +23,7 @@ __all__ = ["Accumulator"]
 class Accumulator:
     """A reduction that is combined in registers along the innermost loop."""
 
-    def __init__(self, nest: LaneBody, reduction: Reduction) -> None:
+    def __init__(self, nest: LaneBody, reduction: KernelReduction) -> None:
         self.nest = nest
         self.reduction = reduction
         self.in_chunks = reduction.dtype.kind == "f"

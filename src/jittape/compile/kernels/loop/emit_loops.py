@@ -17,7 +17,7 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.analysis.cost import computed
-from jittape.compile.ir.instructions import BoundsMask, Reduction, Store
+from jittape.compile.ir.instructions import BoundsMask, KernelReduction, KernelStore
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.accumulators import Accumulator
 from jittape.compile.kernels.loop.kernel_arguments import operand, size
@@ -95,8 +95,8 @@ class _Nest(LaneBody):
     ) -> None:
         super().__init__(kernel, builder, pointers, symbols, lanes)
         self.begin, self.count = begin, count
-        self.running: dict[int, list[Store]] = {}
-        self.before: dict[Store, ir.Value] = {}
+        self.running: dict[int, list[KernelStore]] = {}
+        self.before: dict[KernelStore, ir.Value] = {}
         for store in kernel.stores:
             if store.running is not None and store.running.axis == kernel.depth - 1:
                 self.running.setdefault(store.running.axis, []).append(store)
@@ -115,7 +115,7 @@ class _Nest(LaneBody):
         self._level(0)
         self.builder.ret_void()
 
-    def _fill_with_identity(self, r: Reduction, axes: list[int]) -> None:
+    def _fill_with_identity(self, r: KernelReduction, axes: list[int]) -> None:
         if not axes:
             self.store(r.address, self.identity(r))
             return
@@ -294,7 +294,7 @@ class _Nest(LaneBody):
         """How often a loop runs, and from where: a task does a part of loop 0."""
         return (self.count, self.begin) if level == 0 else (self.integers[f"n{level}"], None)
 
-    def _stored(self, store: Store) -> IRValue:
+    def _stored(self, store: KernelStore) -> IRValue:
         """What a store writes that depends on nothing that was written before, or on what stands there."""
         value, scattered = self.values[store.value], store.scattered
         if scattered is None or scattered.combining is None:
@@ -303,7 +303,7 @@ class _Nest(LaneBody):
 
     # ---- running sums and the like ---------------------------------------------------------------------------------
 
-    def _store_running(self, store: Store) -> None:
+    def _store_running(self, store: KernelStore) -> None:
         """What comes before is in a register along the innermost loop, else in memory."""
         assert store.running is not None
         form, dtype = store.running.primitive.lowering, self._dtype_of(store)
@@ -316,7 +316,7 @@ class _Nest(LaneBody):
         if innermost:
             self.store_to(self.before[store], result)
 
-    def _element_before(self, store: Store) -> IRValue:
+    def _element_before(self, store: KernelStore) -> IRValue:
         assert store.running is not None
         builder, dtype, loop = self.builder, self._dtype_of(store), f"i{store.running.axis}"
         here = self.integers[loop]
@@ -334,13 +334,13 @@ class _Nest(LaneBody):
         merged.add_incoming(loaded.ir, inside)
         return IRValue(builder, merged, dtype)
 
-    def _start(self, store: Store) -> IRValue:
+    def _start(self, store: KernelStore) -> IRValue:
         assert store.running is not None
         form = store.running.primitive.lowering
         assert isinstance(form, Scan)
         return self.math.literal(form.start, self._dtype_of(store))
 
-    def _dtype_of(self, store: Store) -> np.dtype[Any]:
+    def _dtype_of(self, store: KernelStore) -> np.dtype[Any]:
         return self.kernel.operands[store.address.operand].dtype
 
     def _combine_all(self) -> None:

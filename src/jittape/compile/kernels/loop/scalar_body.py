@@ -15,9 +15,10 @@ from jittape.compile.ir.instructions import (
     Compute,
     Constant,
     Instruction,
+    KernelMask,
+    KernelReduction,
     Linear,
     Load,
-    Reduction,
     ZeroMask,
 )
 from jittape.compile.ir.kernel import LoopKernel
@@ -133,7 +134,7 @@ class Body:
         assert isinstance(instruction, BoundsMask)
         return mask in self.certain and (instruction.also is None or self._is_true(instruction.also))
 
-    def _inside(self, condition: BoundsMask) -> IRValue:
+    def _inside(self, condition: KernelMask) -> IRValue:
         """The mask; a remainder or a negative number makes an unsigned number beyond the extent."""
         builder = self.builder
         whole = self.whole(condition.linear)
@@ -163,7 +164,7 @@ class Body:
         merged.add_incoming(loaded.ir, inside)
         return IRValue(builder, merged, dtype)
 
-    def combine(self, r: Reduction, a: IRValue, b: IRValue, reorder: bool = False) -> IRValue:
+    def combine(self, r: KernelReduction, a: IRValue, b: IRValue, reorder: bool = False) -> IRValue:
         """One step of a reduction; with `reorder` LLVM may spread it over lanes."""
         assert isinstance(r.primitive.lowering, Reduce)
         first = len(self.builder.block.instructions)
@@ -174,7 +175,7 @@ class Body:
                     written.flags = ["reassoc", "contract"]
         return result
 
-    def identity(self, r: Reduction) -> IRValue:
+    def identity(self, r: KernelReduction) -> IRValue:
         """The neutral element."""
         assert isinstance(r.primitive.lowering, Reduce)
         return self.math.literal(r.primitive.lowering.identity(r.dtype), r.dtype)

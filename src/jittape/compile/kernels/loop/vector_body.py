@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.ir.instructions import Address, Instruction, Linear, Load
+from jittape.compile.ir.instructions import Address, Instruction, KernelLoad, Linear
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.scalar_body import NO_WRAP, Body
 from jittape.compile.kernels.loop.vectorize import Lanes, loads_of, reads_ahead, written_twice
@@ -100,7 +100,7 @@ class LaneBody(Body):
         count: ir.Value,
         start: ir.Value | None,
         body: Callable[[], None],
-        ahead: list[Load] | None,
+        ahead: list[KernelLoad] | None,
     ) -> None:
         """Run `body` for what is left, with a mask in the last vector.
 
@@ -134,7 +134,7 @@ class LaneBody(Body):
                 with branch:
                     yield
 
-    def _read_ahead(self, loads: list[Load], full: ir.Value, mask: ir.Value) -> None:
+    def _read_ahead(self, loads: list[KernelLoad], full: ir.Value, mask: ir.Value) -> None:
         builder = self.builder
         if not loads:
             return

@@ -15,7 +15,15 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from jittape.compile.analysis.cost import can_be_in_lanes, cost_of_map
-from jittape.compile.ir.instructions import Address, AffineValue, BoundsMask, Compute, Linear, Load
+from jittape.compile.ir.instructions import (
+    Address,
+    AffineValue,
+    BoundsMask,
+    Compute,
+    KernelLoad,
+    Linear,
+    Load,
+)
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.core.tuning import tuning
 
@@ -62,7 +70,7 @@ def reads_ahead(kernel: LoopKernel) -> bool:
     return len(loads) <= tuning.vector_loop_loads and all(load.mask is None for load in loads) and not updates
 
 
-def loads_of(kernel: LoopKernel) -> list[Load]:
+def loads_of(kernel: LoopKernel) -> list[KernelLoad]:
     """What the innermost loop reads."""
     pairs = zip(kernel.instructions, kernel.levels, strict=True)
     return [i for i, level in pairs if level == kernel.depth and isinstance(i, Load)]
