@@ -77,7 +77,7 @@ PASSES = (
     ),
     Mutation(
         "division among threads", "compile/analysis/parallelism.py",
-        "return store.running.axis == 0",
+        "return store.scan.axis == 0",
         "return False",
         "a running sum is divided among threads", "tests/test_threads.py tests/test_compiled_forms.py",
     ),

@@ -148,9 +148,9 @@ class Nest:
 
     def _store(self, store: Store) -> None:
         memory, places = self._places(store.address)
-        value = self.values[store.value] if store.running is None else self._running(store, memory.dtype)
+        value = self.values[store.value] if store.scan is None else self._running(store, memory.dtype)
         assert value.dtype == memory.dtype
-        if store.scattered is None:
+        if store.scatter is None:
             if np.ndim(places) and np.shape(places) != value.shape:
                 places, value = np.broadcast_arrays(places, value)
             elif not np.ndim(places):
@@ -159,14 +159,14 @@ class Nest:
             return
         full = np.broadcast_to(places, self.extents).ravel()
         value = np.broadcast_to(value, self.extents).ravel()
-        combining = store.scattered.combining
+        combining = store.scatter.combining
         for place, element in zip(full.tolist(), value, strict=True):
             if combining is not None:
                 element = computed(combining, (), [memory[place], element], memory.dtype)
             memory[place] = element
 
     def _running(self, store: Store, dtype: np.dtype[Any]) -> Any:
-        running = store.running
+        running = store.scan
         assert running is not None
         form = running.primitive.lowering
         assert isinstance(form, Scan)

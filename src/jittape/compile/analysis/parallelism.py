@@ -80,9 +80,9 @@ def _is_in_order(store: KernelStore) -> bool:
 
     What is scattered may meet in one place, unless each iteration has a part of the result of its own.
     """
-    if store.running is not None:
-        return store.running.axis == 0
-    return store.scattered is not None and all(variable != "i0" for variable, _ in store.address.linear.terms)
+    if store.scan is not None:
+        return store.scan.axis == 0
+    return store.scatter is not None and all(variable != "i0" for variable, _ in store.address.linear.terms)
 
 
 def rows_at_a_time(kernel: LoopKernel, extents: tuple[int, ...]) -> int:

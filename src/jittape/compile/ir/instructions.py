@@ -35,7 +35,7 @@ __all__ = [
     "Operand",
     "Reduction",
     "ScanStore",
-    "Scattered",
+    "ScatterStore",
     "Store",
     "ZeroMask",
     "dtype_of",
@@ -146,7 +146,7 @@ class ScanStore(NamedTuple):
     values: tuple[int, ...]
 
 
-class Scattered(NamedTuple):
+class ScatterStore(NamedTuple):
     """A store to elements that may repeat, in the order of the loops.
 
     The expression of `combining` combines the element in memory with the value; None overwrites the element.
@@ -156,15 +156,15 @@ class Scattered(NamedTuple):
 
 
 class Store(NamedTuple, Generic[AddressT]):
-    """A write of `value`, or of what `running` or `scattered` computes, in loop level `level` (0: outside all loops).
+    """A write of `value`, or of what `scan` or `scatter` computes, in loop level `level` (0: outside all loops).
 
-    If `running` combines several values, `value` is the one that is computed last.
+    If `scan` combines several values, `value` is the one that is computed last.
     """
 
     address: AddressT
     value: int
-    running: ScanStore | None = None
-    scattered: Scattered | None = None
+    scan: ScanStore | None = None
+    scatter: ScatterStore | None = None
     level: int = 0
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "ConcreteLinear",
     "LoopNest",
     "NestInstruction",
+    "NestLoad",
     "NestReduction",
     "NestStore",
     "renumbered",
@@ -63,8 +64,9 @@ class ConcreteAddress(NamedTuple):
         return self if linear is self.linear else self._replace(linear=linear)
 
 
+NestLoad = Load[ConcreteAddress]
 NestInstruction = (
-    Load[ConcreteAddress] | Compute | AffineValue[ConcreteLinear] | BoundsMask[ConcreteLinear, int] | ZeroMask
+    NestLoad | Compute | AffineValue[ConcreteLinear] | BoundsMask[ConcreteLinear, int] | ZeroMask
 )
 NestStore = Store[ConcreteAddress]
 NestReduction = Reduction[ConcreteAddress, int]
@@ -80,13 +82,13 @@ class LoopNest:
         The extent of each loop.
     instructions, stores, reductions : lists
         See `instructions`. Levels are computed when the nest becomes a kernel.
-    births : list of int
+    origins : list of int
         For each instruction, the position in the program of the op that it comes from.
     """
 
     extents: tuple[int, ...]
     instructions: list[NestInstruction] = field(default_factory=list)
-    births: list[int] = field(default_factory=list)
+    origins: list[int] = field(default_factory=list)
     stores: list[NestStore] = field(default_factory=list)
     reductions: list[NestReduction] = field(default_factory=list)
 
@@ -100,7 +102,7 @@ class LoopNest:
         def address(x: ConcreteAddress) -> ConcreteAddress:
             return x._replace(linear=linear(x.linear))
 
-        result = LoopNest(extents, births=self.births)
+        result = LoopNest(extents, origins=self.origins)
         for instruction in self.instructions:
             if isinstance(instruction, Load):
                 instruction = instruction._replace(address=address(instruction.address))
@@ -108,8 +110,8 @@ class LoopNest:
                 instruction = instruction._replace(linear=linear(instruction.linear))
             result.instructions.append(instruction)
         for s in self.stores:
-            running = s.running and s.running._replace(axis=renamed[s.running.axis])
-            result.stores.append(s._replace(address=address(s.address), running=running))
+            scan = s.scan and s.scan._replace(axis=renamed[s.scan.axis])
+            result.stores.append(s._replace(address=address(s.address), scan=scan))
         for r in self.reductions:
             axes = tuple([renamed[axis] for axis in r.axes if axis in renamed])
             result.reductions.append(r._replace(address=address(r.address), axes=axes))

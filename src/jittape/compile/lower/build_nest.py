@@ -1,8 +1,7 @@
-"""How one loop nest comes about: from a group of roots to a canonical `LoopKernel`.
+"""Building of loop nests: `NestBuilder` inlines maps and views into the nest that computes a group of roots.
 
-`NestBuilder` inlines maps and views into instructions with concrete strides (a `LoopNest`); `canonical` merges loops,
-gives every integer that depends on a shape a symbol, and so arrives at a kernel that all shapes share, and at the
-integers for this shape.
+The result is a `LoopNest` with numbers for strides. `split_nest` cuts it if it is long, and `canonicalize` turns each
+piece into a kernel for all shapes and the integers for this shape.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from jittape.compile.ir.instructions import (
     Load,
     Reduction,
     ScanStore,
-    Scattered,
+    ScatterStore,
     Store,
     ZeroMask,
 )
@@ -58,16 +57,23 @@ INT64 = np.dtype(np.int64)
 
 
 class NestBuilder:
-    """Builds the `LoopNest` of a group of roots over one space.
+    """Builder of the `LoopNest` of a group of roots over one space.
 
     Parameters
     ----------
     space : tuple of int
         The loop extents.
     partition : Partition
-        Which values stand in memory, and what is known of the ops.
+        The stored values, and the properties of the ops.
     position : mapping
-        Where in the program the op stands that defines a slot.
+        For each slot, the position in the program of the op that defines it.
+
+    Attributes
+    ----------
+    nest : LoopNest
+        The nest so far.
+    covered : dict
+        The ops that the nest computes, by their slots.
     """
 
     def __init__(self, space: tuple[int, ...], partition: Partition, position: Mapping[int, int]) -> None:
@@ -78,7 +84,7 @@ class NestBuilder:
         self.stored = partition.stored
         self.constants = partition.constants
         self.position = position
-        self.birth = 0
+        self.origin = 0
         self.covered: dict[int, Op] = {}
         self._own: set[Key] = set()
         self._ids: dict[Key, int] = {}
@@ -94,7 +100,7 @@ class NestBuilder:
             if isinstance(op.primitive.lowering, Concatenate):
                 self._add_parts(op, op.primitive.lowering)
             elif isinstance(op.primitive.lowering, Scan):
-                self._add_running(op)
+                self._add_scan(op)
             elif isinstance(op.primitive.lowering, Scatter):
                 self._add_scattered(op, op.primitive.lowering)
             elif self.partition.kinds[op.out] is OpClass.REDUCE:
@@ -105,7 +111,7 @@ class NestBuilder:
                 self.nest.stores.append(Store(self._address(op.out, access), value))
 
     def add_copies(self, ops: list[Op]) -> None:
-        """Write the first operands of those that scatter, into whose memory this is done afterwards."""
+        """Copy the first operand of each `Scatter` to the memory that a later nest scatters into."""
         for op in ops:
             self.covered[op.out] = op
             access = identity(self.avals[op.out].shape)
@@ -117,18 +123,18 @@ class NestBuilder:
         value = self._value((op.args[1], identity(self.avals[op.args[1]].shape)))
         for element in elements:
             self._value(element)
-        how = Scattered(form.combining(**dict(op.params)))
+        how = ScatterStore(form.combining(**dict(op.params)))
         self.nest.stores.append(Store(self._address(op.out, place), value, None, how))
 
-    def _add_running(self, op: Op) -> None:
+    def _add_scan(self, op: Op) -> None:
         access = identity(self.avals[op.out].shape)
         values = tuple([self._value((slot, access)) for slot in op.args])
         axis = access.positions[dict(op.params)["axis"]].variable
-        running = ScanStore(op.primitive, _scalar_params(op), axis, values)
-        self.nest.stores.append(Store(self._address(op.out, access), max(values), running))
+        scan = ScanStore(op.primitive, _scalar_params(op), axis, values)
+        self.nest.stores.append(Store(self._address(op.out, access), max(values), scan))
 
     def _add_parts(self, op: Op, form: Concatenate) -> None:
-        """Write those operands whose loops these are where they belong in the result."""
+        """Write the operands of a `Concatenate` that have the loops of this nest to their parts of the result."""
         operands, out = tuple([self.avals[slot] for slot in op.args]), self.avals[op.out]
         for number, (slot, operand) in enumerate(zip(op.args, operands, strict=True)):
             if space_of(operand.shape) != self.nest.extents:
@@ -140,7 +146,7 @@ class NestBuilder:
             self.nest.stores.append(Store(address, self._value((slot, access))))
 
     def add_copy(self, op: Op) -> None:
-        """Write the result of an alias that has to have memory of its own: its bytes, as integers of up to 8."""
+        """Write the result of an alias that needs memory of its own, as integers of at most 8 bytes."""
         self.covered[op.out] = op
         nbytes, word = self.avals[op.out].nbytes, min(8, self.avals[op.out].dtype.itemsize)
         whole = Aval((nbytes // word,), np.dtype(f"u{word}"))
@@ -171,23 +177,26 @@ class NestBuilder:
                 self.nest.stores.append(Store(reduction.address, reduction.value))
 
     def can_host(self, other: NestBuilder) -> bool:
-        """Whether the loops of `other`, which are a little shorter, can run along: sums of what is read here too."""
+        """Return whether `other`, whose loops are slightly shorter, can run in the loops of this nest.
+
+        It must compute sums, and read an array that this nest reads too.
+        """
         pairs = list(zip(self.nest.extents, other.nest.extents, strict=False))
         near = all(n <= m <= n + max(2, n // 8) for m, n in pairs)
         if len(self.nest.extents) != len(other.nest.extents) or not near or other.nest.stores:
             return False
         shorter = {axis for axis, (m, n) in enumerate(pairs) if m > n}
-        # A sum has no place for what is beyond its own loops, unless it adds that up.
+        # Only a sum along the longer loops ignores the zeros that are added there.
         sums = all(r.primitive is sum_op and shorter.issubset(r.axes) for r in other.nest.reductions)
         return sums and not self._read().isdisjoint(other._read())
 
     def _read(self) -> set[int]:
-        """The slots of arrays that the nest reads."""
+        """Return the slots of arrays that the nest reads."""
         loads = [i.address for i in self.nest.instructions if isinstance(i, Load)]
         return {address.slot for address in loads if address.linear.terms}
 
     def host(self, other: NestBuilder) -> None:
-        """Take over all that `other` computes: zero is added beyond its loops."""
+        """Add the sums of `other`, which add zero beyond its loops."""
         self.covered.update(other.covered)
         mask = None
         for axis, (extent, shorter) in enumerate(zip(self.nest.extents, other.nest.extents, strict=True)):
@@ -195,7 +204,7 @@ class NestBuilder:
                 linear = ConcreteLinear(((axis, 1, True),), 0)
                 mask = self._instruction(BoundsMask(linear, 1, shorter, mask))
         here: list[int] = []
-        for instruction, self.birth in zip(other.nest.instructions, other.nest.births, strict=True):
+        for instruction, self.origin in zip(other.nest.instructions, other.nest.origins, strict=True):
             moved = renumbered(instruction, here.__getitem__)
             if isinstance(moved, BoundsMask) and moved.also is None:
                 moved = moved._replace(also=mask)
@@ -207,7 +216,7 @@ class NestBuilder:
             address = r.address.renumbered(here.__getitem__)
             self.nest.reductions.append(r._replace(address=address, value=value))
 
-    # ---- inlining: a walk with a stack of its own, since chains are as long as the user's loop ------------------
+    # ---- inlining: a walk with an explicit stack, since chains are as long as the user's loop ---------------------
 
     def _value(self, root: Key) -> int:
         root, ids = self._normal(root), self._ids
@@ -229,11 +238,11 @@ class NestBuilder:
         return ids[root]
 
     def _normal(self, key: Key) -> Key:
-        """A constant is the same everywhere."""
+        """Return the key of an element, which for a constant is the same everywhere."""
         return (key[0], EVERYWHERE) if key[0] in self.constants else key
 
     def _needs(self, key: Key) -> Sequence[Key]:
-        """The elements that one is made from."""
+        """Return the elements that the instruction for an element takes."""
         slot, access = key
         if slot in self.stored and key not in self._own:
             return [self._normal(k) for k in dynamic_keys(*access)]
@@ -243,7 +252,7 @@ class NestBuilder:
         form = op.primitive.lowering
         inner = list(self.partition.accesses(op, access, self.nest.extents))
         if isinstance(form, View | Pad | DynamicUpdateSlice):
-            # Dynamic offsets are in the access of the array that has them, where an address needs them.
+            # Dynamic offsets are operands of the load whose address has them.
             del inner[2 if isinstance(form, DynamicUpdateSlice) else 1 :]
         if isinstance(form, Pad | DynamicUpdateSlice):
             inner += dynamic_keys((), inner[-1][1].conditions)
@@ -253,10 +262,10 @@ class NestBuilder:
 
     def _make(self, key: Key, operands: tuple[int, ...]) -> int:
         slot, access = key
-        self.birth = self.position.get(slot, 0)
+        self.origin = self.position.get(slot, 0)
         dtype = self.avals[slot].dtype
         if slot in self.stored and key not in self._own:
-            # A value of one element can be read where the mask is false, too.
+            # A value of one element can be loaded unmasked.
             mask = self._mask(access.conditions) if access.conditions and self.avals[slot].size != 1 else None
             return self._instruction(Load(self._address(slot, access), mask, dtype))
         op = self.covered[slot] = self.op_of[slot]
@@ -286,13 +295,13 @@ class NestBuilder:
                 return operands[0]
 
     def _instruction(self, instruction: NestInstruction) -> int:
-        instructions, births = self.nest.instructions, self.nest.births
+        instructions, origins = self.nest.instructions, self.nest.origins
         known = self._known.setdefault(instruction, len(instructions))
         if known == len(instructions):
             instructions.append(instruction)
-            births.append(self.birth)
-        elif self.birth < births[known]:
-            births[known] = self.birth
+            origins.append(self.origin)
+        elif self.origin < origins[known]:
+            origins[known] = self.origin
         return known
 
     # ---- addresses -----------------------------------------------------------------------------------------------
@@ -311,23 +320,23 @@ class NestBuilder:
         return _linear(*_parts(access, shape), self._number) if plain is None else plain
 
     def _linear(self, position: Position) -> ConcreteLinear:
-        """A position as a number."""
+        """Return a position as an integer sum."""
         plain = _plain_position(position)
         return _linear([(position, 1, True)], 0, self._number) if plain is None else plain
 
-    def _number(self, what: Quotient | Key) -> int:
-        """The instruction for a part of an address."""
-        if isinstance(what, Quotient):
-            return self._instruction(AffineValue(self._linear(what.numerator), what.step, INT64))
-        return self._ids[self._normal(what)]
+    def _number(self, part: Quotient | Key) -> int:
+        """Return the number of the instruction for a part of an address."""
+        if isinstance(part, Quotient):
+            return self._instruction(AffineValue(self._linear(part.numerator), part.step, INT64))
+        return self._ids[self._normal(part)]
 
 
 Part = tuple[Position, int, bool]
-"""A position, its stride, and whether that is structure."""
+"""A position, its stride, and whether the stride is structural."""
 
 
 def _parts(access: Access, shape: tuple[int, ...]) -> tuple[list[Part], int]:
-    """What the address of an element is the sum of."""
+    """Return the terms of the address of an element, and its structural offset."""
     parts: list[Part] = []
     stride, structural, fixed = 1, True, 0
     for position, extent in zip(reversed(access.positions), reversed(shape), strict=True):
@@ -343,7 +352,10 @@ def _parts(access: Access, shape: tuple[int, ...]) -> tuple[list[Part], int]:
 
 @lru_cache(4096)
 def _plain_linear(access: Access, shape: tuple[int, ...]) -> ConcreteLinear | None:
-    """The address of an element if it takes no instructions; 1,850 are asked for in an LSTM, 17 different ones."""
+    """Return the address of an element, or None if it takes instructions.
+
+    An LSTM asks for 1,850 addresses, 17 of which differ.
+    """
     if any(_takes_instructions(position) for position in access.positions):
         return None
     return _linear(*_parts(access, shape))
@@ -351,7 +363,7 @@ def _plain_linear(access: Access, shape: tuple[int, ...]) -> ConcreteLinear | No
 
 @lru_cache(4096)
 def _plain_position(position: Position) -> ConcreteLinear | None:
-    """The same for a position by itself."""
+    """Return a position as an integer sum, or None if it takes instructions."""
     return None if _takes_instructions(position) else _linear([(position, 1, True)], 0)
 
 
@@ -360,9 +372,9 @@ def _takes_instructions(position: Position) -> bool:
 
 
 def _linear(
-    parts: list[Part], fixed: int, number: Callable[[Quotient | Key], int] = lambda what: 0
+    parts: list[Part], fixed: int, number: Callable[[Quotient | Key], int] = lambda part: 0
 ) -> ConcreteLinear:
-    """The sum of ``position * stride``, with `number` for the instructions that it needs."""
+    """Return the sum of ``position * stride``; `number` gives the instructions for variables that take one."""
     factors: dict[int | str, tuple[int, bool]] = {}
     offset = 0
 

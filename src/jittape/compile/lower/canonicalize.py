@@ -1,7 +1,7 @@
-"""From the loop nest of one program to the kernel of all shapes: merged loops, symbols for sizes.
+"""Canonicalization: from the loop nest of one program to a kernel for all shapes.
 
-Adjacent loops merge where every address agrees, so that an elementwise nest over contiguous arrays of any rank becomes
-one loop. Then every integer that depends on a shape gets a symbol, in the order of appearance.
+Adjacent loops are merged where all addresses allow it, so an elementwise nest over contiguous arrays of any rank
+becomes one loop. Then every integer that depends on a shape gets a symbol, in the order of appearance.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from jittape.compile.ir.loop_nest import (
     ConcreteAddress,
     ConcreteLinear,
     LoopNest,
+    NestInstruction,
     NestReduction,
     NestStore,
 )
@@ -46,10 +47,10 @@ __all__ = ["Kernels", "Placed"]
 
 
 class Placed(NamedTuple):
-    """The kernel of a nest, with the slots that are its operands and the integers that are its symbols.
+    """The kernel of a nest, the slots that are its operands, and the integers that are its symbols.
 
-    `partials` are the operands of which every task has one of its own if there are several, with the reductions that
-    write to them.
+    If there are several tasks, each has results of its own for the operands in `partials`, which are given with the
+    reductions that write to them.
     """
 
     nest: LoopNest
@@ -61,43 +62,44 @@ class Placed(NamedTuple):
     partials: tuple[tuple[int, list[NestReduction]], ...]
 
     def in_blocks(self, rows: int, block: int) -> Placed:
-        """The same with the outermost loop over so many rows divided into blocks, which is not for the nest to say."""
+        """Return the kernel with its outermost loop, which runs over `rows`, divided into blocks of `block` rows."""
         extent = block * (self.sizes[0] // rows)
         return self._replace(sizes=(*self.sizes[:-1], extent), tasks=-(-rows // block))
 
 
 STRUCTURAL = frozenset((0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5))
+"""Constants by which LLVM simplifies expressions. They are part of the text of a kernel."""
 
 
 class Kernels:
-    """The kernels of a program's nests, each of which is made once.
+    """Cache of the kernels of a program's nests.
 
-    The nests of an unrolled loop's iterations differ in nothing but the slots that they read and write, and where in
-    these they begin: of the 203 nests of an LSTM 9 are different.
+    The nests of an unrolled loop's iterations differ only in the slots that they read and write and in offsets there:
+    9 of the 203 nests of an LSTM are different.
     """
 
     def __init__(self) -> None:
-        self._known: dict[Any, _Made] = {}
+        self._known: dict[Any, _Canonical] = {}
 
     def placed(self, nest: LoopNest) -> Placed:
-        """The kernel of `nest`; equal structure gives equal text."""
-        key, slots, far = _key(nest)
-        made = self._known.get(key)
-        if made is None:
-            made = self._known[key] = _Canonicalizer(_merged(nest)).result()
-        sizes = made.sizes
-        if far:
-            offset = iter(far)
-            named = zip(made.kernel.symbols, sizes, strict=True)
+        """Return the kernel of `nest`; nests of equal structure have kernels of equal text."""
+        key, slots, large_offsets = _key(nest)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = _Canonicalizer(_merged(nest)).result()
+        sizes = known.sizes
+        if large_offsets:
+            offset = iter(large_offsets)
+            named = zip(known.kernel.symbols, sizes, strict=True)
             sizes = tuple([next(offset) if name[0] == "o" else size for name, size in named])
         partials = []
-        for operand, own in made.partials:
+        for operand, own in known.partials:
             partials.append((operand, [_moved(r, nest.reductions[i].address) for i, r in own]))
-        return Placed(nest, made.kernel, slots, sizes, made.tasks, made.work, tuple(partials))
+        return Placed(nest, known.kernel, slots, sizes, known.tasks, known.work, tuple(partials))
 
 
-class _Made(NamedTuple):
-    """What `Placed` has of all nests that differ in slots alone; `partials` are reductions with their numbers."""
+class _Canonical(NamedTuple):
+    """The part of `Placed` that nests share if they differ in slots only; `partials` has reductions with numbers."""
 
     kernel: LoopKernel
     sizes: tuple[int, ...]
@@ -113,35 +115,35 @@ def _moved(r: NestReduction, address: ConcreteAddress) -> NestReduction:
 
 
 def _key(nest: LoopNest) -> tuple[Any, tuple[int, ...], list[int]]:
-    """The nest with numbers in the place of slots, in the order of appearance; these slots, and offsets that are far.
+    """Return the nest with numbers in place of slots, the slots in order of appearance, and the large offsets.
 
     The offsets are in the order in which `_Canonicalizer` names them.
     """
     numbers: dict[tuple[int, int], int] = {}
-    far: list[int] = []
+    large_offsets: list[int] = []
 
-    def near(linear: ConcreteLinear) -> ConcreteLinear:
+    def with_small_offset(linear: ConcreteLinear) -> ConcreteLinear:
         if -tuning.structural_offset_limit <= linear.offset <= tuning.structural_offset_limit:
             return linear
-        far.append(linear.offset)
+        large_offsets.append(linear.offset)
         return linear._replace(offset=tuning.structural_offset_limit + 1)
 
     def number(address: ConcreteAddress) -> tuple[int, ConcreteLinear]:
         slot, linear, part = address
-        return numbers.setdefault((slot, part), len(numbers)), near(linear)
+        return numbers.setdefault((slot, part), len(numbers)), with_small_offset(linear)
 
     instructions: list[Any] = []
     for instruction in nest.instructions:
         if isinstance(instruction, Load):
             instructions.append((*number(instruction.address), instruction.mask, instruction.dtype))
         elif isinstance(instruction, AffineValue | BoundsMask):
-            instructions.append(instruction._replace(linear=near(instruction.linear)))
+            instructions.append(instruction._replace(linear=with_small_offset(instruction.linear)))
         else:
             instructions.append(instruction)
     stores = [(*number(address), *others) for address, *others in nest.stores]
     reductions = [(*number(r.address), r.primitive, r.params, *r[3:]) for r in nest.reductions]
     key = nest.extents, tuple(instructions), tuple(stores), tuple(reductions)
-    return key, tuple([slot for slot, _ in numbers]), far
+    return key, tuple([slot for slot, _ in numbers]), large_offsets
 
 
 # ---- merging loops -------------------------------------------------------------------------------------------------
@@ -160,8 +162,8 @@ def _linears(nest: LoopNest) -> list[ConcreteLinear]:
 def _merged(nest: LoopNest) -> LoopNest:
     factors = [{v: f for v, f, _ in linear.terms} for linear in set(_linears(nest))]
     ordered = [r.axes for r in nest.reductions]
-    ordered += [(s.running.axis,) for s in nest.stores if s.running is not None]
-    group = list(range(len(nest.extents)))  # the merged loop that each loop goes to
+    ordered += [(s.scan.axis,) for s in nest.stores if s.scan is not None]
+    group = list(range(len(nest.extents)))  # number of the merged loop, for each loop
     extents = list(nest.extents)
     for axis in range(1, len(nest.extents)):
         together = all(f.get(axis - 1, 0) == f.get(axis, 0) * nest.extents[axis] for f in factors) and all(
@@ -182,9 +184,10 @@ def _merged(nest: LoopNest) -> LoopNest:
 def _constant_bits(
     primitive: Primitive, params: tuple[tuple[str, Any], ...], dtype: np.dtype[Any]
 ) -> int | None:
-    """The bytes of a constant as an integer, or None if the number is structure.
+    """Return the bytes of a constant as an integer, or None if the number is structural.
 
-    The size of a mean is a constant too, and all sizes share a kernel. Numbers that simplify what they meet stay.
+    Bools, nan, infinities and the numbers in `STRUCTURAL` are structural. All others are symbols, so means over any
+    number of elements share a kernel.
     """
     value = primitive.impl(**dict(params))
     if dtype.kind == "b" or not np.isfinite(value) or float(value) in STRUCTURAL:
@@ -196,7 +199,7 @@ def _constant_bits(
 
 
 class _Canonicalizer:
-    """Names operands and integers in the order of their appearance."""
+    """Namer of operands and integers, in the order of their appearance."""
 
     def __init__(self, nest: LoopNest) -> None:
         self.nest = nest
@@ -209,7 +212,7 @@ class _Canonicalizer:
         self.partials: dict[int, str] = {}
         self.counts = dict.fromkeys("sodarucpt", 0)
 
-    def result(self) -> _Made:
+    def result(self) -> _Canonical:
         instructions = tuple([self._instruction(i) for i in self.nest.instructions])
         stores = tuple([self._store(s) for s in self.nest.stores])
         reductions = tuple([self._reduction(r) for r in self.nest.reductions])
@@ -233,7 +236,7 @@ class _Canonicalizer:
         for i, (r, raw) in enumerate(zip(reductions, self.nest.reductions, strict=True)):
             if r.partial:
                 partials.setdefault(r.address.operand, []).append((i, raw))
-        return _Made(kernel, tuple(self.sizes), count, work, tuple(partials.items()))
+        return _Canonical(kernel, tuple(self.sizes), count, work, tuple(partials.items()))
 
     def _symbol(self, kind: str, size: int) -> str:
         name = f"{kind}{self.counts[kind]}"
@@ -242,7 +245,7 @@ class _Canonicalizer:
         self.sizes.append(size)
         return name
 
-    def _instruction(self, raw: object) -> Instruction:
+    def _instruction(self, raw: NestInstruction) -> Instruction:
         made: Instruction
         match raw:
             case Load(address, mask, dtype):
@@ -265,24 +268,22 @@ class _Canonicalizer:
             case ZeroMask(mask, value):
                 made = raw
                 level = max(self.levels[mask], self.levels[value])
-            case _:
-                raise AssertionError(raw)
         self.levels.append(level)
         return made
 
     def _is_wide(self, linear: ConcreteLinear, extent: int) -> bool:
-        """Whether a mask moves along with the innermost loop and is as long as that, nearly."""
+        """Return whether a mask moves with the innermost loop and is true on nearly all of it."""
         along = [factor for variable, factor, _ in linear.terms if variable == self.depth - 1]
         total = self.nest.extents[-1] if self.depth else 0
         return along in ([1], [-1]) and total - extent <= max(2, total // 8)
 
     def _store(self, raw: NestStore) -> KernelStore:
-        kind = "r" if raw.scattered is None else "u"
+        kind = "r" if raw.scatter is None else "u"
         address = self._address(raw.address, kind, dtype_of(self.nest.instructions, raw.value))
         level = self.depth
-        if raw.scattered is None and raw.running is None:
+        if raw.scatter is None and raw.scan is None:
             level = max(self._level(address.linear), self.levels[raw.value])
-        return Store(address, raw.value, raw.running, raw.scattered, level)
+        return Store(address, raw.value, raw.scan, raw.scatter, level)
 
     def _reduction(self, r: NestReduction) -> KernelReduction:
         kept = [axis for axis in range(self.depth) if axis not in r.axes]
@@ -314,7 +315,7 @@ class _Canonicalizer:
         return Address(operand, self._linear(raw.linear), False)
 
     def _packed(self, linear: ConcreteLinear) -> Linear | None:
-        """The address as a walk through contiguous memory, if it is one: its strides are products of extents."""
+        """Return the address with products of extents for strides, if the loops visit contiguous memory, else None."""
         if linear.offset or linear.fixed:
             return None
         stride = 1

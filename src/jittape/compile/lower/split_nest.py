@@ -1,14 +1,13 @@
-"""Cuts a long loop nest into several, so that compiling stays linear and equal pieces are compiled once.
+"""Splitting of long loop nests, so that compile time stays linear and equal pieces are compiled once.
 
-What is needed on both sides of a cut goes through memory. A cut is made where least has to: in an unrolled loop that is
-between two iterations, so the pieces come out equal. Loads, constants, coordinates and masks are *free*: a piece that
-needs them writes them again.
+Values that are needed on both sides of a cut are stored in temporaries. A cut is made where there are fewest such
+values. In an unrolled loop that is between two iterations, so the pieces are equal. Loads, constants, coordinates and
+masks are *free*: each piece that needs them has its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Any
 
@@ -21,6 +20,7 @@ from jittape.compile.ir.loop_nest import (
     ConcreteLinear,
     LoopNest,
     NestInstruction,
+    NestLoad,
     NestReduction,
     NestStore,
     renumbered,
@@ -35,7 +35,7 @@ BOOL = np.dtype(np.bool_)
 
 
 def split(nest: LoopNest, temporary: Callable[[Aval], int]) -> list[LoopNest]:
-    """`nest` as a list of nests to be run in order; `temporary` makes a slot for a value between them."""
+    """Return `nest` as a list of nests to run in order; `temporary` makes a slot for a value that crosses a cut."""
     costs = _costs(nest.instructions)
     if sum(costs) <= tuning.split_cost_limit:
         return [nest]
@@ -60,7 +60,7 @@ def _costs(instructions: Sequence[NestInstruction]) -> list[int]:
 
 
 def _operands(instruction: NestInstruction) -> Sequence[int]:
-    """The instructions that an instruction reads."""
+    """Return the instructions that an instruction reads."""
     match instruction:
         case Compute():
             return instruction.args
@@ -76,18 +76,18 @@ def _operands(instruction: NestInstruction) -> Sequence[int]:
 
 
 def _read_by(store: NestStore) -> Sequence[int]:
-    """The instructions that a store reads, those of its address included."""
-    values = (store.value,) if store.running is None else store.running.values
+    """Return the instructions that a store reads, including those of its address."""
+    values = (store.value,) if store.scan is None else store.scan.values
     return (*values, *store.address.linear.values())
 
 
 def _home(store: NestStore, piece_of: Sequence[int]) -> int:
-    """The piece that has a store: the first in which all that it reads is there."""
+    """Return the piece of a store: the first in which all its operands are available."""
     return max([piece_of[value] for value in _read_by(store)])
 
 
 def _loops(linear: ConcreteLinear) -> int:
-    """The axes that an address moves along, as bits."""
+    """Return the axes that an integer sum depends on, as bits."""
     bits = 0
     for variable, _, _ in linear.terms:
         if isinstance(variable, int):
@@ -101,32 +101,24 @@ def _is_free(instruction: NestInstruction) -> bool:
     return not isinstance(instruction, ZeroMask)
 
 
-@dataclass
-class _Spill:
-    """A value that goes from one piece to later ones through memory."""
-
-    address: ConcreteAddress
-    dtype: np.dtype[Any]
-
-
 class _Splitter:
-    """Cuts one nest, whose instructions keep their numbers.
+    """The division of one nest, whose instructions keep their numbers.
 
     Attributes
     ----------
     operands : list of sequences of int
-        What each instruction reads.
+        For each instruction, the instructions that it reads.
     free : list of bool
-        Whether a piece writes it again.
+        For each instruction, whether each piece has its own.
     solid : list of tuples of int
-        What is not free among the operands, seen through free ones.
+        For each instruction, the operands that are not free, including those of free operands.
     axes : list of int
-        The loops that it depends on, as bits.
+        For each instruction, the loops that it depends on, as bits.
     order : list of int
-        The instructions in the order of the program, which is that of an unrolled loop's iterations. What is free comes
-        before its first use.
+        The instructions in program order, in which the iterations of an unrolled loop follow each other. Free
+        instructions come right before their first use.
     place : list of int
-        Where in this order an instruction stands.
+        For each instruction, its position in `order`.
     """
 
     def __init__(self, nest: LoopNest, costs: list[int], temporary: Callable[[Aval], int]) -> None:
@@ -154,11 +146,11 @@ class _Splitter:
             self.place[number] = place
 
     def _program_order(self) -> list[int]:
-        last = max(self.nest.births) + 1
+        last = max(self.nest.origins) + 1
         places: list[int] = []
-        for number, birth in enumerate(self.nest.births):
-            # An instruction that several ops have in common counts as the first one's, and may read a later one's.
-            here = max([birth, *[places[operand] for operand in self.solid[number]]])
+        for number, origin in enumerate(self.nest.origins):
+            # An instruction that several ops share has the origin of the first, but may read one of a later origin.
+            here = max([origin, *[places[operand] for operand in self.solid[number]]])
             places.append(last if self.free[number] else here)
         for number in range(len(places) - 1, -1, -1):
             for operand in self.operands[number]:
@@ -186,9 +178,9 @@ class _Splitter:
         return [p.finished() for p in pieces if p.nest.stores or p.nest.reductions]
 
     def _cuts(self) -> list[int]:
-        """Where pieces end: the place of fewest live values in the second half of one.
+        """Return the ends of the pieces, each at the fewest live values in the second half of the piece.
 
-        Single numbers are written at once: to run a step for a few costs more than they do.
+        A nest without loops has long pieces, since a step costs more than the instructions for a few numbers.
         """
         most = tuning.split_piece_cost if self.nest.extents else tuning.split_cost_limit
         live = self._live()
@@ -205,7 +197,7 @@ class _Splitter:
         return ends
 
     def _live(self) -> list[int]:
-        """How many solid values that are computed before a place in the order are needed there or after."""
+        """Return, for each position in the order, the number of solid values from before it that are used later."""
         last: dict[int, int] = {}
         for place, number in enumerate(self.order):
             for value in self.solid[number]:
@@ -216,7 +208,7 @@ class _Splitter:
             change[end + 1] -= 1
         return list(accumulate(change[: len(self.order)]))
 
-    def _spills(self, piece_of: list[int]) -> dict[int, _Spill]:
+    def _spills(self, piece_of: list[int]) -> dict[int, NestLoad]:
         crossing: dict[int, None] = {}
 
         def cross(values: Sequence[int], here: int) -> None:
@@ -231,13 +223,14 @@ class _Splitter:
                 cross(self.solid[value] if self.free[value] else [value], _home(store, piece_of))
         return {value: self._spill(value) for value in crossing}
 
-    def _spill(self, value: int) -> _Spill:
+    def _spill(self, value: int) -> NestLoad:
+        """Make a temporary for a value and return the load from it."""
         extents, linear = self._contiguous(self.axes[value])
         dtype = dtype_of(self.nest.instructions, value)
-        return _Spill(ConcreteAddress(self.temporary(Aval(extents, dtype)), linear), dtype)
+        return Load(ConcreteAddress(self.temporary(Aval(extents, dtype)), linear), None, dtype)
 
     def _contiguous(self, axes: int) -> tuple[tuple[int, ...], ConcreteLinear]:
-        """The shape of an array with an element for each iteration of some loops, and the address of one."""
+        """Return the shape of an array with an element for each iteration of some loops, and the address of one."""
         known = self._arrays.get(axes)
         if known is None:
             terms, stride, extents = list[tuple[int | str, int, bool]](), 1, list[int]()
@@ -251,14 +244,14 @@ class _Splitter:
 
 
 def _numbers(bits: int) -> list[int]:
-    """The numbers of the bits that are set."""
+    """Return the numbers of the bits that are set."""
     return [number for number in range(bits.bit_length()) if bits >> number & 1]
 
 
 class _Piece:
-    """One of the nests that a long one is cut into."""
+    """One of the pieces of a long nest."""
 
-    def __init__(self, whole: _Splitter, spills: dict[int, _Spill]) -> None:
+    def __init__(self, whole: _Splitter, spills: dict[int, NestLoad]) -> None:
         self.whole = whole
         self.spills = spills
         self.nest = LoopNest(whole.nest.extents)
@@ -266,7 +259,7 @@ class _Piece:
         self._axes = 0
 
     def take(self, number: int) -> int:
-        """Write an instruction of the long nest here; returns its number here."""
+        """Add an instruction of the long nest; return its number in this piece."""
         instruction = self.whole.nest.instructions[number]
         if not self.whole.operands[number]:
             return self._append(number, instruction)
@@ -274,15 +267,15 @@ class _Piece:
 
     def store(self, store: NestStore) -> None:
         self._axes |= _loops(store.address.linear) | self.whole.axes[store.value]
-        if store.scattered is not None:
+        if store.scatter is not None:
             self._axes |= (1 << len(self.nest.extents)) - 1  # each iteration of all loops writes
-        address, running = store.address.renumbered(self._value), store.running
-        if running is None:
-            self.nest.stores.append(Store(address, self._value(store.value), None, store.scattered))
+        address, scan = store.address.renumbered(self._value), store.scan
+        if scan is None:
+            self.nest.stores.append(Store(address, self._value(store.value), None, store.scatter))
             return
-        self._axes |= 1 << running.axis  # an address in an array without elements does not move along it
-        values = tuple([self._value(value) for value in running.values])
-        self.nest.stores.append(Store(address, max(values), running._replace(values=values), store.scattered))
+        self._axes |= 1 << scan.axis  # an address in an array without elements does not move along it
+        values = tuple([self._value(value) for value in scan.values])
+        self.nest.stores.append(Store(address, max(values), scan._replace(values=values), store.scatter))
 
     def reduce(self, r: NestReduction) -> None:
         self._axes |= (
@@ -293,7 +286,7 @@ class _Piece:
         )
 
     def finished(self) -> LoopNest:
-        """The nest without the loops that nothing in it needs."""
+        """Return the nest without the loops that nothing in it depends on."""
         kept = _numbers(self._axes)
         if len(kept) == len(self.nest.extents):
             return self.nest
@@ -306,8 +299,7 @@ class _Piece:
             return here
         if self.whole.free[number]:
             return self.take(number)
-        spill = self.spills[number]
-        return self._append(number, Load(spill.address, None, spill.dtype))
+        return self._append(number, self.spills[number])
 
     def _append(self, number: int, instruction: NestInstruction) -> int:
         self._here[number] = len(self.nest.instructions)

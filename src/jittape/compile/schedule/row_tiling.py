@@ -93,7 +93,7 @@ def cut_nest(nest: LoopNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
             slot, linear = instruction.address[:2]
             (reads if _stays(linear, nest.extents, sizes[slot]) else whole).add(slot)
     for store in nest.stores:
-        if store.running is not None and store.running.axis == 0:
+        if store.scan is not None and store.scan.axis == 0:
             return None
         if not _stays(store.address.linear, nest.extents, sizes[store.address.slot]):
             return None

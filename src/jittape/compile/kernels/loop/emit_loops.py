@@ -95,11 +95,11 @@ class _Nest(LaneBody):
     ) -> None:
         super().__init__(kernel, builder, pointers, symbols, lanes)
         self.begin, self.count = begin, count
-        self.running: dict[int, list[KernelStore]] = {}
+        self.scans: dict[int, list[KernelStore]] = {}
         self.before: dict[KernelStore, ir.Value] = {}
         for store in kernel.stores:
-            if store.running is not None and store.running.axis == kernel.depth - 1:
-                self.running.setdefault(store.running.axis, []).append(store)
+            if store.scan is not None and store.scan.axis == kernel.depth - 1:
+                self.scans.setdefault(store.scan.axis, []).append(store)
         light = cost_of_innermost(kernel) <= tuning.light_loop_cost
         self.is_light = light and (not kernel.reductions or kernel.rows > 1)
         self.accumulators = {
@@ -134,8 +134,8 @@ class _Nest(LaneBody):
             if kernel.levels[number] == level:
                 self.values[number] = self.instruction(instruction)
         for store in kernel.stores:
-            if store.level == level and store.running is not None:
-                self._store_running(store)
+            if store.level == level and store.scan is not None:
+                self._store_scan(store)
             elif store.level == level:
                 self.store(store.address, self._stored(store))
 
@@ -145,7 +145,7 @@ class _Nest(LaneBody):
         if level == kernel.depth:
             self._combine_all()
             return
-        for store in self.running.get(level, ()):
+        for store in self.scans.get(level, ()):
             place = self.before[store] = alloca_once(self.builder, memory_type(self._dtype_of(store)))
             self.store_to(place, self._start(store))
         begun = [a for a in self.accumulators.values() if a.reduction.level == level]
@@ -213,7 +213,7 @@ class _Nest(LaneBody):
         There they are left out: the gradient of a function of neighbors, n=1,000,000, takes 0.17 ms instead of 0.40.
         """
         # What runs along the loop does so in order.
-        divided = level == self.kernel.depth - 1 and level not in self.running
+        divided = level == self.kernel.depth - 1 and level not in self.scans
         ranged = self._ranged_masks() if divided else {}
         if not ranged:
             self._run(level, count, start)
@@ -296,29 +296,29 @@ class _Nest(LaneBody):
 
     def _stored(self, store: KernelStore) -> IRValue:
         """What a store writes that depends on nothing that was written before, or on what stands there."""
-        value, scattered = self.values[store.value], store.scattered
+        value, scattered = self.values[store.value], store.scatter
         if scattered is None or scattered.combining is None:
             return value
         return computed(self.math, scattered.combining, (), [self.load(store.address, value.dtype), value])
 
-    # ---- running sums and the like ---------------------------------------------------------------------------------
+    # ---- scans -------------------------------------------------------------------------------------------------
 
-    def _store_running(self, store: KernelStore) -> None:
+    def _store_scan(self, store: KernelStore) -> None:
         """What comes before is in a register along the innermost loop, else in memory."""
-        assert store.running is not None
-        form, dtype = store.running.primitive.lowering, self._dtype_of(store)
+        assert store.scan is not None
+        form, dtype = store.scan.primitive.lowering, self._dtype_of(store)
         assert isinstance(form, Scan)
-        innermost = store.running.axis == self.kernel.depth - 1
+        innermost = store.scan.axis == self.kernel.depth - 1
         before = self.load_from(self.before[store], dtype) if innermost else self._element_before(store)
-        values = [self.values[v] for v in store.running.values]
-        result = form.combine(self.math, before, *values, **dict(store.running.params))
+        values = [self.values[v] for v in store.scan.values]
+        result = form.combine(self.math, before, *values, **dict(store.scan.params))
         self.store(store.address, result)
         if innermost:
             self.store_to(self.before[store], result)
 
     def _element_before(self, store: KernelStore) -> IRValue:
-        assert store.running is not None
-        builder, dtype, loop = self.builder, self._dtype_of(store), f"i{store.running.axis}"
+        assert store.scan is not None
+        builder, dtype, loop = self.builder, self._dtype_of(store), f"i{store.scan.axis}"
         here = self.integers[loop]
         if self.width is not None:
             first = IRValue(builder, builder.icmp_signed("==", here, integer(0)), np.dtype(np.bool_))
@@ -335,8 +335,8 @@ class _Nest(LaneBody):
         return IRValue(builder, merged, dtype)
 
     def _start(self, store: KernelStore) -> IRValue:
-        assert store.running is not None
-        form = store.running.primitive.lowering
+        assert store.scan is not None
+        form = store.scan.primitive.lowering
         assert isinstance(form, Scan)
         return self.math.literal(form.start, self._dtype_of(store))
 

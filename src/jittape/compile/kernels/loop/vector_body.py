@@ -229,9 +229,9 @@ class LaneBody(Body):
     def _find_rows_before(self) -> None:
         self._rows_before = {}
         for store in self.kernel.stores:
-            if store.running is None:
+            if store.scan is None:
                 continue
-            loop, (row, element) = f"i{store.running.axis}", self._rows[_row(store.address)]
+            loop, (row, element) = f"i{store.scan.axis}", self._rows[_row(store.address)]
             here = self.integers[loop]
             self.integers[loop] = self.builder.sub(here, integer(1), flags=NO_WRAP)
             before = self.linear(_row(store.address).linear)

@@ -121,8 +121,8 @@ def _fits(kernel: LoopKernel) -> bool:
             case _:
                 pass
     for store in kernel.stores:
-        along = store.running is not None and store.running.axis == depth - 1
-        if along or store.scattered or (store.level == depth and not _is_row(store.address, varying)):
+        along = store.scan is not None and store.scan.axis == depth - 1
+        if along or store.scatter or (store.level == depth and not _is_row(store.address, varying)):
             return False
     within = [r for r in kernel.reductions if r.level == depth]
     return found and all(_is_row(r.address, varying) for r in within)
