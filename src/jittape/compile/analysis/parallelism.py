@@ -108,7 +108,7 @@ def rows_at_a_time(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
 def _cost(kernel: LoopKernel, instruction: Instruction) -> float:
     match instruction:
         case Compute(primitive, params, args, dtype):
-            dtypes = tuple([kernel.dtype_of(a) for a in args])
+            dtypes = kernel.dtypes_of(args)
             return cost_of_map(primitive, params, dtypes) * _width(max([dtype, *dtypes], key=_width))
         case Load(_, _, dtype):
             return tuning.memory_access_cost * _width(dtype)

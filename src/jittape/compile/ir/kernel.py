@@ -20,6 +20,7 @@ are ``p0`` elements apart.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -132,6 +133,10 @@ class LoopKernel(Kernel):
     def dtype_of(self, value: int) -> np.dtype[Any]:
         """The dtype of an instruction's value."""
         return dtype_of(self.instructions, value)
+
+    def dtypes_of(self, values: Iterable[int]) -> tuple[np.dtype[Any], ...]:
+        """The dtypes of the values of instructions."""
+        return tuple([dtype_of(self.instructions, value) for value in values])
 
     def in_place(self, read: int, written: int) -> LoopKernel | None:
         """Return the kernel with operand `read` in the memory of operand `written`; None if that changes results.

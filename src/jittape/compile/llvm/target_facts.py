@@ -11,7 +11,7 @@ __all__ = ["TargetFacts", "host_facts"]
 
 
 class TargetFacts(NamedTuple):
-    """What a schedule depends on besides the program.
+    """Inputs of scheduling besides the program and the thresholds.
 
     Attributes
     ----------
