@@ -128,7 +128,7 @@ def test_output_type_of_argmax() -> None:
     np.testing.assert_array_equal(jt.argmax(MATRIX).numpy(), [1, 1, 1])  # the first axis, as in TensorFlow
 
 
-# ---- invalid arguments ------------------------------------------------------------------------------------------------
+# ---- invalid arguments -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("function", [*REDUCTIONS, jt.argmax, jt.argmin, jt.cumsum, jt.math.cumprod])

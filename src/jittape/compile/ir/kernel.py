@@ -139,21 +139,9 @@ class LoopKernel(Kernel):
         return tuple([dtype_of(self.instructions, value) for value in values])
 
     def in_place(self, read: int, written: int) -> LoopKernel | None:
-        """Return the kernel with operand `read` in the memory of operand `written`; None if that changes results.
-
-        Results stay the same if each iteration reads only the element that it writes afterwards.
-        """
-        stores = [s for s in self.stores if s.address.operand == written]
-        places = [r.address.operand for r in self.reductions]
-        if len(stores) != 1 or stores[0].scan or stores[0].scatter or {read, written} & set(places):
+        """Return the kernel with operand `read` in the memory of operand `written`; None if that changes results."""
+        if not self._reads_only_what_it_writes(read, written):
             return None
-        (store,) = stores
-        for instruction, level in zip(self.instructions, self.levels, strict=True):
-            if not isinstance(instruction, Load) or instruction.address.operand not in (read, written):
-                continue
-            same = instruction.address._replace(operand=written) == store.address and level == store.level
-            if instruction.address.operand == written or not same or instruction.mask is not None:
-                return None
 
         def moved(address: Address) -> Address:
             operand = written if address.operand == read else address.operand
@@ -173,6 +161,22 @@ class LoopKernel(Kernel):
             instructions=tuple(instructions),
             stores=tuple([s._replace(address=moved(s.address)) for s in self.stores]),
             reductions=tuple([r._replace(address=moved(r.address)) for r in self.reductions]),
+        )
+
+    def _reads_only_what_it_writes(self, read: int, written: int) -> bool:
+        """Return whether the only element that an iteration reads of both operands is the one that it writes."""
+        stores = [s for s in self.stores if s.address.operand == written]
+        if len(stores) != 1 or {read, written} & {r.address.operand for r in self.reductions}:
+            return False
+        (store,) = stores
+        loads = [
+            (load, level)
+            for load, level in zip(self.instructions, self.levels, strict=True)
+            if isinstance(load, Load) and load.address.operand in (read, written)
+        ]
+        expected = store.address._replace(operand=read)
+        return not (store.scan or store.scatter) and all(
+            load.address == expected and load.mask is None and level == store.level for load, level in loads
         )
 
 
