@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import jittape as jt
+from jittape.compile.schedule import pipeline
 from jittape.core.tuning import tuning
 from jittape.native import switch
 
@@ -18,6 +19,12 @@ slow_first_example = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=slow_first_example)
 settings.register_profile("explore", deadline=None, print_blob=True, suppress_health_check=slow_first_example)
 settings.load_profile("fixed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def every_pass_checked() -> None:
+    """Check the program or the steps after every pass."""
+    pipeline.verify_each_pass = True
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -350,10 +350,10 @@ def test_random_walks_find_diagonals() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_operands_are_added_where_their_spots_say(dtype: str) -> None:
+def test_operands_are_added_where_their_maps_say(dtype: str) -> None:
     random = rng(3)
     operands = [random.normal(size=n).astype(dtype) for n in (5, (3, 4), (2, 3, 2), ())]
-    spots = (
+    maps = (
         (AffineMap(4, ((0, -1),)), AffineMap(0, ((0, 2),)), AffineMap(1)),
         (AffineMap(1, ((0, 1),)), AffineMap(0, ((0, 1), (1, 2))), AffineMap(0, ((0, 1),))),
         (AffineMap(0, ((0, 2),)), AffineMap(2, ((1, 3),)), AffineMap(0, ((1, 1),))),
@@ -368,7 +368,7 @@ def test_operands_are_added_where_their_spots_say(dtype: str) -> None:
         wanted[2 * i, 2 + 3 * j, j] += operands[2][i, j, k]
     wanted[4, 8, 2] += operands[3]
     program = program_of(
-        lambda *xs: diagonal_scatter_op.bind(*xs, shape=(5, 9, 3), spots=spots, result_index=0), *operands
+        lambda *xs: diagonal_scatter_op.bind(*xs, shape=(5, 9, 3), maps=maps, result_index=0), *operands
     )
     assert program.output_avals()[0] == aval_of(wanted)
     np.testing.assert_allclose(interpret(program, operands)[0], wanted, rtol=1e-6)

@@ -129,6 +129,41 @@ def test_import_is_light(heavy):
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
+def asked_by_identity(source: str) -> list[int]:
+    """The lines that compare something with a certain op, such as `add_op`, or look for it in a set."""
+    sets = {"issuperset", "issubset", "isdisjoint", "intersection"}
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        asks = isinstance(node, ast.Compare) or (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in sets
+        )
+        named = [n.id for n in ast.walk(node) if isinstance(n, ast.Name)] if asks else []
+        if any(name.endswith("_op") for name in named):
+            found.append(node.lineno)
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.split(".")[0] in ("compile", "flow")])
+def test_no_op_is_asked_for_by_identity(name):
+    lines = asked_by_identity(FILES[name].read_text(encoding="utf-8"))
+    assert not lines, f"{name}: lines {lines}: ask for a role of `Primitive`, not for a certain op"
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("op.primitive is add_op", [1]),
+        ("op.primitive not in (add_op, subtract_op)", [1]),
+        ("primitives_of(program).issuperset((sum_op, add_op))", [1]),
+        ("equal_op in primitives_of(program)", [1]),
+        ("editor.bind(add_op, (a, b), op)", []),
+        ("op.primitive.is_addition", []),
+    ],
+)
+def test_a_question_for_a_certain_op_is_seen(source, found):
+    assert asked_by_identity(source) == found
+
+
 SCHEDULING = """
 import sys
 import numpy as np

@@ -12,9 +12,15 @@ import numpy as np
 import pytest
 
 import jittape as jt
+from jittape.compile.schedule import pipeline
+from jittape.compile.schedule.pipeline import PASSES, SIMPLIFICATIONS
+from jittape.compile.schedule.schedule import schedule
 from jittape.core.primitive import Primitive, apply
+from jittape.errors import ProgramError
+from jittape.primitives.linalg.matmul import matmul_op
 from jittape.recording.trace import begin_step
 from processes import run_python
+from programs import program_of
 
 HERE = Path(__file__).name
 
@@ -56,7 +62,7 @@ def test_the_first_visit_is_interpreted_and_says_so():
     assert (page.compiled, page.visits, page.steps) == (False, 1, ())
     assert [op.primitive.name for op in page.program.ops] == ["exp", "sin", "sum"]
     text = str(page).splitlines()
-    assert text[0].startswith("last step: interpreted by NumPy; it is compiled when")
+    assert text[0].startswith("last step: interpreted with NumPy; it is compiled when")
     assert text[0].endswith("run 1 of this path")
     assert text[1] == "program: 3 ops, 1 input, 1 output"
     assert text[3] == "program(%0: float64[7])"
@@ -75,7 +81,7 @@ def test_what_is_interpreted_by_choice_is_said_to_be():
     page = explained(step, visits=1)
     assert (page.compiled, page.visits, page.steps) == (False, 3, ())
     assert str(page).splitlines()[0] == (
-        "last step: interpreted by NumPy, as jt.config.interpret is set; run 3 of this path"
+        "last step: interpreted with NumPy, as jt.config.interpret is set; run 3 of this path"
     )
     jt.config.interpret = False
     assert explained(step, visits=1).compiled
@@ -86,6 +92,79 @@ def test_nothing_has_run_yet():
     done = run_python("-c", code)
     assert done.returncode == 0
     assert done.stdout == "nothing has run yet: look at a value first, for example with numpy()\n"
+
+
+# ---- the passes of the compiler --------------------------------------------------------------------------------------
+
+
+def names_of_passes(page: jt.Explanation) -> list[str]:
+    return [stage.name for stage in page.passes]
+
+
+def test_passes_that_changed_something_are_shown_in_order():
+    x, w = jt.constant(np.ones((100, 3))), jt.constant(np.ones((3, 5)))
+    explained(lambda: jt.reduce_sum(-(x @ w), axis=0) + 0.0 * jt.reduce_sum(x))
+    page = jt.explain(passes=True)
+    assert jt.explain().passes == ()
+    order = ["recorded", *[f.__name__.replace("_", " ") for f in SIMPLIFICATIONS], *[p.name for p in PASSES]]
+    places = [order.index(name) for name in names_of_passes(page)]
+    assert places == sorted(places)
+    assert places[0] == 0
+    assert {"sum before product", "lower to steps", "plan memory"} <= set(names_of_passes(page))
+    texts = {stage.name: stage.text for stage in page.passes}
+    assert "[100,5]" in texts["recorded"]
+    assert "[100,5]" not in texts["sum before product"]
+    assert texts["plan memory"].splitlines()[-1].startswith("arena of ")
+    assert "\n\nafter sum before product:\n    program(" in str(page)
+    assert "as recorded:" in str(page)
+    assert str(jt.explain()) in str(page).replace(
+        "\n\n".join(str(stage) for stage in page.passes) + "\n\n", ""
+    )
+
+
+def test_passes_of_an_interpreted_program_are_shown():
+    x = jt.constant(np.linspace(0, 1, 7))
+    explained(lambda: jt.reduce_sum(jt.tanh(jt.exp(x))), visits=1)
+    page = jt.explain(passes=True)
+    assert not page.compiled
+    assert names_of_passes(page)[0] == "recorded"
+    assert names_of_passes(page)[-1] == "plan memory"
+
+
+def test_the_rule_that_decided_is_shown():
+    w, x, g = (
+        jt.Variable(np.ones((160, 120))),
+        jt.constant(np.ones((40, 160))),
+        jt.constant(np.ones((40, 120))),
+    )
+
+    def step(use: Callable[[Any], Any]) -> list[str]:
+        def update() -> Any:
+            gradient = jt.transpose(x) @ g
+            w.assign_sub(0.25 * gradient)
+            return use(gradient)
+
+        explained(update, visits=3)
+        return [stage.text for stage in jt.explain(passes=True).passes if stage.name == "accumulate in GEMM"]
+
+    (needed,) = step(lambda gradient: gradient)
+    assert "; broken rule: the gradient is no output" in needed
+    (alone,) = step(lambda gradient: jt.constant(1.0) + 1.0)
+    assert "broken rule" not in alone
+
+
+def test_a_broken_pass_is_found_by_name_of_its_check(monkeypatch):
+    """In tests, the check of every pass runs after it."""
+    assert pipeline.verify_each_pass
+
+    def backwards(draft: Any) -> None:
+        draft.steps.reverse()
+
+    broken = [p._replace(run=backwards) if p.name == "release stacks" else p for p in PASSES]
+    monkeypatch.setattr(pipeline, "PASSES", tuple(broken))
+    program = program_of(lambda x: matmul_op.bind(x, matmul_op.bind(x, x)), np.ones((50, 50)))
+    with pytest.raises(ProgramError, match="before it is written"):
+        schedule(program)
 
 
 # ---- a compiled step -------------------------------------------------------------------------------------------------

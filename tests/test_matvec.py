@@ -174,7 +174,7 @@ def test_a_product_is_not_cut_where_its_loops_have_no_end(override_tuning: Calla
     assert isinstance(product, KernelStep)
     assert isinstance(product.kernel, Gemm)
     assert product.kernel.form == "columns8"
-    assert product.strip is None
-    assert all(isinstance(step, KernelStep) and step.strip is not None for step in others)
+    assert product.tile is None
+    assert all(isinstance(step, KernelStep) and step.tile is not None for step in others)
     (found,) = compiled(program, arrays)
     np.testing.assert_allclose(found, interpret(program, arrays)[0], rtol=1e-10)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import jittape as jt
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.control.control_plan import Stop
-from jittape.compile.rewrite.passes import expanded
+from jittape.compile.rewrite.decompose import decompose
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import NumpyStep
 from jittape.core.dtypes import NATIVE
@@ -59,7 +59,7 @@ def check(function: Callable[..., Any], *operands: Array, native: bool = True, e
     program = program_of(function, *operands)
     assert is_native(program) == native
     wanted = interpret(program, operands)
-    for results in (compiled(program, operands, fill=77), interpret(expanded(program, NATIVE), operands)):
+    for results in (compiled(program, operands, fill=77), interpret(decompose(program, NATIVE), operands)):
         for got, expected in zip(results, wanted, strict=True):
             assert got.dtype == expected.dtype
             if exact:

@@ -8,7 +8,7 @@ import pytest
 import jittape as jt
 from jittape.compile.ir.instructions import Compute
 from jittape.compile.lower.split_nest import split
-from jittape.compile.schedule import schedule as scheduling
+from jittape.compile.schedule import lower_steps, pipeline
 from jittape.primitives.elementwise.exponential import exp_op
 from jittape.runtime.workspace import POISON
 
@@ -30,8 +30,8 @@ def unwritten(monkeypatch):
         ]
         return split(nest, temporary)
 
-    monkeypatch.setattr(scheduling, "split", without_exponentials)
-    monkeypatch.setattr(scheduling, "check_schedule", lambda schedule: schedule)
+    monkeypatch.setattr(lower_steps, "split", without_exponentials)
+    monkeypatch.setattr(pipeline, "check_schedule", lambda schedule: schedule)
 
 
 @pytest.mark.parametrize("decorated", [False, True], ids=["tape", "function"])

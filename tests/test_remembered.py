@@ -100,7 +100,7 @@ def test_nothing_of_what_runs_is_forgotten() -> None:
     again = executable_of(program, frozenset(), ((1, 4),)).schedule
     assert again.steps[0].ops == ()
     assert first.in_place
-    assert any(isinstance(step, KernelStep) and step.strip for step in first.steps)
+    assert any(isinstance(step, KernelStep) and step.tile for step in first.steps)
     for field in fields(Schedule):
         if field.name not in ("program", "steps", "spare"):
             assert getattr(again, field.name) == getattr(first, field.name), field.name
@@ -110,7 +110,7 @@ def test_nothing_of_what_runs_is_forgotten() -> None:
         assert same.kernel.name == step.kernel.name
         for field in fields(KernelStep):
             one, other = getattr(step, field.name), getattr(same, field.name)
-            if field.name == "strip" and one is not None:
+            if field.name == "tile" and one is not None:
                 one, other = asdict(one), asdict(other)
             assert one == other or field.name in ("kernel", "ops"), field.name
 

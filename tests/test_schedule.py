@@ -290,6 +290,20 @@ def test_an_expensive_row_is_not_computed_for_every_column():
     assert outer_loop == [2]  # the column in the outer loop
 
 
+def test_the_rule_by_which_a_value_is_stored_is_known():
+    def rules(function, *operands):
+        return sorted(Partition(program_of(function, *operands)).stored_by.values())
+
+    def with_reverse(y):
+        return add(y, reverse(y))
+
+    rows = np.ones((30, 40), np.float32)
+    assert rules(lambda x: with_reverse(multiply(x, 3.0)), N) == []
+    assert rules(lambda x: with_reverse(sin(x)), N) == ["more visits than elements"]
+    row = rules(lambda v, x: multiply(broadcast_to_op.bind(exp(v), shape=x.shape), x), rows[0], rows)
+    assert row == ["needed in several iterations"]
+
+
 # ---- library calls, NumPy steps, aliases ---------------------------------------------------------------------------
 
 
@@ -328,7 +342,7 @@ def test_what_is_known_of_a_program_is_known_of_one_like_it():
         like = dead_code_removed(program.replaced(tuple(other), outputs, program.avals))
         found, wanted = Partition(like, Partition(program)), Partition(like)
         assert found.stored == wanted.stored
-        for name in ("kinds", "depth", "begun", "products", "addends"):
+        for name in ("classes", "depth", "begun", "products", "addends"):
             assert getattr(found, name) == getattr(wanted, name)
         assert {s: astuple(t) for s, t in found.properties.items()} == {
             s: astuple(t) for s, t in wanted.properties.items()

@@ -174,7 +174,7 @@ def test_steps_that_run_twice_are_noticed():
 def test_temporaries_that_meet_are_refused():
     good = a_schedule()
     assert len(set(good.offsets)) < len(good.offsets)
-    with pytest.raises(ProgramError, match="where .* stands"):
+    with pytest.raises(ProgramError, match="in the memory of"):
         check_schedule(replace(good, offsets=(0,) * len(good.offsets)))
     with pytest.raises(ProgramError, match="outside of its memory"):
         check_schedule(replace(good, arena=good.arena - 64))
@@ -213,15 +213,15 @@ def test_a_strip_keeps_its_memory_to_itself(override_tuning):
         return total(matmul_op.bind(h, w)), exp(h)
 
     good = schedule(program_of(function, np.ones((512, 8)), np.ones((8, 8))))
-    (strip,) = {step.strip for step in good.steps if step.strip is not None}
-    assert strip.moved
+    (tile,) = {step.tile for step in good.steps if step.tile is not None}
+    assert tile.moved
     with pytest.raises(ProgramError, match="outside of its memory"):
-        smaller = replace(strip, region=strip.region - 64)
-        steps = [replace(s, strip=smaller) if s.strip is strip else s for s in good.steps]
+        smaller = replace(tile, region=tile.region - 64)
+        steps = [replace(s, tile=smaller) if s.tile is tile else s for s in good.steps]
         check_schedule(replace(good, steps=tuple(steps)))
-    with pytest.raises(ProgramError, match="begins a strip whose own memory other steps use"):
-        last = [i for i, step in enumerate(good.steps) if step.strip is strip][-1]
+    with pytest.raises(ProgramError, match="begins a tile loop whose own memory other steps use"):
+        last = [i for i, step in enumerate(good.steps) if step.tile is tile][-1]
         steps = list(good.steps)
         assert isinstance(steps[last], KernelStep)
-        steps[last] = replace(steps[last], strip=None)
+        steps[last] = replace(steps[last], tile=None)
         check_schedule(replace(good, steps=tuple(steps)))

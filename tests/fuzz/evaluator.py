@@ -95,7 +95,7 @@ class Run:
         """Run all steps of a schedule; temporaries are poisoned after their last use."""
         last_uses = self._last_uses_of(schedule)
         number = 0
-        for strip, group in groupby(schedule.steps, lambda step: step.strip):
+        for strip, group in groupby(schedule.steps, lambda step: step.tile):
             steps = list(group)
             if strip is not None:
                 self._row_tile(strip, [s for s in steps if isinstance(s, KernelStep)], cells)

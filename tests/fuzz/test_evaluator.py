@@ -63,12 +63,12 @@ def a_strip(override_tuning) -> tuple[Program, list[np.ndarray]]:
 def test_a_strip_is_done_block_by_block(override_tuning):
     program, operands = a_strip(override_tuning)
     made = schedule(program)
-    (strip,) = {step.strip for step in made.steps if step.strip is not None}
+    (strip,) = {step.tile for step in made.steps if step.tile is not None}
     assert strip.moved
     assert strip.blocks > strip.groups > 1
     assert_right(program, operands, made)
     steps = list(made.steps)
-    i = next(i for i, step in enumerate(steps) if step.strip is not None)
+    i = next(i for i, step in enumerate(steps) if step.tile is not None)
     steps[i], steps[i + 1] = steps[i + 1], steps[i]
     with pytest.raises(AssertionError):
         assert_right(program, operands, replace(made, steps=tuple(steps)))
@@ -108,7 +108,7 @@ def test_an_input_that_each_block_of_a_strip_reads_is_not_overwritten(override_t
 
     program = program_of(function, x, w)
     made = schedule(program, ((0, 0),))
-    assert any(step.strip is not None for step in made.steps)
+    assert any(step.tile is not None for step in made.steps)
     assert_right(program, [x, w], made)
 
 

@@ -49,7 +49,7 @@ def run(number: int, program: Program, arrays: Sequence[Any]) -> None:
     program = simplify(program)
     expected = outcome(program, arrays)
     with lowered(rng):
-        made = schedule(program, donated_pairs(program, rng), in_strips=rng.random() < 0.9)
+        made = schedule(program, donated_pairs(program, rng), tile_rows=rng.random() < 0.9)
     try:
         got = evaluated(made, arrays, number, in_place=rng.random() < 0.8)
     except Stopped:

@@ -59,6 +59,7 @@ ruled_op = Primitive(
     lowering=Control("ruled", _run, _vjp, _flow),
     batch=_batch,
     simplified=lambda op, producers: op.args[dict(op.params)["result_index"]],
+    batch_loses_gradient=True,
 )
 """The first `count` operands, each with the gradient that the body `rule` computes: from their cotangents, and from the
 last operands. It gives the gradients of those of the operands after the first that the positions `to` say."""

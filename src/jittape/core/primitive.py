@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from jittape.core.forms import Lowering
+from jittape.core.forms import Call, Lowering
 from jittape.core.program import Aval, Op
 
 __all__ = [
@@ -69,6 +69,9 @@ Rule = Callable[..., Any]
 class Primitive:
     """The record of an op.
 
+    The last attributes, from `weights` on, are *roles*. Optimizations ask for a role and never for a certain primitive,
+    so a new op that declares a role gets every optimization for it.
+
     Attributes
     ----------
     name : str
@@ -107,6 +110,21 @@ class Primitive:
         The gradient is a Python function of the user's, called whenever a gradient is computed.
     effectful : bool
         The op may end the run, so it is kept even if its result is not used.
+    batch_loses_gradient : bool
+        On a stack of operands, `batch` gives values without the op's gradient rule.
+    weights : tuple of float
+        For a weighted sum of the operands, element by element: the weight of each operand, ``(1, -1)`` for `subtract`.
+    is_multiplication : bool
+        The result is the product of two operands, element by element.
+    is_equality : bool
+        The result is true where the elements of two operands are equal.
+    is_cast : bool
+        The result is the operand in another dtype.
+    is_broadcast : bool
+        The result is the operand, broadcast as in NumPy to the parameter `shape`.
+    is_sum : bool
+        A `Reduce` that adds up the elements along the parameter `axes`, in the dtype of the operand. Other parameters
+        mean the same for all axes, so sums over some axes and then over others compose.
     """
 
     name: str
@@ -124,6 +142,23 @@ class Primitive:
     opaque: bool = False
     calls_back: bool = False
     effectful: bool = False
+    batch_loses_gradient: bool = False
+    weights: tuple[float, ...] = ()
+    is_multiplication: bool = False
+    is_equality: bool = False
+    is_cast: bool = False
+    is_broadcast: bool = False
+    is_sum: bool = False
+
+    @property
+    def is_addition(self) -> bool:
+        """Return whether the result is the plain sum of two operands, element by element."""
+        return self.weights == (1, 1)
+
+    @property
+    def is_matmul(self) -> bool:
+        """Return whether the op is a matrix product of two operands, as the routine ``"gemm"`` computes it."""
+        return isinstance(self.lowering, Call) and self.lowering.routine == "gemm"
 
     def bind(self, *operands: Handle, **params: Any) -> Any:
         """Record this op on operands that already fit; for bodies and rules."""

@@ -7,7 +7,6 @@ from typing import Any
 
 from jittape.control.batched_control import stacked_body
 from jittape.control.body import body_of, inlined
-from jittape.control.custom_vjp import ruled_op
 from jittape.core.dtypes import as_dtype
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag, as_function
@@ -254,7 +253,7 @@ def vectorized_map(
     finally:
         trace.close()
     body = body_of(recorded.program)
-    if n == 0 or any(op.primitive is ruled_op for op in body.program.ops):
+    if n == 0 or any(op.primitive.batch_loses_gradient for op in body.program.ops):
         if not fallback_to_while_loop:
             raise ControlFlowError(
                 "[vectorized_map] there are no elements, or fn has a custom gradient: use jt.map_fn, or leave "

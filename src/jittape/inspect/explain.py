@@ -1,13 +1,13 @@
-"""What became of the last step, as a page of text: `jt.explain()`.
+"""`jt.explain()`: the last step as a page of text.
 
-The page is put together from what is there anyway: the trie knows the user's line of every op, the schedule knows which
-ops each kernel covers, the kernel prints itself.
+Nothing is recorded for the page. The trie has the user's line of every op, the schedule the ops of each kernel, and a
+kernel prints itself. For the passes, the compiler runs once more up to the schedule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from jittape.core.forms import Call, Map, Reduce
@@ -18,7 +18,7 @@ from jittape.runtime.path_executable import PathExecutable
 if TYPE_CHECKING:
     from jittape.compile.schedule.steps import KernelStep, NumpyStep
 
-__all__ = ["Explanation", "StepExplanation", "explain"]
+__all__ = ["Explanation", "PassExplanation", "StepExplanation", "explain"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class StepExplanation:
     Attributes
     ----------
     title : str
-        The kernel's name, the op that NumPy evaluates, or that it is a loop or a branch.
+        The name of the kernel, of the op that NumPy evaluates, or of the loop or branch.
     found : bool or None
         Whether the kernel had been compiled before; None for a NumPy step.
     loops : int
@@ -36,13 +36,13 @@ class StepExplanation:
     ops : tuple of Op
         The ops of the program that it covers.
     bytes_read, bytes_written : int
-        Sizes of the arrays that go in and come out.
+        Sizes of the operands and of the results.
     operations : int
-        Arithmetic operations on elements; those of a loop's body once.
+        Arithmetic operations on elements; operations in the body of a loop count once.
     listing : str
-        The kernel's loops, all kernels of a loop's body; empty for a NumPy step.
+        The loops of the kernel, or of all kernels in a loop's body; empty for a NumPy step.
     tasks : int
-        Into so many parts that threads may share the outermost loop is divided.
+        Number of parts of the outermost loop that threads may share.
     """
 
     title: str
@@ -69,53 +69,84 @@ class StepExplanation:
 
 
 @dataclass(frozen=True)
+class PassExplanation:
+    """A pass of the compiler that changed something.
+
+    Attributes
+    ----------
+    name : str
+        The name of the pass; the first entry is ``"recorded"``.
+    text : str
+        The program after the pass, or its steps once it has been lowered to steps.
+    """
+
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        head = "as recorded:" if self.name == "recorded" else f"after {self.name}:"
+        return "\n".join([head, *(f"    {line}" for line in self.text.splitlines())])
+
+
+@dataclass(frozen=True)
 class Explanation:
-    """The last step: printed, it is the page.
+    """The last step; ``print`` shows it as a page.
 
     Attributes
     ----------
     compiled : bool
         Whether compiled code ran, or the interpreter.
     visits : int
-        How often this very sequence of operations has been run.
+        Number of runs of this sequence of operations.
     program : Program
         The op list that ran, after simplification if it is compiled.
     steps : tuple of StepExplanation
-        What runs for it; empty while it is interpreted.
+        The steps that ran; empty for an interpreted program.
+    passes : tuple of PassExplanation
+        The passes of the compiler that changed something, in order; empty without ``passes=True``.
     """
 
     compiled: bool
     visits: int
     program: Program
     steps: tuple[StepExplanation, ...]
+    passes: tuple[PassExplanation, ...] = ()
 
     def __str__(self) -> str:
         if self.compiled:
             how = f"compiled; {_plural(len(self.steps), 'step')}"
         elif self.visits == 1:
-            how = "interpreted by NumPy; it is compiled when the same operations come again"
+            how = "interpreted with NumPy; it is compiled when the same operations run again"
         else:
-            how = "interpreted by NumPy, as jt.config.interpret is set"
+            how = "interpreted with NumPy, as jt.config.interpret is set"
         program = self.program
         head = [
             f"last step: {how}; run {self.visits} of this path",
             f"program: {_plural(len(program.ops), 'op')}, {_plural(len(program.inputs), 'input')}, "
             f"{_plural(len(program.outputs), 'output')}",
         ]
+        passes = [str(one) for one in self.passes]
         if not self.compiled:
-            return "\n".join([*head, "", str(program)])
-        return "\n".join(head) + "".join(f"\n\n{i}. {step}" for i, step in enumerate(self.steps, 1))
+            return "\n".join([*head, "", "\n\n".join([str(program), *passes])])
+        steps = [f"{i}. {step}" for i, step in enumerate(self.steps, 1)]
+        return "\n\n".join(["\n".join(head), *passes, *steps])
 
     __repr__ = __str__
 
 
-def explain() -> Explanation:
-    """What ran at the last flush: program, kernels with their loops, source lines, bytes and operations.
+def explain(passes: bool = False) -> Explanation:
+    """Explain the last flush: program, kernels with their loops, source lines, bytes and operations.
+
+    Parameters
+    ----------
+    passes : bool
+        Whether to show the program, or its steps, after each pass of the compiler that changed something. The compiler
+        then runs once more, without generating machine code.
 
     Returns
     -------
     Explanation
-        Print it.
+        ``print`` shows it as a page.
 
     Raises
     ------
@@ -131,11 +162,37 @@ def explain() -> Explanation:
     >>> page = jt.explain()
     >>> page.compiled, len(page.steps), page.steps[0].loops
     (True, 1, 1)
+
+    The rows of a product are summed before the product, which then has one row:
+
+    >>> x, w = jt.ones([100, 3]), jt.ones([3, 5])
+    >>> for _ in range(2):
+    ...     total = jt.reduce_sum(x @ w, axis=0).numpy()
+    >>> page = jt.explain(passes=True)
+    >>> [stage.name for stage in page.passes]
+    ['recorded', 'sum before product', 'lower to steps', 'order steps', 'plan memory']
+    >>> print(page.passes[1])  # doctest: +ELLIPSIS
+    after sum before product:
+        program(%0: float32[100,3], %1: float32[3,5])
+    ...
     """
     executable = counters.last
     if executable is None:
         raise RuntimeError("nothing has run yet: look at a value first, for example with numpy()")
-    return _explained(executable)
+    page = _explained(executable)
+    return replace(page, passes=_passes(executable)) if passes else page
+
+
+def _passes(executable: PathExecutable) -> tuple[PassExplanation, ...]:
+    if executable.ran_compiled:
+        stages = executable.compiled.passes
+    else:
+        from jittape.compile.schedule.schedule import (
+            passes_of,  # loads LLVM, which interpreted programs do without
+        )
+
+        stages = passes_of(executable.program)
+    return tuple([PassExplanation(name, text) for name, text in stages])
 
 
 def _explained(executable: PathExecutable) -> Explanation:
@@ -170,7 +227,7 @@ def _explained(executable: PathExecutable) -> Explanation:
 
 
 def _inner_steps(step: KernelStep | NumpyStep) -> list[tuple[Program, KernelStep]]:
-    """The steps of the bodies of a loop or a branch, and of the bodies of these, each with its program."""
+    """Return the steps in the bodies of a loop or a branch, nested bodies included, each with its program."""
     found: list[Any] = []
     waiting = list(step.bodies)
     while waiting:
@@ -182,7 +239,7 @@ def _inner_steps(step: KernelStep | NumpyStep) -> list[tuple[Program, KernelStep
 
 
 def _traffic(program: Program, ops: Sequence[Op]) -> tuple[int, int]:
-    """Bytes of the arrays that come into a group of ops, and of those that leave it."""
+    """Return the bytes of the operands of a group of ops, and of its results."""
     inside = {op.out for op in ops}
     incoming = {slot for op in ops for slot in op.args} - inside
     wanted = {slot for op in program.ops if op.out not in inside for slot in op.args}
@@ -206,7 +263,7 @@ def _operations(program: Program, op: Op) -> int:
 
 
 def _by_line(ops: Sequence[Op]) -> list[str]:
-    """The ops of each source line, lines in the order in which they first come."""
+    """Return one line of text for each source line of the ops, with the names of its ops."""
     lines: dict[str, list[str]] = {}
     for op in ops:
         source = op.source

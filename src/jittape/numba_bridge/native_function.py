@@ -60,7 +60,7 @@ class NativeFunction:
         self.name = traced.name
         self.parameters = traced.parameters
         self.traced = traced
-        self.schedule = schedule(traced.program, in_strips=False)
+        self.schedule = schedule(traced.program, tile_rows=False)
         for step in self.schedule.steps:
             if isinstance(step, NumpyStep):
                 _check_native(self.name, step.op)

@@ -86,6 +86,7 @@ cast_op = Primitive(
     vjp=(_cast_vjp,),
     lowering=Map(lambda m, x, *, dtype: m.cast(x, dtype)),
     linear=((0,),),
+    is_cast=True,
 )
 
 
@@ -187,6 +188,7 @@ broadcast_to_op = Primitive(
     vjp=(_broadcast_vjp,),
     lowering=View(_broadcast_index),
     batch=_broadcast_batch,
+    is_broadcast=True,
 )
 
 
@@ -247,6 +249,7 @@ sum_op = Primitive(
     lowering=Reduce(combine=lambda m, a, b: m.add(a, b), identity=lambda dtype: 0),
     batch=along_axes(),
     linear=((0,),),
+    is_sum=True,
 )
 
 

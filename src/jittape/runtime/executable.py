@@ -15,7 +15,7 @@ from jittape.compile.cache.kernel_cache import KernelMissing, Origin, registry
 from jittape.compile.cache.schedule_cache import keep, key_of, recall
 from jittape.compile.ir.kernel import Kernel
 from jittape.compile.llvm.target import Use
-from jittape.compile.schedule.schedule import schedule
+from jittape.compile.schedule.schedule import passes_of, schedule
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.core.buffers import Buffer
 from jittape.core.config import config
@@ -70,6 +70,8 @@ class CompiledExecutable:
 
     Attributes
     ----------
+    recorded : Program
+        The program before simplification.
     schedule : Schedule
         What runs. A recalled one has names for kernels and no ops: who explains it takes `explained`.
     """
@@ -81,7 +83,7 @@ class CompiledExecutable:
         donated: tuple[tuple[int, int], ...] = (),
         recalled: Schedule | None = None,
     ) -> None:
-        self.program = program
+        self.program = self.recorded = program
         self._donated = donated
         self.schedule: Schedule = schedule(program, donated) if recalled is None else recalled
         self.is_recalled = recalled is not None
@@ -104,6 +106,11 @@ class CompiledExecutable:
     def explained(self) -> Schedule:
         """The schedule with all that explains it."""
         return schedule(simplify(self.program), self._donated) if self.is_recalled else self.schedule
+
+    @property
+    def passes(self) -> list[tuple[str, str]]:
+        """The passes that changed something, each with the program or the steps after it as text."""
+        return passes_of(self.recorded, self._donated)
 
     @property
     def steps(self) -> tuple[KernelStep | NumpyStep, ...]:
@@ -213,6 +220,7 @@ def executable_of(
         except KernelMissing:
             pass  # it has been dropped, or was damaged; what it computed says the whole schedule
     compiled = CompiledExecutable(simplify(program), scalar_inputs, donated)
+    compiled.recorded = program
     if key is not None:
         keep(key, compiled.schedule)
     return compiled

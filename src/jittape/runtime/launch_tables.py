@@ -38,7 +38,7 @@ class Calls:
 def announce(schedules: Sequence[Schedule]) -> None:
     """Have what the tables of these will need besides kernels compiled together with the kernels."""
     steps = [step for one in schedules for step in one.steps if isinstance(step, KernelStep)]
-    if any(step.strip is not None for step in steps):
+    if any(step.tile is not None for step in steps):
         registry.announce(_STRIP)
     if _most_threads(steps) > 1:
         announce_helper()
@@ -82,7 +82,7 @@ def _calls(steps: list[KernelStep], cell_of: Sequence[int], count: int, addresse
         rows.append([addresses[step.kernel.name], slot, size, tasks, worth])
         slot += 4 * len(step.storages)
         size += 8 * len(own)
-    for strip, group in groupby(range(len(steps)), lambda i: steps[i].strip):
+    for strip, group in groupby(range(len(steps)), lambda i: steps[i].tile):
         found = [rows[i] for i in group]
         if strip is not None:
             blocks = _strip_table(strip, cell_of, count, found)
@@ -103,7 +103,7 @@ def _threads(step: KernelStep) -> int:
 
 def _most_threads(steps: Sequence[KernelStep]) -> int:
     strips = [
-        min(s.strip.groups, s.strip.work // tuning.work_per_thread_ns) for s in steps if s.strip is not None
+        min(s.tile.groups, s.tile.work // tuning.work_per_thread_ns) for s in steps if s.tile is not None
     ]
     return max([*map(_threads, steps), *strips], default=1)
 

@@ -189,12 +189,12 @@ def compiled_from(
     with gc_paused():
         # LLVM is loaded by the first compiled program only: `import jittape` costs NumPy and little more.
         from jittape.compile.cache.kernel_cache import Origin
-        from jittape.compile.rewrite.passes import settled
+        from jittape.compile.rewrite.bind_constants import bind_constants
         from jittape.runtime.executable import executable_of
 
         began = time.perf_counter()
         if constants is not None:
-            program = settled(program, constants)
+            program = bind_constants(program, constants)
         compiled = executable_of(program, scalars, donated)
     origins = list(compiled.origins.values())
     counters.programs_compiled += 1

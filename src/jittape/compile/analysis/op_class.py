@@ -1,4 +1,4 @@
-"""What becomes of each op of a program: a part of a loop nest, a library call, a NumPy step."""
+"""Classes of ops: an op becomes a part of a loop nest, a library call, a NumPy step, ..."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ from jittape.core.forms import (
     View,
 )
 from jittape.core.program import Aval, Op, Program
-from jittape.primitives.elementwise.arithmetic import add_op
 
 __all__ = ["OpClass", "op_class_of", "op_classes_of"]
 
 
 class OpClass(Enum):
-    """What becomes of an op."""
+    """The code that an op becomes."""
 
     INLINE = "computed within a nest, stored where needed"
     REDUCE = "accumulated by a nest"
-    RUNNING = "written by a nest, one element after another"
+    SCAN = "written by a nest, one element after another"
     JOIN = "operands that nests write where they belong in it"
     ALIAS = "the operand's memory under another shape"
     SCATTER = "a copy, and a nest that writes into it at indices"
@@ -50,36 +49,38 @@ class OpClass(Enum):
 def op_classes_of(
     program: Program, op_of: Mapping[int, Op], own: Mapping[int, OpClass]
 ) -> tuple[dict[int, OpClass], dict[int, tuple[Op, int]]]:
-    """The kind of every op, by its slot; and for the sum of a product and something else, the product and the other.
+    """Return the class of every op by its slot, and the addends of products.
 
-    In such a sum the product is added to the memory of the other. `own` are the kinds by `op_class_of`.
+    An addition of a product and another value adds the product to the memory of that value. The second dictionary has
+    for the slot of such an addition the product and the slot of the other value. `own` has the values of
+    `op_class_of`.
     """
-    kinds = dict(own)
+    classes = dict(own)
     addends: dict[int, tuple[Op, int]] = {}
     if OpClass.CALL not in own.values():
-        return kinds, addends
+        return classes, addends
     uses = Counter([*program.outputs, *[slot for op in program.ops for slot in op.args]])
     for op in program.ops:
-        if op.primitive is add_op:
-            absorbed = _absorbed(op, kinds, uses, addends)
+        if op.primitive.is_addition:
+            absorbed = _absorbed(op, classes, uses, addends)
             if absorbed is not None:
                 addend, slot = absorbed
-                kinds[slot], kinds[op.out] = OpClass.ABSORBED, OpClass.CALL
+                classes[slot], classes[op.out] = OpClass.ABSORBED, OpClass.CALL
                 addends[op.out] = op_of[slot], addend
-        elif isinstance(op.primitive.lowering, Alias) and kinds.get(op.args[0]) is OpClass.CALL:
-            kinds[op.out] = OpClass.ALIAS  # of what is in memory
-    return kinds, addends
+        elif isinstance(op.primitive.lowering, Alias) and classes.get(op.args[0]) is OpClass.CALL:
+            classes[op.out] = OpClass.ALIAS  # the operand is in memory
+    return classes, addends
 
 
 def _absorbed(
-    op: Op, kinds: Mapping[int, OpClass], uses: Mapping[int, int], addends: Mapping[int, tuple[Op, int]]
+    op: Op, classes: Mapping[int, OpClass], uses: Mapping[int, int], addends: Mapping[int, tuple[Op, int]]
 ) -> tuple[int, int] | None:
-    """Of a sum of two products of which nothing else is needed, the first and the one that is added to it in place.
+    """Return for an addition of two products without other uses the slot added to, and the slot added; else None.
 
-    So the gradient of a weight that is used in fifty steps of a loop is one array, not fifty and their sum.
+    The gradient of a weight that is used in fifty steps of a loop is then one array instead of fifty arrays and a sum.
     """
     for slot in op.args:
-        if kinds.get(slot) is not OpClass.CALL or uses[slot] > 1:
+        if classes.get(slot) is not OpClass.CALL or uses[slot] > 1:
             return None
     for addend, slot in (op.args, op.args[::-1]):
         if slot not in addends:
@@ -88,7 +89,7 @@ def _absorbed(
 
 
 def op_class_of(op: Op, avals: Sequence[Aval]) -> OpClass:
-    """The kind of an op by itself; `avals` are its operands' and its result's."""
+    """Return the class of an op as far as it does not depend on other ops; the last of `avals` is the result."""
     form = op.primitive.lowering
     if isinstance(form, Control):
         return OpClass.CONTROL
@@ -107,7 +108,7 @@ def op_class_of(op: Op, avals: Sequence[Aval]) -> OpClass:
     if isinstance(form, Concatenate):
         return OpClass.JOIN
     if isinstance(form, Scan):
-        return OpClass.RUNNING if avals[-1].shape[dict(op.params)["axis"]] != 1 else OpClass.NUMPY
+        return OpClass.SCAN if avals[-1].shape[dict(op.params)["axis"]] != 1 else OpClass.NUMPY
     if isinstance(form, Scatter):
         return OpClass.SCATTER
     if isinstance(form, Assert):

@@ -1,6 +1,6 @@
-"""What ops have in common that differ in the slots of their operands alone, as those of an unrolled loop do.
+"""Properties of ops that do not depend on slots; equal ops of an unrolled loop share them.
 
-It is found out once for all of them: the 2,859 ops of an unrolled LSTM have 85 different traits.
+They are computed once for all such ops: the 2,859 ops of an unrolled LSTM have 85 different properties.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ __all__ = ["OpProperties", "op_properties_of"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OpProperties:
-    """What is known of an op from its primitive, its parameters and its shapes and dtypes; ops share it.
+    """Properties of an op that follow from its primitive, its parameters, its shapes and dtypes.
 
     Attributes
     ----------
-    kind : Kind
-        What becomes of it, as far as this does not depend on other ops.
+    op_class : OpClass
+        The class of the op, as far as it does not depend on other ops.
     elementwise : bool
-        Whether every element is made of the same element of each operand.
+        Whether every element is computed from the same element of each operand.
     size : int
-        Elements of the result.
+        Number of elements of the result.
     space : tuple of int
-        The loop extents of the nest that computes it.
+        The loop extents of the nest that computes the result.
     whole : Access
-        How the nest over all of the result visits it.
+        The index map by which the nest over the whole result visits it.
     lanes : tuple of Access
-        How the nest of a reduction visits the operand.
+        The index maps by which the nest of a reduction visits the operand.
     cost : int
-        Instructions of an element, without those of what it is made of.
+        Cost of an element in instructions, without the cost of the operands.
     times : int
-        Of so many elements of each operand it is made.
-    moves_apart : bool
-        A view in which neighbors along the last axis lie apart in memory.
+        Number of elements of each operand that an element is computed from.
+    strided : bool
+        Whether it is a view whose neighbors along the last axis are not neighbors in memory.
     repeats : bool
-        A view that has elements of its operand several times.
+        Whether it is a view that has elements of its operand several times.
     """
 
-    kind: OpClass
+    op_class: OpClass
     elementwise: bool
     size: int
     space: tuple[int, ...]
@@ -57,14 +57,14 @@ class OpProperties:
     lanes: tuple[Access, ...]
     cost: int
     times: int
-    moves_apart: bool
+    strided: bool
     repeats: bool
 
 
 def op_properties_of(
     ops: Iterable[Op], avals: Mapping[int, Aval], known: dict[Any, OpProperties]
 ) -> dict[int, OpProperties]:
-    """The traits of every op, by its slot; those in `known`, where new ones are put, are not found out again."""
+    """Return the properties of every op by its slot. Those in `known` are reused, and new ones are added to it."""
     found: dict[int, OpProperties] = {}
     for op in ops:
         primitive, args, params, out, _ = op
@@ -72,39 +72,39 @@ def op_properties_of(
         key = primitive, params, avals[out], operands
         properties = known.get(key)
         if properties is None:
-            properties = known[key] = _traits(op, operands, avals[out])
+            properties = known[key] = _properties(op, operands, avals[out])
         found[out] = properties
     return found
 
 
-def _traits(op: Op, operands: tuple[Aval, ...], result: Aval) -> OpProperties:
-    form, kind = op.primitive.lowering, op_class_of(op, (*operands, result))
+def _properties(op: Op, operands: tuple[Aval, ...], result: Aval) -> OpProperties:
+    form, op_class = op.primitive.lowering, op_class_of(op, (*operands, result))
     space, cost, times = space_of(result.shape), 0, 1
-    if kind is OpClass.REDUCE:
+    if op_class is OpClass.REDUCE:
         space = nest_over(operands[0].shape)[0]
-    elif kind is OpClass.SCATTER:
+    elif op_class is OpClass.SCATTER:
         space = space_of(operands[1].shape)
-    if kind is OpClass.INLINE and isinstance(form, Map):
+    if op_class is OpClass.INLINE and isinstance(form, Map):
         cost = cost_of_map(op.primitive, op.params, tuple([aval.dtype for aval in operands]))
     elif isinstance(form, Reduce):
         cost = times = operands[0].size // max(1, result.size)
     elif isinstance(form, Pad | DynamicUpdateSlice | Iota):
         cost = {Pad: 3, DynamicUpdateSlice: 4, Iota: 1}[type(form)]
     return OpProperties(
-        kind,
+        op_class,
         isinstance(form, Map),
         result.size,
         space,
         identity(result.shape),
-        lanes(operands[0].shape) if kind is OpClass.REDUCE else (),
+        lanes(operands[0].shape) if op_class is OpClass.REDUCE else (),
         cost,
         times,
-        kind is OpClass.INLINE and isinstance(form, View) and _moves_apart(op, operands[0], result),
-        kind is OpClass.INLINE and isinstance(form, View) and operands[0].size < result.size,
+        op_class is OpClass.INLINE and isinstance(form, View) and _is_strided(op, operands[0], result),
+        op_class is OpClass.INLINE and isinstance(form, View) and operands[0].size < result.size,
     )
 
 
-def _moves_apart(op: Op, operand: Aval, result: Aval) -> bool:
+def _is_strided(op: Op, operand: Aval, result: Aval) -> bool:
     if not result.shape or result.shape[-1] <= tuning.unrolled_elements:
         return False
     index = index_of(op.primitive, op.params, operand, result)

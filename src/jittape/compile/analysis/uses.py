@@ -1,4 +1,4 @@
-"""Who needs a value: sets of uses, which the values of an unrolled loop share."""
+"""Sets of uses of values. The values of an unrolled loop share them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Set
 
 from jittape.compile.ir.index_maps import Access
 
-__all__ = ["NOBODY", "Group", "Use", "add_uses"]
+__all__ = ["NO_USES", "Group", "Use", "add_uses"]
 
 Group = tuple[tuple[int, ...], int]
-"""Loop extents and depth: what names a nest."""
+"""The loop extents and the depth that identify a loop nest."""
 Use = tuple[Group, Access]
-"""Who needs a value, and by which map."""
-NOBODY: Set[Use] = frozenset()
+"""A loop nest that needs a value, and the index map by which it reads the value."""
+NO_USES: Set[Use] = frozenset()
 
 
 def add_uses(uses: dict[int, Set[Use]], slot: int, more: frozenset[Use]) -> None:
-    """Note more uses of one of the slots in `uses`; nothing is noted of others.
+    """Add uses of a slot; slots that are not in `uses` are ignored.
 
-    A frozen set may be that of many slots, any other belongs to one, and grows.
+    Several slots may share a frozen set. A mutable set belongs to one slot and grows.
     """
     before = uses.get(slot)
     if before is None or before is more:

@@ -92,7 +92,7 @@ def keep(key: str, schedule: Schedule) -> None:
     steps = [step for step in schedule.steps if isinstance(step, KernelStep)]
     kernels = {step.kernel.name: step.kernel for step in steps}
     names = list(kernels)
-    strips = list(dict.fromkeys([step.strip for step in steps if step.strip is not None]))
+    strips = list(dict.fromkeys([step.tile for step in steps if step.tile is not None]))
     if not all(map(is_lasting, kernels.values())):
         return
     content = {
@@ -105,7 +105,7 @@ def keep(key: str, schedule: Schedule) -> None:
                 step.sizes,
                 step.tasks,
                 step.work,
-                -1 if step.strip is None else strips.index(step.strip),
+                -1 if step.tile is None else strips.index(step.tile),
             ]
             for step in steps
         ],

@@ -1,9 +1,9 @@
-"""Which values of a program stand in memory, and which are computed where they are needed.
+"""`Partition`: which values of a program are stored in memory, and which are inlined into loop nests.
 
 Every value is either *stored* (an input, a result, an operand of a library call, ...) or *inlined* into the loop nests
 of its consumers. A stored value that a loop nest computes is a *root*. Roots over the same index space with the same
-*depth* share one nest; depth is the number of finished values (sums, products) on the way to a root, so that no nest
-can wait for itself.
+*depth* share one nest; depth is the number of complete values (sums, products) on the way to a root, so that no nest
+depends on its own results.
 
 The decision needs two walks that depend on each other: depth goes from inputs to results, the uses of a value (in which
 nest, through which index map) are known from results to inputs. They are repeated until nothing changes; the set of
@@ -12,21 +12,18 @@ stored values only grows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from jittape.compile.analysis.gemm_operands import Product, product_of, wants_rows
 from jittape.compile.analysis.op_class import OpClass, op_classes_of
 from jittape.compile.analysis.op_traits import OpProperties, op_properties_of
-from jittape.compile.analysis.uses import NOBODY, Group, Use, add_uses
+from jittape.compile.analysis.uses import NO_USES, Group, Use, add_uses
+from jittape.compile.fuse.store_rules import Candidate, is_read_once, store_rule
 from jittape.compile.ir.index_maps import (
     Access,
     identity,
-    picks,
-    repeats,
     space_of,
-    times_along,
-    visited,
 )
 from jittape.compile.ir.operand_maps import Key, operand_accesses, scattered_to
 from jittape.compile.llvm.target_facts import TargetFacts, host_facts
@@ -37,31 +34,33 @@ from jittape.core.tuning import tuning
 __all__ = ["Partition"]
 
 _Entry = tuple[Op, int, tuple[int, ...], OpClass, OpProperties]
-"""An op with its slot, its operands, what becomes of it and its traits."""
+"""An op with its slot, its operands, its class and its properties."""
 _Accesses = dict[tuple[OpProperties, Access, tuple[int, ...]], tuple[Key, ...]]
-"""What the ops of some traits need of their operands, for an access to their results in a nest of some extents."""
+"""The operand accesses of ops by their properties, the access to their results and the extents of the nest."""
 
 
 class Partition:
-    """The decision for one program; what is known of the ops of one like it, `before`, is not found out again.
+    """The stored values and loop nests of one program; properties of ops are reused from the partition `before`.
 
     Attributes
     ----------
-    kinds : dict
-        What becomes of the op of a slot.
+    classes : dict
+        The class of the op of each slot.
     stored : set of int
         Slots in memory, inputs included.
     products : dict
-        For every slot that a library call computes, the product and what it reads.
+        For every slot that a library call computes, the product and its operands in memory.
     addends : dict
-        For the sum of a product and something that is used nowhere else: the product, and the slot of the other, to
-        whose memory it is added.
+        For the sum of a product and a value without other uses: the product, and the slot of that value, to whose
+        memory the product is added.
     depth : dict
-        When the value of a slot can be computed.
+        The depth at which the value of a slot is computed.
     begun : dict
-        For a slot that is scattered to, when its memory can be filled, before that.
-    traits : dict
-        What is known of the op of a slot by itself.
+        For a slot that is scattered to, the lesser depth at which the copy is made.
+    stored_by : dict
+        For a slot that is stored to save work, the name of the rule that decided this.
+    properties : dict
+        The properties of the op of each slot.
     constants : set of int
         Slots whose elements are all the same number.
     """
@@ -78,49 +77,50 @@ class Partition:
         self.op_of = {op.out: op for op in program.ops}
         self._known: dict[Any, OpProperties] = {} if before is None else before._known
         self._accesses: _Accesses = {} if before is None else before._accesses
-        self.properties = {} if before is None else before._traits_of_the_same(program.ops)
+        self.properties = {} if before is None else before._known_properties(program.ops)
         new = [op for op in program.ops if op.out not in self.properties]
         self.properties.update(op_properties_of(new, self.avals, self._known))
-        own = {slot: properties.kind for slot, properties in self.properties.items()}
-        self.kinds, self.addends = op_classes_of(program, self.op_of, own)
+        own = {slot: properties.op_class for slot, properties in self.properties.items()}
+        self.classes, self.addends = op_classes_of(program, self.op_of, own)
         self._entries: list[_Entry] = [
-            (op, op.out, op.args, self.kinds[op.out], self.properties[op.out]) for op in program.ops
+            (op, op.out, op.args, self.classes[op.out], self.properties[op.out]) for op in program.ops
         ]
         self.constants = {
             op.out for op in program.ops if not op.args and isinstance(op.primitive.lowering, Map)
         }
         self.products: dict[int, Product] = {}
         self.stored = set(program.inputs) | set(program.outputs)
-        self.hard: set[int] = set()
+        self.in_memory: set[int] = set()
+        self.stored_by: dict[int, str] = {}
         self.depth: dict[int, int] = {}
         self.begun: dict[int, int] = {}
         self._mark_stored()
         self._costs = self._inlined_costs()
-        self._late: set[int] = set()
+        self._needed_later: set[int] = set()
         self._own_uses: dict[tuple[OpProperties, int], frozenset[Use]] = {}
-        self._settle()
+        self._iterate()
 
     def groups(self, slot: int) -> list[Group]:
-        """The nests of a root, of which a join may have several, and what is scattered has two: copy and writes."""
-        if self.kinds[slot] is OpClass.SCATTER:
+        """Return the nests of a root: several for a join, two for a scatter, which copies and writes."""
+        if self.classes[slot] is OpClass.SCATTER:
             return [(space_of(self.avals[slot].shape), self.begun[slot]), self.group(slot)]
-        if self.kinds[slot] is not OpClass.JOIN:
+        if self.classes[slot] is not OpClass.JOIN:
             return [self.group(slot)]
         spaces = [space_of(self.avals[s].shape) for s in self.op_of[slot].args]
         return [(space, self.depth[slot]) for space in dict.fromkeys(spaces)]
 
     def group(self, slot: int) -> Group:
-        """The nest of a root that is no join."""
+        """Return the nest of a root that is no join."""
         return self.properties[slot].space, self.depth[slot]
 
-    def finished(self, slot: int) -> int:
-        """The depth from which on the memory of `slot` can be read."""
-        while slot in self.op_of and self.kinds[slot] is OpClass.ALIAS:
+    def readable_from(self, slot: int) -> int:
+        """Return the least depth at which the memory of `slot` can be read."""
+        while slot in self.op_of and self.classes[slot] is OpClass.ALIAS:
             slot = self.op_of[slot].args[0]
         return self.depth[slot] + 1 if slot in self.op_of else 0
 
     def accesses(self, op: Op, access: Access, extents: tuple[int, ...]) -> Sequence[Key]:
-        """See `operand_accesses`; ops of an unrolled loop ask for the same, of 2,762 calls for an LSTM 20 differ."""
+        """Return `operand_accesses`; ops of an unrolled loop share them: 20 of 2,762 calls for an LSTM differ."""
         if len(op.args) != 1:
             return operand_accesses(op, access, self.avals, extents)
         key = self.properties[op.out], access, extents
@@ -129,35 +129,35 @@ class Partition:
             known = self._accesses[key] = operand_accesses(op, access, self.avals, extents)
         return [(op.args[0], inner) for _, inner in known]
 
-    def _traits_of_the_same(self, ops: Sequence[Op]) -> dict[int, OpProperties]:
-        """The traits of those of `ops` that this program has too; a slot has the same shape in both."""
+    def _known_properties(self, ops: Sequence[Op]) -> dict[int, OpProperties]:
+        """Return the properties of those of `ops` that this program has too; a slot has the same shape in both."""
         known = self.op_of
         return {op.out: self.properties[op.out] for op in ops if known.get(op.out) is op}
 
-    # ---- what is stored in any case ------------------------------------------------------------------------------
+    # ---- values that are always stored ---------------------------------------------------------------------------
 
     def _mark_stored(self) -> None:
-        for op, slot, args, kind, _ in self._entries:
-            if kind is OpClass.INLINE or kind is OpClass.ABSORBED:
+        for op, slot, args, op_class, _ in self._entries:
+            if op_class is OpClass.INLINE or op_class is OpClass.ABSORBED:
                 continue
             self.stored.add(slot)
-            self.hard.add(slot)
-            if kind is OpClass.CALL:
+            self.in_memory.add(slot)
+            if op_class is OpClass.CALL:
                 self.products[slot] = product_of(
-                    self._multiplied(op), self.avals, self._view_of, self._in_memory
+                    self._multiplied(op), self.avals, self._view_of, self._has_memory
                 )
-            elif kind not in (OpClass.REDUCE, OpClass.JOIN, OpClass.RUNNING, OpClass.SCATTER):
+            elif op_class not in (OpClass.REDUCE, OpClass.JOIN, OpClass.SCAN, OpClass.SCATTER):
                 self.stored.update(args)
         self._write_out_transposes()
         for product in self.products.values():
             self.stored.update((product.x.slot, product.y.slot))
 
     def _multiplied(self, op: Op) -> Op:
-        """The `matmul` of a library call."""
+        """Return the matrix product of a library call."""
         return self.addends[op.out][0] if op.out in self.addends else op
 
     def _write_out_transposes(self) -> None:
-        """Copy the transposed operands that are cheaper so."""
+        """Copy the transposed operands of products that run faster on a copy."""
         calls: dict[int, list[Op]] = {}
         for slot, product in self.products.items():
             op = self._multiplied(self.op_of[slot])
@@ -171,32 +171,32 @@ class Partition:
                     self._multiplied(op),
                     self.avals,
                     lambda slot, y=y: None if slot == y else self._view_of(slot),  # type: ignore[misc]
-                    self._in_memory,
+                    self._has_memory,
                 )
 
     def _view_of(self, slot: int) -> Op | None:
         op = self.op_of.get(slot)
-        if op is None or self.kinds[slot] is not OpClass.INLINE:
+        if op is None or self.classes[slot] is not OpClass.INLINE:
             return None
         return op if isinstance(op.primitive.lowering, View | Alias) else None
 
-    def _in_memory(self, slot: int) -> bool:
-        return slot in self.stored or self.kinds[slot] is not OpClass.INLINE
+    def _has_memory(self, slot: int) -> bool:
+        return slot in self.stored or self.classes[slot] is not OpClass.INLINE
 
-    # ---- what an inlined value costs -----------------------------------------------------------------------------
+    # ---- costs of inlined values ---------------------------------------------------------------------------------
 
     def _inlined_costs(self) -> dict[int, tuple[int, int]]:
-        """Instructions and loads of an element, all that it is inlined from included (saturating).
+        """Return instructions and loads of an element, including all values that it is inlined from (saturating).
 
-        What is the same for all elements costs nothing, since it is computed outside of the loop.
+        Values that are the same for all elements cost nothing, since they are computed outside of the loop.
         """
         costs: dict[int, tuple[int, int]] = {}
         stored = self.stored
         single = {slot for slot in self.program.inputs if self.avals[slot].size == 1}
-        for op, slot, args, kind, properties in self._entries:
+        for op, slot, args, op_class, properties in self._entries:
             if properties.size == 1:
                 single.add(slot)
-            if kind is not OpClass.INLINE:
+            if op_class is not OpClass.INLINE:
                 continue
             several = properties.size > 1
             cost = loads = 0
@@ -216,48 +216,43 @@ class Partition:
             costs[slot] = min(cost, tuning.counted_cost_limit), min(loads, tuning.counted_cost_limit)
         return costs
 
-    def _is_cheap(self, slot: int) -> bool:
-        cost, loads = self._costs[slot]
-        if self.properties[slot].size == 1:
-            return cost <= tuning.recompute_scalar_cost_limit
-        return cost == 0 or (cost <= tuning.recompute_cost_limit and loads <= tuning.recompute_loads_limit)
-
     # ---- the walks -----------------------------------------------------------------------------------------------
 
-    def _settle(self) -> None:
+    def _iterate(self) -> None:
         rounds = 0
         changed = True
         while changed:
             self._set_depths()
             cautious = rounds >= tuning.partition_rounds
             changed = self._walk_uses(cautious)
-            if self._late and not changed:
-                delaying = self._in_no_hurry()
-                changed = not delaying.isdisjoint(self._late) and self._walk_uses(cautious, delaying)
+            if self._needed_later and not changed:
+                delayed = self._delayable()
+                changed = not delayed.isdisjoint(self._needed_later) and self._walk_uses(cautious, delayed)
             rounds += 1
 
-    def _in_no_hurry(self) -> set[int]:
-        """The stored values that nests alone read, each where it computes the same element."""
+    def _delayable(self) -> set[int]:
+        """Return the stored values that only nests read, each nest at the element that it computes."""
         read = {
             slot
             for op in self.program.ops
-            if self.kinds[op.out] not in (OpClass.INLINE, OpClass.REDUCE)
+            if self.classes[op.out] not in (OpClass.INLINE, OpClass.REDUCE)
             for slot in (*op.args, *self._memory_operands(op))
         }
-        return self.stored - self.hard - read
+        return self.stored - self.in_memory - read
 
     def _set_depths(self) -> None:
-        """Set the depth of every op: `here` for who visits a value as its own nest does, `moved` for all others.
+        """Set the depth of every op.
 
-        A value in memory can be read in the next depth, but in its own nest it is at hand in a register.
+        A nest that visits a value as the nest that computes it can run at the value's depth in `here`, where the value
+        is in a register. All other nests read the value from memory, at its depth in `moved`.
         """
-        depth, hard = self.depth, self.hard
+        depth, in_memory = self.depth, self.in_memory
         here: dict[int, int] = dict.fromkeys(self.program.inputs, 0)
         moved = dict(here)
-        for op, slot, args, kind, properties in self._entries:
-            if kind is not OpClass.INLINE:
-                depth[slot] = self._depth(op, kind, here, moved)
-                here[slot] = moved[slot] = self.finished(slot)
+        for op, slot, args, op_class, properties in self._entries:
+            if op_class is not OpClass.INLINE:
+                depth[slot] = self._depth(op, op_class, here, moved)
+                here[slot] = moved[slot] = self.readable_from(slot)
                 continue
             first = last = 0
             for operand in args:
@@ -266,66 +261,69 @@ class Partition:
                 if moved[operand] > last:
                     last = moved[operand]
             at = depth[slot] = here[slot] = first if properties.elementwise else last
-            moved[slot] = at + 1 if slot in hard else last
+            moved[slot] = at + 1 if slot in in_memory else last
 
-    def _depth(self, op: Op, kind: OpClass, here: Mapping[int, int], moved: Mapping[int, int]) -> int:
-        """The depth of what is in memory in any case."""
-        if kind is OpClass.ALIAS:
+    def _depth(self, op: Op, op_class: OpClass, here: Mapping[int, int], moved: Mapping[int, int]) -> int:
+        """Return the depth of an op whose result is always stored."""
+        if op_class is OpClass.ALIAS:
             return 0
-        if kind is OpClass.SCATTER:
+        if op_class is OpClass.SCATTER:
             copied = here[op.args[0]]
-            # Zeros are written when they are needed.
+            # A nest can fill with zeros directly before the values are written.
             at = max(copied + 1, here[op.args[1]], *[moved[s] for s in op.args[2:]])
             self.begun[op.out] = at - 1 if self._costs.get(op.args[0]) == (0, 0) else copied
             return at
-        if kind in (OpClass.REDUCE, OpClass.JOIN, OpClass.RUNNING):
-            whole = kind is not OpClass.REDUCE or len(self.properties[op.out].lanes) == 1
+        if op_class in (OpClass.REDUCE, OpClass.JOIN, OpClass.SCAN):
+            whole = op_class is not OpClass.REDUCE or len(self.properties[op.out].lanes) == 1
             operands = here if whole else moved
             return max([operands[s] for s in op.args], default=0)
-        if kind is OpClass.ABSORBED:
+        if op_class is OpClass.ABSORBED:
             return max([moved[s] for s in op.args])
-        return max([self.finished(s) for s in self._memory_operands(op)], default=0)
+        return max([self.readable_from(s) for s in self._memory_operands(op)], default=0)
 
     def _memory_operands(self, op: Op) -> list[int]:
-        if self.kinds[op.out] is OpClass.CALL:
+        if self.classes[op.out] is OpClass.CALL:
             product = self.products[op.out]
             addend = [self.addends[op.out][1]] if op.out in self.addends else []
             return [product.x.slot, product.y.slot, *addend]
         return list(op.args)
 
-    def _walk_uses(self, cautious: bool, delaying: Collection[int] = ()) -> bool:
-        """From results to inputs: who needs what through which map; returns whether more values must be stored.
+    def _walk_uses(self, cautious: bool, delayed: Collection[int] = ()) -> bool:
+        """Collect the uses of every value, from results to inputs; return whether more values must be stored.
 
-        A value of `delaying` moves to the first of the nests that need it, instead of being written by one nest and
-        read again by the next: as when a step size, itself computed, comes in after the averages of an optimizer.
+        A value in `delayed` moves to the first nest that needs it, instead of being written by one nest and read by the
+        next. An example are the averages of an optimizer, if the step size is computed after them.
         """
-        uses = dict.fromkeys(self.op_of, NOBODY)
+        uses = dict.fromkeys(self.op_of, NO_USES)
         stored = self.stored
         changed = False
-        self._late.clear()
-        for op, slot, args, kind, properties in reversed(self._entries):
+        self._needed_later.clear()
+        for op, slot, args, op_class, properties in reversed(self._entries):
             found = uses.pop(slot)
-            if kind is not OpClass.INLINE:
+            if op_class is not OpClass.INLINE:
                 for operand, use in self._uses_of_root(op):
                     add_uses(uses, operand, frozenset((use,)))
                 continue
-            if slot not in stored and self._must_store(slot, properties, found, cautious):
-                stored.add(slot)
-                changed = True
+            if slot not in stored and not is_read_once(properties, found):
+                rule = store_rule(Candidate(properties, found, self._costs[slot], cautious))
+                if rule is not None:
+                    stored.add(slot)
+                    self.stored_by[slot] = rule
+                    changed = True
             if slot in stored:
                 first = min([depth for (_, depth), _ in found], default=0)
                 if first > self.depth[slot]:
-                    self._late.add(slot)
-                    if slot in delaying:
+                    self._needed_later.add(slot)
+                    if slot in delayed:
                         self.depth[slot] = first
-                if slot not in self.hard and not self._in_register(slot, found):
-                    self.hard.add(slot)
+                if slot not in self.in_memory and not self._in_register(slot, found):
+                    self.in_memory.add(slot)
                     changed = True
                 found = self._use_of_own(slot, properties)
             if properties.elementwise:
                 found = frozenset(found)
                 for operand in args:
-                    if uses.get(operand) is NOBODY:
+                    if uses.get(operand) is NO_USES:
                         uses[operand] = found
                     else:
                         add_uses(uses, operand, found)
@@ -336,7 +334,7 @@ class Partition:
         return changed
 
     def _use_of_own(self, slot: int, properties: OpProperties) -> frozenset[Use]:
-        """The use of the nest that computes a stored value."""
+        """Return the use of a stored value by the nest that computes it."""
         key = properties, self.depth[slot]
         known = self._own_uses.get(key)
         if known is None:
@@ -344,12 +342,12 @@ class Partition:
         return known
 
     def _uses_of_root(self, op: Op) -> list[tuple[int, Use]]:
-        """What the nests need that compute or write an op's result."""
-        slot, kind = op.out, self.kinds[op.out]
-        if kind is OpClass.REDUCE:
+        """Return the uses of operands by the nests that compute or write the result of an op."""
+        slot, op_class = op.out, self.classes[op.out]
+        if op_class is OpClass.REDUCE:
             group = self.group(slot)
             return [(op.args[0], (group, access)) for access in self.properties[slot].lanes]
-        if kind is OpClass.SCATTER:
+        if op_class is OpClass.SCATTER:
             copied, written = self.groups(slot)
             elements = scattered_to(op, self.avals)[1]
             return [
@@ -357,7 +355,7 @@ class Partition:
                 (op.args[1], (written, identity(self.avals[op.args[1]].shape))),
                 *[(element, (written, access)) for element, access in elements],
             ]
-        if kind in (OpClass.JOIN, OpClass.RUNNING):
+        if op_class in (OpClass.JOIN, OpClass.SCAN):
             shapes = [self.avals[operand].shape for operand in op.args]
             depth = self.depth[slot]
             return [
@@ -367,30 +365,6 @@ class Partition:
         return []
 
     def _in_register(self, slot: int, uses: Collection[Use]) -> bool:
-        """Whether every nest that needs the stored `slot` visits it as its own nest does."""
+        """Return whether every nest that needs the stored `slot` visits it as the nest that computes it."""
         space, whole = self.properties[slot].space, self.properties[slot].whole
         return all(group[0] == space and access == whole for group, access in uses)
-
-    def _must_store(self, slot: int, properties: OpProperties, uses: Set[Use], cautious: bool) -> bool:
-        if len(uses) == 1 and not properties.moves_apart:
-            ((_, access),) = uses
-            if access is properties.whole or not (picks(access) or repeats(access)):
-                return False
-        # What repeats a smaller array is not stored, the array is.
-        if not uses or self._costs[slot][0] == 0 or properties.repeats:
-            # Whether a nest reads a view often, along an axis on which its elements lie apart.
-            apart = properties.moves_apart
-            return apart and any(
-                times_along(group[0], access) >= tuning.strided_reads_before_copy for group, access in uses
-            )
-        most_picks = max([picks(access) for _, access in uses])
-        if most_picks > tuning.recompute_gathers_limit:
-            return True
-        if cautious and len(uses) > 1:
-            return True
-        if self._is_cheap(slot):
-            return len(uses) > tuning.recompute_uses_limit
-        if any([repeats(access) for _, access in uses]):
-            return True
-        again = len(uses) > 1 or most_picks > 0
-        return again and sum([visited(group[0], access) for group, access in uses]) > properties.size

@@ -48,7 +48,6 @@ from jittape.compile.ir.operand_maps import Key, dynamic_keys, scattered_to
 from jittape.core.forms import Concatenate, DynamicUpdateSlice, Iota, Pad, Reduce, Scan, Scatter, View
 from jittape.core.program import Aval, Op
 from jittape.core.tuning import tuning
-from jittape.primitives.broadcast import sum_op
 from jittape.primitives.elementwise.comparison import where_op
 
 __all__ = ["NestBuilder"]
@@ -103,7 +102,7 @@ class NestBuilder:
                 self._add_scan(op)
             elif isinstance(op.primitive.lowering, Scatter):
                 self._add_scattered(op, op.primitive.lowering)
-            elif self.partition.kinds[op.out] is OpClass.REDUCE:
+            elif self.partition.classes[op.out] is OpClass.REDUCE:
                 self._add_reduction(op)
             else:
                 access = identity(self.avals[op.out].shape)
@@ -187,7 +186,7 @@ class NestBuilder:
             return False
         shorter = {axis for axis, (m, n) in enumerate(pairs) if m > n}
         # Only a sum along the longer loops ignores the zeros that are added there.
-        sums = all(r.primitive is sum_op and shorter.issubset(r.axes) for r in other.nest.reductions)
+        sums = all(r.primitive.is_sum and shorter.issubset(r.axes) for r in other.nest.reductions)
         return sums and not self._read().isdisjoint(other._read())
 
     def _read(self) -> set[int]:

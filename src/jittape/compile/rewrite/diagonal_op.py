@@ -1,10 +1,10 @@
-"""`diagonal_scatter_op`: arrays of zeros with a few diagonals as one op, and the table that its kernel reads.
+"""`diagonal_scatter_op`: an array of zeros with a few diagonals as one op, and the table that its kernel reads.
 
-Its operands are what stands on the diagonals. Where an element stands is a sum: along each dimension of the result an
-offset, and a step for each axis of the operand. An axis that several dimensions step along makes a diagonal. Elements
-are added up, so operands may meet.
+The operands are the values on the diagonals. An affine map for each dimension of the result gives the position of an
+element: an offset, and a step for each axis of the operand. An axis that several dimensions step along makes a
+diagonal. Elements at the same position are added up.
 
-A kernel knows no shapes at all, so there is one for each size of an element: it fills with zeros, then follows a table.
+The kernel knows no shapes, so there is one kernel for each dtype: it fills with zeros, then follows a table.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from jittape.core.program import Aval, Op
 __all__ = ["LOOPS", "DiagonalScatter", "diagonal_scatter_op", "fits", "table_of"]
 
 LOOPS = 3
-"""An operand is laid by so many loops."""
+"""Maximum number of loops that scatter an operand."""
 
 
 @dataclass(frozen=True)
 class DiagonalScatter(Kernel):
-    """What fills with zeros and lays operands into them."""
+    """A kernel that fills with zeros and scatters operands into them."""
 
     dtype: np.dtype[Any]
 
@@ -40,21 +40,21 @@ class DiagonalScatter(Kernel):
 
     @property
     def loops(self) -> int:
-        """Those over the zeros and over an operand."""
+        """The loops over the zeros and over an operand."""
         return 1 + LOOPS
 
 
 def _result(
-    *operands: Aval, shape: tuple[int, ...], spots: tuple[tuple[AffineMap, ...], ...], result_index: int
+    *operands: Aval, shape: tuple[int, ...], maps: tuple[tuple[AffineMap, ...], ...], result_index: int
 ) -> Aval:
     return Aval(shape, operands[0].dtype)
 
 
 def _evaluate(
-    *operands: Any, shape: tuple[int, ...], spots: tuple[tuple[AffineMap, ...], ...], result_index: int
+    *operands: Any, shape: tuple[int, ...], maps: tuple[tuple[AffineMap, ...], ...], result_index: int
 ) -> Any:
     result = np.zeros(shape, operands[0].dtype)
-    for x, own in zip(operands, spots, strict=True):
+    for x, own in zip(operands, maps, strict=True):
         coordinates = np.indices(x.shape)
         places = [offset + sum([step * coordinates[axis] for axis, step in steps]) for offset, steps in own]
         np.add.at(result, tuple([np.broadcast_to(place, x.shape) for place in places]), x)
@@ -70,42 +70,42 @@ def _no_gradient(*_: Any, **__: Any) -> Mapping[int, Any]:
 
 
 diagonal_scatter_op = Primitive(
-    "laid",
+    "diagonal_scatter",
     abstract_eval=_result,
     impl=_evaluate,
-    lowering=Control("laid", _run, _no_gradient),
+    lowering=Control("diagonal_scatter", _run, _no_gradient),
     gradient_stops="it is made by the compiler",
 )
-"""Zeros of `shape`, and each operand added where its `spots`, one for every dimension, say. `pick` is 0."""
+"""Zeros of `shape`, to which each operand is added at its `maps`, one for every dimension. `result_index` is 0."""
 
 
 def table_of(op: Op, operands: Sequence[Aval], out: Aval) -> tuple[int, ...]:
-    """What the kernel reads: elements of the result, operands, then for each an offset, extents and steps."""
+    """Return the table of the kernel: size of the result, number of operands; offset, extents and steps of each."""
     words = [out.size, len(operands)]
-    for x, spots in zip(operands, dict(op.params)["spots"], strict=True):
-        offset, loops = _loops(x.shape, spots, out.shape)
+    for x, maps in zip(operands, dict(op.params)["maps"], strict=True):
+        offset, loops = _loops(x.shape, maps, out.shape)
         loops = [(1, 0)] * (LOOPS - len(loops)) + loops
         words += [offset, *[n for n, _ in loops], *[step for _, step in loops]]
     return tuple(words)
 
 
-def fits(shape: tuple[int, ...], spots: Sequence[AffineMap], within: tuple[int, ...]) -> bool:
-    """Whether an operand of `shape` can be laid by so few loops."""
-    return len(_loops(shape, spots, within)[1]) <= LOOPS
+def fits(shape: tuple[int, ...], maps: Sequence[AffineMap], within: tuple[int, ...]) -> bool:
+    """Return whether `LOOPS` loops are enough to scatter an operand of `shape`."""
+    return len(_loops(shape, maps, within)[1]) <= LOOPS
 
 
 def _loops(
-    shape: tuple[int, ...], spots: Sequence[AffineMap], within: tuple[int, ...]
+    shape: tuple[int, ...], maps: Sequence[AffineMap], within: tuple[int, ...]
 ) -> tuple[int, list[tuple[int, int]]]:
-    """Where in an array of shape `within` the first element goes, and extents and steps of the loops over the others.
+    """Return the offset of the first element in an array of shape `within`, and extents and steps of the loops.
 
     Axes of which one goes on where the next one ends are one loop.
     """
     offset, stride = 0, 1
     steps = [0] * len(shape)
-    for spot, extent in zip(reversed(spots), reversed(within), strict=True):
-        offset += stride * spot.offset
-        for axis, step in spot.steps:
+    for index, extent in zip(reversed(maps), reversed(within), strict=True):
+        offset += stride * index.offset
+        for axis, step in index.steps:
             steps[axis] += stride * step
         stride *= extent
     loops: list[tuple[int, int]] = []

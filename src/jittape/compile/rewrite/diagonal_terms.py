@@ -1,6 +1,6 @@
-"""Arrays as sums of `Term`: a few values, and where in the array they belong.
+"""Arrays as sums of terms: a few values each, with affine maps to their positions in the array.
 
-`TermWriter` appends the ops on the values, which are few, where a program has ops on the array: slices, sums, shapes.
+`TermWriter` appends ops on the few values in place of ops on the array, such as slices, sums and reshapes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jittape.compile.rewrite.affine_maps import (
     times,
     with_axis_split,
 )
-from jittape.compile.rewrite.passes import Editor
+from jittape.compile.rewrite.program_editor import Editor
 from jittape.core.builder import literal_op
 from jittape.core.forms import Index, View
 from jittape.core.primitive import Primitive
@@ -40,10 +40,10 @@ __all__ = ["Term", "TermWriter"]
 
 
 class Term(NamedTuple):
-    """Values (a slot), and where in the array they are added; every axis of the values is in some spot."""
+    """Values (a slot), and the maps to the positions where they are added; every axis of the values is in some map."""
 
     values: int
-    spots: tuple[AffineMap, ...]
+    maps: tuple[AffineMap, ...]
 
 
 def _pick(x: Any, *, shape: tuple[int, ...], index: tuple[Index, ...]) -> Any:
@@ -64,14 +64,14 @@ picked_op = Primitive(
 
 
 class TermWriter:
-    """Appends ops on the values of terms.
+    """Editor that appends ops on the values of terms.
 
     Attributes
     ----------
     producers : dict
         The op of every slot, new ones included.
     op : Op or None
-        What the new ops are there for.
+        The op that new ops are written for; they get its source line.
     """
 
     def __init__(self, program: Program) -> None:
@@ -93,46 +93,46 @@ class TermWriter:
         return self.bind(broadcast_to_op, one, shape=aval.shape)
 
     def full(self, terms: Sequence[Term], aval: Aval) -> int | None:
-        """The slot of an array that none of the terms lies on a diagonal of."""
+        """Return the slot of the array if no term is a diagonal, else None."""
         total = None
-        for values, spots in terms:
-            if any(step != 1 for spot in spots for _, step in spot.steps):
+        for values, maps in terms:
+            if any(step != 1 for index in maps for _, step in index.steps):
                 return None
-            perm = tuple([axis for spot in spots for axis, _ in spot.steps])
-            shape = tuple([self.shape(values)[spot.steps[0][0]] if spot.steps else 1 for spot in spots])
+            perm = tuple([axis for index in maps for axis, _ in index.steps])
+            shape = tuple([self.shape(values)[index.steps[0][0]] if index.steps else 1 for index in maps])
             if perm != tuple(range(len(perm))):
                 values = self.bind(transpose_op, values, perm=perm)
             values = self.bind(reshape_op, values, shape=shape)
             if shape != aval.shape:
                 axes = tuple(range(len(shape)))
-                region = Region(axes, tuple([spot.offset for spot in spots]), shape, (1,) * len(shape))
+                region = Region(axes, tuple([index.offset for index in maps]), shape, (1,) * len(shape))
                 values = self.bind(place_op, values, region=region, shape=aval.shape)
             total = values if total is None else self.bind(add_op, total, values)
         return total
 
     def selected_from(self, term: Term, aval: Aval) -> int | None:
-        """The slot of an array with one diagonal, selected from values that are repeated; None if it is no such."""
-        axes = [axis for spot in term.spots for axis, _ in spot.steps]
+        """Return the slot of an array with one diagonal, selected from repeated values; None if it is no such array."""
+        axes = [axis for index in term.maps for axis, _ in index.steps]
         twice = {axis for axis in axes if axes.count(axis) > 1}
-        if len(axes) != len(set(axes)) + 1 or any(len(spot.steps) > 1 for spot in term.spots):
+        if len(axes) != len(set(axes)) + 1 or any(len(index.steps) > 1 for index in term.maps):
             return None
-        a, b = (d for d, spot in enumerate(term.spots) if spot.steps and spot.steps[0][0] in twice)
+        a, b = (d for d, index in enumerate(term.maps) if index.steps and index.steps[0][0] in twice)
         shape, dtype = aval.shape, np.dtype(np.int64)
-        lines = Term(term.values, (*term.spots[:b], *term.spots[b + 1 :]))
+        lines = Term(term.values, (*term.maps[:b], *term.maps[b + 1 :]))
         line = self.full([lines], Aval((*shape[:b], *shape[b + 1 :]), aval.dtype))
-        if line is None or term.spots[b].steps[0][1] != 1:
+        if line is None or term.maps[b].steps[0][1] != 1:
             return None
         line = self.bind(reshape_op, line, shape=(*shape[:b], 1, *shape[b + 1 :]))
         line = self.bind(broadcast_to_op, line, shape=shape)
         row = self.bind(iota_op, shape=shape, axis=a, dtype=dtype)
-        beyond = term.spots[b].offset - term.spots[a].offset
+        beyond = term.maps[b].offset - term.maps[a].offset
         if beyond:
             row = self.bind(add_op, row, self.constant(beyond, Aval(shape, dtype)))
         mask = self.bind(equal_op, row, self.bind(iota_op, shape=shape, axis=b, dtype=dtype))
         return self.bind(where_op, mask, line, self.constant(0, aval))
 
     def joined(self, terms: Sequence[Term]) -> list[Term]:
-        """The terms, those on one line as one."""
+        """Return the terms; terms on one line are joined."""
         found: list[Term] = []
         for term in terms:
             for i, other in enumerate(found):
@@ -145,14 +145,14 @@ class TermWriter:
         return found
 
     def _as_one(self, one: Term, other: Term) -> Term | None:
-        """Two terms of one axis if one lies where the other does, further along."""
+        """Return two terms of one axis as one term if they are on one line, else None."""
         if not len(self.shape(one.values)) == len(self.shape(other.values)) == 1:
             return None
-        if [spot.steps for spot in one.spots] != [spot.steps for spot in other.spots]:
+        if [index.steps for index in one.maps] != [index.steps for index in other.maps]:
             return None
         ways = {
             ((b.offset - a.offset) / step_along(a, 0)) if a.steps else float(b.offset != a.offset) * math.inf
-            for a, b in zip(one.spots, other.spots, strict=True)
+            for a, b in zip(one.maps, other.maps, strict=True)
             if a.steps or b.offset != a.offset
         }
         if len(ways) != 1 or not (way := ways.pop()).is_integer():
@@ -167,15 +167,15 @@ class TermWriter:
         further = self.bind(
             place_op, other.values, region=region._replace(offsets=(begin,), sizes=(second,)), shape=(count,)
         )
-        return Term(self.bind(add_op, values, further), one.spots)
+        return Term(self.bind(add_op, values, further), one.maps)
 
-    def picked(self, slot: int, spots: Sequence[AffineMap], shape: tuple[int, ...]) -> int | None:
-        """The elements of an array where the values of a term belong."""
+    def picked(self, slot: int, maps: Sequence[AffineMap], shape: tuple[int, ...]) -> int | None:
+        """Return the elements of an array at the positions of a term's values; None if they are no view of it."""
         op = self.producers.get(slot)
-        while op is not None and op.primitive is broadcast_to_op:
+        while op is not None and op.primitive.is_broadcast:
             inner, outer = self.shape(op.args[0]), self.shape(slot)
-            own = spots[len(outer) - len(inner) :]
-            spots = [
+            own = maps[len(outer) - len(inner) :]
+            maps = [
                 AffineMap() if n == 1 != m else s
                 for s, n, m in zip(own, inner, outer[-len(inner) :] if inner else (), strict=True)
             ]
@@ -184,8 +184,8 @@ class TermWriter:
         if not self.shape(slot):
             return self.bind(broadcast_to_op, slot, shape=shape)
         own, extents = list[AffineMap](), list[int]()
-        for spot, n in zip(spots, self.shape(slot), strict=True):
-            parts = [(spot, n)] if len(spot.steps) < 2 else parts_of(spot, n, shape)
+        for index, n in zip(maps, self.shape(slot), strict=True):
+            parts = [(index, n)] if len(index.steps) < 2 else parts_of(index, n, shape)
             if not parts:
                 return None
             own += [part for part, _ in parts]
@@ -198,96 +198,96 @@ class TermWriter:
         for offset, steps in own:
             axis, step = steps[0] if steps else (None, 1)
             found.append(Index(axis, step, offset))
-        index = tuple(found)
-        if shape == tuple(extents) and all(entry == Index(axis) for axis, entry in enumerate(index)):
+        view = tuple(found)
+        if shape == tuple(extents) and all(entry == Index(axis) for axis, entry in enumerate(view)):
             return slot
-        return self.bind(picked_op, slot, shape=shape, index=index)
+        return self.bind(picked_op, slot, shape=shape, index=view)
 
     def summed(self, term: Term, primitive: Primitive, params: Mapping[str, Any]) -> Term:
-        """Without the dimensions that are summed over; an axis that no other has is summed over itself."""
-        spots = [spot for d, spot in enumerate(term.spots) if d not in params["axes"]]
-        kept = sorted({axis for spot in spots for axis, _ in spot.steps})
+        """Return a term summed over dimensions; an axis of the values that no other dimension has is summed itself."""
+        maps = [index for d, index in enumerate(term.maps) if d not in params["axes"]]
+        kept = sorted({axis for index in maps for axis, _ in index.steps})
         ndim, values = len(self.shape(term.values)), term.values
         if len(kept) < ndim:
             axes = tuple([axis for axis in range(ndim) if axis not in kept])
             values = self.bind(primitive, values, **{**params, "axes": axes})
         numbers = {axis: i for i, axis in enumerate(kept)}
-        return Term(values, tuple([renumbered(spot, numbers) for spot in spots]))
+        return Term(values, tuple([renumbered(index, numbers) for index in maps]))
 
-    def viewed(self, term: Term, index: Sequence[Index], shape: tuple[int, ...]) -> list[Term] | None:
-        """What a view shows of a term."""
-        for d, entry in enumerate(index):
+    def viewed(self, term: Term, view: Sequence[Index], shape: tuple[int, ...]) -> list[Term] | None:
+        """Return the part of a term in a view of the array; None if it is no sum of terms."""
+        for d, entry in enumerate(view):
             narrowed = self._within(term, d, entry, 1 if entry.axis is None else shape[entry.axis])
             if not isinstance(narrowed, Term):
                 return narrowed
             term = narrowed
-        spots: list[AffineMap | None] = [None] * len(shape)
-        for spot, entry in zip(term.spots, index, strict=True):
+        maps: list[AffineMap | None] = [None] * len(shape)
+        for index, entry in zip(term.maps, view, strict=True):
             if entry.axis is None:
                 continue
-            if spots[entry.axis] is not None:
+            if maps[entry.axis] is not None:
                 return None
-            steps = tuple([(axis, step // entry.step) for axis, step in spot.steps])
-            spots[entry.axis] = AffineMap((spot.offset - entry.offset) // entry.step, steps)
+            steps = tuple([(axis, step // entry.step) for axis, step in index.steps])
+            maps[entry.axis] = AffineMap((index.offset - entry.offset) // entry.step, steps)
         values, own = term.values, self.shape(term.values)
         for axis, n in enumerate(shape):
-            if spots[axis] is None:
-                spots[axis] = AffineMap(0, ((len(own), 1),))
+            if maps[axis] is None:
+                maps[axis] = AffineMap(0, ((len(own), 1),))
                 own = (*own, n)
         if own != self.shape(values):
             ones = (1,) * (len(own) - len(self.shape(values)))
             values = self.bind(reshape_op, values, shape=(*self.shape(values), *ones))
             values = self.bind(broadcast_to_op, values, shape=own)
-        return [Term(values, tuple([spot for spot in spots if spot is not None]))]
+        return [Term(values, tuple([index for index in maps if index is not None]))]
 
     def _within(self, term: Term, dimension: int, entry: Index, count: int) -> Term | list[Term] | None:
-        """The part of a term at ``entry.offset + entry.step * c`` of a dimension, `c` less than `count`.
+        """Return the part of a term at ``entry.offset + entry.step * c`` of a dimension, `c` less than `count`.
 
-        No terms where there is none, None where it cannot be said.
+        An empty list if there is no such part, None if the part is no term.
         """
-        spot, step, first = term.spots[dimension], entry.step, entry.offset
+        index, step, first = term.maps[dimension], entry.step, entry.offset
         if entry.dynamic is not None:
             return None
         last = first + step * (count - 1)
         low, high = min(first, last), max(first, last)
         own = self.shape(term.values)
-        if not spot.steps:
-            inside = low <= spot.offset <= high and (spot.offset - first) % step == 0
+        if not index.steps:
+            inside = low <= index.offset <= high and (index.offset - first) % step == 0
             return term if inside else []
-        if len(spot.steps) > 1:
-            least, greatest = ends(spot, own)
+        if len(index.steps) > 1:
+            least, greatest = ends(index, own)
             return term if abs(step) == 1 and low <= least and greatest <= high else None
-        ((axis, pace),) = spot.steps
+        ((axis, pace),) = index.steps
         if abs(step) == 1:
             if pace < 0:
                 low, high = -high, -low
-            offset = spot.offset if pace > 0 else -spot.offset
+            offset = index.offset if pace > 0 else -index.offset
             begin = max(0, -((offset - low) // abs(pace)))
             end = min(own[axis], (high - offset) // abs(pace) + 1)
             return self._narrowed(term, axis, begin, end - begin, 1)
         if abs(pace) != 1:
             return None
         # k = start + stride * c
-        start, stride = pace * (first - spot.offset), pace * step
+        start, stride = pace * (first - index.offset), pace * step
         there = [c for c in range(count) if 0 <= start + stride * c < own[axis]]
         if not there:
             return []
         return self._narrowed(term, axis, start + stride * there[0], len(there), stride)
 
     def _narrowed(self, term: Term, axis: int, start: int, count: int, stride: int) -> Term | list[Term]:
-        """A term with `count` of its values along an axis."""
+        """Return a term with `count` of its values along an axis."""
         own = self.shape(term.values)
         if count <= 0:
             return []
         if (start, count, stride) == (0, own[axis], 1):
             return term
-        values, spots = self._sliced(term.values, axis, start, count, stride), []
-        for offset, steps in term.spots:
+        values, maps = self._sliced(term.values, axis, start, count, stride), []
+        for offset, steps in term.maps:
             offset += sum([step * start for a, step in steps if a == axis])
-            spots.append(
+            maps.append(
                 AffineMap(offset, tuple([(a, step * stride if a == axis else step) for a, step in steps]))
             )
-        return Term(values, tuple(spots))
+        return Term(values, tuple(maps))
 
     def _sliced(self, values: int, axis: int, start: int, count: int, stride: int) -> int:
         value = constant_of(values, self.producers)
@@ -299,17 +299,17 @@ class TermWriter:
         return self.bind(slice_op, values, region=Region((axis,), (start,), (count,), (stride,)))
 
     def reshaped(self, term: Term, old: tuple[int, ...], new: tuple[int, ...]) -> list[Term] | None:
-        """A term of an array of shape `old` in that array of shape `new`."""
+        """Return a term of an array of shape `old` for the array reshaped to `new`."""
         term = self._without_ones(term)
-        pairs = [(n, spot) for n, spot in zip(old, term.spots, strict=True) if n != 1]
-        values, spots, number = term.values, list[AffineMap](), 0
+        pairs = [(n, index) for n, index in zip(old, term.maps, strict=True) if n != 1]
+        values, maps, number = term.values, list[AffineMap](), 0
         groups = same_size([n for n, _ in pairs], [n for n in new if n != 1])
         merged = []
         for count, _ in groups:
-            spot = AffineMap()
+            index = AffineMap()
             for n, one in pairs[number : number + count]:
-                spot = plus(times(spot, n), one)
-            merged.append(spot)
+                index = plus(times(index, n), one)
+            merged.append(index)
             number += count
         for i, (_, extents) in enumerate(groups):
             for axis, step in reversed(merged[i].steps):
@@ -317,35 +317,35 @@ class TermWriter:
                 parts = cut(own[axis], abs(step), extents)
                 if len(parts) > 1:
                     values = self.bind(reshape_op, values, shape=(*own[:axis], *parts, *own[axis + 1 :]))
-                    merged = [with_axis_split(spot, axis, parts) for spot in merged]
-                    spots = [with_axis_split(spot, axis, parts) for spot in spots]
+                    merged = [with_axis_split(index, axis, parts) for index in merged]
+                    maps = [with_axis_split(index, axis, parts) for index in maps]
             several = split(merged[i], extents, self.shape(values))
             if several is None:
                 return None
-            spots += several
-        rest = iter(spots)
+            maps += several
+        rest = iter(maps)
         return [
             self._with_axes_joined(Term(values, tuple([AffineMap() if n == 1 else next(rest) for n in new])))
         ]
 
     def _with_axes_joined(self, term: Term) -> Term:
-        """A term with two axes as one where each dimension steps along both, one going on where the other ends."""
-        own, spots = self.shape(term.values), term.spots
+        """Return a term with two axes joined where every dimension continues along one at the end of the other."""
+        own, maps = self.shape(term.values), term.maps
         for axis in range(len(own) - 2, -1, -1):
-            if all(step_along(spot, axis) == step_along(spot, axis + 1) * own[axis + 1] for spot in spots):
+            if all(step_along(index, axis) == step_along(index, axis + 1) * own[axis + 1] for index in maps):
                 own = (*own[:axis], own[axis] * own[axis + 1], *own[axis + 2 :])
                 numbers = {a: a - (a > axis) for a in range(len(own) + 1) if a != axis}
-                spots = tuple([renumbered(spot, numbers) for spot in spots])
+                maps = tuple([renumbered(index, numbers) for index in maps])
         if own == self.shape(term.values):
             return term
-        return Term(self.bind(reshape_op, term.values, shape=own), spots)
+        return Term(self.bind(reshape_op, term.values, shape=own), maps)
 
     def _without_ones(self, term: Term) -> Term:
-        """A term without axes of extent 1."""
+        """Return a term without axes of extent 1."""
         own = self.shape(term.values)
         kept = [axis for axis, n in enumerate(own) if n != 1]
         if len(kept) == len(own):
             return term
         values = self.bind(reshape_op, term.values, shape=tuple([own[axis] for axis in kept]))
         numbers = {axis: i for i, axis in enumerate(kept)}
-        return Term(values, tuple([renumbered(spot, numbers) for spot in term.spots]))
+        return Term(values, tuple([renumbered(index, numbers) for index in term.maps]))

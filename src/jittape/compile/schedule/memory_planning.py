@@ -1,37 +1,70 @@
-"""Where temporaries stand in the arena, by the time in which they live."""
+"""Memory planning: storages for the slots of all steps, and places in the arena for temporaries by their lifetimes."""
 
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from jittape.compile.schedule.row_tiling import RowTile, groups_of
-from jittape.core.program import ALIGNMENT, Aval
+from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule, Step
+from jittape.compile.schedule.unplaced_steps import Draft, TiledRows, UnplacedStep
+from jittape.core.program import ALIGNMENT, Aval, Program
 
-__all__ = ["Placer"]
-
-
-class Shared(Protocol):
-    """What drafts have in common that are done block by block."""
-
-    @property
-    def blocks(self) -> int: ...
-    @property
-    def moved(self) -> Mapping[int, int]: ...
-    @property
-    def work(self) -> int: ...
+__all__ = ["Arena", "plan_memory", "planned"]
 
 
-class Placed(Protocol):
-    """A draft of a step."""
-
-    @property
-    def strip(self) -> Shared | None: ...
+def plan_memory(draft: Draft) -> None:
+    """Give every slot a storage; the schedule of the draft is then complete."""
+    draft.schedule = planned(draft)
 
 
-class Placer:
-    """Gives temporaries their storages and their places in the arena, by the time in which they live."""
+def planned(draft: Draft) -> Schedule:
+    """Return the schedule of the draft's steps as they are."""
+    program = draft.program
+    storage = {slot: i for i, slot in enumerate(program.inputs)}
+    results: list[Aval] = []
+    for slot in dict.fromkeys(program.outputs):
+        owner = draft.owner_of.get(slot, slot)
+        if owner not in storage:
+            storage[owner] = len(program.inputs) + len(results)
+            results.append(draft.avals[slot])
+    planner = _Planner(draft.avals, storage, len(program.inputs) + len(results))
+    owners = [draft.owners(step.operands) for step in draft.steps]
+    tiles = planner.place(draft.steps, owners)
+    steps = [
+        _placed(step, program, [storage[s] for s in own], tiles.get(id(step.tile)))
+        for step, own in zip(draft.steps, owners, strict=True)
+    ]
+    in_place = [
+        (storage[x], storage[owner] - len(program.inputs), read)
+        for x, (owner, read) in draft.in_place.items()
+    ]
+    return Schedule(
+        program,
+        tuple(steps),
+        tuple([storage[s] for s in draft.owners(program.outputs)]),
+        tuple(results),
+        tuple(planner.offsets),
+        tuple(planner.lengths),
+        planner.arena.size,
+        tuple(in_place),
+        tuple(draft.spare.values()),
+    )
+
+
+def _placed(step: UnplacedStep, program: Program, storages: list[int], tile: RowTile | None) -> Step:
+    """Return the step with storages for its operands."""
+    if step.kernel is not None:
+        return KernelStep(
+            step.kernel, tuple(storages), step.sizes, step.ops, step.tasks, step.work, tile, step.bodies
+        )
+    avals = tuple([program.avals[s] for s in step.operands])
+    n = len(step.operands) - len(step.ops)
+    return NumpyStep(step.ops, tuple(storages[:n]), avals[:n], tuple(storages[n:]), avals[n:])
+
+
+class _Planner:
+    """Planner of storages for temporaries, from number `first` on, and of their ranges of the arena."""
 
     def __init__(self, avals: dict[int, Aval], storage: dict[int, int], first: int) -> None:
         self.avals = avals
@@ -41,57 +74,57 @@ class Placer:
         self.lengths: list[int] = []
         self.arena = Arena()
 
-    def place(self, drafts: Sequence[Placed], owners: list[list[int]]) -> dict[int, RowTile]:
-        """Place what all drafts touch; returns the strips by the identity of what they come from."""
+    def place(self, steps: Sequence[UnplacedStep], owners: list[list[int]]) -> dict[int, RowTile]:
+        """Place the operands of all steps; return the tile loops by the identity of their `TiledRows`."""
         last_use = {slot: i for i, own in enumerate(owners) for slot in own}
-        strips: dict[int, RowTile] = {}
+        tiles: dict[int, RowTile] = {}
         at = 0
-        while at < len(drafts):
-            strip, end = drafts[at].strip, at + 1
-            while strip is not None and end < len(drafts) and drafts[end].strip is strip:
+        while at < len(steps):
+            tile, end = steps[at].tile, at + 1
+            while tile is not None and end < len(steps) and steps[end].tile is tile:
                 end += 1
-            moved = strip.moved if strip is not None else {}
+            moved = tile.moved if tile is not None else {}
             touched = dict.fromkeys([slot for own in owners[at:end] for slot in own])
             for slot in touched:
                 if slot not in self.storage and slot not in moved:
                     nbytes = self.avals[slot].nbytes
                     self._add(slot, self.arena.take(slot, nbytes), nbytes)
-            if strip is not None:
-                strips[id(strip)] = self._strip(strip, owners[at:end])
+            if tile is not None:
+                tiles[id(tile)] = self._tile(tile, owners[at:end])
             for slot in touched:
                 if slot not in moved and self.storage[slot] >= self.first and last_use[slot] < end:
                     self.arena.give_back(slot)
             at = end
-        return strips
+        return tiles
 
     def _add(self, slot: int, offset: int, nbytes: int) -> None:
         self.storage[slot] = self.first + len(self.offsets)
         self.offsets.append(offset)
         self.lengths.append(nbytes)
 
-    def _strip(self, strip: Shared, owners: list[list[int]]) -> RowTile:
-        """Place what is only needed within a strip: every group has memory for one block of it."""
+    def _tile(self, tile: TiledRows, owners: list[list[int]]) -> RowTile:
+        """Place the slots that only one tile loop needs: each of its groups has memory for one block of them."""
         last_use = {slot: i for i, own in enumerate(owners) for slot in own}
         own = Arena()
         places: dict[int, int] = {}
         for i, slots in enumerate(owners):
             for slot in dict.fromkeys(slots):
-                if slot in strip.moved and slot not in places:
-                    places[slot] = own.take(slot, strip.moved[slot])
+                if slot in tile.moved and slot not in places:
+                    places[slot] = own.take(slot, tile.moved[slot])
             for slot in dict.fromkeys(slots):
-                if slot in strip.moved and last_use[slot] == i:
+                if slot in tile.moved and last_use[slot] == i:
                     own.give_back(slot)
-        groups = groups_of(strip.blocks, own.size)
+        groups = groups_of(tile.blocks, own.size)
         start = self.arena.take(-1, groups * own.size)
         self.arena.give_back(-1)
         for slot, place in places.items():
-            self._add(slot, start + place, strip.moved[slot])
-        moved = tuple([(self.storage[slot], nbytes) for slot, nbytes in strip.moved.items()])
-        return RowTile(strip.blocks, groups, own.size, moved, strip.work)
+            self._add(slot, start + place, tile.moved[slot])
+        moved = tuple([(self.storage[slot], nbytes) for slot, nbytes in tile.moved.items()])
+        return RowTile(tile.blocks, groups, own.size, moved, tile.work)
 
 
 class Arena:
-    """Hands out byte ranges; first fit among those given back, which are in order and do not touch."""
+    """First-fit allocator of byte ranges. The free list is sorted; adjacent ranges are merged."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -99,6 +132,7 @@ class Arena:
         self._taken: dict[int, tuple[int, int]] = {}
 
     def take(self, owner: int, nbytes: int) -> int:
+        """Allocate at least `nbytes` for `owner` and return the offset."""
         wanted = max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
         for i, (start, size) in enumerate(self._free):
             if size >= wanted:
@@ -110,6 +144,7 @@ class Arena:
         return start
 
     def give_back(self, owner: int) -> None:
+        """Free the range of `owner`."""
         start, size = self._taken.pop(owner)
         first = last = bisect(self._free, (start, size))
         if first and sum(self._free[first - 1]) == start:

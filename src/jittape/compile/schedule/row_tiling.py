@@ -1,10 +1,10 @@
-"""Steps in a row that work through the same rows: done strip by strip, while the rows are in the cache.
+"""Row tiling: finds consecutive steps over the same rows that can run block by block, while a block is in the cache.
 
-``x @ w``, a function of the result and ``x.T @ g`` are three passes over `x`; done for 256 rows at a time they are one.
-What is handed from one of the steps to the next then never leaves the cache, and what only they need has memory for
-a few strips instead of all rows. A step can be *cut* at a number of rows if each block of rows of its results needs no
-more than the same rows of what other steps in the strip have computed. Sums over rows have a result for each block, as
-those of tasks have (`tasks`).
+``x @ w``, a function of the result and ``x.T @ g`` are three passes over `x`; for 256 rows at a time they are one pass.
+Values that one of the steps hands to the next then stay in the cache, and values that no other step needs take memory
+for a few blocks instead of all rows. A step can be *cut* at a number of rows if each block of rows of its results reads
+only the same rows of the values that other steps of the tile loop compute. A sum over rows has a partial result for
+each block, as a sum that is divided into tasks has.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jittape.compile.ir.loop_nest import ConcreteLinear, LoopNest
 from jittape.core.program import Aval
 from jittape.core.tuning import tuning
 
-__all__ = ["Cut", "Found", "RowTile", "RowTileFinder", "Step", "groups_of"]
+__all__ = ["Cut", "Found", "RowTile", "RowTileFinder", "TileStep", "groups_of"]
 
 
 class Cut(NamedTuple):
@@ -47,20 +47,20 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RowTile:
-    """What steps that are done strip by strip have in common.
+    """A tile loop: the blocks of rows that consecutive steps run through together.
 
     Attributes
     ----------
     blocks : int
-        Into so many blocks the rows are divided; each step's tasks.
+        Number of row blocks; the tasks of each step.
     groups : int
-        So many tasks the strip has, each of `blocks / groups` blocks, rounded up.
+        Number of tasks of the tile loop, each of `blocks / groups` blocks, rounded up.
     region : int
-        Bytes of the memory that a group has for itself.
+        Bytes of the memory of each group.
     moved : tuple of (int, int)
-        Storages in that memory, and the bytes of a block of each.
+        Storages in that memory, with the bytes of one block.
     work : int
-        About how long all of it takes on one thread, in ns.
+        Estimated time of all steps on one thread, in ns.
     """
 
     blocks: int
@@ -71,7 +71,7 @@ class RowTile:
 
 
 def possible_rows(nest: LoopNest | None, kernel: object, sizes: Sequence[int]) -> list[int]:
-    """The numbers of rows at which a step might be cut."""
+    """Return the numbers of rows at which a step might be cut."""
     if nest is not None:
         return [n for n in nest.extents[:1] if n > 1]
     if isinstance(kernel, Gemm):
@@ -81,7 +81,7 @@ def possible_rows(nest: LoopNest | None, kernel: object, sizes: Sequence[int]) -
 
 
 def cut_nest(nest: LoopNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
-    """A loop nest cut along its outermost loop; None if it cannot be. `sizes` are the elements of slots."""
+    """Return a loop nest cut along its outermost loop; None if it cannot be. `sizes` are the elements of slots."""
     if nest.extents[:1] != (rows,):
         return None
     reads: set[int] = set()
@@ -110,7 +110,7 @@ def cut_nest(nest: LoopNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
 
 
 def _stays(linear: ConcreteLinear, extents: tuple[int, ...], size: int) -> bool:
-    """Whether an address stays within the row of `size / extents[0]` elements that the outermost loop is at."""
+    """Return whether an address stays in the row of `size / extents[0]` elements that the outermost loop is at."""
     rows = extents[0]
     if size % rows:
         return False
@@ -131,7 +131,7 @@ def _stays(linear: ConcreteLinear, extents: tuple[int, ...], size: int) -> bool:
 def cut_product(
     kernel: Gemm, sizes: Sequence[int], slots: Sequence[int], size_of: Mapping[int, int], rows: int
 ) -> Cut | None:
-    """A stack of products cut along the stack, along rows or along the summands; None if it cannot be."""
+    """Return a stack of products cut along the stack, the rows or the summands; None if it cannot be."""
     s = dict(zip(kernel.SYMBOLS, sizes, strict=True))
     x, y, out = slots
     tx, ty = kernel.transposed
@@ -167,14 +167,14 @@ def cut_product(
 
 
 def _extent(rows: int, columns: int, leading: int, transposed: bool) -> int:
-    """How far a matrix reaches in memory."""
+    """Return the number of elements from the first to the last of a matrix in memory."""
     if transposed:
         rows, columns = columns, rows
     return (rows - 1) * leading + columns
 
 
 def groups_of(blocks: int, region: int) -> int:
-    """How many tasks a strip has, each of which takes `region` bytes."""
+    """Return the number of tasks of a tile loop, each of which has `region` bytes of memory."""
     if blocks <= 2 * tuning.row_tile_min_groups:
         return blocks
     wanted = min(
@@ -184,8 +184,8 @@ def groups_of(blocks: int, region: int) -> int:
     return math.ceil(blocks / math.ceil(blocks / wanted))
 
 
-class Step(NamedTuple):
-    """What a step does: its kernel, the kernel's sizes, the slots that it reads and writes, the loop nest it was."""
+class TileStep(NamedTuple):
+    """A step: its kernel, the kernel's sizes, the slots that it reads and writes, and the kernel's loop nest."""
 
     kernel: Kernel | None
     sizes: tuple[int, ...]
@@ -194,9 +194,9 @@ class Step(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A strip: its steps by number, each with how it is cut, and the slots that are needed nowhere else.
+    """A tile loop: its steps by number with their cuts, and the slots that no other step needs.
 
-    `moved` has the bytes that a block of them takes.
+    `moved` has the bytes of one block of each of these slots.
     """
 
     rows: int
@@ -210,34 +210,34 @@ class Found(NamedTuple):
 
     @property
     def whole(self) -> frozenset[int]:
-        """The slots of which each block may read all."""
+        """The slots that every block may read all of."""
         return frozenset().union(*[cut.whole for _, cut in self.members])
 
 
 class RowTileFinder:
-    """Finds steps that can be done in strips.
+    """Finder of steps that can run in a tile loop.
 
     Parameters
     ----------
-    steps : sequence of Step
-        In an order in which they can run.
+    steps : sequence of TileStep
+        The steps in an order in which they can run.
     avals : mapping
         Shape and dtype of the slots.
-    holder : mapping
-        The slot in whose memory another one stands.
+    owner_of : mapping
+        For a slot stored in the memory of another slot, that slot.
     outside : container of int
         Slots that are inputs or results of the program.
     """
 
     def __init__(
         self,
-        steps: Sequence[Step],
+        steps: Sequence[TileStep],
         avals: Mapping[int, Aval],
-        holder: Mapping[int, int],
+        owner_of: Mapping[int, int],
         outside: Container[int],
     ) -> None:
         self.steps = steps
-        self.holder = holder
+        self.owner_of = owner_of
         self.outside = outside
         self.users: dict[int, set[int]] = {}
         self._owners = [self._owners_of(frozenset(step.operands)) for step in steps]
@@ -250,8 +250,8 @@ class RowTileFinder:
         self._cuts: dict[tuple[int, int], Cut | None] = {}
         self._large: dict[int, bool] = {}
 
-    def strip_from(self, first: int, taken: Container[int]) -> Found | None:
-        """The strip that begins with a step and saves most, without those that are `taken`; None if there is none."""
+    def tile_from(self, first: int, taken: Container[int]) -> Found | None:
+        """Return the tile loop that begins with a step and saves most bytes, without the `taken` steps, or None."""
         step = self.steps[first]
         if sum([self._nbytes[slot] for slot in step.operands]) <= tuning.row_tile_step_bytes:
             return None
@@ -266,7 +266,7 @@ class RowTileFinder:
         return best
 
     def _is_large(self, rows: int) -> bool:
-        """Whether all steps that can be cut at `rows` touch, together, more than fits the cache."""
+        """Return whether all steps that can be cut at `rows` touch, together, more than fits the cache."""
         if rows not in self._large:
             cuts = [cut for i in range(len(self.steps)) if (cut := self._cut(i, rows)) is not None]
             distinct = frozenset().union(*[cut.reads | cut.writes for cut in cuts])
@@ -277,7 +277,7 @@ class RowTileFinder:
         members: list[tuple[int, Cut]] = []
         written: set[int] = set()
         partial: set[int] = set()
-        late: set[int] = set()  # written by steps that come after the strip
+        late: set[int] = set()  # written by steps after the tile loop
         for i in range(first, len(self.steps)):
             step = self.steps[i]
             if i in taken:
@@ -300,7 +300,7 @@ class RowTileFinder:
         return members
 
     def _measured(self, rows: int, members: list[tuple[int, Cut]]) -> tuple[Found | None, int]:
-        """The strip of these steps if it is worth it, and the bytes that need not be fetched again."""
+        """Return the tile loop of these steps, None if it does not pay, and the bytes that are not fetched again."""
         used = [cut.reads | cut.writes for _, cut in members]
         distinct = frozenset().union(*used)
         nbytes = sum([self._nbytes[slot] for slot in distinct])
@@ -336,10 +336,10 @@ class RowTileFinder:
         return self._cuts[i, rows]
 
     def _owners_of(self, slots: frozenset[int]) -> frozenset[int]:
-        holder = self.holder
-        return slots if holder.keys().isdisjoint(slots) else frozenset([holder.get(s, s) for s in slots])
+        owner_of = self.owner_of
+        return slots if owner_of.keys().isdisjoint(slots) else frozenset([owner_of.get(s, s) for s in slots])
 
 
 def _power_of_two(number: int) -> int:
-    """The largest one that is not more."""
+    """Return the largest power of two that is at most `number`."""
     return 1 << (max(1, number).bit_length() - 1)

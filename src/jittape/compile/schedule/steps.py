@@ -1,4 +1,4 @@
-"""What a schedule consists of: steps over memory."""
+"""`Schedule`: steps over memory."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class KernelStep:
     Attributes
     ----------
     kernel : Kernel
-        What runs.
+        The code that runs.
     storages : tuple of int
         One for every operand of the kernel.
     sizes : tuple of int
-        The kernel's symbols for these shapes.
+        The values of the kernel's symbols.
     ops : tuple of Op
-        What of the program it computes, in part or whole.
+        The ops of the program that the step computes, in part or as a whole.
     tasks : int
-        Into so many calls the step is divided, which may run at the same time; `tasks.ON_DEMAND` for products that are
-        divided by the number of threads.
+        Number of calls that the step is divided into and that may run at the same time; `task_counts.ON_DEMAND` for
+        products that are divided by the number of threads.
     work : int
-        About how long it takes on one thread, in ns; 0 for what is never divided.
-    strip : Strip or None
-        Neighbors with the same strip are done block by block; the tasks are the blocks then.
+        Estimated time on one thread, in ns; 0 for a step that is never divided.
+    tile : RowTile or None
+        The tile loop that the step belongs to with its neighbors; the tasks are the blocks of rows then.
     bodies : tuple of Schedule
-        Of a loop or a branch: what it runs. The addresses of their tables come before the sizes.
+        The bodies of a loop or a branch. The addresses of their tables come before the sizes.
     """
 
     kernel: Kernel
@@ -42,13 +42,13 @@ class KernelStep:
     ops: tuple[Op, ...]
     tasks: int
     work: int
-    strip: RowTile | None = None
+    tile: RowTile | None = None
     bodies: tuple[Schedule, ...] = ()
 
 
 @dataclass(frozen=True)
 class NumpyStep:
-    """An op, or a run of `Control` ops, evaluated by NumPy, on views of its operands' storages."""
+    """An op, or a run of `Control` ops, evaluated with NumPy on views of its operands' storages."""
 
     ops: tuple[Op, ...]
     storages: tuple[int, ...]
@@ -58,12 +58,12 @@ class NumpyStep:
 
     @property
     def tasks(self) -> int:
-        """It is not divided."""
+        """One: the step is not divided."""
         return 1
 
     @property
     def op(self) -> Op:
-        """The op, or one of the run."""
+        """The op, or the first of the run."""
         return self.ops[0]
 
     @property
@@ -73,22 +73,22 @@ class NumpyStep:
 
     @property
     def result_aval(self) -> Aval:
-        """Its shape and dtype."""
+        """The shape and dtype of the op's result."""
         return self.result_avals[0]
 
     @property
     def bodies(self) -> tuple[Schedule, ...]:
-        """Those of a loop that NumPy runs are no schedules."""
+        """None: NumPy runs the bodies of a loop as programs, without schedules."""
         return ()
 
     @property
     def kernel(self) -> None:
-        """There is none."""
+        """None: the step has no kernel."""
         return None
 
     @property
-    def strip(self) -> None:
-        """It is in none."""
+    def tile(self) -> None:
+        """None: the step belongs to no tile loop."""
         return None
 
 
@@ -97,7 +97,7 @@ Step = KernelStep | NumpyStep
 
 @dataclass(frozen=True)
 class Schedule:
-    """Steps in order, and where values stand.
+    """Steps in order, and the memory of their values.
 
     Storages are numbered: first the inputs, then one for each distinct computed result, then temporaries.
 
@@ -108,17 +108,17 @@ class Schedule:
     results : tuple of Aval
         Shape and dtype of the storages after the inputs that are handed to the caller.
     offsets : tuple of int
-        Where in the arena each temporary begins.
+        The offset of each temporary in the arena, in bytes.
     lengths : tuple of int
-        The size of each temporary in bytes; within a strip, that of a block.
+        The size of each temporary in bytes; within a tile loop, the size of one block.
     arena : int
         The size of the arena in bytes.
     in_place : tuple of (int, int, bool)
         Inputs (by position) whose memory a result may have, the result (by position among `results`), and whether a
         kernel reads the input in the result's memory.
     spare : tuple of Kernel
-        What the same program needs besides at sizes where its loops are divided; compiled at once, so that another
-        size compiles nothing.
+        The kernels that the same program needs besides at sizes where its loops are divided. They are compiled at once,
+        so that another size compiles nothing.
     """
 
     program: Program

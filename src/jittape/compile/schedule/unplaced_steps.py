@@ -1,24 +1,48 @@
-"""Steps whose operands are still slots, and which of them may write where an input stands."""
+"""`Draft`: a program on its way to a schedule, with steps whose operands are still slots."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from heapq import heapify, heappop, heappush
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
+from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
 from jittape.compile.ir.loop_nest import LoopNest
-from jittape.compile.lower.canonicalize import Placed
+from jittape.compile.llvm.target_facts import TargetFacts
+from jittape.compile.lower.canonicalize import Kernels, Placed
 from jittape.compile.schedule.steps import Schedule
 from jittape.core.program import Aval, Op, Program
 
-__all__ = ["SharedRows", "UnplacedStep", "first_in_place", "in_order", "updated_in_place", "written"]
+__all__ = ["Draft", "TiledRows", "UnplacedStep", "first_in_place", "writes_and_updates", "written"]
 
 
 @dataclass
 class UnplacedStep:
-    """A step whose operands are still slots."""
+    """A step whose operands are still slots.
+
+    Attributes
+    ----------
+    depth, position : int
+        The depth of the step's loop nest in the `Partition`, and the position of its last op in the program.
+    ops : tuple of Op
+        The ops that the step computes, in part or as a whole.
+    operands : tuple of int
+        One slot for every operand of the kernel.
+    kernel : Kernel or None
+        The code that runs; None for a NumPy step.
+    sizes : tuple of int
+        The values of the kernel's symbols.
+    tasks, work : int
+        As in `KernelStep`.
+    placed : Placed or None
+        The loop nest that the kernel was made from.
+    combining : list of UnplacedStep
+        The steps that combine the partial results of the tasks.
+    tile : TiledRows or None
+        The tile loop that the step belongs to.
+    bodies : tuple of Schedule
+        As in `KernelStep`.
+    """
 
     depth: int
     position: int
@@ -30,25 +54,44 @@ class UnplacedStep:
     work: int = 0
     placed: Placed | None = None
     combining: list[UnplacedStep] = field(default_factory=list)
-    strip: SharedRows | None = None
+    tile: TiledRows | None = None
     bodies: tuple[Schedule, ...] = ()
 
     @property
     def nest(self) -> LoopNest | None:
-        """The loop nest that it was."""
+        """The loop nest that the kernel was made from."""
         return None if self.placed is None else self.placed.nest
 
     @property
     def effectful(self) -> bool:
-        """Whether the step may end the run, and then inputs must be what they were."""
+        """Return whether the step may end the run; inputs must not have changed until then."""
         return self.kernel is not None and self.kernel.effectful
+
+    def __str__(self) -> str:
+        name = "NumPy" if self.kernel is None else self.kernel.name
+        ops = ", ".join([op.primitive.name for op in self.ops])
+        updated = written(self, self.operands)
+        reads = [f"%{slot}" for slot in self.operands if slot not in updated]
+        tasks = f", {self.tasks} tasks" if self.tasks > 1 else ""
+        tile = "" if self.tile is None else f", {self.tile.blocks} blocks of rows"
+        writes = ", ".join([f"%{slot}" for slot in updated])
+        return f"{name} ({ops}): {', '.join(reads)} -> {writes}{tasks}{tile}"
 
 
 @dataclass(eq=False)
-class SharedRows:
-    """Drafts that are done block by block.
+class TiledRows:
+    """A tile loop: consecutive steps that run one block of rows after another.
 
-    `moved` are slots only needed there, with the bytes of a block; of those in `whole` each block may read all.
+    Attributes
+    ----------
+    blocks : int
+        Number of blocks.
+    moved : dict
+        The slots that no step outside of the loop needs, with the bytes of one block.
+    whole : frozenset of int
+        The slots that every block may read all of.
+    work : int
+        Estimated time of all steps on one thread, in ns.
     """
 
     blocks: int
@@ -57,161 +100,112 @@ class SharedRows:
     work: int
 
 
-def in_order(drafts: list[UnplacedStep], holder: Mapping[int, int]) -> list[UnplacedStep]:
-    """Return the drafts in an order in which each runs after all that it depends on, and checks run early.
+@dataclass
+class Draft:
+    """A program on its way to a schedule: the state that passes change.
 
-    Among those that can run, the least deep comes first; among equally deep ones, a check or a draft that a check
-    depends on. `holder` gives the slot in whose memory another one is stored.
+    Attributes
+    ----------
+    program : Program
+        The program as rewritten so far.
+    donated : tuple of (int, int)
+        Inputs and outputs by position: the output may be computed in the input's memory.
+    tile_rows : bool
+        Whether steps over the same rows may run in a tile loop.
+    is_body : bool
+        Whether the program is the body of a loop or a branch, where each output needs a storage of its own.
+    schedule_body : callable
+        Schedules the body of a loop or a branch.
+    target : callable
+        Returns the facts that matrix products are scheduled by.
+    avals : dict
+        Shape and dtype of every slot, those of temporaries that steps exchange included.
+    owner_of : dict
+        For a slot stored in the memory of another slot, that slot.
+    steps : list of UnplacedStep
+        The steps.
+    in_place : dict
+        For an input whose memory a result takes: the slot of the result, and whether its kernel reads the input.
+    kernels : Kernels
+        The kernels of the program's loop nests.
+    spare : dict
+        Kernels by name that the same program needs at other sizes.
+    decisions : list of str
+        What optimizations have decided, with the rule that decided it.
+    schedule : Schedule or None
+        The result, set by the last pass.
+    next_slot : int
+        The slot of the next temporary.
     """
-    before = _predecessors(drafts, holder)
-    urgent = _needed_by_checks(drafts, before)
 
-    def place(number: int) -> tuple[int, int, int, int]:
-        draft = drafts[number]
-        if _is_check(draft):
-            return draft.depth - 1, 1, draft.position, number
-        return draft.depth, 0 if number in urgent else 2, draft.position, number
+    program: Program
+    schedule_body: Callable[[Program], Schedule]
+    target: Callable[[], TargetFacts]
+    donated: tuple[tuple[int, int], ...] = ()
+    tile_rows: bool = True
+    is_body: bool = False
+    avals: dict[int, Aval] = field(default_factory=dict)
+    owner_of: dict[int, int] = field(default_factory=dict)
+    steps: list[UnplacedStep] = field(default_factory=list)
+    in_place: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    kernels: Kernels = field(default_factory=Kernels)
+    spare: dict[str, Kernel] = field(default_factory=dict)
+    decisions: list[str] = field(default_factory=list)
+    schedule: Schedule | None = None
+    next_slot: int = 0
+    _partition: Partition | None = None
 
-    after: list[list[int]] = [[] for _ in drafts]
-    for number, needed in enumerate(before):
-        for other in needed:
-            after[other].append(number)
-    missing = [len(needed) for needed in before]
-    ready = [place(number) for number, count in enumerate(missing) if not count]
-    heapify(ready)
-    found: list[UnplacedStep] = []
-    while ready:
-        number = heappop(ready)[-1]
-        found.append(drafts[number])
-        for other in after[number]:
-            missing[other] -= 1
-            if not missing[other]:
-                heappush(ready, place(other))
-    assert len(found) == len(drafts), "steps depend on each other in a circle"
-    return found
+    @property
+    def partition(self) -> Partition:
+        """The partition of the current program; properties of ops are reused from that of an earlier one."""
+        if self._partition is None or self._partition.program is not self.program:
+            self._partition = Partition(self.program, self._partition, self.target)
+        return self._partition
+
+    def owners(self, slots: Sequence[int]) -> list[int]:
+        """Return the slots that own the memory of `slots`."""
+        owner_of = self.owner_of
+        return [owner_of.get(slot, slot) for slot in slots] if owner_of else list(slots)
+
+    def temporary(self, aval: Aval) -> int:
+        """Return a new slot that steps use to exchange a value of this shape and dtype."""
+        slot = self.next_slot
+        self.next_slot += 1
+        self.avals[slot] = aval
+        return slot
+
+    def __str__(self) -> str:
+        if not self.steps:
+            return str(self.program)
+        lines = [f"{i}: {step}" for i, step in enumerate(self.steps)]
+        stored = [f"%{slot} is stored: {rule}" for slot, rule in sorted(self.partition.stored_by.items())]
+        return "\n".join([*lines, *stored, *self.decisions])
 
 
-def _predecessors(drafts: list[UnplacedStep], holder: Mapping[int, int]) -> list[set[int]]:
-    """Return for each draft the numbers of those that must run before it.
+def first_in_place(steps: list[UnplacedStep]) -> int:
+    """Return the number of the first step that may overwrite an input, since no step from then on may end the run.
 
-    Memory is filled by its writers, in any order, then updated, by the least deep first, and only then read.
+    If a step is a NumPy step, which may raise an error at any time, it is the number of steps.
     """
-    before: list[set[int]] = [set() for _ in drafts]
-    writers: dict[int, list[int]] = {}
-    updaters: dict[int, list[int]] = {}
-    owners: list[Sequence[int]] = [draft.operands for draft in drafts]
-    if holder:
-        owners = [[holder.get(slot, slot) for slot in own] for own in owners]
-    for number in sorted(range(len(drafts)), key=lambda number: drafts[number].depth):
-        writes, updates = _written(drafts[number], owners[number])
-        for owner in writes:
-            writers.setdefault(owner, []).append(number)
-        for owner in updates:
-            updaters.setdefault(owner, []).append(number)
-    finished = dict(writers)
-    for owner, own in updaters.items():
-        finished[owner] = [*writers.get(owner, ()), *own]
-        before[own[0]].update(writers.get(owner, ()))
-        for earlier, later in pairwise(own):
-            before[later].add(earlier)
-    for number, slots in enumerate(owners):
-        for owner in slots:
-            needed = finished.get(owner)
-            if needed is not None and number not in needed:
-                before[number].update(needed[-1:] if owner in updaters else needed)
-    return before
+    if any(step.kernel is None for step in steps):
+        return len(steps)
+    return 1 + max([i for i, step in enumerate(steps) if step.effectful], default=-1)
 
 
-def _needed_by_checks(drafts: list[UnplacedStep], before: list[set[int]]) -> set[int]:
-    """Return the numbers of the drafts that a check depends on, as far back as the depth is the same."""
-    needed: set[int] = set()
-    waiting = [other for number, draft in enumerate(drafts) if _is_check(draft) for other in before[number]]
-    while waiting:
-        number = waiting.pop()
-        if number not in needed:
-            needed.add(number)
-            waiting += [other for other in before[number] if drafts[other].depth == drafts[number].depth]
-    return needed
-
-
-def _is_check(draft: UnplacedStep) -> bool:
-    return draft.effectful and not draft.bodies
-
-
-def first_in_place(drafts: list[UnplacedStep]) -> int:
-    """The first step that may write in an input's memory, which must be what it was as long as the run may end.
-
-    It is the number of steps, and so none, if one of them is a NumPy step, which may raise an error at any time.
-    """
-    if any(draft.kernel is None for draft in drafts):
-        return len(drafts)
-    return 1 + max([i for i, draft in enumerate(drafts) if draft.effectful], default=-1)
-
-
-def updated_in_place(
-    program: Program,
-    avals: Mapping[int, Aval],
-    drafts: list[UnplacedStep],
-    holder: Mapping[int, int],
-    donated: tuple[tuple[int, int], ...],
-    accumulated: Container[int],
-    added: Mapping[int, int],
-) -> dict[int, tuple[int, bool]]:
-    """For inputs whose memory a result gets: the slot of the result, and whether its kernel reads the input.
-
-    That kernel must be the last that reads it, and the only one that writes the result: not one of several products
-    that are added up there. A step may fail, and then inputs must be what they were. To the results in `added` a
-    product is added, which are what the input was before.
-    """
-    found = {w: (out, True) for out, w in added.items()}
-    first = first_in_place(drafts)
-    if first == len(drafts):
-        return found
-    for position, output in donated:
-        x, owner = program.inputs[position], holder.get(program.outputs[output], program.outputs[output])
-        taken = {slot for slot, _ in found.values()}
-        if owner in program.inputs or owner in taken or x in program.outputs:
-            continue
-        if avals[x] != avals[owner] or x in found:
-            continue
-        owners = [[holder.get(s, s) for s in d.operands] for d in drafts]
-        writers = [i for i, d in enumerate(drafts) if owner in written(d, owners[i])]
-        if owner in accumulated or len(writers) != 1:
-            continue
-        (writer,) = writers
-        if writer < first or any(x in slots for slots in owners[writer + 1 :]) or owners[writer].count(x) > 1:
-            continue
-        draft = drafts[writer]
-        if draft.strip is not None and x in draft.strip.whole:
-            continue  # blocks that come later still read it
-        if x in owners[writer]:
-            read = owners[writer].index(x)
-            kernel = draft.kernel
-            kernel = (
-                kernel.in_place(read, owners[writer].index(owner)) if isinstance(kernel, LoopKernel) else None
-            )
-            if kernel is None:
-                continue
-            operands = draft.operands[:read] + draft.operands[read + 1 :]
-            drafts[writer] = replace(draft, kernel=kernel, operands=operands)
-        found[x] = owner, x in owners[writer]
-    return found
-
-
-def written(draft: UnplacedStep, owners: list[int]) -> list[int]:
-    """Return the operands that a step writes or updates, by owner."""
-    writes, updates = _written(draft, owners)
+def written(step: UnplacedStep, owners: Sequence[int]) -> list[int]:
+    """Return those of the owners of a step's operands that the step writes or updates."""
+    writes, updates = writes_and_updates(step, owners)
     return writes + updates
 
 
-def _written(draft: UnplacedStep, owners: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the operands that a step writes and those that it updates, by owner."""
-    kernel = draft.kernel
+def writes_and_updates(step: UnplacedStep, owners: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return those of the owners of a step's operands that the step writes, and those that it updates."""
+    kernel = step.kernel
     if isinstance(kernel, (LoopKernel, Gemm)):
         kinds = [operand[0][0] for operand in kernel.operands]
         writes = [s for s, kind in zip(owners, kinds, strict=True) if kind == "r"]
         if "u" not in kinds:
             return writes, []
         return writes, [s for s, kind in zip(owners, kinds, strict=True) if kind == "u"]
-    made = {op.out for op in draft.ops}
-    return [owner for slot, owner in zip(draft.operands, owners, strict=True) if slot in made], []
+    made = {op.out for op in step.ops}
+    return [owner for slot, owner in zip(step.operands, owners, strict=True) if slot in made], []

@@ -1,7 +1,7 @@
-"""The check of a schedule: every step reads only what is given or has been written, and what is still there.
+"""The check of a schedule: every step reads only inputs and values that earlier steps have written and none overwrote.
 
 `check_schedule` follows the storages of a schedule through its steps, and the bytes of temporaries through the arena.
-It does not look into kernels, whose loops alone say which elements they touch.
+It does not analyze which elements the loops of a kernel touch.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from jittape.compile.schedule.steps import KernelStep, Schedule, Step
 from jittape.core.program import ALIGNMENT
 from jittape.errors import ProgramError
 
-__all__ = ["Touched", "check_schedule", "touched_by"]
+__all__ = ["Touched", "check_schedule", "schedule_text", "touched_by"]
 
 
 class Touched(NamedTuple):
-    """The storages of a step, by how it uses them; those of `scratch` hold nothing before it and after it."""
+    """The storages of a step, by how it uses them; those of `scratch` hold values during the step only."""
 
     reads: tuple[int, ...]
     updates: tuple[int, ...] = ()
@@ -53,9 +53,9 @@ def touched_by(step: Step) -> Touched:
 def check_schedule(schedule: Schedule) -> Schedule:
     """Return `schedule` if its steps can run in their order on their memory, else raise `ProgramError`.
 
-    A step reads inputs and what earlier steps have written. Nothing is written after it has been read, nor over an
-    input that is still needed or while the run may end early. Temporaries that are in use at the same time do not meet
-    in the arena, and every output is written.
+    A step reads inputs and values that earlier steps have written. No step writes a storage that has been read before,
+    nor an input that is still needed or while the run may end early. Temporaries that are in use at the same time do
+    not overlap in the arena, and every output is written.
     """
     touched = [touched_by(step) for step in schedule.steps]
     _check_order(schedule, touched)
@@ -69,6 +69,12 @@ def _fail(schedule: Schedule, number: int, problem: str) -> None:
     near = range(max(0, number - 3), min(len(schedule.steps), number + 4))
     lines = [f"{'->' if i == number else '  '} {i}: {_text(schedule.steps[i])}" for i in near]
     raise ProgramError(f"step {number} {problem}\n" + "\n".join(lines))
+
+
+def schedule_text(schedule: Schedule) -> str:
+    """Return the steps of a schedule as text, with the storages that they read and write."""
+    lines = [f"{i}: {_text(step)}" for i, step in enumerate(schedule.steps)]
+    return "\n".join([*lines, f"arena of {schedule.arena} bytes, outputs {list(schedule.outputs)}"])
 
 
 def _text(step: Step) -> str:
@@ -137,7 +143,7 @@ def _check_in_place(schedule: Schedule, touched: list[Touched]) -> None:
 
 
 class _Place(NamedTuple):
-    """The time in which a storage is in use, its first and last step included, and the bytes where it stands."""
+    """The lifetime of a storage, from its first to its last step, and its range of bytes."""
 
     begin: int
     end: int
@@ -147,9 +153,9 @@ class _Place(NamedTuple):
 
 
 def _check_arena(schedule: Schedule, touched: list[Touched]) -> None:
-    """Check that temporaries that are in use at the same time do not meet.
+    """Check that temporaries that are in use at the same time do not overlap.
 
-    The steps of a strip take turns, so all of them are one step to what stands outside of the strip's own memory.
+    The steps of a tile loop take turns, so temporaries outside of the loop's own memory count all of them as one step.
     """
     first = len(schedule.program.inputs) + len(schedule.results)
     begun: dict[int, int] = {}
@@ -161,16 +167,16 @@ def _check_arena(schedule: Schedule, touched: list[Touched]) -> None:
                 ended[storage] = number
     places: list[_Place] = []
     turns: list[tuple[int, int]] = []
-    for strip, group in groupby(schedule.steps, lambda step: step.strip):
+    for tile, group in groupby(schedule.steps, lambda step: step.tile):
         begin, end = len(turns), len(turns) + len(list(group)) - 1
-        turns += [(begin, end) if strip is not None else (i, i) for i in range(begin, end + 1)]
-        if strip is not None and strip.moved:
-            inner = [_place(schedule, s, begun.pop(s), ended[s]) for s, _ in strip.moved]
+        turns += [(begin, end) if tile is not None else (i, i) for i in range(begin, end + 1)]
+        if tile is not None and tile.moved:
+            inner = [_place(schedule, s, begun.pop(s), ended[s]) for s, _ in tile.moved]
             start = min([place.start for place in inner])
             if any(place.begin < begin or place.end > end for place in inner):
-                _fail(schedule, begin, "begins a strip whose own memory other steps use")
-            _check_apart(schedule, inner, start + strip.region)
-            places.append(_Place(begin, end, start, start + strip.groups * strip.region, inner[0].storage))
+                _fail(schedule, begin, "begins a tile loop whose own memory other steps use")
+            _check_apart(schedule, inner, start + tile.region)
+            places.append(_Place(begin, end, start, start + tile.groups * tile.region, inner[0].storage))
     places += [_place(schedule, s, turns[a][0], turns[ended[s]][1]) for s, a in begun.items()]
     _check_apart(schedule, places, schedule.arena)
 
@@ -182,7 +188,7 @@ def _place(schedule: Schedule, storage: int, begin: int, end: int) -> _Place:
 
 
 def _check_apart(schedule: Schedule, places: list[_Place], end: int) -> None:
-    """Check that places that are in use at the same time do not meet, and that they begin aligned and before `end`."""
+    """Check that places that are in use at the same time do not overlap, are aligned, and end before `end`."""
     alive: list[tuple[int, int, int]] = []
     leaving: dict[int, list[tuple[int, int, int]]] = {}
     now = -1
@@ -195,7 +201,7 @@ def _check_apart(schedule: Schedule, places: list[_Place], end: int) -> None:
         at = bisect_left(alive, entry)
         for other in alive[max(0, at - 1) : at + 1]:
             if other[0] < stop and start < other[1]:
-                _fail(schedule, begin, f"uses storage {entry} where {other} stands")
+                _fail(schedule, begin, f"uses storage {entry} in the memory of {other}")
         if stop > end or start % ALIGNMENT:
             _fail(schedule, begin, f"uses storage {entry} outside of its memory of {end} bytes")
         alive.insert(at, entry)

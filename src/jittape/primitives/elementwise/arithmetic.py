@@ -111,6 +111,7 @@ add_op = Primitive(
     lowering=Map(lambda m, x, y: m.add(x, y)),
     promote_args=common("add"),
     linear=((0, 1),),
+    weights=(1, 1),
 )
 
 
@@ -134,6 +135,7 @@ subtract_op = Primitive(
     promote_args=common("subtract"),
     simplified=neutral(0, 1),
     linear=((0, 1),),
+    weights=(1, -1),
 )
 
 
@@ -156,6 +158,7 @@ negative_op = Primitive(
     lowering=Map(lambda m, x: m.negative(x)),
     promote_args=one,
     linear=((0,),),
+    weights=(-1,),
 )
 
 
@@ -226,6 +229,7 @@ multiply_op = Primitive(
     promote_args=common("multiply"),
     simplified=neutral(1, 0, 1),
     linear_if_finite=((0,), (1,)),
+    is_multiplication=True,
 )
 
 

@@ -43,6 +43,7 @@ equal_op = Primitive(
     lowering=Map(lambda m, x, y: m.equal(x, y)),
     promote_args=common("equal"),
     gradient_stops=STEP,
+    is_equality=True,
 )
 
 

@@ -113,7 +113,7 @@ def plan_of(run: Sequence[Op], avals: Mapping[int, Aval], schedule: Callable[[Pr
     assert isinstance(form, Control)
     if form.kind == "scalars":
         return _scalars(run)
-    if form.kind == "laid":
+    if form.kind == "diagonal_scatter":
         return _laid(run[0], avals)
     if form.kind == "branch":
         return _Branch(run, schedule).plan()

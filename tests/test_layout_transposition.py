@@ -1,4 +1,4 @@
-"""Long arrays of short rows, stored the other way round: which they are, and that the values are the same."""
+"""Long arrays of short rows that are stored transposed: which arrays, and that the values are the same."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def over_all_axes(x: Any, mean: Any, factor: Any) -> Any:
     )
 
 
-def products_of_what_is_turned(x: Any, mean: Any, factor: Any) -> Any:
+def products_of_transposed_arrays(x: Any, mean: Any, factor: Any) -> Any:
     white = whitened(x, mean, factor)
     again = matmul_op.bind(exp(white), swapped(factor))
     return matmul_op.bind(swapped(again), white), matmul_op.bind(white, swapped(again)), swapped(again)
@@ -72,7 +72,7 @@ def a_choice_and_a_scale(x: Any, mean: Any, factor: Any) -> Any:
     return sum_op.bind(chosen, axes=(1,))
 
 
-PROGRAMS = [distances, over_all_axes, products_of_what_is_turned, a_choice_and_a_scale]
+PROGRAMS = [distances, over_all_axes, products_of_transposed_arrays, a_choice_and_a_scale]
 SHAPES = [(100, 10, 3), (64, 5, 2), (130, 16, 1), (70, 2, 4), (80, 3, 25)]
 
 
@@ -113,7 +113,7 @@ def test_loops_run_along_the_points() -> None:
     large = [s.sizes[: s.kernel.depth] for s in loops if np.prod(s.sizes[: s.kernel.depth]) > 100_000]
     assert len(large) == 2
     assert all(extents[-1] == 1000 for extents in large)
-    # The points are turned once, not for every stack.
+    # The points are transposed once, not for every stack.
     assert [s.sizes[:2] for s in loops].count((10, 1000)) == 1
 
 

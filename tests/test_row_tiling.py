@@ -1,4 +1,4 @@
-"""Steps done block by block: which they are, that they compute the same, and the same bits on any number of threads."""
+"""Steps in tile loops: which steps are tiled, their values, and the same bits for any number of threads."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ Array = np.ndarray[Any, Any]
 
 
 @pytest.fixture
-def small_strips(override_tuning: Callable[..., None]) -> None:
-    """Everything that can be done in strips is."""
+def small_tiles(override_tuning: Callable[..., None]) -> None:
+    """Tile all rows that can be tiled."""
     override_tuning(row_tile_cached_bytes=0, row_tile_step_bytes=0, row_tile_bytes=1500)
     override_tuning(row_tile_groups_limit=5, row_tile_min_groups=2)
 
@@ -74,7 +74,7 @@ def rows_and_columns(x: Any) -> Any:
 
 
 def beside_running(x: Any, w: Any, y: Any) -> Any:
-    """The running sum comes first, has as many rows as the strip, and cannot be cut at rows."""
+    """The running sum comes first, has as many rows as the tile loop, and cannot be cut at rows."""
     total = cumsum_op.bind(y, axis=0)
     q = exp(matmul_op.bind(x, w))
     return total, matmul_op.bind(transpose_op.bind(x, perm=(1, 0)), q)
@@ -101,11 +101,11 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = [
 ]
 
 
-def strips_of(program: Program) -> list[list[KernelStep]]:
+def tiles_of(program: Program) -> list[list[KernelStep]]:
     found: dict[int, list[KernelStep]] = {}
     for step in schedule(program).steps:
-        if isinstance(step, KernelStep) and step.strip is not None:
-            found.setdefault(id(step.strip), []).append(step)
+        if isinstance(step, KernelStep) and step.tile is not None:
+            found.setdefault(id(step.tile), []).append(step)
     return list(found.values())
 
 
@@ -114,18 +114,18 @@ def run_on(threads: int, executable: CompiledExecutable, arrays: list[Array]) ->
     return [buffer.array.copy() for buffer in executable.run([Buffer(a) for a in arrays])]
 
 
-@pytest.mark.usefixtures("small_strips")
+@pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize(("function", "shapes"), PROGRAMS)
-def test_values_in_strips_and_the_same_bits_on_two_threads(
+def test_values_in_row_tiles_and_the_same_bits_on_two_threads(
     function: Callable[..., Any], shapes: tuple[tuple[int, ...], ...], override_tuning: Callable[..., None]
 ) -> None:
     override_tuning(threads_at_parallel_work=tuning.parallel_work_ns)
     arrays = [normal(*shape) for shape in shapes]
     program = program_of(function, *arrays)
-    (members,) = strips_of(program)
+    (members,) = tiles_of(program)
     assert len(members) >= 2
-    assert members[0].strip is not None
-    assert members[0].strip.blocks > members[0].strip.groups > 1
+    assert members[0].tile is not None
+    assert members[0].tile.blocks > members[0].tile.groups > 1
     executable = CompiledExecutable(program, frozenset())
     alone, together = (run_on(count, executable, arrays) for count in (1, 2))
     for value, other, wanted in zip(alone, together, interpret(program, arrays), strict=True):
@@ -133,12 +133,12 @@ def test_values_in_strips_and_the_same_bits_on_two_threads(
         assert value.tobytes() == other.tobytes()
 
 
-@pytest.mark.usefixtures("small_strips")
-def test_random_programs_in_strips() -> None:
+@pytest.mark.usefixtures("small_tiles")
+def test_random_programs_in_row_tiles() -> None:
     found = 0
     for seed in range(150):
         program, arrays = random_program(seed, 40)
-        found += len(strips_of(program))
+        found += len(tiles_of(program))
         got = run_on(1, CompiledExecutable(program, frozenset()), arrays)
         plain = interpret(program, arrays)
         for a, b in zip(got, plain, strict=True):
@@ -149,10 +149,10 @@ def test_random_programs_in_strips() -> None:
 
 def test_rows_of_a_softmax_are_in_the_cache_for_all_its_passes() -> None:
     program = program_of(softmax, np.ones((5000, 100)))
-    (members,) = strips_of(program)
+    (members,) = tiles_of(program)
     assert [step.kernel.text.count("exp ") for step in members] == [0, 1, 0]
-    strip = members[0].strip
-    assert strip is not None
+    tile = members[0].tile
+    assert tile is not None
     # Neither the exponentials nor what is reduced has memory for all rows.
     assert schedule(program).arena <= 2 * tuning.row_tile_memory_bytes
 
@@ -177,8 +177,8 @@ def test_what_rows_are_used_for_is_one_pass_over_memory(function: Callable[..., 
     steps = schedule(program).steps
     over_rows = [step for step in steps if isinstance(step, KernelStep) and step.kernel.loops > 1]
     assert len(over_rows) <= 3
-    assert len({id(step.strip) for step in over_rows}) == 1
-    assert over_rows[0].strip is not None
+    assert len({id(step.tile) for step in over_rows}) == 1
+    assert over_rows[0].tile is not None
     x = normal(1000, 200)
     executable = CompiledExecutable(simplify(program_of(function, x)), frozenset())
     wanted = interpret(program_of(function, x), [x])
@@ -187,18 +187,18 @@ def test_what_rows_are_used_for_is_one_pass_over_memory(function: Callable[..., 
 
 def test_three_products_with_the_same_data_are_one_pass() -> None:
     program = program_of(hessian_product, np.ones((20_000, 50)), np.ones((50, 1)), np.ones((50, 1)))
-    (members,) = strips_of(program)
+    (members,) = tiles_of(program)
     assert [isinstance(step.kernel, Gemm) for step in members] == [True, True, False, True]
 
 
-def test_what_needs_all_rows_is_not_in_the_strip() -> None:
+def test_what_needs_all_rows_is_not_in_the_tile() -> None:
     def normalized(x: Any) -> Any:
         y = exp(x)
         top = broadcast_to_op.bind(max_op.bind(y, axes=(0,)), shape=x.shape)
         return add(divide(y, top), sin(y))
 
     program = program_of(normalized, np.ones((5000, 100)))
-    for members in strips_of(program):
+    for members in tiles_of(program):
         written = [s.storages[-1] for s in members if s.kernel.text.count("max")]
         assert all(set(written).isdisjoint(s.storages[:-1]) for s in members)
     executable = CompiledExecutable(program, frozenset())
@@ -209,11 +209,11 @@ def test_what_needs_all_rows_is_not_in_the_strip() -> None:
 
 
 def test_small_arrays_are_in_the_cache_anyway() -> None:
-    assert not strips_of(program_of(softmax, np.ones((200, 100))))
+    assert not tiles_of(program_of(softmax, np.ones((200, 100))))
 
 
-@pytest.mark.usefixtures("small_strips")
-def test_rows_that_another_block_computes_are_not_read_in_the_strip() -> None:
+@pytest.mark.usefixtures("small_tiles")
+def test_rows_that_another_block_computes_are_not_read_in_the_tile() -> None:
     def mirrored(x: Any) -> Any:
         y = exp(x)
         transpose_layouts = slice_op.bind(y, region=Region((0,), (x.shape[0] - 1,), (x.shape[0],), (-1,)))
@@ -236,8 +236,8 @@ def test_rows_that_another_block_computes_are_not_read_in_the_strip() -> None:
         np.testing.assert_allclose(got[0], interpret(program, [x])[0], rtol=1e-12)
 
 
-@pytest.mark.usefixtures("small_strips")
-def test_a_sum_over_all_rows_is_not_read_in_the_strip(override_tuning: Callable[..., None]) -> None:
+@pytest.mark.usefixtures("small_tiles")
+def test_a_sum_over_all_rows_is_not_read_in_the_tile(override_tuning: Callable[..., None]) -> None:
     """Each row reads the sum of the column of its number, so the address is that of a value of the row itself."""
     override_tuning(row_tile_bytes=30_000)
 

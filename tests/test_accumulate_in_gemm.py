@@ -1,4 +1,4 @@
-"""Products that are added to a Variable where it stands, and those that must not be."""
+"""Products that are added to a Variable in its memory, and products that must not be."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def schedule_of(function: Callable[..., Any], *operands: Array) -> Any:
     return schedule(simplify(program_of(function, *operands)), ((0, 0),))
 
 
-def is_folded(made: Any) -> bool:
+def is_accumulated(made: Any) -> bool:
     """Whether a product writes the first result."""
     first = len(made.program.inputs)
     return any(isinstance(s.kernel, Gemm) and s.storages[2] == first for s in made.steps)
@@ -101,31 +101,31 @@ def test_an_update_by_a_product_is_one_step(function: Callable[..., Any], alone:
     if function in (by_a_rate, by_a_computed_rate):
         operands.append(np.array(-0.75, dtype if function is by_a_rate else np.float64))
     made = schedule_of(function, *operands)
-    assert is_folded(made)
+    assert is_accumulated(made)
     assert [read for _, result, read in made.in_place if result == 0] == [True]
     check(simplify(program_of(function, *operands)), operands, alone)
 
 
-def turned_around(w: Any, x: Any, g: Any, rate: Any) -> Any:
+def reversed_terms(w: Any, x: Any, g: Any, rate: Any) -> Any:
     product = matmul_op.bind(x, transpose_op.bind(g, perm=(1, 0)))
     return subtract(w, multiply(everywhere(cast_op.bind(rate, dtype=w.dtype), w), product))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("rate", [0.0, -0.0, 1e-60, np.nan, np.inf])
-@pytest.mark.parametrize("function", [by_a_rate, by_a_computed_rate, turned_around])
+@pytest.mark.parametrize("function", [by_a_rate, by_a_computed_rate, reversed_terms])
 def test_a_product_that_is_not_finite_is_added_times_any_rate(
     function: Callable[..., Any], rate: float, dtype: str
 ) -> None:
     x, g = normal(K, M, dtype=dtype), normal(K, N, dtype=dtype)
     x[3, 5], x[7, 150], g[9, 100] = np.inf, -np.inf, np.nan
-    if function is turned_around:
+    if function is reversed_terms:
         x, g = np.ascontiguousarray(x.T), np.ascontiguousarray(g.T)
     w = normal(M, N, dtype=dtype)
     with np.errstate(all="ignore"):
         given = np.log(rate) if function is by_a_computed_rate else rate
         operands = [w, x, g, np.array(given, dtype if function is by_a_rate else np.float64)]
-        assert is_folded(schedule_of(function, *operands))
+        assert is_accumulated(schedule_of(function, *operands))
         check(simplify(program_of(function, *operands)), operands, True)
 
 
@@ -203,14 +203,14 @@ def in_another_shape(w: Any, x: Any, g: Any) -> Any:
 def test_what_is_needed_otherwise_is_left_alone(function: Callable[..., Any]) -> None:
     operands = [normal(M, N), normal(K, M), normal(N if function is by_itself else K, N)]
     made = schedule_of(function, *operands)
-    assert not is_folded(made)
+    assert not is_accumulated(made)
     for alone in (True, False):
         check(simplify(program_of(function, *operands)), operands, alone)
 
 
-def test_nothing_is_folded_where_the_memory_is_not_given_away() -> None:
+def test_nothing_is_accumulated_where_the_memory_is_not_given_away() -> None:
     program = simplify(program_of(down, normal(M, N), normal(K, M), normal(K, N)))
-    assert not is_folded(schedule(program))
+    assert not is_accumulated(schedule(program))
 
 
 def test_a_pass_over_many_rows_stays_one() -> None:
@@ -218,8 +218,8 @@ def test_a_pass_over_many_rows_stays_one() -> None:
         return subtract(w, multiply(1e-3, gradient(x, exp(matmul_op.bind(x, w)))))
 
     made = schedule_of(regression, normal(50, 4), normal(20_000, 50))
-    assert not is_folded(made)
-    assert len({s.strip for s in made.steps if s.strip is not None}) == 1
+    assert not is_accumulated(made)
+    assert len({s.tile for s in made.steps if s.tile is not None}) == 1
 
 
 def test_products_that_are_done_block_by_block_are_left_alone() -> None:
@@ -228,8 +228,8 @@ def test_products_that_are_done_block_by_block_are_left_alone() -> None:
 
     operands = [normal(20_000, 8), normal(20_000, 50), normal(50, 8), normal(50, 5) / 50]
     made = schedule_of(rows, *operands)
-    assert not is_folded(made)
-    assert sum(s.strip is not None for s in made.steps) == 4
+    assert not is_accumulated(made)
+    assert sum(s.tile is not None for s in made.steps) == 4
     check(simplify(program_of(rows, *operands)), operands, True)
 
 

@@ -1,0 +1,65 @@
+"""Decomposition: ops that stand for others are written out, and range checks are added once for all ops."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import Any
+
+from jittape.compile.rewrite.program_editor import Editor, primitives_of
+from jittape.core.dtypes import BLAS
+from jittape.core.forms import Alias, Call, CheckedMap, Decomposition, Iota, View
+from jittape.core.program import Aval, Op, Program
+from jittape.core.simplify import common_subexpressions_merged
+
+__all__ = ["decompose"]
+
+
+def decompose(program: Program, dtypes: Container[Any]) -> Program:
+    """Return `program` with its decompositions written out, where operands and result have one of `dtypes`."""
+    replaced = {p for p in primitives_of(program) if isinstance(p.lowering, Decomposition | Call)}
+    if not replaced:
+        return _with_checks(program)
+    editor = Editor(program)
+    avals = editor.avals
+    for op in program.ops:
+        form = op.primitive.lowering if op.primitive in replaced else None
+        if isinstance(form, Call) and form.otherwise is not None and avals[op.out].dtype not in BLAS:
+            form = Decomposition(form.otherwise)
+        if isinstance(form, Decomposition) and all(
+            avals[slot].dtype in dtypes for slot in (*op.args, op.out)
+        ):
+            editor.write_out(op, form)
+        else:
+            editor.ops.append(op)
+    return _with_checks(editor.result())
+
+
+def _with_checks(program: Program) -> Program:
+    """Return `program` with the range checks of its `CheckedMap` ops; ops that need the same check share it."""
+    if not any(isinstance(p.lowering, CheckedMap) for p in primitives_of(program)):
+        return program
+    program = common_subexpressions_merged(program)
+    editor = Editor(program)
+    op_of: dict[int, Op] = {}
+    replacement: dict[int, int] = {}
+    for op in program.ops:
+        op = op._replace(args=tuple([replacement.get(slot, slot) for slot in op.args]))
+        form = op.primitive.lowering
+        if not isinstance(form, CheckedMap):
+            editor.ops.append(op)
+        elif _is_below(op.args[0], dict(op.params)["size"], op_of, editor.avals):
+            replacement[op.out] = op.args[0]
+        else:
+            editor.write_out(op, form)
+        op_of[op.out] = op
+    return editor.result()
+
+
+def _is_below(slot: int, size: int, op_of: Mapping[int, Op], avals: Mapping[int, Aval]) -> bool:
+    """Return whether the integers of a slot are coordinates, or a view of these, from 0 to below `size`."""
+    while slot in op_of and isinstance(op_of[slot].primitive.lowering, View | Alias):
+        slot = op_of[slot].args[0]
+    op = op_of.get(slot)
+    if op is None or not isinstance(op.primitive.lowering, Iota):
+        return False
+    return avals[slot].shape[dict(op.params)["axis"]] <= size
