@@ -87,7 +87,7 @@ RULES = (
         "conjugate dropped", "tests/test_primitives.py tests/test_tape_values.py -k complex",
     ),
     Mutation(
-        "remainder", "compile/llvm/ir_math.py",
+        "remainder", "vectormath/machine_math.py",
         "adjusted = self.where(wrong_sign, remainder + b, remainder)",
         "adjusted = remainder",
         "compiled remainder has the sign of the dividend", _table("mod"),

@@ -296,7 +296,7 @@ def test_what_is_scattered_is_divided_only_where_parts_cannot_meet(axis: int, di
         lambda v, i: scatter_add_op.bind(exp(v), i, axis=axis, shape=shape), values, indices(shape[axis], 300)
     )
     kernels = [step for step in schedule(program).steps if isinstance(step.kernel, LoopKernel)]
-    (step,) = [step for step in kernels if any(store.scattered for store in step.kernel.stores)]
+    (step,) = [step for step in kernels if any(store.scatter for store in step.kernel.stores)]
     assert (step.tasks > 1) == divided
 
 

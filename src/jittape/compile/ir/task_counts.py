@@ -1,10 +1,10 @@
-"""How a step says into how many tasks it is divided."""
+"""Encoding of the number of tasks of a step."""
 
 from __future__ import annotations
 
 __all__ = ["ON_DEMAND", "SHARES_SHIFT"]
 
 ON_DEMAND = 0
-"""In the place of a number of tasks: as many equal shares as there may be threads."""
+"""Number of tasks of a step that is divided, when it runs, into one equal share per thread."""
 SHARES_SHIFT = 32
-"""Where the number of shares stands in a kernel's last argument."""
+"""Bit position of the number of shares in the last argument of a kernel."""
