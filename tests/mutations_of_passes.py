@@ -77,7 +77,7 @@ PASSES = (
     ),
     Mutation(
         "division among threads", "compile/analysis/parallelism.py",
-        "return store.running.axis == 0",
+        "return store.scan.axis == 0",
         "return False",
         "a running sum is divided among threads", "tests/test_threads.py tests/test_compiled_forms.py",
     ),
@@ -127,8 +127,8 @@ PASSES = (
     ),
     Mutation(
         "in place: addresses", "compile/ir/kernel.py",
-        "same = instruction.address._replace(operand=written) == store.address and level == store.level",
-        "same = level == store.level",
+        "load.address == expected and load.mask is None and level == store.level for load",
+        "load.mask is None and level == store.level for load",
         "a loop overwrites elements that it reads later", "tests/test_memory.py",
     ),
     Mutation(

@@ -43,7 +43,7 @@ def row(
 
 
 NO_ARGUMENT = Deviation(
-    "not recorded; the message names the argument", r"on a tensor (takes no|has mode|takes order)"
+    "not recorded; the message names the argument", r"on a tensor (does not support|supports)"
 )
 NO_INDEX = Deviation(
     "nothing is read, but an index is checked all the same", "is out of bounds|must not be negative"

@@ -28,12 +28,12 @@ from numpy_samples import PAIRED, binary, each, edges, given, numbers, reduction
 INTEGER_ZERO = Deviation(
     "NumPy leaves the reciprocal of the integer 0 undefined", takes=lambda x: x.dtype.kind in "iu"
 )
-BOOL_SUM = Deviation("a running truth value is no sum", r"dtype must be a number's")
-LOSES = Deviation("would cast in the middle of the sum of squares", "loses a part of the numbers")
+BOOL_SUM = Deviation("a running truth value is no sum", r"dtype must be numeric")
+LOSES = Deviation("would cast in the middle of the sum of squares", "loses part of the values")
 NO_ZERO_SUM = Deviation(
     "the sum of the weights is not known when it is recorded: nan", takes=lambda a, **kw: True
 )
-WEIGHTS = Deviation("weights of another shape are refused", "takes weights of the shape of a")
+WEIGHTS = Deviation("weights of another shape are refused", "requires weights of the shape of a")
 SUBLISTS = Deviation("an equation is a string", "the equation must be a string")
 MANY_AXES = Deviation("the number of axes must not be negative", "axes=-1 is too many")
 

@@ -283,4 +283,4 @@ def test_a_stack_that_cannot_grow_is_a_memory_error():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of a process's memory is set in Linux's way")
 def test_a_stack_that_cannot_grow_in_njit_is_one_too():
-    assert "no memory for what a loop of unknown length keeps" in output_of(IN_NUMBA)
+    assert "the values that a loop of unknown length must save" in output_of(IN_NUMBA)

@@ -45,7 +45,7 @@ SHAPES = [
     (lambda: jt.case([(x() > 0, lambda: x())]), r"\[case\] predicate 0 must be a scalar"),
     (lambda: jt.switch_case(jt.constant([1, 2]), [lambda: x()]), r"\[switch_case\] branch_index must be a scalar"),
     (lambda: jt.cond(x()[0] > 0, lambda: x(), lambda: x()[1:]), r"\[cond\] .*same shapes: branch 0 returns \(3,\)"),
-    (lambda: jt.map_fn(lambda p: p[0], (x(), x()[1:])), r"\[map_fn\] .*equally long.*\(3,\), \(2,\)"),
+    (lambda: jt.map_fn(lambda p: p[0], (x(), x()[1:])), r"\[map_fn\] .*same length.*\(3,\), \(2,\)"),
     (lambda: jt.map_fn(lambda p: p, jt.constant(1.0)), r"\[map_fn\] elems must have a first axis"),
     (lambda: jt.foldl(lambda a, e: a + e, [1.0, 2.0]), r"\[foldl\] elems must have a first axis.*jt.constant"),
 ]  # fmt: skip
@@ -67,22 +67,22 @@ RULES = [
         lambda: jt.while_loop(lambda s: s[0] > 0, lambda s: s, (x(),), maximum_iterations=-1),
         r"\[while_loop\] maximum_iterations must not be negative, but is -1",
     ),
-    (lambda: jt.scan(lambda a, e: a + e, x()[:0]), r"\[scan\] elems is empty and there is no initializer: give one"),
+    (lambda: jt.scan(lambda a, e: a + e, x()[:0]), r"\[scan\] elems is empty and there is no initializer: pass an"),
     (lambda: jt.foldr(lambda a, e: a + e, x()[:0]), r"\[foldr\] elems is empty"),
-    (lambda: jt.fori_loop(0, 3, lambda i, s: (s[0],), (x(), x())), r"what body_fun returns .*same structure"),
-    (lambda: jt.scan(lambda a, e: {"a": a}, x(), initializer=x()), r"what fn returns must have the same structure"),
+    (lambda: jt.fori_loop(0, 3, lambda i, s: (s[0],), (x(), x())), r"the result of body_fun .*same structure"),
+    (lambda: jt.scan(lambda a, e: {"a": a}, x(), initializer=x()), r"the result of fn must have the same structure"),
     (lambda: jt.cond(x()[0] > 0, lambda: x(), lambda: (x(), x())), r"\[cond\] .*same structure: branch 0 returns"),
-    (lambda: jt.map_fn(lambda e: e, ()), r"\[map_fn\] elems holds no tensor"),
-    (lambda: jt.while_loop(lambda: True, lambda: (), ()), r"\[while_loop\] loop_vars holds no tensor"),
+    (lambda: jt.map_fn(lambda e: e, ()), r"\[map_fn\] elems has no tensors"),
+    (lambda: jt.while_loop(lambda: True, lambda: (), ()), r"\[while_loop\] loop_vars has no tensors"),
     (lambda: jt.fori_loop(0, 9, lambda i, s: s, x(), checkpoint=0), r"checkpoint must be 'sqrt' or a positive number"),
     (lambda: jt.fori_loop(0, 9, lambda i, s: s, x(), checkpoint="all"), r"checkpoint must be .*'all'"),
     (
         lambda: jt.while_loop(lambda s: s[0] > 0, lambda s: s, (x(),), checkpoint="sqrt"),
-        r"\[while_loop\] checkpoint='sqrt' needs to know .*maximum_iterations",
+        r"\[while_loop\] checkpoint='sqrt' requires .*maximum_iterations",
     ),
     (lambda: jt.case([]), r"\[case\] pred_fn_pairs is empty"),
     (lambda: jt.switch_case(0, []), r"\[switch_case\] branch_fns is empty"),
-    (lambda: jt.switch_case(0, [(1, lambda: x()), (1, lambda: x())]), r"two functions for one index"),
+    (lambda: jt.switch_case(0, [(1, lambda: x()), (1, lambda: x())]), r"two functions for the same index"),
 ]  # fmt: skip
 
 

@@ -88,7 +88,7 @@ def both_ways(derivative, x):
     """By compiled code and by NumPy; and whether diagonals were laid."""
     function = jt.function(derivative)
     got = np.asarray(function(x))
-    executable = function.get_concrete_function(x)._found.compiled
+    executable = function.get_concrete_function(x)._trace.compiled
     before, jt.config.interpret = jt.config.interpret, True
     try:
         wanted = np.asarray(derivative(x))
@@ -143,7 +143,7 @@ def test_rosenbrock_has_three_diagonals_and_two_kernels() -> None:
     wanted[i + 1, i + 1] += 200
     wanted[i, i + 1] = wanted[i + 1, i] = -400 * x[:-1]
     np.testing.assert_allclose(function(x), wanted, rtol=1e-12)
-    executable = function.get_concrete_function(x)._found.compiled
+    executable = function.get_concrete_function(x)._trace.compiled
     kernels = [step.kernel for step in executable.steps]
     assert [type(kernel) for kernel in kernels] == [LoopKernel, DiagonalScatter]
     assert kernels[0].depth == 1
@@ -228,7 +228,7 @@ def test_a_diagonal_is_selected_where_it_meets_a_full_array() -> None:
     x = numbers("float64", False)
     p = np.exp(x) / np.exp(x).sum()
     np.testing.assert_allclose(function(x), np.diag(p) - np.outer(p, p), rtol=1e-12, atol=1e-15)
-    executable = function.get_concrete_function(x)._found.compiled
+    executable = function.get_concrete_function(x)._trace.compiled
     full = [step.kernel for step in executable.steps if step.kernel.depth == 2]
     assert len(full) == 1
     assert [i.primitive.name for i in full[0].instructions if isinstance(i, Compute)].count("where") == 1

@@ -641,7 +641,11 @@ def warnings_of(function: Any, calls: Any) -> list[str]:
     ("python", "calls", "remedy"),
     [
         (lambda x, n: sum(x * i for i in range(n)), [(1.0, n) for n in range(1, 8)], "jt.fori_loop"),
-        (lambda x, s: x + len(s), [(1.0, str(n)) for n in range(8)], "pass what varies as arrays or floats"),
+        (
+            lambda x, s: x + len(s),
+            [(1.0, str(n)) for n in range(8)],
+            "pass varying values as arrays or floats",
+        ),
         (lambda x, o: x + 1.0, [(1.0, object()) for n in range(8)], "must be the same or equal at each call"),
         (lambda x: x[0], [([1.0] * n,) for n in range(1, 8)], "lists of one length"),
         (lambda x: x * 2, [(np.zeros(n),) for n in range(7)], "padded"),
@@ -787,6 +791,60 @@ def test_a_captured_tensor_keeps_its_value():
         assert f(1.0).tolist() == [3.0, 5.0]
 
 
+def test_gradients_flow_to_captured_tensors():
+    """As without the decorator, also where the same function is called under a later tape, and compiled."""
+    x = jt.constant([1.0, 2.0, 3.0])
+    held = {}
+
+    def product(a):
+        return jt.reduce_sum(a * held["y"])
+
+    compiled = jt.function(product)
+    held["y"] = x
+    for _ in range(3):
+        found = []
+        for function in (product, compiled):
+            with jt.GradientTape() as tape:
+                tape.watch(x)
+                result = function(x * x)  # depends on x by the argument and by the captured tensor
+            found.append((float(result), tape.gradient(result, x).tolist()))
+        assert found[0] == found[1] == (36.0, [3.0, 12.0, 27.0])
+        assert float(compiled(x * x)) == 36.0
+    assert compiled.trace_count == 1
+
+
+def test_gradients_flow_through_captured_results():
+    x = jt.constant([1.0, 2.0])
+    with jt.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * x
+        scaled = jt.function(lambda a: jt.reduce_sum(a * y))
+        result = scaled(jt.constant([3.0, 4.0]))
+        with jt.GradientTape() as inner:
+            inner.watch(y)
+            again = scaled(jt.constant([3.0, 4.0]))
+        slope = inner.gradient(again, y)
+    assert tape.gradient(result, x).tolist() == [6.0, 16.0]
+    assert tape.gradient(result, y).tolist() == slope.tolist() == [3.0, 4.0]
+
+
+def test_a_captured_tensor_that_is_written_to_is_a_constant():
+    x = jt.constant([1.0, 2.0])
+    f = jt.function(lambda a: jt.reduce_sum(a * x))
+    with jt.GradientTape() as tape:
+        tape.watch(x)
+        f(jt.constant([1.0, 1.0]))
+    x[0] = 5.0
+    a = jt.constant([1.0, 1.0])
+    with jt.GradientTape(persistent=True) as tape:
+        tape.watch([a, x])
+        result = f(a)
+    assert float(result) == 3.0
+    assert tape.gradient(result, a).tolist() == [1.0, 2.0]
+    with pytest.warns(jt.UnconnectedGradientWarning):
+        assert tape.gradient(result, x) is None
+
+
 # ---- T9: leaks ---------------------------------------------------------------------------------------
 
 
@@ -902,12 +960,12 @@ def test_input_signature():
     assert f(np.ones((3, 2)), 2).tolist() == [6.0, 6.0]
     assert f([[1, 2]], 3).tolist() == [3.0, 6.0]
     with pytest.raises(
-        TypeError, match=r"an argument is float64\[3\], but the input_signature says TensorSpec"
+        TypeError, match=r"an argument is float64\[3\], but the input_signature requires TensorSpec"
     ):
         f(np.ones(3), 2)
     with pytest.raises(TypeError, match="float32"):
         f(np.ones((3, 2), np.float32), 2)
-    with pytest.raises(TypeError, match="do not fit the input_signature"):
+    with pytest.raises(TypeError, match="do not match the input_signature"):
         f(np.ones((3, 2)))
     f(np.ones((3, 2)), 7)
     assert f.trace_count == 2
@@ -1128,7 +1186,7 @@ def test_generators_and_coroutines_are_refused():
         ):
             jt.function(wrong)
     for wrong in (3.0, dict):
-        with pytest.raises(TypeError, match="takes a function or method"):
+        with pytest.raises(TypeError, match="requires a function or method"):
             jt.function()(wrong)
 
 

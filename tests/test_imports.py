@@ -162,3 +162,25 @@ def test_no_op_is_asked_for_by_identity(name):
 )
 def test_a_question_for_a_certain_op_is_seen(source, found):
     assert asked_by_identity(source) == found
+
+
+SCHEDULING = """
+import sys
+import numpy as np
+from jittape.compile.llvm.target_facts import TargetFacts
+from jittape.compile.schedule.schedule import schedule
+from jittape.core.program import Aval, Op, Program
+from jittape.primitives.elementwise.exponential import exp_op
+from jittape.primitives.linalg.matmul import matmul_op
+
+matrix = Aval((300, 300), np.dtype(np.float64))
+ops = Op(exp_op, (0,), (), 1), Op(matmul_op, (1, 0), (), 2)
+program = Program((0,), ops, (2,), dict.fromkeys(range(3), matrix))
+print(len(schedule(program, target=lambda: TargetFacts(True, True, True)).steps))
+print([name for name in sys.modules if name.split(".")[0] in ("llvmlite", "numba", "scipy")])
+"""
+
+
+def test_scheduling_needs_no_llvm():
+    done = run_python("-c", SCHEDULING)
+    assert (done.stdout.split("\n"), done.stderr) == (["2", "[]", ""], "")

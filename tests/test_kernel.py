@@ -1,4 +1,4 @@
-"""Kernels as text: what the loop IR says, what is structure and what is a symbol."""
+"""Texts of kernels, structural numbers and symbols; index maps; loops over many arrays."""
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -66,7 +66,7 @@ def test_contiguous_arrays_of_any_rank_are_one_loop(shape):
     assert kernel.name == kernel_of(lambda x, y: add(exp(x), y), (100,), (100,)).name
 
 
-def test_zero_dimensional_values_need_no_loop():
+def test_scalars_have_no_loop():
     assert kernel_of(lambda x: add(x, x), ()).loops == 0
     assert kernel_of(lambda x: add(x, x), (1, 1)).text == kernel_of(lambda x: add(x, x), ()).text
 
@@ -75,7 +75,7 @@ def test_zero_dimensional_values_need_no_loop():
     ("axes", "loops"),
     [((0,), 2), ((1,), 3), ((2,), 2), ((0, 1), 2), ((0, 2), 3), ((1, 2), 2), ((0, 1, 2), 1)],
 )
-def test_loops_merge_as_far_as_a_reduction_allows(axes, loops):
+def test_reductions_limit_loop_merging(axes, loops):
     assert kernel_of(lambda x: sum_op.bind(x, axes=axes), (6, 7, 8)).loops == loops
 
 
@@ -92,12 +92,12 @@ def test_loops_merge_as_far_as_a_reduction_allows(axes, loops):
         (lambda x, y: matmul_op.bind(x, y), [(2, 3), (3, 4)], [(5, 5), (5, 5)]),
     ],
 )
-def test_another_shape_is_the_same_kernel(function, first, second):
+def test_all_shapes_share_a_kernel(function, first, second):
     names = [[kernel.name for kernel in kernels_of(function, *shapes)] for shapes in (first, second)]
     assert names[0] == names[1]
 
 
-def test_few_elements_are_written_out():
+def test_short_loops_are_unrolled():
     text = kernel_of(lambda x: sum_op.bind(x, axes=(1,)), (50, 3)).text
     assert text.count("for ") == 1
     assert "load a0[i0*3 + 2]" in text
@@ -107,7 +107,7 @@ def test_few_elements_are_written_out():
     assert kernel_of(lambda x: sum_op.bind(x, axes=(0,)), (50, 5)).loops == 2
 
 
-def test_what_differs_in_structure_differs_in_name():
+def test_kernels_of_different_structure_have_different_names():
     functions = [
         lambda x: exp(x),
         lambda x: square(x),
@@ -123,7 +123,7 @@ def test_what_differs_in_structure_differs_in_name():
     assert len(names) == 2 * len(functions)
 
 
-def test_constants_that_are_not_structure_share_a_kernel():
+def test_constants_that_are_not_structural_share_a_kernel():
     assert (
         kernel_of(lambda x: multiply(x, 0.1), (3,)).name == kernel_of(lambda x: multiply(x, 0.3), (3,)).name
     )
@@ -131,12 +131,12 @@ def test_constants_that_are_not_structure_share_a_kernel():
     assert "inf" in text
 
 
-def test_minus_zero_is_not_zero():
+def test_minus_zero_and_zero_are_different_constants():
     plus, minus = (kernel_of(lambda x, z=z: add(x, literal(z, x.dtype)), ()) for z in (0.0, -0.0))
     assert plus.name != minus.name
 
 
-def test_instructions_stand_where_their_operands_are_known():
+def test_instructions_are_placed_in_the_loop_of_their_operands():
     kernel = kernel_of(lambda x, y: add(broadcast_to_op.bind(exp(x), shape=(3, 4)), y), (3, 1), (3, 4))
     assert isinstance(kernel, LoopKernel)
     lines = kernel.text.splitlines()
@@ -144,7 +144,7 @@ def test_instructions_stand_where_their_operands_are_known():
     assert [line for line in lines if "add" in line] == ["      %3 = add %1, %2"]
 
 
-def test_a_neighbor_is_structure_and_what_is_farther_is_not():
+def test_small_offsets_are_structural_and_large_ones_symbols():
     def moved(by):
         region = Region((0,), (by,), (20,), (1,))
         return kernel_of(lambda x: slice_op.bind(x, region=region), (40,))
@@ -154,7 +154,7 @@ def test_a_neighbor_is_structure_and_what_is_farther_is_not():
     assert moved(5).name == moved(9).name
 
 
-def test_a_constant_offset_and_a_dynamic_start_are_run_time_integers():
+def test_constant_offsets_and_dynamic_starts_are_run_time_integers():
     region = Region((0,), (None,), (3,), (1,))
     program = program_of(lambda x, i: slice_op.bind(x, i, region=region), np.ones((9, 2)), np.int64(1))
     text = schedule(program).steps[0].kernel.text
@@ -163,19 +163,19 @@ def test_a_constant_offset_and_a_dynamic_start_are_run_time_integers():
     assert "load a0[i0*-1 + o0]" in kernel_of(flipped, (5,)).text
 
 
-def test_a_placed_value_is_a_masked_load():
+def test_a_padded_value_is_a_masked_load():
     region = Region((0,), (3,), (3,), (2,))
     kernel = kernel_of(lambda x: place_op.bind(x, region=region, shape=(10,)), (3,))
     assert "(i0 + o0) / 2 exact < d0" in kernel.text
     assert "where %" in kernel.text
 
 
-def test_coordinates():
+def test_iota_is_an_affine_value():
     program = program_of(lambda: iota_op.bind(shape=(3, 4), axis=1, dtype=np.dtype(np.float32)))
     assert "float32(i1)" in schedule(program).steps[0].kernel.text
 
 
-def test_gemm_says_how_its_operands_lie():
+def test_gemm_text_names_transposed_operands():
     def products(x, y):
         xt, yt = (transpose_op.bind(a, perm=(1, 0)) for a in (x, y))
         return matmul_op.bind(x, yt), matmul_op.bind(xt, y), matmul_op.bind(xt, yt)
@@ -184,7 +184,7 @@ def test_gemm_says_how_its_operands_lie():
     assert [k.text.split()[-1] for k in steps] == ["nt", "tn", "tt"]
 
 
-def test_primitives_of_one_name_are_told_apart():
+def test_primitives_of_one_name_get_numbers():
     def made():
         return Primitive("twin", abstract_eval=lambda x: x, impl=lambda x: x, lowering=Map(lambda m, x: x))
 
@@ -210,12 +210,12 @@ def test_dimensions_of_extent_one_are_at_the_origin():
     )
 
 
-def test_slicing_what_was_placed_cancels_the_condition():
+def test_slicing_a_padded_value_cancels_the_condition():
     access = viewed(identity((3,)), (Index(0, 1, 2),), (8,), (0,))
     assert placed(access, (Index(0, 1, 2),), (3,), (0,), (3,)) == identity((3,))
 
 
-def test_placing_with_a_step_divides():
+def test_padding_with_a_step_divides_the_position():
     numerator = Position(0, 1, -1)
     access = placed(identity((8,)), (Index(0, 2, 1),), (3,), (0,), (8,))
     assert access == Access((Position(Quotient(numerator, 2), 1),), (Condition(numerator, 2, 3),))
@@ -225,7 +225,7 @@ def test_placing_with_a_step_divides():
 
 
 def many(*arrays):
-    """Read forward, backward, at a distance and repeated; written, summed up and accumulated along the loop."""
+    """Read arrays forward, backward and at a distance; write, sum and accumulate along the loop."""
     n = arrays[0].shape[0]
     total = arrays[0]
     for i, x in enumerate(arrays[1:]):
@@ -241,7 +241,7 @@ def many(*arrays):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("length", [5, 1000, 70_001])
-def test_a_loop_over_many_arrays_computes_the_same(length, dtype, monkeypatch):
+def test_results_of_a_loop_over_many_arrays(length, dtype, monkeypatch):
     arrays = [
         np.random.default_rng(i).normal(size=length).astype(dtype) for i in range(tuning.unrelated_min_places)
     ]

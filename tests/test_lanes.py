@@ -1,4 +1,4 @@
-"""Innermost loops written as vectors: which are, what is left at their ends, and the same by LLVM's vectorizer."""
+"""Innermost loops written as vectors: the choice of loops and lanes, partial vectors, and results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ from jittape.compile.cache.emit_kernel import definition_of, emit_module
 from jittape.compile.cache.kernel_cache import Registry
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop import vectorize
-from jittape.compile.kernels.loop.vectorize import cost_of_innermost, lanes_in, written_twice
+from jittape.compile.kernels.loop.vectorize import (
+    cost_of_innermost,
+    lanes_in,
+    obstacle_to_lanes,
+    written_twice,
+)
 from jittape.compile.llvm import target
 from jittape.compile.llvm.compile_pool import emit_object
 from jittape.compile.llvm.target import Effort
@@ -31,6 +36,7 @@ from jittape.primitives.elementwise.arithmetic import add, multiply, square, sub
 from jittape.primitives.elementwise.comparison import greater
 from jittape.primitives.elementwise.exponential import exp, log
 from jittape.primitives.elementwise.hyperbolic import tanh
+from jittape.primitives.elementwise.powers import pow as power
 from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.reduce.cumulative import cumsum_op
 from jittape.primitives.reduce.reductions import all_op, any_op, max_op, min_op, prod_op
@@ -38,13 +44,15 @@ from jittape.primitives.shape.views import Region, place_op, slice_op, transpose
 from primitive_table import Row
 from programs import compiled, program_of
 
+NOT_ADJACENT = "elements along the innermost loop are not adjacent"
+SPACED = Region((1,), (0,), (60,), (2,))
 Array = np.ndarray[Any, Any]
 Masks = Callable[[bool], None]
 
 
 @pytest.fixture
 def masks(monkeypatch: pytest.MonkeyPatch) -> Masks:
-    """Says whether the processor has masks; LLVM makes do where it has not. All is compiled anew."""
+    """Return a function that sets whether the processor has masked instructions; nothing is cached."""
 
     def say(there: bool) -> None:
         monkeypatch.setattr(vectorize, "_has_masks", lambda: there)
@@ -79,20 +87,20 @@ def heavy(x: Any) -> Any:
     return value, add(x, value)
 
 
-# ---- which --------------------------------------------------------------------------------------------------------
+# ---- choice of loops and lanes ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("function", "twice"), [(light, True), (medium, True), (heavy, False)], ids=["light", "medium", "heavy"]
 )
-def test_a_long_body_is_there_once(function: Any, twice: bool, masks: Masks) -> None:
+def test_a_heavy_body_is_emitted_once(function: Any, twice: bool, masks: Masks) -> None:
     masks(True)
     kernel = kernel_of(function, np.ones(100))
     assert lanes_in(kernel)
     assert written_twice(kernel) == twice
 
 
-def test_lanes_fill_vectors_of_the_widest_number(masks: Masks) -> None:
+def test_lanes_fill_vectors_of_the_widest_dtype(masks: Masks) -> None:
     masks(True)
     both = lambda x, y: (add(x, x), add(y, y))  # noqa: E731
     float64, float32 = np.ones(9), np.ones(9, np.float32)
@@ -104,24 +112,26 @@ def test_lanes_fill_vectors_of_the_widest_number(masks: Masks) -> None:
 
 
 @pytest.mark.parametrize(
-    "function",
+    ("function", "obstacle"),
     [
-        lambda x, at: transpose_op.bind(x, perm=(1, 0)),
-        lambda x, at: slice_op.bind(x, region=Region((1,), (0,), (20,), (2,))),
-        lambda x, at: cumsum_op.bind(x, axis=1),
-        lambda x, at: jt.gather(x, at, axis=1),
+        (lambda x, at: transpose_op.bind(x, perm=(1, 0)), NOT_ADJACENT),
+        (lambda x, at: slice_op.bind(x, region=Region((1,), (0,), (20,), (2,))), NOT_ADJACENT),
+        (lambda x, at: jt.gather(x, at, axis=1), NOT_ADJACENT),
+        (lambda x, at: cumsum_op.bind(x, axis=1), "a scan runs along the innermost loop"),
+        (lambda x, at: place_op.bind(x, region=SPACED, shape=(50, 120)), NOT_ADJACENT),
+        (lambda x, at: power(at, at), "an expression takes one number at a time"),
     ],
-    ids=["apart", "steps", "running", "picked"],
+    ids=["transposed", "steps", "gather", "scan", "divided", "integer power"],
 )
-def test_what_does_not_lie_in_a_row_is_left_to_llvm(function: Any, masks: Masks) -> None:
+def test_loops_that_vectors_do_not_fit_are_left_to_llvm(function: Any, obstacle: str, masks: Masks) -> None:
     masks(True)
     kernels = kernels_of(function, np.ones((50, 60)), np.array([3, 1, 3]))
-    left = [definition_of(kernel).effort for kernel in kernels if kernel.depth and lanes_in(kernel) is None]
-    assert left
-    assert set(left) == {Effort.LOOPS}
+    left = [kernel for kernel in kernels if kernel.depth and lanes_in(kernel) is None]
+    assert {definition_of(kernel).effort for kernel in left} == {Effort.LOOPS}
+    assert obstacle in {obstacle_to_lanes(kernel) for kernel in left}
 
 
-def test_what_runs_along_an_outer_loop_is_done_in_lanes(masks: Masks) -> None:
+def test_a_scan_along_an_outer_loop_is_written_as_vectors(masks: Masks) -> None:
     masks(True)
     (kernel,) = kernels_of(lambda x: cumsum_op.bind(exp(x), axis=0), np.ones((50, 60)))
     assert lanes_in(kernel) is not None
@@ -130,7 +140,7 @@ def test_what_runs_along_an_outer_loop_is_done_in_lanes(masks: Masks) -> None:
         assert_same(lambda x: (cumsum_op.bind(exp(x), axis=0), cumsum_op.bind(x, axis=0)), x)
 
 
-def test_without_masks_all_is_left_to_llvm(masks: Masks) -> None:
+def test_without_masks_all_loops_are_left_to_llvm(masks: Masks) -> None:
     masks(False)
     kernel = kernel_of(medium, np.ones(100))
     assert lanes_in(kernel) is None
@@ -138,7 +148,7 @@ def test_without_masks_all_is_left_to_llvm(masks: Masks) -> None:
 
 
 @pytest.mark.parametrize("function", [light, medium, heavy])
-def test_llvm_need_not_vectorize_what_is_written_as_vectors(function: Any, masks: Masks) -> None:
+def test_loops_written_as_vectors_skip_the_vectorizer(function: Any, masks: Masks) -> None:
     masks(True)
     kernel = kernel_of(function, np.ones(100))
     definition = definition_of(kernel)
@@ -151,7 +161,7 @@ def test_llvm_need_not_vectorize_what_is_written_as_vectors(function: Any, masks
 
 
 @pytest.mark.parametrize("function", [light, heavy])
-def test_llvm_leaves_addresses_as_they_are_written(
+def test_strength_reduction_leaves_addresses_alone(
     function: Any, masks: Masks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     masks(True)
@@ -167,18 +177,18 @@ def test_llvm_leaves_addresses_as_they_are_written(
     target.compile_module(target.module_text(emit_module([definition]), definition.effort))
     (text,) = emitted
     assert "for.head" in text
-    assert "scevgep" not in text  # what LLVM calls the addresses of its strength reduction
+    assert "scevgep" not in text  # the name of addresses that LLVM's strength reduction makes
 
 
-def test_a_light_loop_costs_what_its_instructions_do() -> None:
+def test_cost_of_a_light_loop() -> None:
     assert cost_of_innermost(kernel_of(light, np.ones(100))) == 1 <= tuning.light_loop_cost
 
 
-# ---- the same results -----------------------------------------------------------------------------------------------
+# ---- results --------------------------------------------------------------------------------------------------------
 
 
 def several(x: Any, y: Any) -> Any:
-    """Maps, neighbors, masks, coordinates and sums of all kinds, over float64 and float32."""
+    """Compute maps, neighbors, masks, coordinates and reductions of all kinds, over float64 and float32."""
     n = x.shape[-1]
     axis = len(x.shape) - 1
     padded = place_op.bind(x, region=Region((axis,), (2,), (n,), (1,)), shape=(*x.shape[:-1], n + 5))
@@ -202,7 +212,7 @@ LENGTHS = [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 1023, 1024, 1
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_of_every_length(dtype: str) -> None:
+def test_results_for_every_length(dtype: str) -> None:
     rng = np.random.default_rng(0)
     for n in LENGTHS:
         x, y = (rng.uniform(-1, 1, n).astype(dtype) for _ in range(2))
@@ -210,7 +220,7 @@ def test_of_every_length(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (2, 3, 17), (5, 64), (40, 33), (1, 8), (0, 4), (4, 0)])
-def test_of_every_shape(shape: tuple[int, ...]) -> None:
+def test_results_for_every_shape(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)
     reduced = several if shape[-1] else light_pair
     assert_same(reduced, *[rng.uniform(-1, 1, shape) for _ in range(2)])
@@ -224,7 +234,7 @@ RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, 
 
 
 @pytest.mark.parametrize("function", [light, medium, heavy])
-def test_nothing_is_written_beyond_the_end(function: Any, masks: Masks) -> None:
+def test_partial_vectors_write_nothing_beyond_the_end(function: Any, masks: Masks) -> None:
     masks(True)
     x = np.random.default_rng(0).normal(size=70)
     registry = Registry()

@@ -21,7 +21,7 @@ LARGEST = 2**63 - 1
 
 def quick(function: Any, *args: Any) -> Any:
     """What the quick way of the last trace gives; `GUARD_FAILED` if it does not do it."""
-    return function._recent.quick(args)
+    return function._recent.fast_call(args)
 
 
 def warm(python: Any, *args: Any) -> Any:

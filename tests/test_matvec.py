@@ -12,6 +12,7 @@ import jittape as jt
 from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, form_of
 from jittape.compile.ir.kernel import Gemm
 from jittape.compile.ir.table_layouts import ON_DEMAND
+from jittape.compile.llvm.target_facts import host_facts
 from jittape.compile.schedule.schedule import schedule
 from jittape.compile.schedule.steps import KernelStep
 from jittape.core.interpret import interpret
@@ -33,7 +34,9 @@ SIZES = [(m, k) for m in (1, 2, 7, 8, 9, 19, 520) for k in (5, 8, 9, 31, 32, 40,
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loops are written for any processor; this has them chosen on any."""
-    monkeypatch.setattr("jittape.compile.kernels.gemm.lower_gemm.has_avx512", lambda: True)
+    monkeypatch.setattr(
+        "jittape.compile.schedule.schedule.host_facts", lambda: host_facts()._replace(wide_registers=True)
+    )
 
 
 def normal(*shape: int, dtype: str = "float64") -> Array:

@@ -152,7 +152,7 @@ VARIABLE = jt.Variable([1.0, 2.0])
         (
             lambda: jt.py_function(lambda x: (x, x), [VECTOR], jt.float32),
             ValueError,
-            r"^\[py_function\] <lambda> returned 2 results in a tuple, Tout names one; give Tout as a list",
+            r"^\[py_function\] <lambda> returned 2 results in a tuple, Tout names one; pass Tout as a list",
         ),
         (
             lambda: jt.py_function(3, [VECTOR], jt.float32),

@@ -261,7 +261,7 @@ def test_a_step_with_an_embedding_and_a_softmax_runs_nothing_in_numpy() -> None:
         step(words, labels)
     steps = counters.last.compiled.steps
     assert all(s.kernel is not None for s in steps)
-    assert counters.last.is_quick
+    assert counters.last.has_fast_path
 
 
 def test_compiled_steps_follow_the_interpreted_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +296,7 @@ def test_what_is_scattered_is_divided_only_where_parts_cannot_meet(axis: int, di
         lambda v, i: scatter_add_op.bind(exp(v), i, axis=axis, shape=shape), values, indices(shape[axis], 300)
     )
     kernels = [step for step in schedule(program).steps if isinstance(step.kernel, LoopKernel)]
-    (step,) = [step for step in kernels if any(store.scattered for store in step.kernel.stores)]
+    (step,) = [step for step in kernels if any(store.scatter for store in step.kernel.stores)]
     assert (step.tasks > 1) == divided
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.functions.function_pickling import Beneath, loaded
+from jittape.functions.function_pickling import Undecorated, loaded
 from processes import SOURCE, run_python
 
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
@@ -537,4 +537,4 @@ def test_a_function_of_the_main_program(tmp_path):
 
 def test_the_parts_of_a_pickle_are_in_use():
     other = jt.function(doubled.__wrapped__)
-    assert other.__reduce__()[2][0] == Beneath(__name__, "doubled")
+    assert other.__reduce__()[2][0] == Undecorated(__name__, "doubled")

@@ -118,12 +118,12 @@ def test_in_a_function_a_result_of_another_shape_is_an_error():
     def wrong(x):
         return jt.py_function(lambda x: jt.stack([x, x]), [x], jt.TensorSpec((), jt.float64))
 
-    with pytest.raises(ValueError, match=r"\[py_function\] a result has shape \(2,\), Tout says"):
+    with pytest.raises(ValueError, match=r"\[py_function\] a result has shape \(2,\), but Tout is"):
         wrong(np.array(1.0)).numpy()
 
 
 def test_outside_of_functions_shapes_are_checked():
     spec = jt.TensorSpec((2,), jt.float32)
     assert jt.py_function(lambda: [1.0, 2.0], [], spec).tolist() == [1.0, 2.0]
-    with pytest.raises(ValueError, match=r"a result has shape \(3,\), Tout says"):
+    with pytest.raises(ValueError, match=r"a result has shape \(3,\), but Tout is"):
         jt.py_function(lambda: [1.0, 2.0, 3.0], [], spec)

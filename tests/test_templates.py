@@ -32,7 +32,7 @@ from jittape.recording.trace import current_trace
 from jittape.recording.trie import path_to, trie
 from jittape.transform import templates
 from jittape.transform.differentiate import Path, Reverse
-from jittape.transform.templates import Memory, Template, is_pure, kinds_of
+from jittape.transform.templates import Memory, Template, is_pure, types_of
 from primitive_table import Row
 from recipes import Recipe
 from test_primitives import ROWS
@@ -235,8 +235,8 @@ def test_equal_parameters_that_are_different_are_two_situations():
 )
 def test_equal_parameters_may_be_different(one: tuple[Any, ...], other: tuple[Any, ...]):
     assert one == other
-    assert kinds_of(one) is not None
-    assert kinds_of(one) != kinds_of(other)
+    assert types_of(one) is not None
+    assert types_of(one) != types_of(other)
 
 
 def test_parameters_that_are_no_plain_data_are_not_remembered(runs: Counts):
@@ -245,9 +245,9 @@ def test_parameters_that_are_no_plain_data_are_not_remembered(runs: Counts):
             return 0
 
     row = Slicing(Region((0,), (None,), (1,), (1,)), (2,))
-    assert kinds_of((None, "x", 1, (2, 3.0), np.dtype("int32"), row)) is not None
-    assert kinds_of((Axis(),)) is None
-    assert kinds_of(((1, len),)) is None
+    assert types_of((None, "x", 1, (2, 3.0), np.dtype("int32"), row)) is not None
+    assert types_of((Axis(),)) is None
+    assert types_of(((1, len),)) is None
 
 
 def test_a_scalar_of_another_kind(runs: Counts):

@@ -511,12 +511,12 @@ def test_zeros_on_request_and_for_second_derivatives() -> None:
         (lambda: jt.grad(lambda x: (x, x))(1.0), TypeError, r"scalar, got tuple; with has_aux=True"),
         (lambda: jt.grad(lambda x: jt.argmax(x))(np.ones(3)), TypeError, "real floating number, got int64"),
         (lambda: jt.grad(lambda x: x * 1j)(1.0), TypeError, "got complex.*: take jt.abs"),
-        (lambda: jt.grad(lambda x: x)(3), TypeError, "argument 0 is int32.*give floats"),
-        (lambda: jt.grad(lambda x: x)("a"), TypeError, "argument 0 is to be varied and holds str 'a'"),
+        (lambda: jt.grad(lambda x: x)(3), TypeError, "argument 0 is int32.*pass floats"),
+        (lambda: jt.grad(lambda x: x)("a"), TypeError, "argument 0 is varied but contains str 'a'"),
         (
             lambda: jt.grad(lambda x: x, argnums=1)(1.0),
             ValueError,
-            "argnums=1 needs argument 1, .* 1 positional",
+            "argnums=1 requires argument 1, .* 1 positional",
         ),
         (
             lambda: jt.grad(lambda x: x, has_aux=True)(1.0),
@@ -535,7 +535,7 @@ def test_zeros_on_request_and_for_second_derivatives() -> None:
             "mode must be 'forward', 'reverse' or None",
         ),
         (lambda: jt.jvp(lambda x: x, np.ones(2), np.ones(2)), TypeError, "must be tuples or lists"),
-        (lambda: jt.jvp(lambda x: x, [1.0], [1.0, 2.0]), ValueError, "1 primals and 2 tangents"),
+        (lambda: jt.jvp(lambda x: x, [1.0], [1.0, 2.0]), ValueError, "must have equal length, got 1 and 2"),
         (
             lambda: jt.jvp(lambda x: x, [np.ones(2)], [np.ones(3)]),
             ValueError,

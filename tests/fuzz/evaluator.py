@@ -1,4 +1,4 @@
-"""Schedules run by NumPy, without LLVM, on the memory that they plan, with tasks in any order.
+"""Evaluation of schedules by NumPy, without LLVM, on the memory that they plan, with tasks in random order.
 
 `evaluated` takes a schedule and gives what it computes. Memory is poisoned wherever it holds no value, and each access
 is checked to stay within its storage, so a wrong order, a wrong place in the arena or a wrong block shows.
@@ -33,7 +33,7 @@ MOST_SHARES = 3
 
 
 class Stopped(Exception):
-    """A check has ended the run."""
+    """Raised if a check ends the run."""
 
 
 def evaluated(schedule: Schedule, inputs: Sequence[Any], seed: int = 0, in_place: bool = True) -> list[Array]:
@@ -92,13 +92,13 @@ class Run:
         self._last_uses: dict[int, tuple[Schedule, list[list[int]]]] = {}
 
     def schedule(self, schedule: Schedule, cells: list[Pointer]) -> None:
-        """Run all steps of a schedule; a temporary that is not needed any more is poisoned."""
-        last_uses = self._released(schedule)
+        """Run all steps of a schedule; temporaries are poisoned after their last use."""
+        last_uses = self._last_uses_of(schedule)
         number = 0
         for strip, group in groupby(schedule.steps, lambda step: step.tile):
             steps = list(group)
             if strip is not None:
-                self._strip(strip, [s for s in steps if isinstance(s, KernelStep)], cells)
+                self._row_tile(strip, [s for s in steps if isinstance(s, KernelStep)], cells)
             for step in steps:
                 if strip is None:
                     self._step(schedule, step, cells)
@@ -112,7 +112,7 @@ class Run:
                         if storage not in moved:
                             self.heap.poison(cells[storage])
 
-    def _released(self, schedule: Schedule) -> list[list[int]]:
+    def _last_uses_of(self, schedule: Schedule) -> list[list[int]]:
         """Return for each step the temporaries that no later one uses."""
         known = self._last_uses.get(id(schedule))
         if known is None:
@@ -126,8 +126,8 @@ class Run:
             known = self._last_uses[id(schedule)] = schedule, found
         return known[1]
 
-    def _strip(self, strip: RowTile, steps: list[KernelStep], cells: list[Pointer]) -> None:
-        """Do all steps for a block before the next block; groups of blocks may be done in any order."""
+    def _row_tile(self, strip: RowTile, steps: list[KernelStep], cells: list[Pointer]) -> None:
+        """Run all steps for a block of rows before the next block; the order of groups of blocks is random."""
         share = -(-strip.blocks // strip.groups)
         groups = list(range(strip.groups))
         self.rng.shuffle(groups)
@@ -166,7 +166,7 @@ class Run:
             case ScalarVM():
                 run_table(self.heap, step.kernel, pointers, step.sizes)
             case DiagonalScatter():
-                self._lay(step.kernel, pointers, step.sizes)
+                self._scatter_diagonals(step.kernel, pointers, step.sizes)
             case ControlDriver(kind="loop"):
                 self.controls.loop(step, pointers)
             case ControlDriver():
@@ -191,7 +191,9 @@ class Run:
             else:
                 self.heap.array(cells[storage], aval)[...] = value
 
-    def _lay(self, kernel: DiagonalScatter, pointers: Sequence[Pointer], sizes: Sequence[int]) -> None:
+    def _scatter_diagonals(
+        self, kernel: DiagonalScatter, pointers: Sequence[Pointer], sizes: Sequence[int]
+    ) -> None:
         """Fill with zeros and add operands along steps; see `diagonal_op.table_of`."""
         elements, count = DIAGONAL_HEAD.unpack(sizes).values()
         memory = self.heap.view(kernel.dtype)

@@ -1,7 +1,7 @@
-"""Kernels run by NumPy, without LLVM: what a task of a loop nest or of a matrix product reads and writes.
+"""Evaluation of loop kernels and matrix products by NumPy, without LLVM, one task at a time.
 
-A nest is evaluated a whole task at a time: an instruction becomes an array with an axis for each loop, of extent 1
-where the value does not depend on that loop.
+The value of an instruction is an array with an axis for each loop, of extent 1 if the value does not depend on that
+loop.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Nest:
             for axis, (start, n) in enumerate(zip(starts, self.extents, strict=False))
         ]
         self.last_level = next((axis for axis, n in enumerate(self.extents) if n <= 0), kernel.depth)
-        """What stands in deeper levels never runs."""
+        """The deepest level that runs: loops inside one without iterations do not."""
         self.values: list[Any] = []
 
     def run(self) -> None:
@@ -138,19 +138,19 @@ class Nest:
             return np.asarray(heap.view(dtype)[places])
         return np.where(mask, heap.view(dtype)[places], np.zeros((), dtype))
 
-    # ---- what leaves the nest ------------------------------------------------------------------------------------
+    # ---- stores and reductions ----------------------------------------------------------------------------------
 
     def _places(self, address: Any) -> tuple[np.ndarray[Any, Any], Any]:
-        """Return the memory of an operand, and where in it its elements are."""
+        """Return the memory of an operand and the indices of its elements."""
         dtype = self.kernel.operands[address.operand].dtype
         places = self.heap.indices(self.pointers[address.operand], self._linear(address.linear), dtype)
         return self.heap.view(dtype), places
 
     def _store(self, store: Store) -> None:
         memory, places = self._places(store.address)
-        value = self.values[store.value] if store.running is None else self._running(store, memory.dtype)
+        value = self.values[store.value] if store.scan is None else self._scan(store, memory.dtype)
         assert value.dtype == memory.dtype
-        if store.scattered is None:
+        if store.scatter is None:
             if np.ndim(places) and np.shape(places) != value.shape:
                 places, value = np.broadcast_arrays(places, value)
             elif not np.ndim(places):
@@ -159,28 +159,27 @@ class Nest:
             return
         full = np.broadcast_to(places, self.extents).ravel()
         value = np.broadcast_to(value, self.extents).ravel()
-        combining = store.scattered.combining
+        combining = store.scatter.combining
         for place, element in zip(full.tolist(), value, strict=True):
             if combining is not None:
                 element = computed(combining, (), [memory[place], element], memory.dtype)
             memory[place] = element
 
-    def _running(self, store: Store, dtype: np.dtype[Any]) -> Any:
-        running = store.running
-        assert running is not None
-        form = running.primitive.lowering
+    def _scan(self, store: Store, dtype: np.dtype[Any]) -> Any:
+        scan = store.scan
+        assert scan is not None
+        form = scan.primitive.lowering
         assert isinstance(form, Scan)
-        assert running.axis > 0 or self.begin == 0, "what runs along the outermost loop is divided"
+        assert scan.axis > 0 or self.begin == 0, "a scan along the outermost loop is divided into tasks"
         operands = [
-            np.moveaxis(np.broadcast_to(self.values[v], self.extents), running.axis, 0)
-            for v in running.values
+            np.moveaxis(np.broadcast_to(self.values[v], self.extents), scan.axis, 0) for v in scan.values
         ]
         before = MATH.literal(form.start, dtype)
         rows = []
         for elements in zip(*operands, strict=True):
-            before = form.combine(MATH, before, *elements, **dict(running.params))
+            before = form.combine(MATH, before, *elements, **dict(scan.params))
             rows.append(before)
-        return np.moveaxis(np.array(rows, dtype), 0, running.axis)
+        return np.moveaxis(np.array(rows, dtype), 0, scan.axis)
 
     def _identity(self, r: Reduction) -> Any:
         form = r.primitive.lowering
@@ -188,7 +187,7 @@ class Nest:
         return np.asarray(form.identity(r.dtype)).astype(r.dtype)
 
     def _write(self, r: Reduction, value: Any, combining: bool = False) -> None:
-        """Write what has an element for each iteration of the loops that are kept."""
+        """Write a value that has an element for each iteration of the loops that are not reduced."""
         memory, places = self._places(r.address)
         if not np.ndim(places):
             value = value.reshape(())
@@ -220,7 +219,7 @@ class Nest:
 def run_product(
     heap: Heap, kernel: Gemm, pointers: Sequence[Pointer], sizes: Sequence[int], task: int
 ) -> None:
-    """Run one task of a stack of matrix products; see `gemm.stack`."""
+    """Run one task of a stack of matrix products; see `blas_call`."""
     s = {name: n - 2**64 if n >= 2**63 else n for name, n in zip(kernel.SYMBOLS, sizes, strict=True)}
     dtype, (tx, ty) = kernel.dtype, kernel.transposed
     row, area = s["m"] * s["n"] * s["b1"], s["m"] * s["n"]
@@ -258,7 +257,7 @@ def _real(bits: int, dtype: np.dtype[Any]) -> Any:
 
 
 def _shared(kernel: Gemm, s: dict[str, int], task: int) -> tuple[int, str]:
-    """Return the number of a task and the extent that is divided on demand, of which `s` has a share then."""
+    """Return the number of a task and the name of the extent that is divided on demand; `s` then has a share of it."""
     shares, name = task >> SHARES_SHIFT, ""
     if shares > 1:
         fits = {"b0": s["b0"] >= s["b1"], "b1": True}

@@ -284,7 +284,7 @@ class WideGenerator(Generator):
         head = [less_op.bind(self.start, most)] if trips == WHILE else [self.start] * (trips == COUNTED)
         params = {
             "body": body, "fixed": len(fixed), "carries": len(carries), "trips": trips, "limit": limit,
-            "backwards": trips != WHILE and rng.random() < 0.3, "again": False,
+            "backwards": trips != WHILE and rng.random() < 0.3, "recompute": False,
         }  # fmt: skip
         picks = [carry(i) for i in range(len(carries)) if i == 0 or rng.random() < 0.6]
         if trips > 0:

@@ -1,1 +1,1 @@
-"""Loops and branches: ops whose parameters hold programs of their own."""
+"""Loops and branches: ops whose parameters contain programs."""

@@ -1,7 +1,7 @@
-"""Loops and branches on stacks of operands: their bodies take stacks, and one loop runs for all rows.
+"""Batching of loops and branches: batched bodies, and one loop for all rows.
 
-A stack has one more dimension, the first. The stacks that a loop goes along have it second in here, so that what
-belongs to one iteration stays together; a grown one has it second everywhere, as only loops read it.
+A batch has one more dimension, the first. The arrays that a loop iterates over have the batch dimension second, so that
+the data of one iteration is contiguous. Stacks of a dynamic length have it second everywhere: only loops read them.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.elementwise.comparison import equal_op, logical_and_op, where_op
 from jittape.primitives.reduce.reductions import any_op
 from jittape.primitives.shape.views import permuted
-from jittape.transform.batching import Shared, batched_values, spread
+from jittape.transform.batching import Shared, batched_values, broadcast_rows
 
 __all__ = ["stacked_body", "stacked_branch", "stacked_loop"]
 
 
-class _Stacked:
-    """A body that takes stacks at some of its inputs.
+class _BatchedBody:
+    """A body whose inputs `slots` are batches of `n` rows.
 
     Attributes
     ----------
     values, shared : mappings of int to Symbol
-        The slots that are stacks now, and those that are others but no stacks.
+        Batched values by slot, and new values of slots that all rows share.
     """
 
     def __init__(self, program: Program, n: int, slots: Sequence[int]) -> None:
@@ -41,21 +41,21 @@ class _Stacked:
         for slot in slots:
             aval = program.avals[slot]
             self.given[slot] = self.builder.new_slot(aval._replace(shape=(n, *aval.shape)))
-        made = [op.out for op in program.ops]
+        slots_of_ops = [op.out for op in program.ops]
         self.values, self.shared = batched_values(
-            self.builder, n, program.ops, program.avals, self.given, made
+            self.builder, n, program.ops, program.avals, self.given, slots_of_ops
         )
 
     def symbol(self, slot: int, stacked: bool) -> Symbol:
-        """The new value of a slot, as a stack if that is asked for."""
+        """Return the new value of a slot; broadcast it to a batch if `stacked`."""
         if slot in self.values:
             return self.values[slot]
         value = self.shared.get(slot, Symbol(slot, self.program.avals[slot]))
         with recording_with(self.builder):
-            return spread(value, self.n) if stacked else value
+            return broadcast_rows(value, self.n) if stacked else value
 
     def program_of(self, outputs: Sequence[Symbol]) -> Program:
-        """What computes `outputs`, from inputs in their old order."""
+        """Return the program that computes `outputs`; its inputs keep their order."""
         inputs = [self.given[slot].slot if slot in self.given else slot for slot in self.program.inputs]
         ops = (*self.program.ops, *self.builder.ops)
         avals = {**self.program.avals, **self.builder.avals}
@@ -63,8 +63,8 @@ class _Stacked:
 
 
 def stacked_body(body: Body, n: int, slots: Sequence[int]) -> Body:
-    """A body that takes stacks of `n` at the inputs `slots` and gives stacks."""
-    new = _Stacked(body.program, n, slots)
+    """Return the body that takes batches of `n` rows at the inputs `slots` and returns batches."""
+    new = _BatchedBody(body.program, n, slots)
     return body_of(new.program_of([new.symbol(slot, True) for slot in body.program.outputs]))
 
 
@@ -81,64 +81,77 @@ def stacked_loop(
     result_index: Pick,
     **params: Any,
 ) -> Any:
-    """The batch rule of `loop`."""
+    """Apply the batch rule of `loop`."""
     flags = Parts.of_operands(stacked, trips, fixed, carries)
     given = Parts.of_operands(operands, trips, fixed, carries)
     inputs = Parts.of_body(body, fixed, carries)
     params |= {"fixed": fixed, "trips": trips, "carries": carries}
     if trips == WHILE:
-        found = _stacked_while(loop, n, flags, given, inputs, body, result_index, params)
-        if found is not None:
-            return found
+        result = _stacked_while(loop, n, flags, given, inputs, body, result_index, params)
+        if result is not None:
+            return result
     elif any(flags.head):
-        raise NoGradientError(
-            "[vectorized_map] a derivative within it goes through a loop that ends at another time for each element"
-        )
+        raise _rows_end_apart()
     chosen = [
         s for s, f in zip((*inputs.fixed, *inputs.stacks), (*flags.fixed, *flags.stacks), strict=True) if f
     ]
     state = {s for s, f in zip(inputs.carries, flags.carries, strict=True) if f}
-    new, state = _settled(body.program, n, chosen, inputs.carries, state)
-    outputs = [
-        new.symbol(slot, before in state)
-        for slot, before in zip(body.program.outputs, inputs.carries, strict=False)
-    ]
-    outputs += [new.symbol(slot, False) for slot in body.program.outputs[carries:]]
-    kind, number = result_index
-    asked = new.symbol(number, False) if kind == "stack" else None
-    new_body, slots = numbered(new.program_of(outputs))
-    if asked is not None and asked.slot not in slots:
-        new_body, slots = numbered(new.program_of([*outputs, asked]))
+    new, state = _batch_carries(body.program, n, chosen, inputs.carries, state)
+    new_body, new_index = _batched_loop_body(new, inputs.carries, state, result_index)
     begin = [
-        x if f else spread(x, n) if slot in state else x
+        x if f else broadcast_rows(x, n) if slot in state else x
         for x, f, slot in zip(given.carries, flags.carries, inputs.carries, strict=True)
     ]
-    rows = [_rows_first(x) if f else x for x, f in zip(given.stacks, flags.stacks, strict=True)]
-    new_pick = result_index if asked is None else (kind, slots[asked.slot])
+    rows = [_swap_batch_axis(x) if f else x for x, f in zip(given.stacks, flags.stacks, strict=True)]
     result = loop.bind(
-        *given.head, *given.fixed, *begin, *rows, body=new_body, result_index=new_pick, **params
+        *given.head, *given.fixed, *begin, *rows, body=new_body, result_index=new_index, **params
     )
+    kind, number = result_index
     if kind == "carry":
         return result if inputs.carries[number] in state else Shared(result)
     if kind == "count" or number not in new.values:
         return Shared(result)
-    return _rows_first(result)
+    return _swap_batch_axis(result)
 
 
-def _settled(
+def _batched_loop_body(
+    new: _BatchedBody, carries: Sequence[int], state: set[int], result_index: Pick
+) -> tuple[Body, Pick]:
+    """Return the body of a batched loop whose carries in `state` are batches, and the index of the same result."""
+    slots = new.program.outputs
+    outputs = [new.symbol(slot, before in state) for slot, before in zip(slots, carries, strict=False)]
+    outputs += [new.symbol(slot, False) for slot in slots[len(carries) :]]
+    kind, number = result_index
+    if kind != "stack":
+        return body_of(new.program_of(outputs)), result_index
+    requested = new.symbol(number, False)
+    body, new_slots = numbered(new.program_of(outputs))
+    if requested.slot not in new_slots:
+        body, new_slots = numbered(new.program_of([*outputs, requested]))
+    return body, (kind, new_slots[requested.slot])
+
+
+def _rows_end_apart() -> NoGradientError:
+    return NoGradientError(
+        "[vectorized_map] a derivative inside it goes through a loop whose number of iterations differs between "
+        "elements"
+    )
+
+
+def _batch_carries(
     program: Program, n: int, chosen: list[int], carries: Sequence[int], state: set[int]
-) -> tuple[_Stacked, set[int]]:
-    """The body with stacks at `chosen`, and at the carries that become stacks."""
+) -> tuple[_BatchedBody, set[int]]:
+    """Return the body with batches at `chosen` and at all carries that become batches, and these carries."""
     while True:
-        new = _Stacked(program, n, [*chosen, *sorted(state)])
+        new = _BatchedBody(program, n, [*chosen, *sorted(state)])
         more = {slot for slot, out in zip(carries, program.outputs, strict=False) if out in new.values}
         if more <= state:
             return new, state
         state = state | more
 
 
-def _rows_first(x: Symbol) -> Any:
-    """A stack of stacks with its first two dimensions exchanged; a grown one as it is."""
+def _swap_batch_axis(x: Symbol) -> Any:
+    """Exchange the first two dimensions of a batched stack; return a stack of dynamic length unchanged."""
     return x if is_dynamic_dim(x.aval) else permuted(x, (1, 0, *range(2, x.aval.ndim)))
 
 
@@ -152,21 +165,19 @@ def _stacked_while(
     result_index: Pick,
     params: dict[str, Any],
 ) -> Any:
-    """A loop that ends at another time for each row: it runs as long as any goes on, and the others stay.
+    """Record a loop whose number of iterations differs between rows; return None if all rows end together.
 
-    None if all rows end together.
+    The loop runs until the last row ends. Rows that have ended keep their carries.
     """
     program, count = body.program, len(inputs.carries)
     chosen = [s for s, f in zip(inputs.fixed, flags.fixed, strict=True) if f]
     state = {s for s, f in zip(inputs.carries, flags.carries, strict=True) if f}
-    new, _ = _settled(program, n, chosen, inputs.carries, state)
+    new, _ = _batch_carries(program, n, chosen, inputs.carries, state)
     if not any(flags.head) and program.outputs[count] not in new.values:
         return None
     if result_index[0] != "carry" or result_index == COUNT:
-        raise NoGradientError(
-            "[vectorized_map] a derivative within it goes through a loop that ends at another time for each element"
-        )
-    new = _Stacked(program, n, [*chosen, *inputs.carries])
+        raise _rows_end_apart()
+    new = _BatchedBody(program, n, [*chosen, *inputs.carries])
     going = new.builder.new_slot(given.head[0].aval._replace(shape=(n,)))
     after = [new.symbol(slot, True) for slot in program.outputs[: count + 1]]
     with recording_with(new.builder):
@@ -178,11 +189,13 @@ def _stacked_while(
         ]
         still = logical_and_op.bind(going, after[count])
         more = any_op.bind(still, axes=(0,))
-    made = new.program_of([*kept, still, more])
+    program = new.program_of([*kept, still, more])
     first = 1 + len(inputs.fixed) + count
-    new_body = body_of(Program((*made.inputs[:first], going.slot), made.ops, made.outputs, made.avals))
-    begin = [x if f else spread(x, n) for x, f in zip(given.carries, flags.carries, strict=True)]
-    head = given.head[0] if flags.head[0] else spread(given.head[0], n)
+    new_body = body_of(
+        Program((*program.inputs[:first], going.slot), program.ops, program.outputs, program.avals)
+    )
+    begin = [x if f else broadcast_rows(x, n) for x, f in zip(given.carries, flags.carries, strict=True)]
+    head = given.head[0] if flags.head[0] else broadcast_rows(given.head[0], n)
     params = {**params, "carries": count + 1}
     return loop.bind(
         any_op.bind(head, axes=(0,)),
@@ -203,7 +216,7 @@ def stacked_branch(
     bodies: tuple[Body, ...],
     result_index: int,
 ) -> Any:
-    """The batch rule of `branch`: where each row takes a branch of its own, all run."""
+    """Apply the batch rule of `branch`. If rows select different branches, all branches run."""
     which, *rest = operands
     slots = [i for i, flag in enumerate(stacked[1:]) if flag]
     new_bodies = [stacked_body(body, n, slots) for body in bodies]

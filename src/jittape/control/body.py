@@ -1,7 +1,7 @@
-"""`body_of` makes the program of a loop or a branch: one object for each, so that it can be part of a path.
+"""Bodies of loops and branches: programs with canonical slots, one object per structure.
 
-Two bodies of the same ops, recorded at different times or in different places, are the same object: slots are numbered
-in one way, and what has been made is found again by its structure. So a loop recorded twice is one path.
+`body_of` numbers the slots canonically and looks the program up by its structure. Bodies with the same ops are
+therefore the same object and can be part of a trie key: a loop recorded twice is one path.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jittape.core.tickets import WeakValues
 from jittape.errors import NoGradientError
 from jittape.primitives.broadcast import broadcast
 from jittape.primitives.elementwise.arithmetic import add_op
-from jittape.transform.differentiate import Path, Reverse, TapeView, seen
+from jittape.transform.differentiate import Path, Reverse, Seen, TapeView, seen
 
 __all__ = [
     "Pullback",
@@ -28,7 +28,6 @@ __all__ = [
     "body_of",
     "inlined",
     "numbered",
-    "pulled_back",
     "saved_slots",
     "total",
     "zeros",
@@ -47,12 +46,12 @@ copyreg.pickle(Body, lambda body: (_unpickled, (body.program,)))
 
 
 def body_of(program: Program) -> Body:
-    """The body of `program`, whose inputs are all kept and whose dead ops are dropped."""
+    """Return the body of `program`. All inputs are kept; dead ops are removed."""
     return numbered(program)[0]
 
 
 def numbered(program: Program) -> tuple[Body, dict[int, int]]:
-    """The body of `program`, and the slots of the body by those of the program."""
+    """Return the body of `program` and the map from slots of the program to slots of the body."""
     program = dead_code_removed(program)
     number = {slot: i for i, slot in enumerate(program.inputs)}
     ops: list[Op] = []
@@ -71,7 +70,7 @@ def numbered(program: Program) -> tuple[Body, dict[int, int]]:
 
 
 def inlined(body: Body, operands: Sequence[Any]) -> list[Any]:
-    """Record the ops of `body` on operands; its results."""
+    """Record the ops of `body` on `operands` and return the results."""
     values = dict(zip(body.program.inputs, operands, strict=True))
     for op in body.program.ops:
         values[op.out] = op.primitive.bind(*[values[slot] for slot in op.args], **dict(op.params))
@@ -81,32 +80,35 @@ def inlined(body: Body, operands: Sequence[Any]) -> list[Any]:
 # ---- reverse mode within a body --------------------------------------------------------------------------------------
 
 _ALWAYS = (-1,)
-"""The segments of a tape that recorded everything."""
+"""Segments of a tape that recorded every op."""
 
 
 def active_slots(program: Program, sources: Sequence[int]) -> set[int]:
-    """The slots through which a derivative with respect to `sources` flows."""
+    """Return the slots through which a derivative with respect to `sources` flows."""
+    return _tracked(program, sources)[1].slots
+
+
+def _tracked(program: Program, sources: Sequence[int]) -> tuple[Path, Seen]:
+    """Return `program` as a path, and what a tape that watches `sources` tracks of it."""
     path = Path(program.inputs, program.ops, program.avals, {})
-    return seen(path, TapeView(_ALWAYS, tuple([(-1, slot) for slot in sources]), False)).slots
+    return path, seen(path, TapeView(_ALWAYS, tuple([(-1, slot) for slot in sources]), False))
 
 
 class Pullback:
-    """A program with its reverse ops behind it.
+    """A program followed by its reverse ops: the gradient of `targets` with respect to `sources`.
 
     Attributes
     ----------
     cotangents : list of Symbol
-        What comes in: one for each target.
+        Inputs of the reverse ops, one per target.
     gradients : mapping of int to Symbol
-        What comes out, by source; a source that nothing flows to is missing.
+        Gradients by source slot. Sources without a gradient are missing.
     builder : Builder
-        Holds the reverse ops, and takes more.
+        Builder of the reverse ops; callers may append more.
     """
 
     def __init__(self, program: Program, targets: Sequence[int], sources: Sequence[int]) -> None:
-        path = Path(program.inputs, program.ops, program.avals, {})
-        view = TapeView(_ALWAYS, tuple([(-1, slot) for slot in sources]), False)
-        tracked = seen(path, view)
+        path, tracked = _tracked(program, sources)
         reverse = Reverse.between(path, tracked, targets, sources)
         self.program = program
         self.builder = Builder(max(program.avals, default=-1) + 1)
@@ -118,7 +120,7 @@ class Pullback:
         if stopped is not None:
             raise NoGradientError(
                 f"the gradient of {stopped.op.primitive.name}, recorded at "
-                f"{stopped.op.source or 'an unknown line'}, is a Python function, which cannot be called from within a "
+                f"{stopped.op.source or 'an unknown line'}, is a Python function, which cannot be called inside a "
                 "compiled loop or branch"
             )
         self.gradients: Mapping[int, Symbol] = {
@@ -126,67 +128,63 @@ class Pullback:
         }
 
     def needed(self) -> set[int]:
-        """The slots of the program itself that the reverse ops, and what they give, refer to."""
+        """Return the slots of the program that the reverse ops and the gradients refer to."""
         before = self.program.avals.keys()
         used = {slot for op in self.builder.ops for slot in op.args}
         used.update(symbol.slot for symbol in self.gradients.values())
         return used & before
 
     def body(self, inputs: Sequence[int], outputs: Sequence[Symbol]) -> Body:
-        """The body that computes `outputs` from `inputs`, which may be results of ops of the program."""
+        """Return the body that computes `outputs` from `inputs`; inputs may be results of ops of the program."""
         given = set(inputs)
         ops = tuple([op for op in (*self.program.ops, *self.builder.ops) if op.out not in given])
         avals = {**self.program.avals, **self.builder.avals}
         return body_of(Program(tuple(inputs), ops, tuple([symbol.slot for symbol in outputs]), avals))
 
     def zeros(self, aval: Aval) -> Symbol:
-        """Zeros among the reverse ops."""
+        """Append a constant of zeros to the reverse ops."""
         with recording_with(self.builder):
             return zeros(aval)
 
 
-def pulled_back(program: Program, targets: Sequence[int], sources: Sequence[int]) -> Pullback:
-    """The gradient of `targets` with respect to `sources`."""
-    return Pullback(program, targets, sources)
-
-
 def zeros(aval: Aval) -> Symbol:
-    """A constant."""
+    """Record a constant of zeros."""
     symbol: Symbol = broadcast(literal(0, aval.dtype), aval.shape)
     return symbol
 
 
 def total(parts: Sequence[Symbol]) -> Symbol | None:
-    """The sum of the parts of a cotangent, None if there are none."""
+    """Record the sum of the parts of a cotangent; None if there are no parts."""
     return functools.reduce(add_op.bind, parts) if parts else None
 
 
 def saved_slots(program: Program, needed: set[int], free: set[int]) -> tuple[list[int], set[int]]:
-    """What must be kept for a reverse pass that needs the slots `needed`, and the inputs that are needed besides.
+    """Return the slots to save for a reverse pass that needs `needed`, and the inputs among `free` that it reads.
 
-    What costs little to compute again is computed again from what is kept. Of the inputs, those in `free` are at hand.
+    Cheap values are recomputed from saved ones. The inputs in `free` are available to the reverse pass.
     """
     op_of = {op.out: op for op in program.ops}
     saved: set[int] = set()
     used: set[int] = set()
-    stack, met = list(needed), set(needed)
+    stack, visited = list(needed), set(needed)
     while stack:
         slot = stack.pop()
         op = op_of.get(slot)
         if op is None:
             (used if slot in free else saved).add(slot)
-        elif _computed_again(op, program.avals):
-            stack += [s for s in op.args if s not in met]
-            met.update(op.args)
+        elif _is_recomputed(op, program.avals):
+            stack += [s for s in op.args if s not in visited]
+            visited.update(op.args)
         else:
             saved.add(slot)
     return sorted(saved), used
 
 
-def _computed_again(op: Op, avals: Mapping[int, Aval]) -> bool:
+def _is_recomputed(op: Op, avals: Mapping[int, Aval]) -> bool:
+    """Return whether a reverse pass recomputes the result of `op` instead of saving it."""
     form = op.primitive.lowering
     if isinstance(form, Control):
-        return bool(dict(op.params).get("again")) or any(
+        return bool(dict(op.params).get("recompute")) or any(
             is_dynamic_dim(avals[slot]) for slot in (op.out, *op.args)
         )
     return isinstance(form, Map | View | Pad | Alias | Iota)

@@ -1,7 +1,7 @@
-"""`branch_op`: one of several programs runs, which one a number says.
+"""`branch_op`: run the program that an integer selects.
 
-An op is one result of a branch, by its position in the parameter `pick`. All bodies take the same inputs, the operands
-after the first, and give results of the same shapes and dtypes.
+An op is one result of a branch; the parameter `result_index` is its position among the results. All bodies take the
+same inputs (the operands after the first) and return results of the same shapes and dtypes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jittape.control.batched_control import stacked_branch
-from jittape.control.body import active_slots, pulled_back, total
+from jittape.control.body import Pullback, active_slots, total
 from jittape.core.builder import Symbol
 from jittape.core.forms import Control
 from jittape.core.interpret import interpret
@@ -29,7 +29,7 @@ def _result(which: Aval, *operands: Aval, bodies: tuple[Body, ...], result_index
             or body.program.output_avals() != bodies[0].program.output_avals()
         ):
             raise ProgramError(
-                f"{body.program} does not take {', '.join(map(str, operands))}, or gives something else"
+                f"{body.program} does not take {', '.join(map(str, operands))}, or its results differ from the others'"
             )
     return bodies[0].program.output_avals()[result_index]
 
@@ -40,7 +40,7 @@ def _run(operands: Sequence[Any], picks: Sequence[int], *, bodies: tuple[Body, .
 
 
 def _taken(which: int, count: int) -> int:
-    """The last is taken for what is out of range."""
+    """Return the number of the body to run: the last one if `which` is out of range."""
     return which if 0 <= which < count else count - 1
 
 
@@ -51,14 +51,12 @@ def _vjp(
     *,
     bodies: tuple[Body, ...],
 ) -> dict[int, Symbol]:
-    """The gradient of a branch is a branch: each body computes again what its reverse pass needs."""
+    """Record the gradient: a branch whose bodies recompute the values that their reverse passes need."""
     inputs = [i - 1 for i in along]
     picks = [
         p for p in cotangents if any(b.program.outputs[p] in active_slots(b.program, inputs) for b in bodies)
     ]
-    pullbacks = [
-        pulled_back(body.program, [body.program.outputs[p] for p in picks], inputs) for body in bodies
-    ]
+    pullbacks = [Pullback(body.program, [body.program.outputs[p] for p in picks], inputs) for body in bodies]
     reached = [i for i in inputs if any(i in pullback.gradients for pullback in pullbacks)]
     reverse = []
     for pullback in pullbacks:
@@ -76,7 +74,7 @@ def _vjp(
 def _flow(
     follow: Follow, arriving: Sequence[Flow | None], *, bodies: tuple[Body, ...], result_index: int
 ) -> Flow | None:
-    """How a result depends on the sources of a gradient: as in any of the bodies."""
+    """Return the flow of a result: those of all bodies, joined."""
     return joined([follow(b.program, arriving[1:]).get(b.program.outputs[result_index]) for b in bodies])
 
 
@@ -92,5 +90,5 @@ branch_op: Primitive = Primitive(
     lowering=Control("branch", _run, _vjp, _flow),
     batch=_batch,
 )
-"""One result of a branch. The first operand, an int64, is the number of the body in `bodies`; the last one is taken
-where there is none."""
+"""One result of a branch. The first operand, an int64, is the number of the body in `bodies`. If it is out of range,
+the last body runs."""

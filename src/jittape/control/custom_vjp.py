@@ -1,4 +1,4 @@
-"""`ruled_op`: values whose gradient is a program of its own, as a custom gradient within a loop's body is."""
+"""`ruled_op`: values whose gradient is given by a program: custom gradients inside loop bodies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _vjp(
 def _flow(
     follow: Follow, arriving: Sequence[Flow | None], *, count: int, to: tuple[int, ...], **params: Any
 ) -> Flow | None:
-    """How a result depends on the sources of a gradient: through the operands that the rule has a gradient for."""
+    """Return the flow of a result: that of the operands for which the rule has a gradient."""
     return joined([arriving[count + i] for i in to])
 
 
@@ -47,7 +47,7 @@ def _result(*operands: Aval, rule: Body, count: int, to: tuple[int, ...], result
 
 
 def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, result_index: int, **params: Any) -> Any:
-    """The value itself: a gradient has been taken before a program is run on stacks."""
+    """Return the operand itself: gradients are derived before a program is batched."""
     return operands[result_index] if stacked[result_index] else Shared(operands[result_index])
 
 
@@ -61,5 +61,7 @@ ruled_op = Primitive(
     simplified=lambda op, producers: op.args[dict(op.params)["result_index"]],
     batch_loses_gradient=True,
 )
-"""The first `count` operands, each with the gradient that the body `rule` computes: from their cotangents, and from the
-last operands. It gives the gradients of those of the operands after the first that the positions `to` say."""
+"""Identity on the first `count` operands, with a gradient that the body `rule` computes.
+
+The inputs of `rule` are the cotangents of the results and the last operands. Its outputs are the gradients of the
+operands at ``count + i`` for `i` in `to`."""

@@ -1,22 +1,22 @@
-"""`loop_op`: every loop there is, of known and of unknown length.
+"""`loop_op`: loops of known and of unknown length.
 
-An op is one result of a loop, which its parameter `pick` names: the last value of a carry, the values of any slot of
-the body in all iterations, stacked, or how many iterations there were. So the gradient of a loop asks the loop itself
-for what it needs of each iteration, as further results of the same run, and what nobody asks for costs nothing.
+An op is one result of a loop. Its parameter `result_index` names the result: the final value of a carry, the stacked
+values of a slot of the body in all iterations, or the number of iterations. The gradient of a loop records the values
+it needs from each iteration as further results of the same run. Results without an op are not computed.
 
-The body's inputs are the number of the iteration (int64), the values that are the same in all iterations, the carries,
-and a row of each stack; its outputs begin with the new carries.
+The body's inputs are the number of the iteration (int64), the fixed operands, which are the same in all iterations, the
+carries, and a row of each stack. Its outputs begin with the new carries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jittape.control.batched_control import stacked_loop
-from jittape.control.body import Pullback, active_slots, pulled_back, saved_slots, total, zeros
+from jittape.control.body import Pullback, active_slots, saved_slots, total, zeros
 from jittape.control.loop_parts import COUNT, COUNTED, WHILE, Parts, Pick, carry, stack
 from jittape.core.builder import Symbol
 from jittape.core.forms import Control
@@ -38,7 +38,7 @@ def _result(
     trips: int,
     limit: int | None,
     backwards: bool,
-    again: bool,
+    recompute: bool,
     result_index: Pick,
 ) -> Aval:
     avals = body.program.avals
@@ -73,7 +73,7 @@ def _run(
     trips: int,
     limit: int | None,
     backwards: bool,
-    again: bool,
+    recompute: bool,
 ) -> list[Any]:
     given = Parts.of_operands(operands, trips, fixed, carries)
     program = body.program
@@ -85,24 +85,24 @@ def _run(
     rows: list[list[Any]] = [[] for _ in slots]
     while count < length and going and (limit is None or count < limit):
         at = length - 1 - count if backwards else count
-        results = interpret(program, [at, *given.fixed, *state, *[stack[at] for stack in given.stacks]])
-        state = results[:carries]
-        going = bool(results[carries]) if trips == WHILE else True
-        for kept, row in zip(rows, results[first:], strict=True):
+        outputs = interpret(program, [at, *given.fixed, *state, *[stack[at] for stack in given.stacks]])
+        state = outputs[:carries]
+        going = bool(outputs[carries]) if trips == WHILE else True
+        for kept, row in zip(rows, outputs[first:], strict=True):
             kept.append(row)
         count += 1
-    made: dict[Pick, Any] = {("carry", i): value for i, value in enumerate(state)}
-    made[COUNT] = np.int64(count)
+    results: dict[Pick, Any] = {("carry", i): value for i, value in enumerate(state)}
+    results[COUNT] = np.int64(count)
     for slot, kept in zip(slots, rows, strict=True):
         aval = program.avals[slot]
-        made["stack", slot] = np.array(kept[::-1] if backwards else kept, aval.dtype).reshape(
+        results["stack", slot] = np.array(kept[::-1] if backwards else kept, aval.dtype).reshape(
             count, *aval.shape
         )
-    return [made[result_index] for result_index in picks]
+    return [results[result_index] for result_index in picks]
 
 
 def _begin(given: Parts, trips: int) -> tuple[bool, float]:
-    """Whether there is an iteration at all, and the number of iterations at most."""
+    """Return whether the first iteration runs, and the maximum number of iterations."""
     if trips == WHILE:
         return bool(given.head[0]), float("inf")
     return True, int(given.head[0]) if trips == COUNTED else trips
@@ -122,18 +122,59 @@ def _vjp(
     trips: int,
     limit: int | None,
     backwards: bool,
-    again: bool,
+    recompute: bool,
 ) -> dict[int, Symbol]:
-    """The gradient of a loop is a loop in the other direction, over what the first one has stacked for it."""
+    """Record the gradient: a loop in the opposite direction, over values that the forward loop has stacked."""
     params: dict[str, Any] = {
         "body": body, "fixed": fixed, "carries": carries, "trips": trips, "limit": limit,
-        "backwards": backwards, "again": again,
+        "backwards": backwards, "recompute": recompute,
     }  # fmt: skip
     return _Gradient(cotangents, along, operands, params).result()
 
 
+_Input = tuple[int, Symbol]
+"""An input of the reverse body, by its slot in the pullback, and the operand of the reverse loop that supplies it."""
+
+
+class _ReverseCarry(NamedTuple):
+    """A carry of the reverse loop.
+
+    Attributes
+    ----------
+    slot : int
+        Input of the reverse body.
+    begin : Symbol
+        Value before the first reverse iteration.
+    after : Symbol
+        Value after an iteration, in the reverse body.
+    source : int
+        Input of the forward body whose gradient is the final value.
+    """
+
+    slot: int
+    begin: Symbol
+    after: Symbol
+    source: int
+
+
 class _Gradient:
-    """The gradient of one run; see `result`."""
+    """The gradient of one run of a loop: a loop in the opposite direction.
+
+    Attributes
+    ----------
+    given, inputs : Parts
+        Operands of the loop, and the slots of its body's inputs.
+    fixed, stacks : list of int
+        Inputs of the body that gradients are requested for.
+    active : list of int
+        Numbers of the carries that depend on what gradients are requested for.
+    carried : list of int
+        Numbers of the carries that have a cotangent in the reverse loop.
+    stacked : list of (int, Symbol)
+        Stacked slots and their cotangents.
+    pullback : Pullback
+        Reverse pass of one iteration.
+    """
 
     def __init__(
         self,
@@ -149,117 +190,121 @@ class _Gradient:
         fixed, carries = params["fixed"], params["carries"]
         self.given = Parts.of_operands(operands, params["trips"], fixed, carries)
         self.inputs = Parts.of_body(params["body"], fixed, carries)
-        heads = len(self.given.head)
-        self.positions = Parts.of(range(len(operands)), heads, fixed, carries)
-        followed = set(along)
-        self.fixed = [
-            s for s, i in zip(self.inputs.fixed, self.positions.fixed, strict=True) if i in followed
-        ]
-        self.stacks = [
-            s for s, i in zip(self.inputs.stacks, self.positions.stacks, strict=True) if i in followed
-        ]
-        start = [s for s, i in zip(self.inputs.carries, self.positions.carries, strict=True) if i in followed]
-        self.active = self._active(start)
+        numbers = Parts.of_operands(range(len(operands)), params["trips"], fixed, carries)
+        requested = set(along)
+        self.fixed = [s for s, i in zip(self.inputs.fixed, numbers.fixed, strict=True) if i in requested]
+        self.stacks = [s for s, i in zip(self.inputs.stacks, numbers.stacks, strict=True) if i in requested]
+        start = {s for s, i in zip(self.inputs.carries, numbers.carries, strict=True) if i in requested}
+        self.active = self._active_carries(start)
+        self.stacked = self._stacked_cotangents()
+        self.carried, self.pullback = self._pull_back()
 
-    def _active(self, start: list[int]) -> list[int]:
-        """The numbers of the carries that depend on what is followed, at the beginning or later."""
+    def _active_carries(self, active: set[int]) -> list[int]:
+        """Return the numbers of the carries that depend on a requested input, initially or in a later iteration."""
         inputs = self.inputs.carries
-        active = set(start)
         while True:
             reached = active_slots(self.program, [*self.fixed, *self.stacks, *active])
             more = {inputs[i] for i, out in enumerate(self.program.outputs[: len(inputs)]) if out in reached}
             if more <= active:
                 return [i for i, slot in enumerate(inputs) if slot in active]
-            active |= more
+            active = active | more
 
-    def _pullback(self) -> tuple[list[int], list[int], Pullback]:
-        """The carries with a cotangent, the stacked slots with one, and the reverse pass of the body."""
-        inputs, outputs = self.inputs.carries, self.program.outputs
-        reached = active_slots(self.program, [*self.fixed, *self.stacks, *[inputs[i] for i in self.active]])
-        slots = [
-            number
+    def _stacked_cotangents(self) -> list[_Input]:
+        """Return the stacked slots that depend on a requested input, with their cotangents."""
+        carries = [self.inputs.carries[i] for i in self.active]
+        reached = active_slots(self.program, [*self.fixed, *self.stacks, *carries])
+        return [
+            (number, part)
             for (kind, number), parts in self.cotangents.items()
             if kind == "stack" and number in reached
-            for _ in parts
+            for part in parts
         ]
-        numbers = {number for kind, number in self.cotangents if kind == "carry"} & set(self.active)
+
+    def _pull_back(self) -> tuple[list[int], Pullback]:
+        """Return the numbers of the carries with a cotangent, and the reverse pass of the body."""
+        inputs, outputs = self.inputs.carries, self.program.outputs
         sources = [*self.fixed, *[inputs[i] for i in self.active], *self.stacks]
+        stacked = [slot for slot, _ in self.stacked]
+        numbers = {number for kind, number in self.cotangents if kind == "carry"} & set(self.active)
         while True:
             order = sorted(numbers)
-            pullback = pulled_back(self.program, [*[outputs[i] for i in order], *slots], sources)
+            pullback = Pullback(self.program, [*[outputs[i] for i in order], *stacked], sources)
             more = {i for i in self.active if inputs[i] in pullback.gradients}
             if more <= numbers:
-                return order, slots, pullback
+                return order, pullback
             numbers |= more
 
     def result(self) -> dict[int, Symbol]:
-        """The cotangents of the operands, by number."""
-        carried, stacked, pullback = self._pullback()
-        gradients, avals = pullback.gradients, self.program.avals
-        fixed = [slot for slot in self.fixed if slot in gradients]
-        rows = [slot for slot in self.stacks if slot in gradients]
-        if not (carried or fixed or rows):
+        """Record the reverse loop and return the cotangents of the operands, by number."""
+        pullback = self.pullback
+        if not (self.carried or pullback.gradients):
             return {}
-        free = {*self.program.inputs} - {*self.inputs.carries}
-        saved, used = saved_slots(self.program, pullback.needed(), free)
-        sums = [pullback.builder.new_slot(avals[slot]) for slot in fixed]
-        outputs = [
-            gradients.get(self.inputs.carries[i]) or pullback.zeros(avals[self.inputs.carries[i]])
-            for i in carried
-        ]
-        outputs += [_sum(pullback, before, gradients[slot]) for before, slot in zip(sums, fixed, strict=True)]
-        outputs += [gradients[slot] for slot in rows]
-        kept = [(s, o) for s, o in zip(self.inputs.fixed, self.given.fixed, strict=True) if s in used]
-        read = [(s, o) for s, o in zip(self.inputs.stacks, self.given.stacks, strict=True) if s in used]
-        read += [(slot, self._pick(stack(slot))) for slot in saved]
-        ct_carried, ct_stacked = pullback.cotangents[: len(carried)], pullback.cotangents[len(carried) :]
-        parts = [part for slot in dict.fromkeys(stacked) for part in self.cotangents["stack", slot]]
-        read += [(symbol.slot, part) for symbol, part in zip(ct_stacked, parts, strict=True)]
-        body = pullback.body(
-            [
-                self.program.inputs[0],
-                *[slot for slot, _ in kept],
-                *[symbol.slot for symbol in (*ct_carried, *sums)],
-                *[slot for slot, _ in read],
-            ],
-            outputs,
-        )
-        begin = [
-            total(self.cotangents.get(carry(i), ())) or zeros(self.given.carries[i].aval) for i in carried
-        ]
-        begin += [zeros(avals[slot]) for slot in fixed]
-        operands = [*self._count(), *[o for _, o in kept], *begin, *[o for _, o in read]]
+        fixed, stacks = self._values_read()
+        carries = [*self._carry_gradients(), *self._fixed_gradients()]
+        rows = [slot for slot in self.stacks if slot in pullback.gradients]
+        inputs = [*[s for s, _ in fixed], *[c.slot for c in carries], *[s for s, _ in stacks]]
+        outputs = [*[c.after for c in carries], *[pullback.gradients[slot] for slot in rows]]
+        body = pullback.body([self.program.inputs[0], *inputs], outputs)
+        operands = [*[o for _, o in fixed], *[c.begin for c in carries], *[o for _, o in stacks]]
+        operands = [*self._trip_count(), *operands]
         params = {
-            "body": body, "fixed": len(kept), "carries": len(begin), "limit": None, "again": self.params["again"],
+            "body": body, "fixed": len(fixed), "carries": len(carries), "limit": None,
+            "recompute": self.params["recompute"],
             "trips": self.params["trips"] if self.params["trips"] >= 0 else COUNTED,
             "backwards": not self.params["backwards"],
         }  # fmt: skip
-        picks = [*[carry(i) for i in range(len(begin))]]
-        picks += [stack(slot) for slot in body.program.outputs[len(begin) :]]
-        results = [loop_op.bind(*operands, **params, result_index=result_index) for result_index in picks]
-        sources = [self._position(self.inputs.carries[i]) for i in carried]
-        sources += [self._position(slot) for slot in (*fixed, *rows)]
-        return dict(zip(sources, results, strict=True))
+        indices = [carry(i) for i in range(len(carries))]
+        indices += [stack(slot) for slot in body.program.outputs[len(carries) :]]
+        results = [loop_op.bind(*operands, **params, result_index=index) for index in indices]
+        sources = [*[c.source for c in carries], *rows]
+        return {self._operand_number(slot): part for slot, part in zip(sources, results, strict=True)}
 
-    def _position(self, slot: int) -> int:
-        """The number of the operand that comes in at an input of the body."""
-        return len(self.given.head) + self.program.inputs.index(slot) - 1
+    def _values_read(self) -> tuple[list[_Input], list[_Input]]:
+        """Return the values that the reverse body reads: those of all iterations, and those with one row each."""
+        free = {*self.program.inputs} - {*self.inputs.carries}
+        saved, used = saved_slots(self.program, self.pullback.needed(), free)
+        fixed = [(s, o) for s, o in zip(self.inputs.fixed, self.given.fixed, strict=True) if s in used]
+        rows = [(s, o) for s, o in zip(self.inputs.stacks, self.given.stacks, strict=True) if s in used]
+        rows += [(slot, self._further_result(stack(slot))) for slot in saved]
+        incoming = self.pullback.cotangents[len(self.carried) :]
+        rows += [(symbol.slot, part) for symbol, (_, part) in zip(incoming, self.stacked, strict=True)]
+        return fixed, rows
 
-    def _pick(self, result_index: Pick) -> Symbol:
-        """A further result of the loop."""
-        symbol: Symbol = loop_op.bind(*self.operands, **self.params, result_index=result_index)
+    def _carry_gradients(self) -> Iterator[_ReverseCarry]:
+        """Yield the cotangents of the carries; they begin as those of the final values."""
+        pullback = self.pullback
+        for i, incoming in zip(self.carried, pullback.cotangents, strict=False):
+            source = self.inputs.carries[i]
+            begin = total(self.cotangents.get(carry(i), ())) or zeros(self.given.carries[i].aval)
+            after = pullback.gradients.get(source) or pullback.zeros(self.program.avals[source])
+            yield _ReverseCarry(incoming.slot, begin, after, source)
+
+    def _fixed_gradients(self) -> Iterator[_ReverseCarry]:
+        """Yield the gradients of the fixed operands: sums over the iterations, which begin as zeros."""
+        for source in self.fixed:
+            part = self.pullback.gradients.get(source)
+            if part is not None:
+                aval = self.program.avals[source]
+                before = self.pullback.builder.new_slot(aval)
+                yield _ReverseCarry(before.slot, zeros(aval), self._sum(before, part), source)
+
+    def _sum(self, before: Symbol, part: Symbol) -> Symbol:
+        with recording_with(self.pullback.builder):
+            symbol: Symbol = add_op.bind(before, part)
         return symbol
 
-    def _count(self) -> tuple[Symbol, ...]:
-        if self.params["trips"] == WHILE:
-            return (self._pick(COUNT),)
-        return self.given.head
+    def _operand_number(self, slot: int) -> int:
+        """Return the number of the operand that supplies an input of the body."""
+        return len(self.given.head) + self.program.inputs.index(slot) - 1
 
+    def _further_result(self, index: Pick) -> Symbol:
+        """Record a further result of the loop itself."""
+        symbol: Symbol = loop_op.bind(*self.operands, **self.params, result_index=index)
+        return symbol
 
-def _sum(pullback: Pullback, before: Symbol, part: Symbol) -> Symbol:
-    with recording_with(pullback.builder):
-        symbol: Symbol = add_op.bind(before, part)
-    return symbol
+    def _trip_count(self) -> tuple[Symbol, ...]:
+        """Return the head of the reverse loop: the number of iterations, if it is known only at run time."""
+        return (self._further_result(COUNT),) if self.params["trips"] == WHILE else self.given.head
 
 
 def _flow(
@@ -273,7 +318,7 @@ def _flow(
     result_index: Pick,
     **params: Any,
 ) -> Flow | None:
-    """How a result depends on the sources of a gradient: what one iteration adds comes in at the next."""
+    """Return the flow of a result; flows of the carries are propagated until they no longer change."""
     given = Parts.of_operands(arriving, trips, fixed, carries)
     outputs = body.program.outputs[:carries]
     state, before = given.carries, None
@@ -299,7 +344,8 @@ loop_op: Primitive = Primitive(
     lowering=Control("loop", _run, _vjp, _flow),
     batch=_batch,
 )
-"""One result of a loop. The parameters besides `pick`: the `body`; how many operands are `fixed` and how many
-`carries`; `trips`, the number of iterations, `WHILE` or `COUNTED`; `limit`, the most iterations of a `WHILE`; whether
-it runs `backwards` through its stacks; and whether a gradient of what it is part of runs it `again` instead of keeping
-values."""
+"""One result of a loop, the one that `result_index` names.
+
+Parameters: `body`; `fixed` and `carries`, the numbers of such operands; `trips`, the number of iterations, `WHILE` or
+`COUNTED`; `limit`, the maximum number of iterations of a `WHILE` loop; `backwards`, whether the loop runs backwards
+through its stacks; `recompute`, whether the gradient of an enclosing loop runs it again instead of saving values."""

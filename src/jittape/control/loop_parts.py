@@ -1,4 +1,4 @@
-"""What the operands and the results of a loop are."""
+"""Roles of a loop's operands and results."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from jittape.core.program import Body
 __all__ = ["COUNT", "COUNTED", "WHILE", "Parts", "Pick", "carry", "stack"]
 
 WHILE = -1
-"""In the place of a number of iterations: as long as the predicate holds. The first operand is the predicate before the
-first iteration, the body's output after the carries the one for the next."""
+"""Value of `trips` for a loop that runs while its predicate holds. The first operand is the predicate of the first
+iteration; the body's output after the carries is the predicate of the next one."""
 COUNTED = -2
-"""In the place of a number of iterations: as many as the first operand says, an int64."""
+"""Value of `trips` for a loop whose first operand, an int64, is the number of iterations."""
 
 Pick = tuple[str, int]
 COUNT: Pick = ("count", 0)
 
 
 def carry(number: int) -> Pick:
-    """The last value of a carry."""
+    """Return the result index of the final value of a carry."""
     return ("carry", number)
 
 
 def stack(slot: int) -> Pick:
-    """The values of a slot of the body, one for each iteration."""
+    """Return the result index of the stacked values of a slot of the body."""
     return ("stack", slot)
 
 
 class Parts(NamedTuple):
-    """The operands of a loop, or the slots of its body's inputs, taken apart; `head` is what says how long it runs."""
+    """The operands of a loop, or its body's inputs, by role; `head` is the operand that determines how long it runs."""
 
     head: tuple[Any, ...]
     fixed: tuple[Any, ...]

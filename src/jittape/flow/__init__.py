@@ -1,7 +1,6 @@
 """Control flow: `while_loop`, `fori_loop`, `scan`, `map_fn`, `foldl`, `foldr`, `cond`, `case`, `switch_case`.
 
-The bodies are Python functions; each is run once, with stand-ins, and becomes a program of its own that compiled code
-runs in a loop.
+The bodies are Python functions. Each is traced once, with placeholders, into a program that compiled code runs.
 """
 
 from jittape.flow.branches import case as case

@@ -1,4 +1,4 @@
-"""`cond`, `case` and `switch_case`: only the branch that is taken runs."""
+"""`cond`, `case` and `switch_case`: branches of which only the selected one runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from jittape.core.user_calls import as_int
 from jittape.errors import ControlFlowError, DTypeError, ShapeError
 from jittape.flow.control_recording import INT64, branch, predicate
-from jittape.flow.structure import Structure, flatten_call
+from jittape.flow.structure import flatten_tree
 from jittape.primitives.elementwise.comparison import logical_not, where
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.convert import convert_to_tensor
@@ -23,26 +23,27 @@ def cond(
     false_fn: Callable[[], Any] | None = None,
     name: str | None = None,
 ) -> Any:
-    """What `true_fn` returns if `pred` is true, else what `false_fn` returns.
+    """Return ``true_fn()`` if `pred` is true, otherwise ``false_fn()``.
 
     Parameters
     ----------
     pred : bool scalar
     true_fn, false_fn : callable
-        Without arguments; both return the same structure, shapes and dtypes. Only one of them runs.
+        Functions without arguments. Both must return the same structure, shapes and dtypes. Only one of them runs.
     name : str, optional
-        Accepted for TensorFlow's sake.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     tensor or nested structure
+        The result of the selected function.
 
     Raises
     ------
     ValueError
-        If `pred` is no scalar, or the functions return different structures or shapes.
+        If `pred` is not a scalar, or the functions return different structures or shapes.
     TypeError
-        If `pred` is no bool, a function is missing, or the functions return different dtypes.
+        If `pred` is not a bool, a function is missing, or the functions return different dtypes.
 
     Examples
     --------
@@ -55,7 +56,7 @@ def cond(
     assert true_fn is not None
     assert false_fn is not None
     which = cast(logical_not(predicate("cond", pred, "pred")), INT64)
-    return _chosen("cond", which, (true_fn, false_fn))
+    return _select("cond", which, (true_fn, false_fn))
 
 
 def switch_case(
@@ -64,17 +65,22 @@ def switch_case(
     default: Callable[[], Any] | None = None,
     name: str | None = None,
 ) -> Any:
-    """What the function number `branch_index` returns.
+    """Call the function of `branch_fns` that `branch_index` selects and return its result.
 
     Parameters
     ----------
     branch_index : integer scalar
     branch_fns : sequence of callables, mapping of int to callable, or sequence of pairs of int and callable
-        Without arguments; all return the same structure, shapes and dtypes.
+        Functions without arguments. All must return the same structure, shapes and dtypes.
     default : callable, optional
-        Called for an index that there is no function for; without it the last function is (of the greatest index).
+        Function for an index that `branch_fns` does not contain. Without it, the function with the greatest index runs.
     name : str, optional
-        Accepted for TensorFlow's sake.
+        Ignored; accepted for compatibility with TensorFlow.
+
+    Returns
+    -------
+    tensor or nested structure
+        The result of the selected function.
 
     Examples
     --------
@@ -83,7 +89,7 @@ def switch_case(
     >>> float(jt.switch_case(i, [lambda: jt.constant(10.0), lambda: jt.constant(20.0)]))
     20.0
     """
-    pairs = _indexed(branch_fns)
+    pairs = _indexed_functions(branch_fns)
     functions = [function for _, function in pairs] + ([] if default is None else [default])
     _check_callables("switch_case", functions)
     index = convert_to_tensor(branch_index)
@@ -96,19 +102,19 @@ def switch_case(
     which: Any = len(functions) - 1
     for position, (number, _) in enumerate(pairs):
         which = where(index == number, position, which)
-    return _chosen("switch_case", which, functions)
+    return _select("switch_case", which, functions)
 
 
-def _indexed(branch_fns: Any) -> list[tuple[int, Any]]:
-    """The functions with their indices, in order of these."""
+def _indexed_functions(branch_fns: Any) -> list[tuple[int, Any]]:
+    """Return pairs of index and function, sorted by index."""
     entries: Any = branch_fns.items() if isinstance(branch_fns, Mapping) else branch_fns
-    entries = _listed("switch_case", "branch_fns", entries)
+    entries = _as_list("switch_case", "branch_fns", entries)
     if callable(entries[0]):
         return list(enumerate(entries))
     _check_pairs("switch_case", "branch_fns", entries)
     pairs = sorted([(as_int("an index", n), function) for n, function in entries], key=lambda pair: pair[0])
     if len({number for number, _ in pairs}) < len(pairs):
-        raise ControlFlowError("[switch_case] branch_fns has two functions for one index")
+        raise ControlFlowError("[switch_case] branch_fns has two functions for the same index")
     return pairs
 
 
@@ -119,15 +125,20 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """What the function of the first true predicate returns.
+    """Call the function of the first true predicate and return its result.
 
     Parameters
     ----------
     pred_fn_pairs : sequence of pairs of a bool scalar and a callable
     default : callable, optional
-        Called if no predicate is true; without it the last function is.
+        Function to call if no predicate is true. Without it, the last function of `pred_fn_pairs` runs.
     exclusive, strict, name
-        Accepted for TensorFlow's sake and ignored.
+        Ignored; accepted for compatibility with TensorFlow.
+
+    Returns
+    -------
+    tensor or nested structure
+        The result of the selected function.
 
     Examples
     --------
@@ -137,23 +148,23 @@ def case(
     >>> float(jt.case(pairs, default=lambda: x))
     9.0
     """
-    pred_fn_pairs = _listed("case", "pred_fn_pairs", pred_fn_pairs)
+    pred_fn_pairs = _as_list("case", "pred_fn_pairs", pred_fn_pairs)
     _check_pairs("case", "pred_fn_pairs", pred_fn_pairs)
     functions = [function for _, function in pred_fn_pairs] + ([] if default is None else [default])
     _check_callables("case", functions)
     which: Any = len(functions) - 1
     for number, (pred, _) in reversed(list(enumerate(pred_fn_pairs))):
         which = where(predicate("case", pred, f"predicate {number}"), number, which)
-    return _chosen("case", which, functions)
+    return _select("case", which, functions)
 
 
-def _listed(op: str, argument: str, entries: Any) -> list[Any]:
-    """`entries` as a list that is not empty."""
+def _as_list(op: str, argument: str, entries: Any) -> list[Any]:
+    """Return `entries` as a list; raise if it is empty or not iterable."""
     if isinstance(entries, (str, Operators)) or not isinstance(entries, Iterable):
         raise TypeError(f"[{op}] {argument} must be a list, but is of type {type(entries).__name__!r}")
     found = list(entries)
     if not found:
-        raise ControlFlowError(f"[{op}] {argument} is empty: give at least one function")
+        raise ControlFlowError(f"[{op}] {argument} is empty: pass at least one function")
     return found
 
 
@@ -161,7 +172,7 @@ def _check_pairs(op: str, argument: str, entries: Sequence[Any]) -> None:
     for entry in entries:
         if not isinstance(entry, (tuple, list)) or len(entry) != 2:
             raise TypeError(
-                f"[{op}] {argument} must hold pairs, each with a function, but there is one of type "
+                f"[{op}] {argument} must contain pairs, each with a function, but one entry is of type "
                 f"{type(entry).__name__!r}"
             )
 
@@ -174,18 +185,19 @@ def _check_callables(op: str, functions: Sequence[Any]) -> None:
             )
 
 
-def _chosen(op: str, which: Any, functions: Sequence[Callable[[], Any]]) -> Any:
-    structures: list[Structure] = []
+def _select(op: str, which: Any, functions: Sequence[Callable[[], Any]]) -> Any:
+    """Record a branch on `which` and return the result in the structure that the functions return."""
+    trees: list[Any] = []
 
     def flatten(result: Any) -> list[Any]:
-        leaves, structure = flatten_call(result)
-        structures.append(structure)
-        if structure.tree != structures[0].tree:
+        leaves, tree = flatten_tree(result)
+        trees.append(tree)
+        if tree != trees[0]:
             raise ControlFlowError(
-                f"[{op}] the branches must return the same structure: branch 0 returns {structures[0].tree}, branch "
-                f"{len(structures) - 1} returns {structure.tree}"
+                f"[{op}] the branches must return the same structure: branch 0 returns {trees[0]}, branch "
+                f"{len(trees) - 1} returns {tree}"
             )
         return leaves
 
-    made, _ = branch(op, convert_to_tensor(which), functions, flatten)
-    return structures[0].rebuilt(made)
+    results = branch(op, convert_to_tensor(which), functions, flatten)
+    return trees[0].unflatten(results)

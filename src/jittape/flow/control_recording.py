@@ -1,6 +1,6 @@
-"""From Python functions to loops and branches: what all of `jittape.flow` records through.
+"""Recording of Python functions as the bodies of loop and branch ops.
 
-`loop` and `branch` take lists of tensors; the nested structures of the user are taken apart before.
+`Loop` and `branch` take flat lists of tensors; their callers flatten the user's nested structures.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import current_trace
 
-__all__ = ["INT64", "Loop", "branch", "predicate", "segment_length", "settled_for"]
+__all__ = ["INT64", "Loop", "branch", "predicate", "resolve_weak", "segment_length"]
 
 INT64 = np.dtype(np.int64)
 _NUMBER = Aval((), INT64)
 
 Step = Callable[[Any, list[Any], list[Any]], tuple[list[Any], list[Any]]]
-"""``step(number, carries, rows) -> (new carries, what is stacked)``."""
+"""``step(iteration, carries, rows) -> (new carries, values to stack)``."""
 
 
 class _WiderError(DTypeError):
-    """A carry has a wider dtype after an iteration; no error where it begins as a Python number."""
+    """Error of a carry with a wider dtype after an iteration; `Loop` retries if it began as a Python number."""
 
     def __init__(self, message: str, number: int, dtype: np.dtype[Any]) -> None:
         super().__init__(message)
@@ -48,21 +48,21 @@ class _WiderError(DTypeError):
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop to be recorded.
+    """Description of a loop to record.
 
     Attributes
     ----------
     op : str
-        As the user calls it.
+        Public name of the loop, for error messages.
     function : callable
-        The user's, which `step` calls.
+        The user's function, which `step` calls.
     step : Step
     names : tuple of str
-        What to call the carries in errors.
+        Names of the carries in error messages.
     going : callable or None
-        For a loop of unknown length: the predicate of the carries.
+        Predicate of the carries, for a loop of unknown length.
     weak : mapping of int to number
-        The carries that begin as Python numbers: they take the dtype that the body gives them.
+        Carries that begin as Python numbers, by position. They take the dtype that the body gives them.
     """
 
     op: str
@@ -79,15 +79,20 @@ class Loop:
         trips: int,
         backwards: bool = False,
         limit: int | None = None,
-        again: bool = False,
+        recompute: bool = False,
     ) -> tuple[list[Any], list[Any]]:
-        """Record the loop; the last carries, and what the step gives in all iterations, stacked."""
-        return self._widened(carried, lambda state: self._run(state, stacks, trips, backwards, limit, again))
+        """Record the loop and return the final carries and the stacked results of all steps.
+
+        With `recompute`, the gradient of an enclosing loop runs this loop again instead of saving its values.
+        """
+        return self._widened(
+            carried, lambda state: self._run(state, stacks, trips, backwards, limit, recompute)
+        )
 
     def _widened(
         self, carried: list[Any], run: Callable[[list[Any]], tuple[list[Any], list[Any]]]
     ) -> tuple[list[Any], list[Any]]:
-        """`run`, again if a carry that began as a number needs a wider dtype."""
+        """Call `run`, and repeat it whenever a carry that began as a Python number needs a wider dtype."""
         for _ in self.weak:
             try:
                 return run(carried)
@@ -105,7 +110,7 @@ class Loop:
         trips: int,
         backwards: bool,
         limit: int | None,
-        again: bool,
+        recompute: bool,
     ) -> tuple[list[Any], list[Any]]:
         outer = current_trace()
         trace = BodyTrace(self.op, outer, self.function, trips if trips >= 0 else None)
@@ -115,7 +120,7 @@ class Loop:
 
         def function(given: list[Tensor]) -> list[Any]:
             after, out = self.step(given[0], given[1 : 1 + n], given[1 + n :])
-            after = [self._fitting(i, *pair) for i, pair in enumerate(zip(carried, after, strict=True))]
+            after = [self._checked_carry(i, *pair) for i, pair in enumerate(zip(carried, after, strict=True))]
             return [*after, *([] if self.going is None else [self.going(after)]), *out]
 
         try:
@@ -130,18 +135,19 @@ class Loop:
         picks = [carry(i) for i in range(n)] + [stack(slot) for slot in body.program.outputs[first:]]
         head = [] if self.going is None else [self.going(carried)]
         operands = [*head, *recorded.captured, *carried, *stacks, *recorded.rows]
-        static = (body, len(recorded.captured), n, trips, limit, backwards, again, tuple(picks))
-        made = outer.apply(_loop, tuple(operands), static)
-        return list(made[:n]), list(made[n:])
+        static = (body, len(recorded.captured), n, trips, limit, backwards, recompute, tuple(picks))
+        results = outer.apply(_loop, tuple(operands), static)
+        return list(results[:n]), list(results[n:])
 
-    def _fitting(self, number: int, before: Any, after: Any) -> Tensor:
-        """What the body gives for a carry, if it is of the shape and dtype that the carry has."""
+    def _checked_carry(self, number: int, before: Any, after: Any) -> Tensor:
+        """Return the new value of a carry as a tensor; raise if its shape or dtype differs from `before`."""
         op, name = self.op, self.names[number]
         tensor = convert_to_tensor(after, dtype_hint=before.dtype)
         if tensor.shape != before.shape:
             raise ShapeError(
                 f"[{op}] {name} has shape {before.shape} when the loop begins and {tensor.shape} after an iteration: "
-                "it must stay the same; begin with the final shape, or give what grows as a result of each iteration"
+                "the shape must stay the same; begin with the final shape, or return growing data as a result of "
+                "each iteration"
             )
         if tensor.dtype == before.dtype:
             return tensor
@@ -156,7 +162,7 @@ class Loop:
     def run_in_segments(
         self, carried: list[Any], stacks: list[Any], trips: int, backwards: bool, length: int
     ) -> tuple[list[Any], list[Any]]:
-        """As `run`, as a loop of loops of `length` iterations, which a gradient runs again."""
+        """Record the loop as a loop over segments of `length` iterations, which its gradient recomputes."""
         return self._widened(
             carried, lambda state: self._run_in_segments(state, stacks, trips, backwards, length)
         )
@@ -170,7 +176,7 @@ class Loop:
         def segment(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
             first = number * length + low
             inner = self._shifted(lambda k: k + first)
-            return inner.run(state, rows, length, backwards, again=True)
+            return inner.run(state, rows, length, backwards, recompute=True)
 
         parts = [reshape(t[low:high], (segments, length, *t.shape[1:])) for t in stacks]
         outer = Loop(self.op, self.function, segment, self.names)
@@ -192,7 +198,10 @@ class Loop:
     def run_while_in_segments(
         self, carried: list[Any], limit: int | None, length: int
     ) -> tuple[list[Any], list[Any]]:
-        """A loop of unknown length as a loop of loops of up to `length` iterations, which a gradient runs again."""
+        """Record a loop of unknown length as a loop over segments of at most `length` iterations.
+
+        The gradient recomputes the segments.
+        """
         return self._widened(carried, lambda state: self._run_while_in_segments(state, limit, length))
 
     def _run_while_in_segments(
@@ -203,7 +212,7 @@ class Loop:
         if limit is not None:
             carried = [*carried, convert_to_tensor(0, INT64)]
 
-        def goes_on(state: list[Any]) -> Any:
+        def continues(state: list[Any]) -> Any:
             return going(state) if limit is None else logical_and(going(state[:-1]), state[-1] < limit)
 
         def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -211,18 +220,18 @@ class Loop:
             return [*after, *[count + 1 for count in state[len(self.names) :]]], out
 
         names = (*self.names, *(["the count"] if limit is not None else []))
-        inner = Loop(self.op, self.function, step, names, goes_on)
+        inner = Loop(self.op, self.function, step, names, continues)
 
         def segment(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
-            return inner.run(state, rows, WHILE, limit=length, again=True)
+            return inner.run(state, rows, WHILE, limit=length, recompute=True)
 
-        outer = Loop(self.op, self.function, segment, names, goes_on)
+        outer = Loop(self.op, self.function, segment, names, continues)
         after, out = outer.run(carried, [], WHILE)
         return after[: len(self.names)], out
 
 
 def _loop_body(recorded: Recorded, carries: int) -> Body:
-    """The body with its inputs in the order that `loop_op` has them in."""
+    """Return the body with its inputs in the order of `loop_op`."""
     program = recorded.program
     n_rows, n_captured = len(recorded.rows), len(recorded.captured)
     given = len(program.inputs) - n_rows - n_captured
@@ -233,63 +242,61 @@ def _loop_body(recorded: Recorded, carries: int) -> Body:
 
 
 def _loop(*handles: Any) -> tuple[Any, ...]:
-    *operands, body, fixed, carries, trips, limit, backwards, again, picks = handles
+    *operands, body, fixed, carries, trips, limit, backwards, recompute, picks = handles
     head = int(trips < 0)
     slots = [None] * head + list(body.program.inputs[1:])
-    operands = [settled_for(o, body, slot) for o, slot in zip(operands, slots, strict=True)]
+    operands = [resolve_weak(o, body, slot) for o, slot in zip(operands, slots, strict=True)]
     params = {
         "body": body, "fixed": fixed, "carries": carries, "trips": trips, "limit": limit,
-        "backwards": backwards, "again": again,
+        "backwards": backwards, "recompute": recompute,
     }  # fmt: skip
     return tuple([loop_op.bind(*operands, **params, result_index=result_index) for result_index in picks])
 
 
-def settled_for(operand: Any, body: Body, slot: int | None) -> Any:
-    """An operand with the dtype that the body takes it in."""
+def resolve_weak(operand: Any, body: Body, slot: int | None) -> Any:
+    """Return `operand` in the dtype of the body's input `slot`; a weak scalar without a slot takes its default."""
     if isinstance(operand, WeakScalar):
         return operand.default() if slot is None else operand.resolve(body.program.avals[slot].dtype)
     return operand
 
 
 def predicate(op: str, value: Any, what: str = "cond") -> Tensor:
-    """A condition as a tensor, if it is one bool."""
+    """Return a condition as a tensor; raise if it is not a bool scalar."""
     tensor = convert_to_tensor(value)
     if tensor.shape != ():
         raise ShapeError(
             f"[{op}] {what} must be a scalar, but has shape {tensor.shape}: use jt.reduce_all or jt.reduce_any, or "
-            "jt.where for a choice by element"
+            "jt.where to choose element by element"
         )
     if tensor.dtype != np.bool_:
         raise DTypeError(
-            f"[{op}] {what} must be a bool, but is {tensor.dtype.name}: compare it with something, as in `x != 0`"
+            f"[{op}] {what} must be a bool, but is {tensor.dtype.name}: write a comparison such as `x != 0`"
         )
     return tensor
 
 
 def branch(
     op: str, which: Tensor, functions: Sequence[Callable[[], Any]], flatten: Callable[[Any], list[Any]]
-) -> tuple[list[Any], Any]:
-    """Record a choice between functions; the results' leaves, and what the first function returned."""
+) -> list[Any]:
+    """Record a choice between functions and return the leaves of the result."""
     outer = current_trace()
     recorded: list[Recorded] = []
-    returned: list[Any] = []
     for function in functions:
         trace = BodyTrace(op, outer, function, None)
         try:
-            tensors, result = trace.record(lambda _, f=function: f(), [], flatten)  # type: ignore[misc]
+            tensors, _ = trace.record(lambda _, f=function: f(), [], flatten)  # type: ignore[misc]
             recorded.append(trace.finished(tensors, 0))
         finally:
             trace.close()
-        returned.append(result)
     _check_alike(op, recorded)
     captured = [value for one in recorded for value in one.captured]
     bodies = tuple([body_of(program) for program in _with_all_inputs(recorded)])
     operands = (cast(which, INT64), *captured)
-    made = outer.apply(_branch, operands, (bodies,)) if recorded[0].result else ()
-    return list(made), returned[0]
+    return list(outer.apply(_branch, operands, (bodies,))) if recorded[0].result else []
 
 
 def _check_alike(op: str, recorded: Sequence[Recorded]) -> None:
+    """Raise if the branches return different numbers of tensors, shapes or dtypes."""
     first = recorded[0].result
     for number, one in enumerate(recorded[1:], 1):
         if len(one.result) != len(first):
@@ -311,7 +318,7 @@ def _check_alike(op: str, recorded: Sequence[Recorded]) -> None:
 
 
 def _with_all_inputs(recorded: Sequence[Recorded]) -> list[Program]:
-    """The programs, each with the captured values of all as inputs."""
+    """Return the programs, each with the captured values of all of them as inputs."""
     programs = []
     for one in recorded:
         avals = dict(one.program.avals)
@@ -332,21 +339,21 @@ def _with_all_inputs(recorded: Sequence[Recorded]) -> list[Program]:
 def _branch(*handles: Any) -> tuple[Any, ...]:
     which, *operands, bodies = handles
     operands = [
-        settled_for(o, bodies[0], slot) for o, slot in zip(operands, bodies[0].program.inputs, strict=True)
+        resolve_weak(o, bodies[0], slot) for o, slot in zip(operands, bodies[0].program.inputs, strict=True)
     ]
     count = len(bodies[0].program.outputs)
     return tuple([branch_op.bind(which, *operands, bodies=bodies, result_index=i) for i in range(count)])
 
 
 def segment_length(op: str, checkpoint: Any, trips: int | None) -> int | None:
-    """The iterations of a segment, None for a loop that is not checkpointed."""
+    """Return the number of iterations per segment; None if the loop is not checkpointed."""
     if checkpoint is None:
         return None
     if checkpoint == "sqrt":
         if trips is None:
             raise ControlFlowError(
-                f"[{op}] checkpoint='sqrt' needs to know how many iterations there are at most: give "
-                "maximum_iterations, or a number of iterations as checkpoint"
+                f"[{op}] checkpoint='sqrt' requires an upper limit of iterations: pass maximum_iterations, or an "
+                "integer checkpoint"
             )
         return max(1, math.isqrt(max(0, trips - 1)) + 1)
     if isinstance(checkpoint, bool) or not isinstance(checkpoint, int) or checkpoint < 1:

@@ -1,4 +1,4 @@
-"""`while_loop` and `fori_loop`."""
+"""`while_loop` and `fori_loop`: loops over carried values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jittape.control.loop_parts import WHILE
 from jittape.core.user_calls import as_function, as_int
 from jittape.errors import ControlFlowError, DTypeError
 from jittape.flow.control_recording import Loop, predicate, segment_length
-from jittape.flow.structure import flatten_call, names_of, numbers_of
+from jittape.flow.structure import flatten_tree, leaf_names, leaves_like, python_numbers
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
@@ -38,35 +38,36 @@ def while_loop(
     Parameters
     ----------
     cond : callable
-        Called as ``cond(*loop_vars)``; returns one bool.
+        Called as ``cond(*loop_vars)``; must return a bool scalar.
     body : callable
-        Called as ``body(*loop_vars)``; returns the next values, of the same structure, shapes and dtypes.
+        Called as ``body(*loop_vars)``; must return the next values with the same structure, shapes and dtypes.
     loop_vars : list or tuple
-        Tensors or nested structures of them to begin with.
+        Initial values: tensors or nested structures of tensors.
     maximum_iterations : int, optional
-        The loop ends after so many iterations in any case.
+        Upper limit of the number of iterations.
     checkpoint : int or "sqrt", optional
-        Keep for a gradient only what begins each segment of so many iterations, and run the segments again.
-        ``"sqrt"`` takes the root of `maximum_iterations`.
+        Number of iterations per segment. A gradient keeps only the values at the start of each segment and recomputes
+        the segments. ``"sqrt"`` uses the square root of `maximum_iterations`.
     shape_invariants, parallel_iterations, back_prop, swap_memory, name
-        Accepted for TensorFlow's sake and ignored.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     list or tuple
-        The last values, in the structure of `loop_vars`.
+        The final values, in the structure of `loop_vars`.
 
     Raises
     ------
     ValueError
-        If the condition is no scalar, `body` changes a structure or shape, or `maximum_iterations` is negative.
+        If the condition is not a scalar, `body` changes a structure or shape, or `maximum_iterations` is negative.
     TypeError
-        If the condition is no bool, or `body` changes a dtype.
+        If the condition is not a bool, or `body` changes a dtype.
 
     Notes
     -----
-    Both functions are run once, with stand-ins, and compiled. What they use from outside may be another at each call.
-    The gradient, of any order, keeps what it needs of each iteration in memory that grows with the loop.
+    Both functions are traced once, with placeholders, and compiled. Values that they capture from outside may differ
+    between calls. Gradients of any order store the values they need from each iteration; this memory grows with the
+    number of iterations.
 
     Examples
     --------
@@ -80,29 +81,30 @@ def while_loop(
     if not isinstance(loop_vars, (list, tuple)):
         loop_vars = (loop_vars,)
     limit = _limit(maximum_iterations)
-    leaves, structure = flatten_call(loop_vars)
+    leaves, tree = flatten_tree(loop_vars)
     if not leaves:
-        raise ControlFlowError("[while_loop] loop_vars holds no tensor: give at least one")
+        raise ControlFlowError("[while_loop] loop_vars has no tensors: pass at least one")
 
     def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
-        after = body(*structure.rebuilt(state))
+        after = body(*tree.unflatten(state))
         if len(loop_vars) == 1 and not isinstance(after, (list, tuple)):
             after = (after,)
         if type(loop_vars) in (list, tuple) and type(after) in (list, tuple):
             after = type(loop_vars)(after)
-        return structure.leaves_of("while_loop", after, "what body returns"), []
+        return leaves_like(tree, "while_loop", after, "the result of body"), []
 
     def going(state: list[Any]) -> Any:
-        return predicate("while_loop", cond(*structure.rebuilt(state)))
+        return predicate("while_loop", cond(*tree.unflatten(state)))
 
-    loop = Loop("while_loop", body, step, names_of("a loop variable", len(leaves)), going, numbers_of(leaves))
+    names = leaf_names("a loop variable", len(leaves))
+    loop = Loop("while_loop", body, step, names, going, python_numbers(leaves))
     carried = [convert_to_tensor(leaf) for leaf in leaves]
     length = segment_length("while_loop", checkpoint, limit)
     if length is None:
         carried, _ = loop.run(carried, [], WHILE, limit=limit)
     else:
         carried, _ = loop.run_while_in_segments(carried, limit, length)
-    return structure.rebuilt(carried)
+    return tree.unflatten(carried)
 
 
 def _limit(maximum_iterations: Any) -> int | None:
@@ -111,7 +113,7 @@ def _limit(maximum_iterations: Any) -> int | None:
     limit = as_int("maximum_iterations", maximum_iterations)
     if limit < 0:
         raise ControlFlowError(
-            f"[while_loop] maximum_iterations must not be negative, but is {limit}: give 0 or more, or None"
+            f"[while_loop] maximum_iterations must not be negative, but is {limit}: pass 0 or more, or None"
         )
     return limit
 
@@ -124,30 +126,32 @@ def fori_loop(
     *,
     checkpoint: int | str | None = None,
 ) -> Any:
-    """Repeat ``value = body_fun(i, value)`` for i from `lower` to below `upper`.
+    """Repeat ``value = body_fun(i, value)`` for each `i` in ``range(lower, upper)``.
 
     Parameters
     ----------
     lower, upper : int or integer tensor
-        With Python ints the number of iterations is known, and the memory for a gradient is allocated once.
+        Bounds of `i`. If both are Python ints, the number of iterations is known, and the memory for a gradient is
+        allocated once.
     body_fun : callable
-        Returns the next value, of the same structure, shapes and dtypes.
-    init_val : tensor or nested structure of them
+        Called as ``body_fun(i, value)``; must return the next value with the same structure, shapes and dtypes.
+    init_val : tensor or nested structure of tensors
+        Initial value.
     checkpoint : int or "sqrt", optional
-        Keep for a gradient only what begins each segment of so many iterations, and run the segments again;
-        ``"sqrt"``: about as many segments as there are iterations in each.
+        Number of iterations per segment. A gradient keeps only the values at the start of each segment and recomputes
+        the segments. ``"sqrt"`` uses the square root of the number of iterations.
 
     Returns
     -------
     tensor or nested structure
-        The last value.
+        The final value.
 
     Raises
     ------
     ValueError
         If `upper` is less than `lower`, or `body_fun` changes a structure or shape.
     TypeError
-        If `body_fun` changes a dtype, or a bound is no integer.
+        If `body_fun` changes a dtype, or a bound is not an integer.
 
     Examples
     --------
@@ -156,34 +160,34 @@ def fori_loop(
     45.0
     """
     as_function("body_fun", body_fun)
-    leaves, structure = flatten_call(init_val)
+    leaves, tree = flatten_tree(init_val)
     if not leaves:
-        raise ControlFlowError("[fori_loop] init_val holds no tensor: give at least one")
+        raise ControlFlowError("[fori_loop] init_val has no tensors: pass at least one")
     carried = [convert_to_tensor(leaf) for leaf in leaves]
-    names = names_of("the value", len(leaves))
+    names = leaf_names("the value", len(leaves))
     if isinstance(lower, Operators) or isinstance(upper, Operators):
-        return _between_tensors(lower, upper, body_fun, leaves, structure, names, checkpoint)
+        return _fori_as_while(lower, upper, body_fun, leaves, tree, names, checkpoint)
     first, last = _bound(lower), _bound(upper)
     trips = last - first
     if trips < 0:
         raise ControlFlowError(
             f"[fori_loop] upper {last} is less than lower {first}, a negative number of iterations: "
-            "give an upper that is not less"
+            "pass an upper that is at least lower"
         )
     dtype = convert_to_tensor(max(abs(first), abs(last))).dtype
 
     def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
         at = cast(number + first if first else number, dtype)
-        after = body_fun(at, structure.rebuilt(state))
-        return structure.leaves_of("fori_loop", after, "what body_fun returns"), []
+        after = body_fun(at, tree.unflatten(state))
+        return leaves_like(tree, "fori_loop", after, "the result of body_fun"), []
 
-    loop = Loop("fori_loop", body_fun, step, names, weak=numbers_of(leaves))
+    loop = Loop("fori_loop", body_fun, step, names, weak=python_numbers(leaves))
     length = segment_length("fori_loop", checkpoint, trips)
     if length is None or length >= trips:
         carried, _ = loop.run(carried, [], trips)
     else:
         carried, _ = loop.run_in_segments(carried, [], trips, False, length)
-    return structure.rebuilt(carried)
+    return tree.unflatten(carried)
 
 
 def _bound(value: Any) -> int:
@@ -193,16 +197,16 @@ def _bound(value: Any) -> int:
         raise DTypeError(f"[fori_loop] a bound must be an integer, but is {value!r}: use int(...)") from None
 
 
-def _between_tensors(
+def _fori_as_while(
     lower: Any,
     upper: Any,
     body_fun: Callable[[Any, Any], Any],
     leaves: list[Any],
-    structure: Any,
+    tree: Any,
     names: tuple[str, ...],
     checkpoint: Any,
 ) -> Any:
-    """The loop with a bound that is known at run time only: a `while_loop` that counts."""
+    """Run a `fori_loop` with a bound that is known only at run time, as a `while_loop` with a counter."""
     begin, end = convert_to_tensor(lower), convert_to_tensor(upper)
     for bound in (begin, end):
         if bound.dtype.kind not in "iu" or bound.shape != ():
@@ -213,15 +217,15 @@ def _between_tensors(
     begin, end = cast(begin, dtype), cast(end, dtype)
 
     def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
-        after = body_fun(state[-1], structure.rebuilt(state[:-1]))
-        return [*structure.leaves_of("fori_loop", after, "what body_fun returns"), state[-1] + 1], []
+        after = body_fun(state[-1], tree.unflatten(state[:-1]))
+        return [*leaves_like(tree, "fori_loop", after, "the result of body_fun"), state[-1] + 1], []
 
     carried = [convert_to_tensor(leaf) for leaf in leaves]
     names = (*names, "the counter")
-    loop = Loop("fori_loop", body_fun, step, names, lambda state: state[-1] < end, numbers_of(leaves))
+    loop = Loop("fori_loop", body_fun, step, names, lambda state: state[-1] < end, python_numbers(leaves))
     length = segment_length("fori_loop", checkpoint, None)
     if length is None:
         after, _ = loop.run([*carried, begin], [], WHILE)
     else:
         after, _ = loop.run_while_in_segments([*carried, begin], None, length)
-    return structure.rebuilt(after[:-1])
+    return tree.unflatten(after[:-1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from jittape.control.batched_control import stacked_body
 from jittape.control.body import body_of, inlined
@@ -11,8 +11,8 @@ from jittape.core.dtypes import as_dtype
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag, as_function
 from jittape.errors import ControlFlowError, DTypeError
-from jittape.flow.control_recording import Loop, segment_length, settled_for
-from jittape.flow.structure import flatten_call, names_of, numbers_of, stacks_of
+from jittape.flow.control_recording import Loop, resolve_weak, segment_length
+from jittape.flow.structure import flatten_elems, flatten_tree, leaf_names, leaves_like, python_numbers
 from jittape.functions.signature import TensorSpec
 from jittape.primitives.shape.joining import concat
 from jittape.primitives.shape.reshaping import expand_dims
@@ -36,33 +36,35 @@ def scan(
     *,
     checkpoint: int | str | None = None,
 ) -> Any:
-    """``a = fn(a, elem)`` along the first axis of `elems`; all values of `a`, stacked.
+    """Repeat ``a = fn(a, elem)`` along the first axis of `elems` and return all values of `a`, stacked.
 
     Parameters
     ----------
     fn : callable
-        Called as ``fn(a, elem)``; returns the next `a`, of the same structure, shapes and dtypes.
-    elems : tensor or nested structure of them
-        All equally long along their first axis; `fn` is given the structure of their elements.
-    initializer : tensor or nested structure of them, optional
-        The first `a`; the first element of `elems` if not given, which is then the first value of the result, too.
+        Called as ``fn(a, elem)``; must return the next `a` with the same structure, shapes and dtypes.
+    elems : tensor or nested structure of tensors
+        All leaves have the same length along their first axis. `elem` has the structure of `elems`.
+    initializer : tensor or nested structure of tensors, optional
+        Initial `a`. Without it, `a` starts as the first element of `elems`, which is also the first value of the
+        result.
     reverse : bool
-        Begin with the last element. The result stands in the order of `elems`.
+        Start with the last element. The result keeps the order of `elems`.
     checkpoint : int or "sqrt", optional
-        Keep for a gradient only what begins each segment of so many iterations, and run the segments again;
-        ``"sqrt"``: about as many segments as there are iterations in each.
+        Number of iterations per segment. A gradient keeps only the values at the start of each segment and recomputes
+        the segments. ``"sqrt"`` uses the square root of the number of iterations.
     parallel_iterations, back_prop, swap_memory, infer_shape, name
-        Accepted for TensorFlow's sake and ignored.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     tensor or nested structure
-        Of the structure of `a`.
+        The values of `a`, stacked along a new first axis, in the structure of `a`.
 
     Raises
     ------
     ValueError
-        If `elems` are not equally long, or empty without an initializer, or `fn` changes a structure or shape.
+        If the leaves of `elems` differ in length, `elems` is empty and there is no initializer, or `fn` changes a
+        structure or shape.
     TypeError
         If `fn` changes a dtype.
 
@@ -72,7 +74,7 @@ def scan(
     >>> jt.scan(lambda a, x: a + x, jt.constant([1.0, 2.0, 3.0])).numpy()
     array([1., 3., 6.], dtype=float32)
     """
-    return _along("scan", fn, elems, initializer, reverse, checkpoint, every=True)
+    return _scan("scan", fn, elems, initializer, reverse, checkpoint, keep_all=True)
 
 
 def foldl(
@@ -86,7 +88,9 @@ def foldl(
     *,
     checkpoint: int | str | None = None,
 ) -> Any:
-    """``a = fn(a, elem)`` along the first axis of `elems`; the last value of `a`. Parameters as for `scan`.
+    """Repeat ``a = fn(a, elem)`` along the first axis of `elems` and return the final `a`.
+
+    The parameters are those of `scan`.
 
     Examples
     --------
@@ -94,7 +98,7 @@ def foldl(
     >>> float(jt.foldl(lambda a, x: a * x, jt.constant([1.0, 2.0, 3.0])))
     6.0
     """
-    return _along("foldl", fn, elems, initializer, False, checkpoint, every=False)
+    return _scan("foldl", fn, elems, initializer, False, checkpoint, keep_all=False)
 
 
 def foldr(
@@ -108,7 +112,9 @@ def foldr(
     *,
     checkpoint: int | str | None = None,
 ) -> Any:
-    """As `foldl`, from the last element to the first.
+    """Repeat ``a = fn(a, elem)`` from the last element of `elems` to the first and return the final `a`.
+
+    The parameters are those of `scan`.
 
     Examples
     --------
@@ -116,60 +122,87 @@ def foldr(
     >>> float(jt.foldr(lambda a, x: x - a, jt.constant([1.0, 2.0, 3.0])))
     2.0
     """
-    return _along("foldr", fn, elems, initializer, True, checkpoint, every=False)
+    return _scan("foldr", fn, elems, initializer, True, checkpoint, keep_all=False)
 
 
-def _along(
+class _Start(NamedTuple):
+    """Start of a scan.
+
+    Attributes
+    ----------
+    carried : list of tensors
+        Initial accumulator.
+    tree : PyTreeSpec
+        Structure of the accumulator.
+    weak : dict
+        Leaves of the accumulator that are Python numbers, by position.
+    stacks : list of tensors
+        Elements to iterate over.
+    head : list of tensors
+        The initial accumulator if it is an element, which is also the first value of the result; otherwise empty.
+    """
+
+    carried: list[Any]
+    tree: Any
+    weak: dict[int, Any]
+    stacks: list[Any]
+    head: list[Any]
+
+    @classmethod
+    def of(cls, op: str, stacks: list[Any], elem_tree: Any, initializer: Any, backwards: bool) -> _Start:
+        if initializer is None:
+            if stacks[0].shape[0] == 0:
+                raise ControlFlowError(
+                    f"[{op}] elems is empty and there is no initializer: pass an initializer, which is then the result"
+                )
+            head = [t[-1] if backwards else t[0] for t in stacks]
+            rest = [t[:-1] if backwards else t[1:] for t in stacks]
+            return cls(head, elem_tree, {}, rest, head)
+        leaves, tree = flatten_tree(initializer)
+        if not leaves:
+            raise ControlFlowError(f"[{op}] initializer has no tensors: pass at least one")
+        return cls([convert_to_tensor(leaf) for leaf in leaves], tree, python_numbers(leaves), stacks, [])
+
+
+def _scan(
     op: str,
     fn: Callable[[Any, Any], Any],
     elems: Any,
     initializer: Any,
     backwards: bool,
     checkpoint: Any,
-    every: bool,
+    keep_all: bool,
 ) -> Any:
+    """Record a scan; return the stacked values of the accumulator if `keep_all`, else its final value."""
     as_function("fn", fn)
     backwards = as_flag("reverse", backwards)
-    stacks, elem_structure, trips = stacks_of(op, elems)
-    head: list[Any] = []
-    if initializer is None:
-        if trips == 0:
-            raise ControlFlowError(
-                f"[{op}] elems is empty and there is no initializer: give one, which is the result then"
-            )
-        structure = elem_structure
-        head = [t[-1] if backwards else t[0] for t in stacks]
-        carried = head
-        stacks = [t[:-1] if backwards else t[1:] for t in stacks]
-        trips -= 1
-    else:
-        leaves, structure = flatten_call(initializer)
-        if not leaves:
-            raise ControlFlowError(f"[{op}] initializer holds no tensor: give at least one")
-        carried = [convert_to_tensor(leaf) for leaf in leaves]
+    elem_stacks, elem_tree, count = flatten_elems(op, elems)
+    carried, tree, weak, stacks, head = _Start.of(op, elem_stacks, elem_tree, initializer, backwards)
 
     def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
-        after = fn(structure.rebuilt(state), elem_structure.rebuilt(rows))
-        new = structure.leaves_of(op, after, "what fn returns")
+        after = leaves_like(
+            tree, op, fn(tree.unflatten(state), elem_tree.unflatten(rows)), "the result of fn"
+        )
         new = [
-            convert_to_tensor(leaf, dtype_hint=before.dtype) for leaf, before in zip(new, state, strict=True)
+            convert_to_tensor(leaf, dtype_hint=before.dtype)
+            for leaf, before in zip(after, state, strict=True)
         ]
-        return new, new if every else []
+        return new, new if keep_all else []
 
-    weak = {} if initializer is None else numbers_of(leaves)
-    loop = Loop(op, fn, step, names_of("the accumulator", len(carried)), weak=weak)
+    loop = Loop(op, fn, step, leaf_names("the accumulator", len(carried)), weak=weak)
+    trips = count - 1 if head else count
     length = segment_length(op, checkpoint, trips)
     if length is None or length >= trips:
         last, out = loop.run(carried, stacks, trips, backwards)
     else:
         last, out = loop.run_in_segments(carried, stacks, trips, backwards, length)
-    if not every:
-        return structure.rebuilt(last)
+    if not keep_all:
+        return tree.unflatten(last)
     if head:
         firsts = [expand_dims(t, 0) for t in head]
         pairs = zip(out, firsts, strict=True) if backwards else zip(firsts, out, strict=True)
         out = [concat(list(pair), 0) for pair in pairs]
-    return structure.rebuilt(out)
+    return tree.unflatten(out)
 
 
 def map_fn(
@@ -183,18 +216,24 @@ def map_fn(
     name: str | None = None,
     fn_output_signature: Any = None,
 ) -> Any:
-    """``fn(elem)`` for every element along the first axis of `elems`, stacked.
+    """Apply `fn` to each element along the first axis of `elems` and stack the results.
 
     Parameters
     ----------
     fn : callable
-        Called with the structure of an element; returns any structure.
-    elems : tensor or nested structure of them
-        All equally long along their first axis.
+        Called as ``fn(elem)``; may return any structure.
+    elems : tensor or nested structure of tensors
+        All leaves have the same length along their first axis. `elem` has the structure of `elems`.
     dtype, fn_output_signature : dtype or TensorSpec, or nested structure of them, optional
-        What `fn` returns, if that is to be checked; TensorFlow needs it where it is not the dtype of `elems`.
+        Expected dtypes of the results of `fn`. They are checked if given; TensorFlow requires them if they differ from
+        the dtype of `elems`.
     parallel_iterations, back_prop, swap_memory, infer_shape, name
-        Accepted for TensorFlow's sake and ignored.
+        Ignored; accepted for compatibility with TensorFlow.
+
+    Returns
+    -------
+    tensor or nested structure
+        The results, stacked along a new first axis.
 
     Examples
     --------
@@ -202,32 +241,38 @@ def map_fn(
     >>> jt.map_fn(lambda x: x * x, jt.constant([1.0, 2.0, 3.0])).numpy()
     array([1., 4., 9.], dtype=float32)
     """
-    return _mapped("map_fn", fn, elems, dtype if fn_output_signature is None else fn_output_signature)
+    return _map("map_fn", fn, elems, dtype if fn_output_signature is None else fn_output_signature)
 
 
 def vectorized_map(
     fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
 ) -> Any:
-    """``fn(elem)`` for every element along the first axis of `elems`, stacked; all elements side by side.
+    """Apply `fn` to all elements along the first axis of `elems` at once and stack the results.
 
-    What `fn` does with one element is done with all at once, by operations on arrays of one more dimension. A `cond`
-    on an element computes both branches, and a `while_loop` goes on until the last element is done.
+    The operations of `fn` are batched: they run on arrays with one more dimension. A `cond` whose predicate depends on
+    the element computes both branches. A `while_loop` runs until it has ended for every element.
 
     Parameters
     ----------
     fn : callable
-        Called with the structure of an element; returns any structure.
-    elems : tensor or nested structure of them
-        All equally long along their first axis.
+        Called as ``fn(elem)``; may return any structure.
+    elems : tensor or nested structure of tensors
+        All leaves have the same length along their first axis. `elem` has the structure of `elems`.
     fallback_to_while_loop : bool
-        Whether a function with a custom gradient, or no elements at all, may be a loop as with `map_fn`; else an error.
+        Whether to run `map_fn` instead if `fn` has a custom gradient or there are no elements. If False, both cases
+        raise `ControlFlowError`.
     warn : bool
-        Accepted for TensorFlow's sake and ignored.
+        Ignored; accepted for compatibility with TensorFlow.
+
+    Returns
+    -------
+    tensor or nested structure
+        The results, stacked along a new first axis.
 
     Raises
     ------
     ValueError
-        If `elems` are not equally long, or `fn` can only be a loop and must not be.
+        If the leaves of `elems` differ in length, or `fn` requires a loop and `fallback_to_while_loop` is False.
 
     Examples
     --------
@@ -237,14 +282,14 @@ def vectorized_map(
     (5, 2, 2)
     """
     as_function("fn", fn)
-    stacks, elem_structure, n = stacks_of("vectorized_map", elems)
+    stacks, elem_tree, n = flatten_elems("vectorized_map", elems)
     outer = current_trace()
     trace = BodyTrace("vectorized_map", outer, fn, n)
-    found: list[Any] = []
+    trees: list[Any] = []
 
     def function(rows: list[Any]) -> list[Any]:
-        leaves, structure = flatten_call(fn(elem_structure.rebuilt(rows)))
-        found.append(structure)
+        leaves, tree = flatten_tree(fn(elem_tree.unflatten(rows)))
+        trees.append(tree)
         return leaves
 
     try:
@@ -256,43 +301,43 @@ def vectorized_map(
     if n == 0 or any(op.primitive.batch_loses_gradient for op in body.program.ops):
         if not fallback_to_while_loop:
             raise ControlFlowError(
-                "[vectorized_map] there are no elements, or fn has a custom gradient: use jt.map_fn, or leave "
-                "fallback_to_while_loop as it is"
+                "[vectorized_map] there are no elements, or fn has a custom gradient: use jt.map_fn, or set "
+                "fallback_to_while_loop=True"
             )
-        return _mapped("vectorized_map", fn, elems, None)
+        return _map("vectorized_map", fn, elems, None)
     operands = (*stacks, *recorded.rows, *recorded.captured)
-    made = outer.apply(_side_by_side, operands, (body, n, len(stacks) + len(recorded.rows)))
-    return found[0].rebuilt(list(made))
+    results = outer.apply(_batched, operands, (body, n, len(stacks) + len(recorded.rows)))
+    return trees[0].unflatten(list(results))
 
 
-def _side_by_side(*handles: Any) -> tuple[Any, ...]:
+def _batched(*handles: Any) -> tuple[Any, ...]:
     *operands, body, n, stacks = handles
     slots = body.program.inputs
-    settled = [settled_for(o, body, slot) for o, slot in zip(operands, slots, strict=True)]
-    return tuple(inlined(stacked_body(body, n, slots[:stacks]), settled))
+    resolved = [resolve_weak(o, body, slot) for o, slot in zip(operands, slots, strict=True)]
+    return tuple(inlined(stacked_body(body, n, slots[:stacks]), resolved))
 
 
-def _mapped(op: str, fn: Callable[[Any], Any], elems: Any, signature: Any) -> Any:
+def _map(op: str, fn: Callable[[Any], Any], elems: Any, signature: Any) -> Any:
     as_function("fn", fn)
-    stacks, elem_structure, trips = stacks_of(op, elems)
-    found: list[Any] = []
+    stacks, elem_tree, trips = flatten_elems(op, elems)
+    trees: list[Any] = []
 
     def step(number: Any, state: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
-        leaves, structure = flatten_call(fn(elem_structure.rebuilt(rows)))
-        found.append(structure)
+        leaves, tree = flatten_tree(fn(elem_tree.unflatten(rows)))
+        trees.append(tree)
         return [], [convert_to_tensor(leaf) for leaf in leaves]
 
     _, out = Loop(op, fn, step, ()).run([], stacks, trips)
-    result = found[0].rebuilt(out)
+    result = trees[0].unflatten(out)
     if signature is not None:
         _check_signature(op, out, signature)
     return result
 
 
 def _check_signature(op: str, out: list[Any], signature: Any) -> None:
-    """Whether the results have the dtypes that were announced."""
-    wanted, _ = flatten_call(signature)
-    dtypes = [as_dtype(one.dtype if isinstance(one, TensorSpec) else one) for one in wanted]
+    """Raise if the results differ in number or dtype from `signature`."""
+    expected, _ = flatten_tree(signature)
+    dtypes = [as_dtype(one.dtype if isinstance(one, TensorSpec) else one) for one in expected]
     if len(dtypes) != len(out):
         raise ControlFlowError(
             f"[{op}] fn returns {len(out)} tensors, fn_output_signature names {len(dtypes)} dtypes"

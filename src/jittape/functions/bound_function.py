@@ -1,4 +1,4 @@
-"""A compiled function as a method, and one signature of it as a callable of its own."""
+"""Compiled functions as methods, and single signatures as callables."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jittape.functions.signature import (
     Call,
     TensorSpec,
     aval_of_leaf,
+    describe_key,
     keys_of,
     leaf_names,
-    shown,
 )
-from jittape.functions.trace_report import Recorded, Signature
+from jittape.functions.trace_report import Signature, Uncompiled
 from jittape.recording.trace import Trace
 
 if TYPE_CHECKING:
@@ -42,26 +42,26 @@ class BoundFunction:
             if recorder.__class__ is Trace and not (
                 recorder.intervals or config._interpret or config._eager_functions
             ):
-                result = recent.quick(args)
+                result = recent.fast_call(args)
                 if result is not GUARD_FAILED:
                     return result
         return function._call((self.__self__,), args, kwargs)
 
     @property
     def trace_count(self) -> int:
-        """How often the Python function has been run to trace it."""
+        """Number of times the Python function has run to be traced."""
         return self._function.trace_count
 
     def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """As `Function.get_concrete_function`."""
+        """See `Function.get_concrete_function`."""
         return self._function._concrete((self.__self__,), args, kwargs)
 
     def signatures(self) -> tuple[Signature, ...]:
-        """As `Function.signatures`."""
+        """See `Function.signatures`."""
         return self._function.signatures()
 
     def explain(self) -> str:
-        """As `Function.explain`."""
+        """See `Function.explain`."""
         return self._function.explain()
 
     def __reduce__(self) -> Any:
@@ -72,7 +72,7 @@ class BoundFunction:
 
 
 class ConcreteFunction:
-    """One signature of a function, as `get_concrete_function` gives it.
+    """One signature of a function, returned by `get_concrete_function`.
 
     Attributes
     ----------
@@ -84,34 +84,34 @@ class ConcreteFunction:
         function: Function,
         owner: tuple[Any, ...],
         call: Call,
-        concrete: Concrete | Recorded,
+        concrete: Concrete | Uncompiled,
         signature: Signature,
     ) -> None:
         self.signature = signature
         self._function = function
         self._owner = owner
-        self._call = Call(tuple([_described(leaf) for leaf in call.leaves]), call.structure)
-        self._concrete: Concrete | Recorded | None = concrete
+        self._call = Call(tuple([_without_data(leaf) for leaf in call.leaves]), call.structure)
+        self._concrete: Concrete | Uncompiled | None = concrete
 
     @property
-    def _found(self) -> Concrete | Recorded:
-        """The trace; one that was pickled is traced again when it is first needed."""
+    def _trace(self) -> Concrete | Uncompiled:
+        """The trace. After unpickling, the function is traced again on first use."""
         if self._concrete is None:
             self._concrete, _ = self._function._signature_of(self._owner, self._call)
         return self._concrete
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        function, found = self._function, self._found
-        call = function._flatten_with_optree(self._owner, args, kwargs)
+        function, trace = self._function, self._trace
+        call = function._flatten_arguments(self._owner, args, kwargs)
         keys = keys_of(function._python, call, len(self._owner))
         result = GUARD_FAILED
-        if (call.structure, keys) == (found.structure, found.keys):
-            result = function._run(found, self._owner, call, active_recorder())
-            if result is GUARD_FAILED and (error := found.failure(call.leaves)) is not None:  # type: ignore[union-attr]
+        if (call.structure, keys) == (trace.structure, trace.keys):
+            result = function._run(trace, self._owner, call, active_recorder())
+            if result is GUARD_FAILED and (error := trace.failure(call.leaves)) is not None:  # type: ignore[union-attr]
                 raise error
         if result is GUARD_FAILED:
             names = leaf_names(function._python, call, len(self._owner))
-            given = ", ".join([f"{name}: {shown(key)}" for name, key in zip(names, keys, strict=True)])
+            given = ", ".join([f"{name}: {describe_key(key)}" for name, key in zip(names, keys, strict=True)])
             raise TypeError(
                 f"this concrete function is for {str(self.signature).splitlines()[0]}, got ({given})"
             )
@@ -120,8 +120,8 @@ class ConcreteFunction:
     @property
     def program(self) -> Any:
         """The op list; None if the function is recorded at each call."""
-        found = self._found
-        return found.program if isinstance(found, Concrete) else None
+        trace = self._trace
+        return trace.program if isinstance(trace, Concrete) else None
 
     def __getstate__(self) -> tuple[Any, ...]:
         call = self._call
@@ -138,11 +138,11 @@ class ConcreteFunction:
 
 
 def _bound(function: Function, instance: Any) -> Any:
-    """A compiled function as the method of an instance."""
+    """Return a compiled function as a method of an instance."""
     return BoundFunction(function._of(instance), instance)
 
 
-def _described(leaf: Any) -> Any:
-    """Of an array only what it must be."""
+def _without_data(leaf: Any) -> Any:
+    """Return the `TensorSpec` of an array, and any other leaf unchanged."""
     aval = aval_of_leaf(leaf)
     return leaf if aval is None else TensorSpec(aval.shape, aval.dtype)

@@ -1,8 +1,9 @@
-"""`Concrete`: one trace of a function, compiled, and the three ways to run it.
+"""`Concrete`: one compiled trace of a function, and three ways to run it.
 
-*Quick*: the binder checks the arguments and writes the slot table, the driver runs the kernels; this is what a call
-costs as a rule. *General*: every input is made a buffer in Python; for what the binder does not know, and for programs
-with NumPy steps. *Recorded*: where a tape is at work around the call, the program's ops become one edge of its trace.
+*Fast path*: the argument marshaller checks the arguments and writes the slot table, and the driver runs the kernels.
+Most calls take this path. *General path*: Python makes a buffer for every input. It serves arguments that the
+marshaller does not support and programs with NumPy steps. *Recorded*: under a tape, the program's ops become one edge
+of its trace.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from jittape.core.primitive import active_recorder
 from jittape.core.program import Aval, Program
 from jittape.core.scalar_program import GuardFailed, ScalarProgram
 from jittape.core.traced_scalar import TracedScalar, static
-from jittape.functions.signature import GUARD_FAILED, Call, is_one
-from jittape.recording.function_trace import Leaf, RandomInput, Tracing
+from jittape.functions.signature import GUARD_FAILED, Call, is_same_array
+from jittape.recording.function_trace import Captured, Leaf, RandomInput, Tracing
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.variable import Variable
@@ -32,39 +33,45 @@ __all__ = ["Concrete"]
 
 
 class Concrete:
-    """A trace of a function, ready to be called with leaves that its key fits.
+    """A trace of a function, to be called with leaves that have its keys.
 
     Parameters
     ----------
     tracing : Tracing
-        After the function has returned, before it is left.
+        Tracing of the function, which has returned; its context must still be active.
     result : any
-        What the function returned.
+        Result of the function.
     keys : tuple
-        Of the leaves that it was traced with.
+        Keys of the traced leaves.
     call : Call
-        What it was traced with.
+        Traced arguments.
     same : mapping of int to int
-        The leaves that were traced as an earlier one.
+        Leaves that were traced as the same tensor as an earlier leaf, by position.
 
     Attributes
     ----------
     program : Program
-        As recorded. Its outputs are the tensors returned and the new values of Variables.
+        The recorded program. Its outputs are the returned tensors, the new values of Variables and printed tensors.
     sources : list
-        Where each of its inputs comes from: `Leaf`, `RandomInput`, `TracedScalar`, Variable, Buffer or a Python number.
+        Source of each input: `Leaf`, `RandomInput`, `Captured`, `TracedScalar`, Variable, Buffer or a Python number.
     pairs : list of (int, int, bool)
-        Arrays among the leaves of which the trace holds only if they are, or are not, one tensor.
-    avals, assigned : lists
-        Of the tensors returned; the Variables that get new values.
+        Pairs of leaves, and whether they must be the same tensor for the trace to hold.
+    avals : list of Aval
+        Avals of the returned tensors.
+    assigned : list of Variable
+        Variables that get new values.
+    specialized : list of (TracedScalar, value)
+        Ints and bools with the only values that the trace holds for.
+    scalars : ScalarProgram
+        Guards on the specialized numbers, and the computation of the other numbers.
     rebuild_tensors : callable or None
-        Puts the result together where all its leaves are tensors.
+        Function that unflattens the result if all its leaves are tensors.
     returns_one : bool
-        Whether the result is its one leaf.
-    quick : callable
-        The quick way; gives `GUARD_FAILED` for what it does not know.
+        Whether the result is a single tensor.
+    fast_call : callable
+        The fast path; returns `GUARD_FAILED` for arguments that it does not support.
     recordable : bool
-        Whether a tape around a call may see the program in the place of the function.
+        Whether a tape may record the program instead of running the Python function.
     """
 
     def __init__(
@@ -86,20 +93,20 @@ class Concrete:
         self.program, self.sources = tracing.program(tuple(outputs))
         special = any(op.primitive.reads_variable or op.primitive.calls_back for op in self.program.ops)
         self.recordable = not (special or self.prints)
-        self.settled = list(tracing.settled)
+        self.specialized = list(tracing.settled)
         numbers = [source for source in self.sources if isinstance(source, TracedScalar)]
         self.computed = list(tracing.computed)
-        self.host = ScalarProgram([*numbers, *self._numbers.values()], self.settled, self.computed)
+        self.scalars = ScalarProgram([*numbers, *self._numbers.values()], self.specialized, self.computed)
         self.visits = 0
         self._recordings = 0
         self.ran_compiled = True
         self._replay = _Replay(self.program)
         self._compiled: Any = None
         self._prepared = False
-        self.quick: Callable[[tuple[Any, ...]], Any] = _missed
+        self.fast_call: Callable[[tuple[Any, ...]], Any] = _no_fast_path
 
     def _take_result(self, tracing: Tracing, result: Any) -> None:
-        """Which of the result's leaves are tensors, which numbers; the others are the same at each call."""
+        """Find the tensors and numbers among the result's leaves; the other leaves are constant."""
         self._rebuild: Callable[[list[Any]], Any]
         if tracing.owns(result):
             self._leaves, self._rebuild = [result], _only
@@ -123,46 +130,46 @@ class Concrete:
         self.returns_one = self._rebuild is _only and self.rebuild_tensors is not None
 
     @property
-    def is_quick(self) -> bool:
-        """Whether there is a quick way."""
-        return config._native and self.quick is not _missed
+    def has_fast_path(self) -> bool:
+        """Whether the trace has a fast path and native code is enabled."""
+        return config._native and self.fast_call is not _no_fast_path
 
     @property
     def uses(self) -> int:
-        """How often it was called or recorded."""
+        """Number of times the trace was called or recorded."""
         return self.visits + self._recordings
 
     def holds(self, leaves: tuple[Any, ...]) -> bool:
-        """Whether the trace holds for leaves of its key."""
+        """Return whether the trace holds for leaves that have its keys."""
         try:
-            self.host.check(leaves)
+            self.scalars.check(leaves)
         except GuardFailed:
             return False
         return self.shares(leaves)
 
     def shares(self, leaves: tuple[Any, ...]) -> bool:
-        """Whether those of `leaves` are one tensor that were when the function was traced, as far as that matters."""
-        return all([is_one(leaves[i], leaves[j]) == same for i, j, same in self.pairs])
+        """Return whether the pairs of leaves that must be the same tensor, or different ones, are so."""
+        return all([is_same_array(leaves[i], leaves[j]) == same for i, j, same in self.pairs])
 
     def failure(self, leaves: tuple[Any, ...]) -> BaseException | None:
-        """The error of a number that cannot be computed of `leaves`."""
+        """Return the error of a number that cannot be computed from `leaves`; None without an error."""
         try:
-            self.host.check(leaves)
+            self.scalars.check(leaves)
         except GuardFailed as changed:
             return changed.__cause__
         return None
 
     @property
-    def numbers_returned(self) -> Sequence[TracedScalar]:
+    def returned_numbers(self) -> Sequence[TracedScalar]:
         """The numbers among the results."""
         return list(self._numbers.values())
 
     # ---- calling ---------------------------------------------------------------------------------------------------
 
     def __call__(self, leaves: tuple[Any, ...]) -> Any:
-        """The result, or `GUARD_FAILED`."""
+        """Return the result, or `GUARD_FAILED`."""
         if config._native and not config._interpret:
-            result = self.quick(leaves)
+            result = self.fast_call(leaves)
             if result is not GUARD_FAILED:
                 return result
         try:
@@ -176,7 +183,7 @@ class Concrete:
         if config._interpret:
             buffers = interpreted(self.program, inputs)
         else:
-            # The Variable refers to a donated buffer, and `inputs`.
+            # A donated buffer has two references: its Variable and `inputs`.
             buffers = self.compiled.run(inputs, 1)
             counters.compiled_runs += 1
             if self.visits > 1 and not self._prepared and config.follow_tracing():
@@ -185,16 +192,16 @@ class Concrete:
         for variable, buffer in zip(self.assigned, buffers[len(self.avals) : last], strict=True):
             variable._set(buffer)
         _print(self.prints, buffers[last:])
-        return self.unflatten_call(buffers, numbers)
+        return self.unflatten_result(buffers, numbers)
 
     def _numbers_at(self, leaves: tuple[Any, ...]) -> Sequence[Any]:
-        """The numbers that the trace has made of its arguments, for a call that it holds for."""
+        """Return the numbers that the trace computes from its arguments; raise `GuardFailed` if it does not hold."""
         if not self.shares(leaves):
             raise GuardFailed
-        return self.host.run(leaves)
+        return self.scalars.run(leaves)
 
-    def unflatten_call(self, values: Sequence[Any], numbers: Sequence[Any]) -> Any:
-        """The result: of buffers or pending tensors for its tensors, and of the last of the call's numbers."""
+    def unflatten_result(self, values: Sequence[Any], numbers: Sequence[Any]) -> Any:
+        """Return the result. `values` are buffers or pending tensors; the last of `numbers` are its numbers."""
         tensors = [
             Tensor(None, -1, aval, value) if value.__class__ is Buffer else value
             for aval, value in zip(self.avals, values, strict=False)
@@ -211,9 +218,9 @@ class Concrete:
     def inputs(
         self, leaves: tuple[Any, ...], numbers: Sequence[Any], drawn: Sequence[Buffer] | None = None
     ) -> list[Any]:
-        """A buffer or a Python number for every input of the program.
+        """Return a buffer or a Python number for each input of the program.
 
-        Random numbers, unless they are `drawn` already, come last, when nothing can be wrong with what is given.
+        Random numbers that are not `drawn` yet are drawn last, after all arguments have been checked.
         """
         values = iter(numbers)
         inputs: list[Any] = []
@@ -224,6 +231,8 @@ class Concrete:
             elif isinstance(source, TracedScalar):
                 value = next(values)
                 inputs.append(value.item() if isinstance(value, np.generic) else value)
+            elif isinstance(source, Captured):
+                inputs.append(source.buffer)
             elif isinstance(source, Variable):
                 inputs.append(source._computed())
             else:
@@ -236,14 +245,14 @@ class Concrete:
         return inputs
 
     def _copied(self, slot: int, leaf: np.ndarray[Any, Any]) -> Buffer:
-        """An array of the caller's, which may write to it after the call, as a buffer."""
+        """Return a buffer with a copy of an array: the caller may write to the array after the call."""
         return Buffer(np.array(leaf, self.program.avals[slot].dtype, order="C", subok=False))
 
     # ---- compiling -------------------------------------------------------------------------------------------------
 
     @property
     def compiled(self) -> Any:
-        """The `CompiledExecutable`; made when it is first asked for."""
+        """The `CompiledExecutable`; compiled on first access."""
         if self._compiled is None:
             self._compile()
         return self._compiled
@@ -255,7 +264,7 @@ class Concrete:
         self._compiled = compiled_from(self.program, scalars, self._donated(), self._constants())
 
     def _constants(self) -> dict[int, float]:
-        """The numbers that the function itself has: they are no other at another call."""
+        """Return the program's inputs that are constants of the function."""
         avals = self.program.avals
         return {
             slot: np.array(source).astype(avals[slot].dtype).item()
@@ -264,7 +273,7 @@ class Concrete:
         }
 
     def _donated(self) -> tuple[tuple[int, int], ...]:
-        """Old and new values of large Variables, as positions in the program's inputs and outputs."""
+        """Return the old and new values of large Variables, as positions in the program's inputs and outputs."""
         positions = {id(source): i for i, source in enumerate(self.sources) if isinstance(source, Variable)}
         first = len(self.avals)
         return tuple(
@@ -276,16 +285,16 @@ class Concrete:
         )
 
     def _prepare(self) -> None:
-        """Make the quick way, at the second call: the first binder of a machine takes 35 ms to compile."""
+        """Create the fast path, at the second call: compiling the marshaller takes 35 ms if the disk cache lacks it."""
         from jittape.functions.fast_path import fast_call
 
         self._prepared = True
-        self.quick = fast_call(self, self.compiled) or _missed
+        self.fast_call = fast_call(self, self.compiled) or _no_fast_path
 
     # ---- under a tape ----------------------------------------------------------------------------------------------
 
     def record(self, trace: Trace, leaves: tuple[Any, ...]) -> Any:
-        """The result as pending tensors of `trace`, or `GUARD_FAILED`."""
+        """Record the program in `trace` and return the result as pending tensors, or `GUARD_FAILED`."""
         try:
             numbers = self._numbers_at(leaves)
         except GuardFailed:
@@ -300,18 +309,20 @@ class Concrete:
                 operands.append(next(values))
             elif isinstance(source, RandomInput):
                 operands.append(tensor_of(source.draw()))
+            elif isinstance(source, Captured):
+                operands.append(source.operand())
             elif isinstance(source, Buffer):
                 operands.append(tensor_of(source.array))
             else:
                 operands.append(source)
-        made: Sequence[Tensor] = trace.apply(self._replay, tuple(operands)) if self.program.outputs else ()
-        for variable, tensor in zip(self.assigned, made[len(self.avals) :], strict=True):
+        results: Sequence[Tensor] = trace.apply(self._replay, tuple(operands)) if self.program.outputs else ()
+        for variable, tensor in zip(self.assigned, results[len(self.avals) :], strict=True):
             trace.assign(variable, tensor)
-        return self.unflatten_call(made, numbers)
+        return self.unflatten_result(results, numbers)
 
 
 class _Replay:
-    """A body that records a program: one object for each program, as a body's identity is part of the path."""
+    """A function that records a program; one object per program, as its identity is part of the trie key."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -333,7 +344,7 @@ class _Replay:
 
 
 def _printing(tracing: Tracing) -> tuple[list[tuple[list[Any], dict[str, Any]]], list[int]]:
-    """What is printed at each call, with a number of an output in the place of each tensor; and these outputs."""
+    """Return the printed values, with `_Printed` in place of tensors, and the slots of these tensors."""
     slots: list[int] = []
     prints: list[tuple[list[Any], dict[str, Any]]] = []
     for values, options in tracing.prints:
@@ -349,7 +360,7 @@ def _printing(tracing: Tracing) -> tuple[list[tuple[list[Any], dict[str, Any]]],
 
 
 class _Printed(NamedTuple):
-    """The place of a tensor in what is printed."""
+    """A printed tensor, by the number of its output."""
 
     output: int
     aval: Aval
@@ -362,20 +373,20 @@ def _print(prints: list[tuple[list[Any], dict[str, Any]]], buffers: list[Buffer]
 
 
 def _buffer_of(tensor: Tensor) -> Buffer:
-    """The value of an argument, or the error that there was in the place of it."""
+    """Return the value of an argument; raise its error if computing it failed."""
     buffer: Any = tensor._computed()
     if buffer.__class__ is FailedBuffer:
         buffer.reraise()
-    found: Buffer = buffer
-    return found
+    value: Buffer = buffer
+    return value
 
 
 def _constant(leaf: Any) -> Any:
-    """A leaf of the result that is the same at each call; the hash of a number in a set has told its value."""
+    """Return a constant leaf of the result. Numbers in a set become plain: hashing them has specialized the trace."""
     return type(leaf)(map(static, leaf)) if type(leaf) in (set, frozenset) else leaf
 
 
-def _missed(leaves: tuple[Any, ...]) -> Any:
+def _no_fast_path(leaves: tuple[Any, ...]) -> Any:
     return GUARD_FAILED
 
 

@@ -1,4 +1,4 @@
-"""`jt.function`, as the user calls it: what it takes, and what it refuses."""
+"""`jt.function`: the decorator that compiles a function, with its argument checks."""
 
 from __future__ import annotations
 
@@ -20,39 +20,41 @@ def function(
     func: None = None, *, input_signature: Sequence[Any] | None = None
 ) -> Callable[[Callable[..., Any]], Function]: ...
 def function(func: Callable[..., Any] | None = None, *, input_signature: Sequence[Any] | None = None) -> Any:
-    """Compile a function: it is traced once for each signature, later calls run the compiled code.
+    """Compile a function. It is traced once per signature; later calls run the compiled code.
 
     Parameters
     ----------
     func : callable, optional
-        A function or method. Without it, a decorator is returned.
+        Function or method to compile. Without it, a decorator is returned.
     input_signature : sequence of TensorSpec or of nested structures of them, optional
-        What all arguments must be; they are converted to tensors.
+        Required shapes and dtypes of all arguments. Arguments are converted to tensors.
 
     Returns
     -------
     Function
-        Called like `func`. It has ``trace_count``, ``signatures()``, ``explain()`` and ``get_concrete_function(...)``.
+        Function that is called like `func`. It also has ``trace_count``, ``signatures()``, ``explain()`` and
+        ``get_concrete_function(...)``.
 
     Raises
     ------
     TypeError
-        If `func` is no function, or a generator or coroutine, or `input_signature` has anything but `TensorSpec` in it.
+        If `func` is not a function, or is a generator or coroutine, or `input_signature` contains anything but
+        `TensorSpec`.
 
     Notes
     -----
-    Tracing runs the Python code once, with stand-ins for the arguments; they and the results are any nested structures.
-    Arrays and tensors are dynamic: their shapes and dtypes make the signature. So are Python numbers; an int or bool
-    that the function uses as a Python value (``range(n)``, ``if flag:``) makes the trace hold for that value only.
-    Anything else (strings, None, Variables, Modules) is static: another one is another signature, and is kept alive
-    with it. `jt.config.max_signatures` of them are remembered; beyond that a `FunctionWarning` says which argument
-    changes and what to do about it.
+    Tracing runs the Python code once, with placeholders for the arguments. Arguments and results may be any nested
+    structures. Arrays and tensors are dynamic: their shapes and dtypes are part of the signature. Python numbers are
+    dynamic too, but an int or bool that the function uses as a Python value (``range(n)``, ``if flag:``) restricts the
+    trace to that value. All other objects (strings, None, Variables, Modules) are static: a different object is a
+    different signature, which keeps the object alive. At most `jt.config.max_signatures` signatures are kept; beyond
+    that, a `FunctionWarning` names the argument that changes and suggests a remedy.
 
-    What Python does, it does while tracing only: prints, appending to lists, numbers from ``np.random``. `jt.random`
-    draws anew at each call. Variables that the function reads or assigns are looked up and assigned at each call.
+    Python side effects happen only while tracing: prints, appending to lists, numbers from ``np.random``. `jt.random`
+    draws new numbers at each call. Variables are read and assigned at each call.
 
-    If the function looks at a traced value, as in ``if loss < 1:``, a `FunctionWarning` says where, and it is recorded
-    at each call instead, for this signature.
+    If the function needs a traced value, as in ``if loss < 1:``, a `FunctionWarning` names the line, and the function
+    is recorded at each call with this signature instead of compiled.
 
     Examples
     --------
@@ -73,7 +75,7 @@ def function(func: Callable[..., Any] | None = None, *, input_signature: Sequenc
         return lambda f: function(f, input_signature=input_signature)
     name = function_name(func)
     if not callable(func) or isinstance(func, type):
-        raise TypeError(f"jt.function takes a function or method, got {func!r}")
+        raise TypeError(f"jt.function requires a function or method, got {func!r}")
     if (
         inspect.isgeneratorfunction(func)
         or inspect.iscoroutinefunction(func)

@@ -1,7 +1,7 @@
-"""The quick way to call a compiled function: see `fast_call`.
+"""The fast path of a compiled function: see `fast_call`.
 
-Python takes memory for the results; then one call of machine code, of the binder, checks the arguments, writes all
-addresses into the slot table, runs the kernels and makes the Tensors that are returned.
+Python allocates the results. One call of machine code, the argument marshaller, then checks the arguments, writes all
+addresses into the slot table, runs the kernels and creates the returned Tensors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jittape.functions.marshal_plan import Entry, Form, Kind, Returned, plan
 from jittape.functions.marshaller import Outcome, marshaller
 from jittape.functions.scalar_plan import entries_for
 from jittape.functions.signature import GUARD_FAILED, static_value
-from jittape.recording.function_trace import Leaf, RandomInput
+from jittape.recording.function_trace import Captured, Leaf, RandomInput
 from jittape.recording.variable import Variable
 from jittape.runtime.counters import counters
 from jittape.runtime.executable import CompiledExecutable
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 __all__ = ["fast_call"]
 
-_Available = tuple[Workspace, int, int, tuple[np.ndarray[Any, Any], ...]]
-"""What one call at a time uses: a workspace, the addresses of its plan and of the one that checks, and these."""
+_CallState = tuple[Workspace, int, int, tuple[np.ndarray[Any, Any], ...]]
+"""State of one call: a workspace, the addresses of its plan and of the plan that only checks, and both plans."""
 _FLOATS = {float64: Kind.FLOAT64, float32: Kind.FLOAT32}
 _NONE: Mapping[int, Buffer] = {}
 _NO_CALLS = np.zeros(2, np.int64)
-"""A driver's table with nothing in it."""
+"""Empty call table of the driver."""
 
 
 def fast_call(concrete: Concrete, compiled: CompiledExecutable) -> Callable[[tuple[Any, ...]], Any] | None:
-    """A function of leaves that gives the result or `GUARD_FAILED`; None if the program is none for it."""
+    """Return a function of leaves that returns the result or `GUARD_FAILED`; None if the program has no fast path."""
     layout = compiled.layout
     whole = len(compiled.tables or ()) == 1 and layout.plain_outputs and layout.results and not layout.boxed
     if not whole or concrete.prints or marshaller() is None:
@@ -52,7 +52,29 @@ def fast_call(concrete: Concrete, compiled: CompiledExecutable) -> Callable[[tup
 
 
 class _FastPath:
-    """What the quick way has prepared."""
+    """The prepared fast path of one trace.
+
+    Attributes
+    ----------
+    entries : list of Entry
+        Entries of the marshaller's plan.
+    checked : list of Entry
+        Entries that only check.
+    direct : set of int
+        Leaves that the marshaller reads itself.
+    presets : list of (format, cell, value)
+        Constants, written once into each workspace.
+    numbers : list of (number, cell, dtype)
+        Numbers that Python or the plan computes.
+    donated : dict of int to int
+        Inputs that may be updated in place, and their positions among the held buffers.
+    donors : dict of int to Variable
+        Variables of the donated inputs.
+    draws : list of (cell, aval, source)
+        Random inputs.
+    scalars : ScalarProgram
+        Numbers that Python computes at each call; empty if the plan computes all of them.
+    """
 
     def __init__(self, concrete: Concrete, compiled: CompiledExecutable) -> None:
         self.concrete = concrete
@@ -68,7 +90,7 @@ class _FastPath:
             self._place(cell, concrete.program.avals[slot], source)
         self.entries.sort(key=lambda entry: entry.kind is not Kind.VARIABLE)
         self._check_leaves()
-        self.host = self._host_program()
+        self.scalars = self._scalar_program()
         self.checked = list(self.entries)
         for i, (cell, aval, _) in enumerate(self.draws):
             self.entries.append(Entry(Kind.ARRAY, True, len(self.donated) + i, cell, aval))
@@ -76,7 +98,7 @@ class _FastPath:
         self.call = self._function()
 
     def _place(self, cell: int, aval: Aval, source: Any) -> None:
-        """See to it that `cell` gets its value."""
+        """Arrange for `cell` to get its value."""
         if isinstance(source, Variable):
             self._place_variable(cell, aval, source)
         elif isinstance(source, RandomInput):
@@ -84,6 +106,8 @@ class _FastPath:
         elif isinstance(source, Leaf):
             self.entries.append(Entry(Kind.ARRAY, False, source.number, cell, aval))
             self.direct.add(source.number)
+        elif isinstance(source, Captured):
+            self.presets.append(("=Q", cell, source.buffer.address))
         elif isinstance(source, Buffer):
             self.presets.append(("=Q", cell, source.address))
         elif not isinstance(source, TracedScalar):
@@ -97,7 +121,7 @@ class _FastPath:
             self.numbers.append((source, cell, aval.dtype))
 
     def _place_variable(self, cell: int, aval: Aval, variable: Variable) -> None:
-        """The binder reads it, unless it may be written in place: who else refers to its memory Python finds out."""
+        """Let the marshaller read a Variable. Python reads a donated one: it counts references to the memory."""
         if cell in self.donated:
             self.donors[cell] = variable
             self.entries.append(Entry(Kind.ARRAY, True, self.donated[cell], cell, aval))
@@ -105,11 +129,13 @@ class _FastPath:
             self.entries.append(Entry(Kind.VARIABLE, cell=cell, what=variable))
 
     def _check_leaves(self) -> None:
-        """Entries for arguments that are not written anywhere, but must be what they were."""
+        """Add entries for arguments that are not read but must have the traced type, dtype, shape or value."""
         concrete = self.concrete
-        bools = {number.leaf: value for number, value in concrete.settled if number.kind is bool}
+        bools = {number.leaf: value for number, value in concrete.specialized if number.kind is bool}
         bools.pop(None, None)
-        self.settled = [pair for pair in concrete.settled if pair[0].leaf is None or pair[0].kind is not bool]
+        self.specialized = [
+            pair for pair in concrete.specialized if pair[0].leaf is None or pair[0].kind is not bool
+        ]
         for i, key in enumerate(concrete.keys):
             if i in bools:
                 self.entries.append(Entry(Kind.SAME, False, i, 0, bools[i]))
@@ -125,27 +151,37 @@ class _FastPath:
         for first, second, same in concrete.pairs:
             self.entries.append(Entry(Kind.SHARED, False, first, second, value=int(same)))
 
-    def _host_program(self) -> ScalarProgram:
-        """What is left to Python of the numbers that the trace has made; nothing if the binder can do it."""
-        returned, computed = self.concrete.numbers_returned, self.concrete.computed
+    def _scalar_program(self) -> ScalarProgram:
+        """Return the numbers that Python must compute; add plan entries instead if the marshaller can compute all."""
+        returned, computed = self.concrete.returned_numbers, self.concrete.computed
         if not returned:
-            entries = entries_for(self.numbers, self.settled, computed, len(self.entries))
+            entries = entries_for(self.numbers, self.specialized, computed, len(self.entries))
             if entries is not None:
                 self.entries += entries
                 return ScalarProgram([], [], [])
-        return ScalarProgram([*[number for number, _, _ in self.numbers], *returned], self.settled, computed)
+        return ScalarProgram(
+            [*[number for number, _, _ in self.numbers], *returned], self.specialized, computed
+        )
 
-    def _write(self, cells: memoryview, values: Sequence[Any]) -> None:
-        """Write the numbers that Python has worked out."""
-        for (pack, offset, dtype), value in zip(self._cells, values):  # noqa: B905 - the numbers returned come last
-            try:
-                pack(cells, offset, value)
-            except (struct.error, OverflowError):
-                # `struct` is strict where NumPy rounds to infinity or wraps around, and knows no NumPy scalars.
-                pack(cells, offset, array_of(value, dtype).item())
+    def _writer(self) -> Callable[[memoryview, Sequence[Any]], None]:
+        """Return a function that writes the numbers that Python has computed into their cells."""
+        places = [
+            (struct.Struct(f"={info_of(dtype).scalar_format}").pack_into, CELL * cell, dtype)
+            for _, cell, dtype in self.numbers
+        ]
 
-    def _available(self, tables: tuple[np.ndarray[Any, Any], ...]) -> _Available:
-        """A fresh workspace, with the constants in it, and plans."""
+        def write(cells: memoryview, values: Sequence[Any]) -> None:
+            for (pack, offset, dtype), value in zip(places, values):  # noqa: B905 - returned numbers come last
+                try:
+                    pack(cells, offset, value)
+                except (struct.error, OverflowError):
+                    # `struct` is strict where NumPy rounds to infinity or wraps around, and knows no NumPy scalars.
+                    pack(cells, offset, array_of(value, dtype).item())
+
+        return write
+
+    def _new_state(self, tables: tuple[np.ndarray[Any, Any], ...]) -> _CallState:
+        """Return a new workspace that contains the constants, with copies of the plans."""
         workspace = self.compiled.workspace()
         workspace.enter()
         for form, cell, value in self.presets:
@@ -154,35 +190,24 @@ class _FastPath:
         return workspace, address_of(own[0]), address_of(own[-1]), own
 
     def _function(self) -> Callable[[tuple[Any, ...]], Any]:
-        """The function, with all that it needs at hand."""
+        """Return the fast path as a closure over local variables."""
         concrete = self.concrete
         avals, assigned, rebuild = concrete.avals, concrete.assigned, concrete.rebuild_tensors
         count, one = len(avals), concrete.returns_one
         several = None if one or rebuild is tuple else rebuild
         new_values = [(count + i, variable) for i, variable in enumerate(assigned)]
-        run, free = marshaller(), list[_Available]()
+        run, free = marshaller(), list[_CallState]()
         assert run is not None
         tables, self._keep = self._plans(new_values)
         (calls,) = self.compiled.tables or (0,)
-        self._cells = [
-            (
-                struct.Struct(f"={info_of(dtype).scalar_format}").pack_into,
-                CELL * cell,
-                dtype,
-            )
-            for _, cell, dtype in self.numbers
-        ]
-        new_at_hand, write, unflatten_call = (
-            partial(self._available, tables),
-            self._write,
-            concrete.unflatten_call,
-        )
-        numbers_from = None if self.host.empty else self._typed(self.host)
+        new_state, write = partial(self._new_state, tables), self._writer()
+        unflatten_result = concrete.unflatten_result
+        numbers_from = None if self.scalars.empty else self._typed(self.scalars)
         fits = self._check(run) if len(tables) > 1 else None
         arena = self.compiled.schedule.arena >= tuning.workspace_arena_bytes
         donors = [(i, self.donors[i]) for i in self.donated]
         draws = [source.draw for _, _, source in self.draws]
-        explain, settle = self._explain, self._settle
+        explain, run_pending = self._explain, self._run_pending
         pending, unassigned = Outcome.PENDING.value, Outcome.UNASSIGNED.value
 
         def call(leaves: tuple[Any, ...]) -> Any:
@@ -190,22 +215,22 @@ class _FastPath:
             if donors:
                 held = tuple([v._buffer if v._assigned_in is None else v._computed() for _, v in donors])
             try:
-                available = free.pop()
+                state = free.pop()
             except IndexError:
-                available = new_at_hand()
-            numbers: Any = () if fits is None or fits(leaves, held, available) else None
+                state = new_state()
+            numbers: Any = () if fits is None or fits(leaves, held, state) else None
             if numbers is not None and numbers_from is not None:
                 numbers = numbers_from(leaves)
             if numbers is None:
-                free.append(available)
+                free.append(state)
                 return GUARD_FAILED
             if draws:
                 held += tuple([Buffer(np.asarray(draw(), order="C")) for draw in draws])
-            workspace, entries, _, _ = available
+            workspace, entries, _, _ = state
             inputs = {i: held[position] for position, (i, _) in enumerate(donors)} if donors else _NONE
             if arena:
                 workspace.enter()
-            # Variables refer to what may be written in place, and `held`, besides `inputs`.
+            # A donated buffer has two more references besides `inputs`: its Variable and `held`.
             results = workspace.results(inputs, 2)
             if numbers:
                 write(workspace.cells, numbers)
@@ -217,7 +242,7 @@ class _FastPath:
                     raise
                 if result.__class__ is not int or result != pending:
                     break
-                settle()
+                run_pending()
             if arena:
                 workspace.leave()
             if result.__class__ is int:
@@ -225,15 +250,15 @@ class _FastPath:
                     for variable, buffer in zip(assigned, results[count:], strict=True):
                         variable._set(buffer)
                 elif result:
-                    free.append(available)
+                    free.append(state)
                     return GUARD_FAILED
-                result = unflatten_call(results, numbers)
+                result = unflatten_result(results, numbers)
             elif several is not None:
                 result = several(result)
             counters.compiled_runs += 1
             counters.last = concrete
             concrete.visits += 1
-            free.append(available)  # not before the buffers are referred to
+            free.append(state)  # only after the results are referenced
             return result
 
         return call
@@ -241,45 +266,45 @@ class _FastPath:
     def _plans(
         self, assigned: Sequence[tuple[int, Variable]]
     ) -> tuple[tuple[np.ndarray[Any, Any], ...], list[Any]]:
-        """The plan of a call, and what it points to; with one that only checks, where a call is to be made once.
+        """Return the plan of a call, followed by a plan that only checks if necessary, and the objects they point to.
 
-        A random number that is drawn, and a function of the user's that is called, cannot be taken back.
+        Checks come first if the call draws random numbers or reads user functions: neither can be undone.
         """
         concrete, first = self.concrete, self.compiled.layout.count
         count = len(concrete.keys)
         whole = Form.NOTHING if concrete.rebuild_tensors is None else Form.TUPLE
         returned = Returned(first, concrete.avals, Form.TENSOR if concrete.returns_one else whole)
         table, kept = plan(count, self.entries, assigned, returned)
-        if not (self.draws or self.host.reads):
+        if not (self.draws or self.scalars.reads):
             return (table,), kept
         checking, more = plan(count, self.checked, (), Returned(first, (), Form.NOTHING))
         return (table, checking), [*kept, *more]
 
     def _check(
         self, run: Callable[..., int]
-    ) -> Callable[[tuple[Any, ...], tuple[Any, ...], _Available], bool]:
-        """What says whether leaves fit, and changes nothing."""
-        settle, no_calls, pending = self._settle, address_of(_NO_CALLS), Outcome.PENDING
+    ) -> Callable[[tuple[Any, ...], tuple[Any, ...], _CallState], bool]:
+        """Return a function that checks leaves without side effects."""
+        run_pending, no_calls, pending = self._run_pending, address_of(_NO_CALLS), Outcome.PENDING
 
-        def fits(leaves: tuple[Any, ...], held: tuple[Any, ...], available: _Available) -> bool:
-            workspace, _, checking, _ = available
+        def fits(leaves: tuple[Any, ...], held: tuple[Any, ...], state: _CallState) -> bool:
+            workspace, _, checking, _ = state
             while (outcome := run(leaves, held, (), checking, workspace.address, no_calls)) == pending:
-                settle()
+                run_pending()
             return outcome == Outcome.DONE
 
         return fits
 
-    def _settle(self) -> None:
-        """Have the assignments run that are pending."""
+    def _run_pending(self) -> None:
+        """Run the pending assignments of the Variables."""
         for source in self.concrete.sources:
             if isinstance(source, Variable):
                 source._computed()
 
     def _explain(self, leaves: tuple[Any, ...], numbers: Sequence[Any], drawn: Sequence[Buffer]) -> None:
-        """Raise the error that has ended a run, found by the interpreter: for the same numbers, whatever gave them."""
+        """Raise the error that ended a run: the interpreter runs the program with the same numbers."""
         concrete = self.concrete
-        if self.host.empty:
-            every = concrete.host.run(leaves)
+        if self.scalars.empty:
+            every = concrete.scalars.run(leaves)
         else:
             used = [source for source in concrete.sources if isinstance(source, TracedScalar)]
             known = {number.serial: leaves[number.leaf] for number in used if number.leaf is not None}
@@ -290,15 +315,15 @@ class _FastPath:
         self.compiled.explain(concrete.inputs(leaves, every, drawn))
 
     def _typed(self, host: ScalarProgram) -> Callable[[tuple[Any, ...]], Sequence[Any] | None]:
-        """What gives the numbers; None where the arguments are of other types, or the trace does not hold for them."""
-        kinds = [(i, key) for i, key in enumerate(self.concrete.keys) if isinstance(key, type)]
+        """Return a function that computes the numbers, or None if types differ or the trace does not hold."""
+        types = [(i, key) for i, key in enumerate(self.concrete.keys) if isinstance(key, type)]
         count = len(self.concrete.keys)
 
         def numbers(leaves: tuple[Any, ...]) -> Sequence[Any] | None:
             if len(leaves) != count:
                 return None
-            for i, kind in kinds:
-                if leaves[i].__class__ is not kind:
+            for i, cls in types:
+                if leaves[i].__class__ is not cls:
                     return None
             try:
                 return host.run(leaves)

@@ -1,8 +1,8 @@
-"""`function`: traced once for each signature, compiled, and called with a few µs of Python at the most.
+"""`Function`: a function that is traced once per signature, compiled, and called with a few µs of Python.
 
-Start at `Function.__call__`: as a rule the trace that was used last holds, and its quick way is all that runs. What
-happens otherwise is in `_call`: the arguments are taken apart, the traces of their key are tried, and if none holds the
-function is traced anew. A function that looks at a traced value is recorded from then on (`Recorded`).
+Start reading at `Function.__call__`. Usually the trace that was used last holds, and only its fast path runs. Otherwise
+`_call` flattens the arguments and tries the traces of their key; if none holds, the function is traced again. A
+function that needs a traced value is recorded at each call instead (`Uncompiled`).
 """
 
 from __future__ import annotations
@@ -25,35 +25,34 @@ from jittape.core.user_calls import stack_level
 from jittape.errors import FunctionWarning
 from jittape.functions.bound_function import BoundFunction, ConcreteFunction
 from jittape.functions.concrete_function import Concrete
-from jittape.functions.function_pickling import holder_of, loaded, packed, unpacked
-from jittape.functions.python_function import call_python, run_python
+from jittape.functions.function_pickling import function_named_like, loaded, packed, unpacked
+from jittape.functions.python_function import call_python, placeholders_of, run_python
 from jittape.functions.signature import (
     GUARD_FAILED,
-    STEADY,
+    SPECIALIZABLE,
     Call,
     TensorSpec,
-    asks_for_identity,
-    aval_of_leaf,
-    fitted,
+    describe_key,
     flatten_call,
     is_array_like,
     keys_of,
     leaf_names,
-    shared,
-    shown,
+    match_signature,
+    shared_leaves,
+    tests_bool_identity,
 )
 from jittape.functions.trace_report import (
     Reason,
-    Recorded,
     Signature,
+    Uncompiled,
     look_of_error,
     not_compiled,
     often_traced,
+    reason_of_trace,
     recorded_because,
     too_many,
-    why_traced,
 )
-from jittape.functions.trace_table import Traces
+from jittape.functions.trace_table import TraceTable
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.function_trace import Look, Tracing
 from jittape.recording.nested import flatten
@@ -63,16 +62,16 @@ from jittape.recording.trace import Trace
 __all__ = ["Function"]
 
 _RETRACES = 5
-"""After so many, a warning says why."""
+"""Number of signatures above which a warning states why the function is retraced."""
 
 
 class Function:
-    """A function that is traced and compiled; made by `jt.function`.
+    """A function that is traced and compiled; created by `jt.function`.
 
     Attributes
     ----------
     trace_count : int
-        How often the Python function has been run to trace it.
+        Number of times the Python function has run to be traced.
     """
 
     def __init__(self, python: Callable[..., Any], input_signature: Sequence[Any] | None = None) -> None:
@@ -80,7 +79,7 @@ class Function:
         self.trace_count = 0
         self._python = python
         self._input_signature = input_signature
-        self._traces = Traces()
+        self._traces = TraceTable()
         self._recent: Concrete | None = None
         self._recent_nested: Concrete | None = None
         self._lock = rlock()
@@ -98,78 +97,79 @@ class Function:
             if recorder.__class__ is Trace and not (
                 recorder.intervals or config._interpret or config._eager_functions
             ):
-                result = recent.quick(args)
+                result = recent.fast_call(args)
                 if result is not GUARD_FAILED:
                     return result
         return self._call((), args, kwargs)
 
     def _call(self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call with what is bound, `owner`, and the arguments."""
+        """Call the function with the arguments and `owner`: the instance it is bound to, or nothing."""
         recorder = active_recorder()
         if (
             config.functions_run_eagerly()
             or recorder.traced_in is not None
             or not isinstance(recorder, Trace)
         ):
-            return run_python(self._python, self._name, owner, self._flatten_with_optree(owner, args, kwargs))
-        call = self._flatten_with_optree(owner, args, kwargs)
+            return run_python(self._python, self._name, owner, self._flatten_arguments(owner, args, kwargs))
+        call = self._flatten_arguments(owner, args, kwargs)
         recent = self._recent_nested
         if (
             recent is not None
             and not (recorder.intervals or config._interpret)
             and recent.structure == call.structure
         ):
-            result = recent.quick(call.leaves)
+            result = recent.fast_call(call.leaves)
             if result is not GUARD_FAILED:
                 return result
         keys = keys_of(self._python, call, len(owner))
         key = _key(call, keys)
-        traces = self._traces.found(key)
-        for found in traces:
-            result = self._run(found, owner, call, recorder)
+        traces = self._traces.get(key)
+        for trace in traces:
+            result = self._run(trace, owner, call, recorder)
             if result is not GUARD_FAILED:
-                if found is not traces[0]:
+                if trace is not traces[0]:
                     with self._lock:
-                        self._traces.move_to_front(key, found)
+                        self._traces.move_to_front(key, trace)
                 return result
-        return self._run(self._traced(owner, call, keys), owner, call, active_recorder())
+        return self._run(self._trace_for(owner, call, keys), owner, call, active_recorder())
 
-    def _run(self, found: Concrete | Recorded, owner: tuple[Any, ...], call: Call, recorder: Any) -> Any:
-        """The result by way of `found`, or `GUARD_FAILED`."""
-        if isinstance(found, Recorded):
-            found.uses += 1
-            return self._recorded(owner, call)
+    def _run(self, trace: Concrete | Uncompiled, owner: tuple[Any, ...], call: Call, recorder: Any) -> Any:
+        """Return the result of running `trace`, or `GUARD_FAILED`."""
+        if isinstance(trace, Uncompiled):
+            trace.uses += 1
+            return self._run_uncompiled(owner, call)
         if recorder.intervals:
-            if found.recordable:
-                return found.record(recorder, call.leaves)
-            return self._recorded(owner, call) if found.holds(call.leaves) else GUARD_FAILED
-        result = found(call.leaves)
-        if result is not GUARD_FAILED and found.is_quick:
-            if isinstance(found.structure, int):
-                self._recent = found
+            if trace.recordable:
+                return trace.record(recorder, call.leaves)
+            return self._run_uncompiled(owner, call) if trace.holds(call.leaves) else GUARD_FAILED
+        result = trace(call.leaves)
+        if result is not GUARD_FAILED and trace.has_fast_path:
+            if isinstance(trace.structure, int):
+                self._recent = trace
             else:
-                self._recent_nested = found
+                self._recent_nested = trace
         return result
 
-    def _recorded(self, owner: tuple[Any, ...], call: Call) -> Any:
-        """Run the Python function on tensors, as tracing would."""
+    def _run_uncompiled(self, owner: tuple[Any, ...], call: Call) -> Any:
+        """Run the Python function with tensors in place of arrays, as tracing would."""
         tensors = {id(x): convert_to_tensor(x) for x in call.leaves if isinstance(x, np.ndarray)}
         leaves = tuple([tensors.get(id(x), x) for x in call.leaves])
         return run_python(self._python, self._name, owner, Call(leaves, call.structure))
 
-    def _flatten_with_optree(
+    def _flatten_arguments(
         self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Call:
+        """Return the leaves and the structure of the arguments; convert them to the input signature if there is one."""
         if kwargs or self._array_defaults:
-            args, kwargs = self._positional(owner, args, kwargs)
+            args, kwargs = self._as_positional(owner, args, kwargs)
         if self._input_signature is not None:
-            args = fitted(self._name, args, self._input_signature)
+            args = match_signature(self._name, args, self._input_signature)
         return flatten_call(args, kwargs)
 
-    def _positional(
+    def _as_positional(
         self, owner: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The same call with as few keywords as can be, so that ``f(x, y=1)`` is ``f(x, 1)``, and default arrays."""
+        """Make keyword arguments positional if possible: ``f(x, y=1)`` becomes ``f(x, 1)``. Add default arrays."""
         try:
             bound = self._parameters.bind(*owner, *args, **kwargs)
         except TypeError as error:
@@ -183,7 +183,7 @@ class Function:
 
     @functools.cached_property
     def _array_defaults(self) -> dict[str, Any]:
-        """Default values with arrays in them, which may change, so that they are given at each call."""
+        """Default values that contain arrays. Arrays may change, so the defaults are passed at each call."""
         try:
             parameters = self._parameters.parameters.values()
         except (TypeError, ValueError):
@@ -197,90 +197,79 @@ class Function:
 
     # ---- tracing ---------------------------------------------------------------------------------------------------
 
-    def _traced(self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...]) -> Concrete | Recorded:
-        """A new trace for `call`, which none holds for; or the one that another thread has made meanwhile."""
+    def _trace_for(self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...]) -> Concrete | Uncompiled:
+        """Return the trace that holds for `call`; trace the function if there is none."""
         with self._lock:
             key = _key(call, keys)
-            for known in self._traces.found(key):
-                if isinstance(known, Recorded) or known.holds(call.leaves):
+            for known in self._traces.get(key):  # another thread may have traced meanwhile
+                if isinstance(known, Uncompiled) or known.holds(call.leaves):
                     return known
             names = leaf_names(self._python, call, len(owner))
-            why = why_traced(self._traces.traces(), call, keys, names)
-            made, look = self._trace(owner, call, keys, names)
-            holds_for = () if isinstance(made, Recorded) else tuple([(n.text, v) for n, v in made.settled])
-            arguments = tuple([(name, shown(key)) for name, key in zip(names, keys, strict=True)])
+            reason = reason_of_trace(self._traces.traces(), call, keys, names)
+            trace, look = self._trace(owner, call, keys, names)
+            values = [] if isinstance(trace, Uncompiled) else trace.specialized
+            holds_for = tuple([(number.text, value) for number, value in values])
+            arguments = tuple([(name, describe_key(key)) for name, key in zip(names, keys, strict=True)])
             recorded = "" if look is None else recorded_because(look)
-            dropped = self._traces.add(key, made, Signature(arguments, holds_for, why.text, recorded))
+            dropped = self._traces.add(key, trace, Signature(arguments, holds_for, reason.text, recorded))
             if self._recent in dropped or self._recent_nested in dropped:
                 self._recent = self._recent_nested = None
-        self._warn(look, why)
-        return made
+        self._warn(look, reason)
+        return trace
 
     def _trace(
         self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...], names: list[str]
-    ) -> tuple[Concrete | Recorded, Look | None]:
-        """Run the Python function with placeholders; once more if it has made Variables.
+    ) -> tuple[Concrete | Uncompiled, Look | None]:
+        """Run the Python function with placeholders; run it again if it created Variables.
 
-        Arguments that are one tensor have placeholders of their own, so that other calls can use the trace, unless the
-        function differentiates with respect to one of them, or writes to it.
+        Arguments that are the same tensor get separate placeholders, so that other calls can use the trace, unless the
+        function differentiates with respect to one of them or writes to it.
 
-        If it fails it is run again with the ints and bools themselves, and then with all numbers: C code may take no
-        traced number (``json.dumps(n)``), and the dtype of a large int differs. An error that is left is the user's.
+        If the function fails, it runs again with plain ints and bools, and then with all numbers plain: C code may
+        reject a traced number (``json.dumps(n)``), and the dtype of a large int differs. A remaining error is the
+        user's.
         """
         may_create = self._traces.added == 0
         same: dict[int, int] = {}
-        numbers = {i: issubclass(key, STEADY) for i, key in enumerate(keys) if isinstance(key, type)}
+        numbers = {i: issubclass(key, SPECIALIZABLE) for i, key in enumerate(keys) if isinstance(key, type)}
         more = [[i for i in numbers if numbers[i]], list(numbers)]
         bools = [i for i in numbers if keys[i] is bool]
-        plain = bools if bools and asks_for_identity(self._python) else []
+        plain = bools if bools and tests_bool_identity(self._python) else []
         failed: Look | None = None
+        leaves = [leaf.aval if isinstance(leaf, TensorSpec) else leaf for leaf in call.leaves]
         while True:
-            leaves = [leaf.aval if isinstance(leaf, TensorSpec) else leaf for leaf in call.leaves]
             tracing = Tracing(self._name, leaves, may_create)
             with tracing:
-                arrays = [
-                    (i, aval)
-                    for i, leaf in enumerate(call.leaves)
-                    if (aval := aval_of_leaf(leaf)) is not None
-                ]
-                stand_ins: list[Any] = list(call.leaves)
-                for i, tensor in tracing.placeholders(arrays, same).items():
-                    stand_ins[i] = tensor
-                for i, steady in numbers.items():
-                    number = tracing.number(i, call.leaves[i], names[i])
-                    if i not in plain:
-                        stand_ins[i] = number
-                    elif steady:
-                        stand_ins[i] = number.concretize()
+                placeholders = placeholders_of(tracing, call, names, numbers, plain, same)
                 self.trace_count += 1
                 try:
                     with recording_with(tracing):
-                        result = call_python(self._python, self._name, owner, call, stand_ins)
+                        result = call_python(self._python, self._name, owner, call, placeholders)
                 except Look as look:
-                    return Recorded(keys, call), look
+                    return Uncompiled(keys, call), look
                 except Exception as error:
-                    more = [way for way in more if len(way) > len(plain)]
+                    more = [wider for wider in more if len(wider) > len(plain)]
                     if not more:
                         raise
                     plain = more[0]
                     failed = look_of_error(error, [names[i] for i in numbers if not numbers[i]])
                     continue
                 if tracing.look is not None:
-                    return Recorded(keys, call), tracing.look
+                    return Uncompiled(keys, call), tracing.look
                 if any([not numbers[i] for i in plain]):
-                    return Recorded(keys, call), failed
-                before, same = same, shared(call.leaves, tracing.distinct)
+                    return Uncompiled(keys, call), failed
+                before, same = same, shared_leaves(call.leaves, tracing.distinct)
                 if not tracing.made and same == before:
                     return Concrete(tracing, result, keys, call, same), None
             may_create = may_create and not tracing.made
 
-    def _warn(self, look: Look | None, why: Reason) -> None:
+    def _warn(self, look: Look | None, reason: Reason) -> None:
         if look is not None:
             warnings.warn(not_compiled(self._name, look), FunctionWarning, stacklevel=stack_level())
         if self._traces.dropped:
-            self._warn_once(too_many, why)
+            self._warn_once(too_many, reason)
         elif len(self._traces) > _RETRACES:
-            self._warn_once(often_traced, len(self._traces), why)
+            self._warn_once(often_traced, len(self._traces), reason)
 
     def _warn_once(self, text: Callable[..., str], *arguments: Any) -> None:
         if text not in self._warned:
@@ -293,7 +282,7 @@ class Function:
         return self if instance is None else BoundFunction(self._of(instance), instance)
 
     def _of(self, instance: Any) -> Function:
-        """The function with the traces of this instance, which it does not keep alive."""
+        """Return the function with the traces of `instance`; it does not keep the instance alive."""
         known = self._bound.get(instance)
         if known is not None:
             return known
@@ -302,20 +291,20 @@ class Function:
             own._unbound = self
             return self._bound.setdefault(instance, own)
 
-    # ---- where to look ---------------------------------------------------------------------------------------------
+    # ---- inspection ------------------------------------------------------------------------------------------------
 
     def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """Trace for these arguments, without running anything.
+        """Trace the function for these arguments without running it.
 
         Parameters
         ----------
         *args, **kwargs
-            Values, or a `TensorSpec` for an array. None for a function with an input signature.
+            Arguments; a `TensorSpec` may replace an array. A function with an input signature needs no arguments.
 
         Returns
         -------
         ConcreteFunction
-            Takes such arguments and no others.
+            Function for arguments of this signature only.
         """
         return self._concrete((), args, kwargs)
 
@@ -324,21 +313,21 @@ class Function:
     ) -> ConcreteFunction:
         if not args and not kwargs and self._input_signature is not None:
             args = tuple(self._input_signature)
-        call = self._flatten_with_optree(owner, args, kwargs)
-        made, signature = self._signature_of(owner, call)
-        return ConcreteFunction(self, owner, call, made, signature)
+        call = self._flatten_arguments(owner, args, kwargs)
+        trace, signature = self._signature_of(owner, call)
+        return ConcreteFunction(self, owner, call, trace, signature)
 
-    def _signature_of(self, owner: tuple[Any, ...], call: Call) -> tuple[Concrete | Recorded, Signature]:
-        """The trace for such a call, which may be there already, and what it is for."""
-        made = self._traced(owner, call, keys_of(self._python, call, len(owner)))
-        return made, self._traces.signature_of(made)
+    def _signature_of(self, owner: tuple[Any, ...], call: Call) -> tuple[Concrete | Uncompiled, Signature]:
+        """Return the trace for `call` and its signature; trace the function if necessary."""
+        trace = self._trace_for(owner, call, keys_of(self._python, call, len(owner)))
+        return trace, self._traces.signature_of(trace)
 
     def signatures(self) -> tuple[Signature, ...]:
-        """What the function was traced for so far, oldest first; at most `jt.config.max_signatures`."""
+        """Return the traced signatures, oldest first; at most `jt.config.max_signatures` are kept."""
         return self._traces.signatures()
 
     def explain(self) -> str:
-        """Why each signature was traced and what differed, as text to print.
+        """Return a report that states for each signature why it was traced and how it runs.
 
         Examples
         --------
@@ -361,14 +350,14 @@ class Function:
         head += f"; {dropped} more have been dropped" if dropped else ""
         return "\n".join([head, *[f"{i}. {s}" for i, s in enumerate(self.signatures(), 1)]])
 
-    # ---- copies, see `pickling` ------------------------------------------------------------------------------------
+    # ---- copies, see `function_pickling` ---------------------------------------------------------------------------
 
     def __reduce__(self) -> Any:
-        if holder_of(Function, self._python) is self._unbound:
+        if function_named_like(Function, self._python) is self._unbound:
             name = self._python.__module__, self._python.__qualname__
             return loaded, (Function, *name, self._input_signature)
-        # In two steps: what is below may refer to this function.
-        return _blank, (), (packed(Function, self._python), self._input_signature)
+        # In two steps: the Python function may refer to this function.
+        return _new_function, (), (packed(Function, self._python), self._input_signature)
 
     def __setstate__(self, state: tuple[Any, Any]) -> None:
         self.__init__(unpacked(Function, state[0]), state[1])  # type: ignore[misc]
@@ -377,12 +366,12 @@ class Function:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
-        """Itself, as any function; another one if what is below has state, as a method has its instance."""
+        """Return the function itself; return a copy if the Python function has state, such as a method's instance."""
         if isinstance(self._python, FunctionType):
             return self
-        copied = memo[id(self)] = Function.__new__(Function)
-        below = copy.deepcopy(packed(Function, self._python), memo)
-        copied.__setstate__((below, self._input_signature))
+        copied = memo[id(self)] = _new_function()
+        python = copy.deepcopy(packed(Function, self._python), memo)
+        copied.__setstate__((python, self._input_signature))
         return copied
 
     def __repr__(self) -> str:
@@ -394,12 +383,12 @@ def _is_array(leaf: Any) -> bool:
 
 
 def _key(call: Call, keys: tuple[Any, ...]) -> Any:
-    """What a trace is found by."""
+    """Return the key of the trace table."""
     return call.structure, config.default_float, keys
 
 
-def _blank() -> Function:
-    """What `__setstate__` makes a function of."""
+def _new_function() -> Function:
+    """Return a function that `__setstate__` will initialize."""
     return Function.__new__(Function)
 
 
@@ -407,7 +396,7 @@ _all_functions: WeakValues[int, Function] = WeakValues()
 
 
 def _settings_changed() -> None:
-    """A trace depends on the settings."""
+    """Disable the fast paths of all functions until the next call: a trace depends on the settings."""
     for one in _all_functions.values():
         one._recent = one._recent_nested = None
 

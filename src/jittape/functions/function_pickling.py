@@ -1,9 +1,9 @@
-"""How a compiled function is pickled: as what it is made of, and never as code.
+"""Pickling of compiled functions: by name or by parts, never as code.
 
-The decorated function of a module goes by its name, as functions do, and is that very object again after loading. Any
-other one is made anew from the Python function below it, which pickle must be able to find: by its own name, below the
-compiled function that has taken its name (`Beneath`), or as a method of an instance (`Method`). Nothing that was traced
-is kept: the Python code may be another one tomorrow. What was compiled is on disk.
+The decorated function of a module is pickled by its name, as Python functions are; loading returns the same object. Any
+other compiled function is recreated from its Python function, which pickle must be able to find: by its own name, under
+the compiled function that has taken its name (`Undecorated`), or as a method of an instance (`Method`). Traces are not
+pickled: the Python code may change. Compiled kernels are in the disk cache.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from jittape.functions.function import Function
 
-__all__ = ["Beneath", "Method", "holder_of", "loaded", "packed", "unpacked"]
+__all__ = ["Method", "Undecorated", "function_named_like", "loaded", "packed", "unpacked"]
 
 
-class Beneath(NamedTuple):
-    """In a pickle: the Python function below the compiled one that has its name."""
+class Undecorated(NamedTuple):
+    """Pickled form of a Python function whose name refers to its compiled function."""
 
     module: str
     name: str
 
 
 class Method(NamedTuple):
-    """In a pickle: a bound method. Pickle's own way would ask the instance, whose attributes may hide the method."""
+    """Pickled form of a bound method. Pickle itself would look it up in the instance, where attributes may hide it."""
 
     function: Any
     instance: Any
 
 
-def holder_of(kind: type[Function], python: Callable[..., Any]) -> Function | None:
-    """The compiled function that stands in the place of `python`: under its name, in its module."""
+def function_named_like(kind: type[Function], python: Callable[..., Any]) -> Function | None:
+    """Return the compiled function of `python` that the module has under its name; None without one."""
     module = sys.modules.get(getattr(python, "__module__", None) or "")
     found: Any = module
     for step in getattr(python, "__qualname__", "").split("."):
@@ -46,7 +46,7 @@ def holder_of(kind: type[Function], python: Callable[..., Any]) -> Function | No
 def loaded(
     kind: type[Function], module: str, name: str, input_signature: Sequence[Any] | None = None
 ) -> Function:
-    """The compiled function of this name; made anew if the module has the function, but not compiled.
+    """Return the compiled function of this name; compile it if the module has the plain function.
 
     Raises
     ------
@@ -64,25 +64,25 @@ def _looked_up(module: str, name: str) -> Any:
     if not callable(found):
         raise AttributeError(
             f"cannot load the compiled function {name!r}: the module {module!r} has no function of this name. A "
-            "jt.function is pickled by its name, as any function is: define it in a module that both processes import"
+            "jt.function is pickled by name, like any function: define it in a module that both processes import"
         )
     return found
 
 
 def packed(kind: type[Function], python: Callable[..., Any]) -> Any:
-    """`python` as it goes into a pickle."""
+    """Return the pickled form of `python`."""
     if isinstance(python, MethodType):
         return Method(packed(kind, python.__func__), python.__self__)
-    if isinstance(python, FunctionType) and holder_of(kind, python) is not None:
-        return Beneath(python.__module__, python.__qualname__)
+    if isinstance(python, FunctionType) and function_named_like(kind, python) is not None:
+        return Undecorated(python.__module__, python.__qualname__)
     return python
 
 
 def unpacked(kind: type[Function], content: Any) -> Any:
-    """What `packed` has packed."""
+    """Return the Python function of a pickled form that `packed` has returned."""
     if isinstance(content, Method):
         return MethodType(unpacked(kind, content.function), content.instance)
-    if isinstance(content, Beneath):
+    if isinstance(content, Undecorated):
         found = _looked_up(content.module, content.name)
         return found._python if isinstance(found, kind) else found
     return content

@@ -1,4 +1,4 @@
-"""Python functions as ops: `py_function`, whose operations are recorded, and `numpy_function`, which NumPy computes."""
+"""Python functions as ops: `py_function` records their operations, `numpy_function` calls NumPy code."""
 
 from __future__ import annotations
 
@@ -29,30 +29,32 @@ BY_NUMPY = (
 
 
 def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
-    """Call a Python function on tensors; what it does with jittape operations is recorded and differentiable.
+    """Call a Python function on tensors; its jittape operations are recorded and differentiable.
 
     Parameters
     ----------
     func : callable
-        Takes one tensor for every entry of `inp`.
+        Function that takes one tensor for each entry of `inp`.
     inp : sequence of tensor-like
+        Arguments of `func`.
     Tout : dtype or TensorSpec, or a sequence of them
-        Of the results. An empty sequence or None: the result is dropped. In a `jt.function`, a dtype alone has `func`
-        traced like all else there; with a `TensorSpec` it is called at each call, on values, and may look at them. It
-        is differentiable once then.
+        Dtypes of the results. With None or an empty sequence, the result is discarded. In a `jt.function`, `func` is
+        traced if `Tout` has dtypes only. With a `TensorSpec`, `func` runs at each call on computed values, and it is
+        differentiable once.
     name : str, optional
-        Accepted for TensorFlow's sake.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     Tensor or list of Tensor
+        The results, cast to the dtypes of `Tout`.
 
     Raises
     ------
     ValueError
-        If `func` returns another number of results than `Tout` names, or one of another shape.
+        If the number or a shape of the results differs from `Tout`.
     TypeError
-        If a result is of another kind than `Tout` says, as a float is for an int.
+        If a result cannot be cast to its dtype with NumPy's ``same_kind`` rule, such as a float to an int.
 
     Examples
     --------
@@ -62,24 +64,28 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     """
     _check_call("py_function", func, inp)
     tensors = [convert_to_tensor(x) for x in inp]
-    wanted = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
-    if isinstance(active_recorder(), Tracing) and wanted and all(isinstance(t, TensorSpec) for t in wanted):
-        results = _called_on_values(func, wanted)(*tensors)
+    expected = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
+    if (
+        isinstance(active_recorder(), Tracing)
+        and expected
+        and all(isinstance(t, TensorSpec) for t in expected)
+    ):
+        results = _call_on_values(func, expected)(*tensors)
         return list(results) if isinstance(Tout, (list, tuple)) else results[0]
     result = func(*own_handles(tensors))
     if not isinstance(Tout, (list, tuple)):
         if isinstance(result, tuple):
             raise ValueError(
                 f"[py_function] {function_name(func)} returned {len(result)} results in a tuple, Tout names one; "
-                "give Tout as a list"
+                "pass Tout as a list"
             )
-        return None if Tout is None else _as(result, Tout)
+        return None if Tout is None else _cast_result(result, Tout)
     results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
     if len(results) != len(Tout):
         raise ValueError(
             f"[py_function] {function_name(func)} returned {len(results)} results, Tout names {len(Tout)}"
         )
-    return [_as(r, dtype) for r, dtype in zip(results, Tout, strict=True)]
+    return [_cast_result(r, dtype) for r, dtype in zip(results, Tout, strict=True)]
 
 
 def _check_call(op: str, func: Any, inp: Any) -> None:
@@ -89,50 +95,49 @@ def _check_call(op: str, func: Any, inp: Any) -> None:
         raise TypeError(f"[{op}] inp must be a list of tensors, got {inp!r}: write [x] for one")
 
 
-def _as(value: Any, announced: Any, op: str = "py_function") -> Any:
-    """A result of a Python function in the dtype that was announced; its shape is checked if that was too."""
-    wanted = _dtype_of(announced)
-    tensor = convert_to_tensor(value, dtype_hint=wanted)
-    if not np.can_cast(tensor.dtype, wanted, "same_kind"):
-        raise TypeError(f"[{op}] a result is {tensor.dtype.name}, which does not cast to Tout {wanted.name}")
-    if isinstance(announced, TensorSpec) and not announced.takes(tensor.shape):
-        raise ValueError(f"[{op}] a result has shape {tensor.shape}, Tout says {announced}")
-    return cast_to_dtype(tensor, wanted)
+def _cast_result(value: Any, expected: Any, op: str = "py_function") -> Any:
+    """Return a result of a Python function as a tensor of the expected dtype; check its shape if it is given."""
+    dtype = _dtype_of(expected)
+    tensor = convert_to_tensor(value, dtype_hint=dtype)
+    if not np.can_cast(tensor.dtype, dtype, "same_kind"):
+        raise TypeError(f"[{op}] a result is {tensor.dtype.name}, which does not cast to Tout {dtype.name}")
+    if isinstance(expected, TensorSpec) and not expected.takes(tensor.shape):
+        raise ValueError(f"[{op}] a result has shape {tensor.shape}, but Tout is {expected}")
+    return cast_to_dtype(tensor, dtype)
 
 
-def _called_on_values(func: Callable[..., Any], wanted: list[TensorSpec]) -> Callable[..., Any]:
-    """For a traced function: `func`, called when the compiled function runs; and so is its gradient."""
+def _call_on_values(func: Callable[..., Any], expected: list[TensorSpec]) -> Callable[..., Any]:
+    """Return an op for a traced function that runs `func`, and its gradient, when the compiled function runs."""
 
     def results(tensors: list[Any]) -> list[Any]:
-        values = _results(func, tensors, len(wanted), "py_function")
-        return [_as(value, t) for value, t in zip(values, wanted, strict=True)]
+        values = _results(func, tensors, len(expected), "py_function")
+        return [_cast_result(value, t) for value, t in zip(values, expected, strict=True)]
 
     def values(*arrays: Any) -> list[Any]:
-        with recording_with(Trace()):  # the caller's own trace is at work
+        with recording_with(Trace()):  # the caller's own trace is recording
             return [y.numpy() for y in results([tensor_of(np.array(a)) for a in arrays])]
 
     def gradients(*arrays: Any) -> list[Any]:
         with recording_with(Trace()):
             tensors = [tensor_of(np.array(a)) for a in arrays]
-            operands, upstream = tensors[: -len(wanted)], tensors[-len(wanted) :]
+            operands, upstream = tensors[: -len(expected)], tensors[-len(expected) :]
             varied = [x for x in operands if is_differentiable(x.dtype)]
             with GradientTape() as tape:
                 tape.watch(varied)
                 outputs = results(operands)
-            found = tape.gradient(outputs, varied, upstream, "zero")
-            return [g.numpy() for g in found]
+            return [g.numpy() for g in tape.gradient(outputs, varied, upstream, "zero")]
 
     @custom_gradient
     def call(*tensors: Any) -> Any:
-        made = numpy_function(values, tensors, wanted)
+        outputs = numpy_function(values, tensors, expected)
 
-        def pulled_back(*upstream: Any) -> Any:
+        def pullback(*upstream: Any) -> Any:
             varied = [x for x in tensors if is_differentiable(x.dtype)]
             specs = [TensorSpec(x.shape, x.dtype) for x in varied]
-            found = iter(numpy_function(gradients, [*tensors, *upstream], specs) if varied else ())
-            return [next(found) if is_differentiable(x.dtype) else None for x in tensors]
+            parts = iter(numpy_function(gradients, [*tensors, *upstream], specs) if varied else ())
+            return [next(parts) if is_differentiable(x.dtype) else None for x in tensors]
 
-        return tuple(made), pulled_back
+        return tuple(outputs), pullback
 
     return call
 
@@ -148,26 +153,28 @@ def numpy_function(
     Parameters
     ----------
     func : callable
-        Takes one array (read-only) for every entry of `inp`. In a traced function its result must depend on its
-        arguments only: it is called when the compiled function needs it, and not when nobody does.
+        Function that takes one read-only array for each entry of `inp`. In a traced function, its result must depend
+        only on its arguments: it runs only if the compiled function needs the result.
     inp : sequence of tensor-like
+        Arguments of `func`.
     Tout : dtype or TensorSpec, or a sequence of them
-        Of the results. A `jt.function` needs to know the shapes and so a `TensorSpec`; with a dtype alone it is
-        recorded at each call instead of compiled.
+        Dtypes of the results. A `jt.function` requires a `TensorSpec`, as it needs the shapes; with dtypes only, the
+        `jt.function` is recorded at each call instead of compiled.
     stateful, name
-        Accepted for TensorFlow's sake.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Returns
     -------
     Tensor or list of Tensor
-        A gradient through it is ``None``, with the reason. If it is one of several paths, `NoGradientError` is raised.
+        The results. A gradient that depends on them is ``None``, with a warning that states the reason. If there are
+        other paths too, `NoGradientError` is raised.
 
     Raises
     ------
     ValueError
-        If `func` returns another number of results than `Tout` names, or one of another shape.
+        If the number or a shape of the results differs from `Tout`.
     TypeError
-        If a result is of another kind than `Tout` says, as a float is for an int.
+        If a result cannot be cast to its dtype with NumPy's ``same_kind`` rule, such as a float to an int.
 
     Examples
     --------
@@ -177,28 +184,30 @@ def numpy_function(
     """
     _check_call("numpy_function", func, inp)
     single = not isinstance(Tout, (list, tuple))
-    wanted = [Tout] if single else list(Tout)
+    expected = [Tout] if single else list(Tout)
     tensors = [convert_to_tensor(x) for x in inp]
     recorder = active_recorder()
     if isinstance(recorder, Tracing):
-        if not all(isinstance(t, TensorSpec) for t in wanted):
-            raise recorder.needed("a traced tensor", "give shapes too: Tout=jt.TensorSpec(shape, dtype)")
-        results = list(apply(_called, tuple(tensors), (func, tuple([t.aval for t in wanted]))))
+        if not all(isinstance(t, TensorSpec) for t in expected):
+            raise recorder.needed("a traced tensor", "pass shapes too: Tout=jt.TensorSpec(shape, dtype)")
+        results = list(apply(_record_call, tuple(tensors), (func, tuple([t.aval for t in expected]))))
     else:
-        values = _results(func, [t.numpy() for t in tensors], len(wanted))
-        made = [_as(value, t, "numpy_function") for value, t in zip(values, wanted, strict=True)]
-        results = list(apply(_valued, (*made, *tensors), (len(made),))) if made else []
+        values = _results(func, [t.numpy() for t in tensors], len(expected))
+        outputs = [
+            _cast_result(value, t, "numpy_function") for value, t in zip(values, expected, strict=True)
+        ]
+        results = list(apply(_record_values, (*outputs, *tensors), (len(outputs),))) if outputs else []
     return results[0] if single else results
 
 
-def _dtype_of(wanted: Any) -> np.dtype[Any]:
-    return wanted.dtype if isinstance(wanted, TensorSpec) else as_dtype(wanted)
+def _dtype_of(expected: Any) -> np.dtype[Any]:
+    return expected.dtype if isinstance(expected, TensorSpec) else as_dtype(expected)
 
 
 def _results(
     func: Callable[..., Any], arguments: Sequence[Any], count: int, op: str = "numpy_function"
 ) -> list[Any]:
-    """What `func` returns, as a list of `count`."""
+    """Return the results of `func` as a list of `count` values."""
     returned = func(*arguments)
     values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
     if len(values) != count:
@@ -207,10 +216,10 @@ def _results(
 
 
 def _computed_once(n: int, stacked: tuple[bool, ...], *operands: Any) -> Any:
-    """A value that was computed for one cotangent cannot be run on a stack of them."""
+    """Raise: a value that was computed for one cotangent cannot be batched."""
     raise NoGradientError(
-        "[numpy_function] a Jacobian or a tangent depends on what a NumPy function computed from a cotangent, once and "
-        "for good; write the gradient with jittape operations, or take it with tape.gradient, one cotangent at a time"
+        "[numpy_function] a Jacobian or a tangent depends on a value that a NumPy function computed from one "
+        "cotangent; write the gradient with jittape operations, or call tape.gradient once per cotangent"
     )
 
 
@@ -223,10 +232,10 @@ numpy_value_op = Primitive(
     batch=_computed_once,
     simplified=lambda op, producers: op.args[0],
 )
-"""What NumPy has computed from the other operands: they are there for the reason why a gradient is None."""
+"""Identity on a value that NumPy has computed from the other operands, which explain why a gradient is None."""
 
 
-def _valued(*operands_and_count: Any) -> tuple[Any, ...]:
+def _record_values(*operands_and_count: Any) -> tuple[Any, ...]:
     *operands, count = operands_and_count
     return tuple([numpy_value_op.bind(y, *operands[count:]) for y in operands[:count]])
 
@@ -251,7 +260,7 @@ numpy_call_op = Primitive(
     impl=_call_evaluate,
     gradient_stops=BY_NUMPY,
 )
-"""The bytes of all results of one call."""
+"""Bytes of all results of one call."""
 
 
 def _part_evaluate(packed: Any, *operands: Any, offset: int, aval: Aval) -> Any:
@@ -265,10 +274,10 @@ numpy_part_op = Primitive(
     gradient_stops=BY_NUMPY,
     opaque=True,
 )
-"""One of the results of a call with the given operands, which say what it depends on."""
+"""One result of a call. The operands after the first declare its dependencies."""
 
 
-def _called(*operands_and_static: Any) -> tuple[Any, ...]:
+def _record_call(*operands_and_static: Any) -> tuple[Any, ...]:
     *operands, func, avals = operands_and_static
     packed = numpy_call_op.bind(*operands, func=func, avals=avals)
     ends = [sum([aval.nbytes for aval in avals[:i]]) for i in range(len(avals))]

@@ -1,4 +1,4 @@
-"""`print`: prints values when they are there; in a compiled function at every call."""
+"""`print`: prints computed values, in a compiled function at every call."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ __all__ = ["print"]
 def print(
     *inputs: Any, output_stream: Any = None, sep: str = " ", end: str = "\n", name: str | None = None
 ) -> None:
-    """Print values: the numbers of a tensor, anything else as Python does.
+    """Print values, tensors as arrays.
 
-    Python's own `print` is run while a function is traced, and shows stand-ins; this one prints at every call, after
-    the function has run.
+    Python's own `print` runs only while a `jt.function` is traced, and shows placeholders. `jt.print` prints at every
+    call, after the function has run.
 
     Parameters
     ----------
     *inputs
-        Tensors, Variables and anything else.
+        Tensors, Variables or any other objects.
     output_stream : file, optional
-        Standard output if not given.
+        Stream to print to. The default is standard output.
     sep, end : str
+        Separator and end, as for Python's `print`.
     name : str, optional
-        Accepted for TensorFlow's sake.
+        Ignored; accepted for compatibility with TensorFlow.
 
     Examples
     --------

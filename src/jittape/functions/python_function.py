@@ -1,34 +1,35 @@
-"""The Python function below a `jt.function`, as it is run: once on placeholders, or on tensors at each call."""
+"""Calls of the Python function of a `jt.function`: once with placeholders, or with tensors at each call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jittape.core.primitive import active_recorder
-from jittape.functions.signature import Call, parameters_of
+from jittape.functions.signature import Call, aval_of_leaf, parameters_of
+from jittape.recording.function_trace import Tracing
 from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor
 from jittape.recording.variable import Variable
 
-__all__ = ["call_python", "run_python"]
+__all__ = ["call_python", "placeholders_of", "run_python"]
 
 
 def call_python(
     python: Callable[..., Any], name: str, owner: tuple[Any, ...], call: Call, leaves: Sequence[Any]
 ) -> Any:
-    """Call `python` on `leaves` in the structure of `call`; a Variable among the results becomes its value.
+    """Call `python` with `leaves` in the structure of `call`; replace Variables among the results by their values.
 
     Raises
     ------
     ValueError
-        If the function changes a list or dict that it was given. The caller's own is as it was.
+        If the function changes a list or dict argument. The caller's own object is unchanged.
     """
-    args, kwargs = call.rebuilt(leaves)
+    args, kwargs = call.unflatten(leaves)
     result = python(*owner, *args, **kwargs)
     if not isinstance(call.structure, int):
-        given, given_by_name = call.rebuilt(leaves)
+        given, given_by_name = call.unflatten(leaves)
         names = [*parameters_of(python)[len(owner) :], *map(str, range(len(args)))]
         pairs = {name: (a, b) for name, a, b in zip(names, given, args, strict=False)}
         pairs |= {key: (given_by_name[key], kwargs[key]) for key in kwargs}
@@ -41,8 +42,35 @@ def call_python(
     return _with_values(result)
 
 
+def placeholders_of(
+    tracing: Tracing,
+    call: Call,
+    names: Sequence[str],
+    numbers: Mapping[int, bool],
+    plain: Sequence[int],
+    same: Mapping[int, int],
+) -> list[Any]:
+    """Return the leaves of `call` with placeholders in place of arrays and numbers.
+
+    `numbers` maps the positions of numbers to whether the trace may be specialized for their values. The numbers at the
+    positions `plain` get no placeholder.
+    """
+    avals = [(i, aval_of_leaf(leaf)) for i, leaf in enumerate(call.leaves)]
+    arrays = [(i, aval) for i, aval in avals if aval is not None]
+    leaves: list[Any] = list(call.leaves)
+    for i, tensor in tracing.placeholders(arrays, same).items():
+        leaves[i] = tensor
+    for i, specializable in numbers.items():
+        number = tracing.number(i, call.leaves[i], names[i])
+        if i not in plain:
+            leaves[i] = number
+        elif specializable:
+            leaves[i] = number.concretize()
+    return leaves
+
+
 def run_python(python: Callable[..., Any], name: str, owner: tuple[Any, ...], call: Call) -> Any:
-    """Call `python` on the arguments themselves; neither writes to them nor results reach the caller's tensors."""
+    """Call `python` with the arguments themselves. Writes to tensors do not change the caller's tensors."""
     result = call_python(python, name, owner, call, own_handles(call.leaves))
     if active_recorder().traced_in is not None:
         return result
@@ -51,7 +79,7 @@ def run_python(python: Callable[..., Any], name: str, owner: tuple[Any, ...], ca
 
 
 def _differ(before: Any, after: Any) -> bool:
-    """Whether one of two structures, made of the same leaves, has been changed."""
+    """Return whether two structures that were created from the same leaves differ."""
     import optree
 
     old: list[Any]

@@ -1,7 +1,7 @@
-"""The Python numbers of a call, worked out by the binder: what `ScalarProgram` does, as entries of a plan.
+"""Plan entries for the Python numbers of a call: the argument marshaller computes them instead of `ScalarProgram`.
 
-`ScalarProgram` takes 1.8 µs for the start and the length of ``x[i : i + 32]``; the binder a few ns. It knows ints of 64
-bits and floats, and arithmetic that cannot fail; where a result does not fit, it says so and Python does it all.
+`ScalarProgram` takes 1.8 µs to compute the start and the length of ``x[i : i + 32]``; the marshaller takes a few ns. It
+supports 64-bit ints, floats, and arithmetic that cannot fail. If a result overflows, the call falls back to Python.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["entries_for"]
 _LIMITS = -(1 << 63), (1 << 63) - 1
 _INT32 = -(1 << 31), (1 << 31) - 1
 _EXACT = 1 << 53
-"""Ints up to this are floats without rounding, so that Python's division of ints is one of floats."""
+"""Largest int up to which all ints are exact floats, so that Python's division of ints is a division of floats."""
 
 _INTS: dict[Any, Kind] = {
     operator.add: Kind.ADD, operator.sub: Kind.SUBTRACT, operator.mul: Kind.MULTIPLY,
@@ -37,30 +37,32 @@ _FLOATS: dict[Any, Kind] = {
 }  # fmt: skip
 
 
-class _Unknown(Exception):
-    """The binder cannot do that."""
+class _NotSupported(Exception):
+    """Signal that the marshaller cannot compute a number."""
 
 
 def entries_for(
     written: Sequence[tuple[TracedScalar, int, np.dtype[Any]]],
-    settled: Sequence[tuple[TracedScalar, Any]],
+    specialized: Sequence[tuple[TracedScalar, Any]],
     computed: Sequence[TracedScalar],
     first: int,
 ) -> list[Entry] | None:
-    """Entries that write numbers to cells and see to it that others are what the trace holds for; None if they cannot.
+    """Return entries that write numbers to cells and check specialized numbers; None if one is not supported.
 
     Parameters
     ----------
     written : sequence of (number, cell, dtype)
-    settled : sequence of (number, value)
+        Numbers to write.
+    specialized : sequence of (number, value)
+        Numbers with the values that the trace holds for.
     computed : sequence of number
-        Computed for the errors only.
+        Numbers that are computed only for their errors.
     first : int
-        The number of the first entry.
+        Number of the first entry.
     """
     try:
-        return _Writer(first).all_of(written, settled, computed)
-    except _Unknown:
+        return _Writer(first).all_of(written, specialized, computed)
+    except _NotSupported:
         return None
 
 
@@ -69,19 +71,19 @@ class _Writer:
         self.first = first
         self.entries: list[Entry] = []
         self.known: dict[Any, tuple[int, type]] = {}
-        """By a number's serial, or by what makes a value: its entry and its type."""
+        """Entry and type of each value, by the serial of its number or by its kind, operands and options."""
 
     def all_of(
         self,
         written: Sequence[tuple[TracedScalar, int, np.dtype[Any]]],
-        settled: Sequence[tuple[TracedScalar, Any]],
+        specialized: Sequence[tuple[TracedScalar, Any]],
         computed: Sequence[TracedScalar],
     ) -> list[Entry]:
-        needed = [*[number for number, *_ in written], *[number for number, _ in settled], *computed]
+        needed = [*[number for number, *_ in written], *[number for number, _ in specialized], *computed]
         for number in reachable(needed):
             self.known[number.serial] = self._value(number)
-        for number, value in settled:
-            self._settle(*self.known[number.serial], value)
+        for number, value in specialized:
+            self._check(*self.known[number.serial], value)
         for number, cell, dtype in written:
             self._write(*self.known[number.serial], cell, dtype)
         return self.entries
@@ -91,7 +93,7 @@ class _Writer:
         return self.first + len(self.entries) - 1
 
     def _once(self, result: type, kind: Kind, *operands: int, **more: Any) -> tuple[int, type]:
-        """The entry that does this; another one only if there is none."""
+        """Return the entry of a value and its type; add the entry if it is missing."""
         key = (kind, operands, repr(more))
         if key not in self.known:
             self.known[key] = self._add(kind, *operands, **more), result
@@ -103,11 +105,11 @@ class _Writer:
         kind = type(number.now)
         if number.leaf is not None:
             if kind not in (int, float):
-                raise _Unknown
+                raise _NotSupported
             return self._once(kind, Kind.INT if kind is int else Kind.FLOAT, position=number.leaf)
         known = self._slice(number) or self._index(number) or self._arithmetic(number)
         if known is None or known[1] is not kind:
-            raise _Unknown
+            raise _NotSupported
         return known
 
     def _part(self, part: Any) -> tuple[int, type]:
@@ -115,12 +117,12 @@ class _Writer:
             return self.known[part.serial]
         if type(part) is float or (type(part) is int and _LIMITS[0] <= part <= _LIMITS[1]):
             return self._once(type(part), Kind.CONSTANT, value=part)
-        raise _Unknown
+        raise _NotSupported
 
     def _int(self, part: Any) -> int:
         entry, kind = self._part(part)
         if kind is not int:
-            raise _Unknown
+            raise _NotSupported
         return entry
 
     def _slice(self, number: TracedScalar) -> tuple[int, type] | None:
@@ -128,7 +130,7 @@ class _Writer:
             return None
         start, stop, step, size = number.parts
         if step != 1:
-            raise _Unknown
+            raise _NotSupported
         begin, end = self._int(0 if start is None else start), self._int(size if stop is None else stop)
         kind = Kind.START if number.compute is slice_start else Kind.LENGTH
         return self._once(int, kind, begin, end, extent=size)
@@ -142,7 +144,7 @@ class _Writer:
             if dtype.kind == "f":
                 return self._float(*self._part(value)), float
             if dtype.kind not in "iu":
-                raise _Unknown
+                raise _NotSupported
             limits = np.iinfo(dtype)
             entry = self._int(value)
             if limits.min > _LIMITS[0] or limits.max < _LIMITS[1]:
@@ -167,27 +169,27 @@ class _Writer:
         return self._once(float, doing, *[self._float(*operand, exact) for operand in operands])
 
     def _float(self, entry: int, kind: type, exact: bool = False) -> int:
-        """A value as a float; an int must be one without rounding if that is to be `exact`."""
+        """Return the entry of a value as a float; with `exact`, guard that an int converts without rounding."""
         if kind is float:
             return entry
         if exact:
             self._once(int, Kind.WITHIN, entry, bounds=(-_EXACT, _EXACT))
         return self._once(float, Kind.TO_FLOAT, entry)[0]
 
-    # ---- what is done with them ------------------------------------------------------------------------------------
+    # ---- checks and writes -----------------------------------------------------------------------------------------
 
-    def _settle(self, entry: int, kind: type, value: Any) -> None:
+    def _check(self, entry: int, kind: type, value: Any) -> None:
         if kind is float or not _LIMITS[0] <= value <= _LIMITS[1]:
-            raise _Unknown
+            raise _NotSupported
         self._once(int, Kind.WITHIN, entry, bounds=(int(value), int(value)))
 
     def _write(self, entry: int, kind: type, cell: int, dtype: np.dtype[Any]) -> None:
         if kind is bool or dtype not in _CELLS:
-            raise _Unknown
+            raise _NotSupported
         if dtype.kind == "f":
             entry = self._float(entry, kind)
         elif kind is not int:
-            raise _Unknown
+            raise _NotSupported
         elif dtype == int32:
             self._once(int, Kind.WITHIN, entry, bounds=_INT32)
         self._add(_CELLS[dtype], entry, cell=cell)

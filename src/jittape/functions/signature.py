@@ -1,7 +1,7 @@
-"""What a call of a function is given: its arguments taken apart, and what of them makes another trace.
+"""Signatures of calls: flattened arguments, and the keys that select a trace.
 
-A *leaf* is an argument or a part of one that no container is. Arrays and numbers are dynamic: of an array, shape and
-dtype are in the key, of a number its type. Everything else is static: the key has the object itself.
+A *leaf* is an argument, or a part of one, that is not a container. Arrays and numbers are dynamic: the key of an array
+has its shape and dtype, the key of a number its type. All other leaves are static: the key has the object itself.
 """
 
 from __future__ import annotations
@@ -31,35 +31,35 @@ from jittape.recording.variable import Variable
 
 __all__ = [
     "GUARD_FAILED",
-    "STEADY",
+    "SPECIALIZABLE",
     "Call",
     "TensorSpec",
-    "asks_for_identity",
     "aval_of_leaf",
     "checked_signature",
-    "difference",
+    "describe_key",
     "distance",
-    "fitted",
     "flatten_call",
     "is_array_like",
-    "is_one",
+    "is_same_array",
+    "key_changes",
     "key_of",
     "keys_of",
     "leaf_names",
+    "match_signature",
     "parameters_of",
-    "shared",
-    "shown",
+    "shared_leaves",
     "static_value",
+    "tests_bool_identity",
 ]
 
 GUARD_FAILED: Any = object()
-"""Instead of a result: a trace does not hold for these arguments."""
+"""Returned in place of a result if a trace does not hold for the arguments."""
 
 NUMBERS = (bool, int, float, complex)
-STEADY = (bool, int, np.bool_, np.integer)
-"""Types of numbers for one value of which a trace may hold."""
+SPECIALIZABLE = (bool, int, np.bool_, np.integer)
+"""Types of numbers that a trace may be specialized for."""
 _PLAIN = frozenset((np.ndarray, Tensor, str, type(None), *NUMBERS))
-"""Types that are leaves for certain: 60 ms for importing optree are saved where all arguments are of these."""
+"""Types that are always leaves. A call whose arguments all have these types needs no optree, which imports in 60 ms."""
 
 
 class TensorSpec:
@@ -68,10 +68,11 @@ class TensorSpec:
     Parameters
     ----------
     shape : sequence of int or None
-        None stands for any extent; each new one is traced anew, but shares the machine code.
+        Extents; None accepts any extent. Each new extent is traced separately but shares the machine code.
     dtype : dtype, optional
-        `jt.config.default_float` if not given.
+        The default is `jt.config.default_float`.
     name : str, optional
+        Name shown in the representation.
 
     Examples
     --------
@@ -89,19 +90,19 @@ class TensorSpec:
 
     @property
     def aval(self) -> Aval:
-        """Shape and dtype together.
+        """Shape and dtype.
 
         Raises
         ------
         ValueError
-            If an extent is not known.
+            If an extent is unknown.
         """
         if None in self.shape:
-            raise ValueError(f"{self} has an unknown extent; give all of them, or an array")
+            raise ValueError(f"{self} has an unknown extent; specify all extents, or pass an array")
         return Aval(tuple([int(n) for n in self.shape if n is not None]), self.dtype)
 
     def takes(self, shape: tuple[int, ...]) -> bool:
-        """Whether an array of that shape fits."""
+        """Return whether `shape` matches."""
         return len(shape) == len(self.shape) and all(
             n is None or n == m for n, m in zip(self.shape, shape, strict=True)
         )
@@ -117,13 +118,14 @@ class TensorSpec:
 
 
 class Call:
-    """Arguments taken apart.
+    """Flattened arguments.
 
     Attributes
     ----------
     leaves : tuple
+        The leaves.
     structure : int or PyTreeSpec
-        The number of arguments where all of them are leaves; else how optree took (args, kwargs) apart.
+        Number of arguments if all of them are positional leaves; otherwise optree's structure of ``(args, kwargs)``.
     """
 
     __slots__ = ("leaves", "structure")
@@ -132,19 +134,16 @@ class Call:
         self.leaves = leaves
         self.structure = structure
 
-    def rebuilt(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Positional and keyword arguments with other leaves."""
+    def unflatten(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return positional and keyword arguments with the given leaves."""
         if isinstance(self.structure, int):
             return tuple(leaves), {}
-        import optree
-
-        rebuilt: Any = optree.tree_unflatten(self.structure, leaves)
-        args, kwargs = rebuilt
+        args, kwargs = self.structure.unflatten(leaves)
         return args, kwargs
 
 
 def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """The leaves of the arguments, and what puts them together again."""
+    """Flatten the arguments of a call."""
     if not kwargs and all([type(a) in _PLAIN for a in args]):
         return Call(args, len(args))
     import optree
@@ -162,14 +161,14 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def is_array_like(value: Any) -> bool:
-    """Whether `value` is no array but has an array's values, which may change: a pandas object, an `array.array`."""
+    """Return whether `value` is not an array but contains mutable array data: a pandas object, an `array.array`."""
     if isinstance(value, (Operators, np.ndarray, np.generic, TracedScalar)):
         return False
     return hasattr(type(value), "__array__") or isinstance(value, (array, memoryview))
 
 
 class _Identity:
-    """An object that counts as equal to nothing but itself."""
+    """Key that compares an object by identity."""
 
     __slots__ = ("value",)
 
@@ -184,7 +183,7 @@ class _Identity:
 
 
 def aval_of_leaf(leaf: Any) -> Aval | None:
-    """Shape and dtype of an array, None for what is none."""
+    """Return shape and dtype of an array; None for other leaves."""
     if isinstance(leaf, Tensor):
         return leaf.aval
     if isinstance(leaf, np.ndarray):
@@ -195,14 +194,14 @@ def aval_of_leaf(leaf: Any) -> Aval | None:
 
 
 def keys_of(function: Callable[..., Any], call: Call, skip: int) -> tuple[Any, ...]:
-    """The keys of all leaves of a call of `function`, which is bound to its first `skip` parameters.
+    """Return the keys of all leaves of a call of `function`, whose first `skip` parameters are bound.
 
-    Leaves that are array-like become tensors: what they hold now is a value of this call.
+    Array-like leaves of `call` are replaced by tensors with their current values.
 
     Raises
     ------
     DTypeError
-        If an array is of a dtype that tensors do not have.
+        If the dtype of an array is not supported.
     """
     try:
         if not _PLAIN.issuperset(map(type, call.leaves)):
@@ -210,12 +209,12 @@ def keys_of(function: Callable[..., Any], call: Call, skip: int) -> tuple[Any, .
         return tuple([key_of(leaf) for leaf in call.leaves])
     except DTypeError as error:
         names = leaf_names(function, call, skip)
-        name = next(n for n, leaf in zip(names, call.leaves, strict=True) if _refused(leaf))
+        name = next(n for n, leaf in zip(names, call.leaves, strict=True) if _has_bad_dtype(leaf))
         text = re.sub(r"^\[.*?\] ", "", str(error))
         raise DTypeError(f"{function_name(function)}: the argument {name}: {text}") from None
 
 
-def _refused(leaf: Any) -> bool:
+def _has_bad_dtype(leaf: Any) -> bool:
     try:
         key_of(leaf)
     except DTypeError:
@@ -224,24 +223,24 @@ def _refused(leaf: Any) -> bool:
 
 
 def key_of(leaf: Any) -> Any:
-    """What of `leaf` makes another trace: hashable."""
+    """Return the hashable key of `leaf`: leaves with different keys need different traces."""
     aval = aval_of_leaf(leaf)
     if aval is not None:
         return aval
-    kind = type(leaf)
-    if kind in NUMBERS or isinstance(leaf, np.generic):
-        return kind
+    cls = type(leaf)
+    if cls in NUMBERS or isinstance(leaf, np.generic):
+        return cls
     if isinstance(leaf, Operators):
         return _Identity(leaf)
     try:
         hash(leaf)
     except TypeError:
         return _Identity(leaf)
-    return kind, leaf
+    return cls, leaf
 
 
-def asks_for_identity(function: Callable[..., Any]) -> bool:
-    """Whether the text of `function` has ``is True`` or ``is False`` in it, which no traced number can answer."""
+def tests_bool_identity(function: Callable[..., Any]) -> bool:
+    """Return whether the code of `function` contains ``is True`` or ``is False``; traced numbers support neither."""
     codes: list[Any] = [getattr(inspect.unwrap(function), "__code__", None)]
     while codes:
         code = codes.pop()
@@ -255,32 +254,32 @@ def asks_for_identity(function: Callable[..., Any]) -> bool:
 
 
 def static_value(key: Any) -> Any:
-    """The object that a static leaf's key stands for."""
+    """Return the object of a static leaf's key."""
     return key.value if isinstance(key, _Identity) else key[1]
 
 
-def is_one(a: Any, b: Any) -> bool:
-    """Whether two leaves are one tensor or array."""
+def is_same_array(a: Any, b: Any) -> bool:
+    """Return whether two leaves are the same tensor or array."""
     return a is b and isinstance(a, (Tensor, np.ndarray))
 
 
-def shared(leaves: Sequence[Any], distinct: Collection[int]) -> dict[int, int]:
-    """The leaves that are an earlier one, with its number, if one of both is among `distinct`."""
+def shared_leaves(leaves: Sequence[Any], distinct: Collection[int]) -> dict[int, int]:
+    """Return leaves that are the same array as an earlier leaf, by position, if either is among `distinct`."""
     pairs = {(min(i, j), max(i, j)) for i in distinct for j in range(len(leaves)) if i != j}
-    found = {j: i for i, j in sorted(pairs, reverse=True) if is_one(leaves[i], leaves[j])}
-    return {j: found.get(i, i) for j, i in found.items()}
+    earlier = {j: i for i, j in sorted(pairs, reverse=True) if is_same_array(leaves[i], leaves[j])}
+    return {j: earlier.get(i, i) for j, i in earlier.items()}
 
 
 # ---- input signatures ------------------------------------------------------------------------------------------------
 
 
 def checked_signature(name: str, signature: Any) -> Sequence[Any] | None:
-    """`signature` if it is one.
+    """Return `signature` if it is a valid input signature.
 
     Raises
     ------
     TypeError
-        If it is no sequence of `TensorSpec`, or of nested structures of them.
+        If it is not a sequence of `TensorSpec` or of nested structures of them.
     """
     if signature is None:
         return None
@@ -289,54 +288,55 @@ def checked_signature(name: str, signature: Any) -> Sequence[Any] | None:
     leaves: list[Any] = optree.tree_leaves(signature, none_is_leaf=True, namespace="jittape")
     wrong = [leaf for leaf in leaves if not isinstance(leaf, TensorSpec)]
     if not isinstance(signature, (list, tuple)) or wrong:
-        found = f"{wrong[0]!r} in it" if wrong else f"{signature!r}"
+        got = f"{wrong[0]!r} in it" if wrong else f"{signature!r}"
         raise TypeError(
             f"{name}: input_signature must be a list with a jt.TensorSpec, or a nested structure of them, for each "
-            f"argument; got {found}"
+            f"argument; got {got}"
         )
     return signature
 
 
-def fitted(name: str, args: tuple[Any, ...], signature: Sequence[Any]) -> tuple[Any, ...]:
-    """`args` as `signature` says.
+def match_signature(name: str, args: tuple[Any, ...], signature: Sequence[Any]) -> tuple[Any, ...]:
+    """Return `args`, converted to tensors, if they match `signature`.
 
     Raises
     ------
     TypeError
-        If their number, structure, shapes or dtypes are others.
+        If their number, structure, shapes or dtypes differ from `signature`.
     """
     import optree
 
-    wanted: Any = tuple(signature)
+    expected: Any = tuple(signature)
     given: Any = args
     specs: list[Any]
-    specs, structure = optree.tree_flatten(wanted, none_is_leaf=True, namespace="jittape")
+    specs, tree = optree.tree_flatten(expected, none_is_leaf=True, namespace="jittape")
     try:
-        leaves: list[Any] = structure.flatten_up_to(given)
+        leaves: list[Any] = tree.flatten_up_to(given)
     except ValueError as error:
-        raise TypeError(f"{name}: the arguments do not fit the input_signature {wanted}: {error}") from None
-    fits = [_fit(name, leaf, spec) for leaf, spec in zip(leaves, specs, strict=True)]
-    rebuilt: Any = optree.tree_unflatten(structure, fits)
-    return tuple(rebuilt)
+        raise TypeError(
+            f"{name}: the arguments do not match the input_signature {expected}: {error}"
+        ) from None
+    matched: Any = tree.unflatten([_match(name, *pair) for pair in zip(leaves, specs, strict=True)])
+    return tuple(matched)
 
 
-def _fit(name: str, leaf: Any, spec: TensorSpec) -> Any:
+def _match(name: str, leaf: Any, spec: TensorSpec) -> Any:
     if isinstance(leaf, TensorSpec):
         return leaf
     value = leaf if isinstance(leaf, (np.ndarray, Tensor)) else convert_to_tensor(leaf, dtype_hint=spec.dtype)
-    found = Aval(tuple(value.shape), value.dtype.newbyteorder("="))  # a call converts the byte order
-    if found.dtype != spec.dtype or not spec.takes(found.shape):
+    aval = Aval(tuple(value.shape), value.dtype.newbyteorder("="))  # a call converts the byte order
+    if aval.dtype != spec.dtype or not spec.takes(aval.shape):
         raise TypeError(
-            f"{name}: an argument is {found}, but the input_signature says {spec}; cast or reshape it"
+            f"{name}: an argument is {aval}, but the input_signature requires {spec}; cast or reshape it"
         )
     return value
 
 
-# ---- saying what was given -------------------------------------------------------------------------------------------
+# ---- descriptions for messages ---------------------------------------------------------------------------------------
 
 
 def leaf_names(function: Callable[..., Any], call: Call, skip: int) -> list[str]:
-    """What to call each leaf: the parameter, with the way to the part of it."""
+    """Return the name of each leaf: its parameter, and its path in the argument."""
     parameters = parameters_of(function)[skip:]
 
     def parameter(number: int) -> str:
@@ -346,13 +346,13 @@ def leaf_names(function: Callable[..., Any], call: Call, skip: int) -> list[str]
         return [parameter(i) for i in range(call.structure)]
     names = []
     for keyword, first, *rest in call.structure.paths():
-        way = "".join([f"[{step!r}]" for step in rest])
-        names.append((first if keyword else parameter(first)) + way)
+        path = "".join([f"[{step!r}]" for step in rest])
+        names.append((first if keyword else parameter(first)) + path)
     return names
 
 
 def parameters_of(function: Callable[..., Any]) -> list[str]:
-    """The names of the positional parameters."""
+    """Return the names of the positional parameters."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -360,8 +360,8 @@ def parameters_of(function: Callable[..., Any]) -> list[str]:
     return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
-def shown(key: Any) -> str:
-    """A leaf's key as text."""
+def describe_key(key: Any) -> str:
+    """Return a leaf's key as text of at most 60 characters."""
     if isinstance(key, Aval):
         return str(key)
     if isinstance(key, type):
@@ -371,15 +371,15 @@ def shown(key: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def difference(names: Sequence[str], old: Sequence[Any], new: Sequence[Any]) -> list[str]:
-    """What differs between the keys of two calls of the same structure."""
+def key_changes(names: Sequence[str], old: Sequence[Any], new: Sequence[Any]) -> list[str]:
+    """Return descriptions of the keys that differ between two calls of the same structure."""
     return [
-        f"{name} changed from {shown(a)} to {shown(b)}"
+        f"{name} changed from {describe_key(a)} to {describe_key(b)}"
         for name, a, b in zip(names, old, new, strict=True)
         if a != b
     ]
 
 
 def distance(old: Sequence[Any], new: Sequence[Any]) -> float:
-    """In how many keys two calls differ."""
+    """Return the number of keys in which two calls differ; infinity if their numbers of leaves differ."""
     return sum(a != b for a, b in zip(old, new, strict=True)) if len(old) == len(new) else math.inf

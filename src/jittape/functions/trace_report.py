@@ -1,4 +1,4 @@
-"""Why a function was traced, and why it is not compiled: `Signature`, and the sentences of the warnings."""
+"""Reports on traces: `Signature`, and the warnings about retracing and functions that are not compiled."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from typing import Any, NamedTuple
 from jittape.core.config import config
 from jittape.core.program import Aval
 from jittape.functions.concrete_function import Concrete
-from jittape.functions.signature import Call, difference, distance
+from jittape.functions.signature import Call, distance, key_changes
 from jittape.recording.function_trace import Look
 from jittape.recording.user_line import line_of_error
 
 __all__ = [
     "Reason",
-    "Recorded",
     "Signature",
+    "Uncompiled",
     "look_of_error",
     "not_compiled",
     "often_traced",
+    "reason_of_trace",
     "recorded_because",
     "too_many",
-    "why_traced",
 ]
 
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function was traced for.
+    """One signature that a function was traced for.
 
     Attributes
     ----------
     arguments : tuple of (str, str)
-        The name of each leaf of the arguments, and what it was: a dtype with a shape, the type of a number, an object.
+        Name and description of each leaf of the arguments: dtype and shape, type of a number, or an object.
     holds_for : tuple of (str, value)
-        Ints and bools that the function used as Python values, and the values that the trace holds for.
+        Ints and bools that the function used as Python values, with the values that the trace holds for.
     why : str
-        Why it was traced.
+        Reason of the trace.
     recorded : str
-        Why it is recorded at each call instead of compiled; empty if it is compiled.
+        Reason why the function is recorded at each call instead of compiled; empty if it is compiled.
     """
 
     arguments: tuple[tuple[str, str], ...]
@@ -54,8 +54,8 @@ class Signature:
         return f"({', '.join(parts)})\n    traced because {self.why}\n    {how}"
 
 
-class Recorded:
-    """In the place of a `Concrete`: the function cannot be compiled for this key."""
+class Uncompiled:
+    """Replacement of a `Concrete` for keys that the function cannot be compiled for; it is recorded at each call."""
 
     def __init__(self, keys: tuple[Any, ...], call: Call) -> None:
         self.keys = keys
@@ -64,84 +64,85 @@ class Recorded:
 
 
 class Reason(NamedTuple):
-    """Why a function was traced, and how that can be avoided."""
+    """Reason of a trace, and a remedy."""
 
     text: str
     remedy: str
 
 
-def why_traced(
-    known: Sequence[Concrete | Recorded], call: Call, keys: tuple[Any, ...], names: list[str]
+def reason_of_trace(
+    known: Sequence[Concrete | Uncompiled], call: Call, keys: tuple[Any, ...], names: list[str]
 ) -> Reason:
-    """What differs from the trace that is most like `call`."""
+    """Return the difference between `call` and the most similar trace."""
     if not known:
         return Reason("it is the first call", "")
     alike = [one for one in known if one.structure == call.structure]
     if not alike:
-        text = "the structure of the arguments is another one"
         return Reason(
-            text, "give arguments of the same structure: lists of one length, dicts of the same keys"
+            "the structure of the arguments changed",
+            "pass arguments of the same structure: lists of one length, dicts with the same keys",
         )
     nearest = min(reversed(alike), key=lambda one: distance(one.keys, keys))
-    changes = difference(names, nearest.keys, keys)
+    changes = key_changes(names, nearest.keys, keys)
     if changes:
         return Reason(", ".join(changes), _remedy(nearest.keys, keys))
     if isinstance(nearest, Concrete) and not nearest.shares(call.leaves):
         return Reason(
-            "one tensor is given as several arguments, or is no longer, and the function watches or writes to it",
-            "give copies (`copy.copy(x)`) if they are meant to be different",
+            "several arguments are now the same tensor, or no longer are, and the function watches or writes to it",
+            "pass copies (`copy.copy(x)`) if they are meant to be different",
         )
-    other = _settled_otherwise(nearest, call)
+    other = _changed_value(nearest, call)
     if other is None:
-        return Reason("a setting or the type of a computed number is another one", "")
+        return Reason("a setting or the type of a computed number changed", "")
     text, was, now = other
     return Reason(
         f"{text} changed from {was!r} to {now!r}, and the function uses it as a Python value",
-        f"pass what {text} comes from as an array, or use jt.fori_loop, jt.cond or jt.switch_case in the place of "
-        "Python's loop or branch",
+        f"pass the source of {text} as an array, or use jt.fori_loop, jt.cond or jt.switch_case instead of a Python "
+        "loop or branch",
     )
 
 
-def _settled_otherwise(nearest: Concrete | Recorded, call: Call) -> tuple[str, Any, Any] | None:
+def _changed_value(nearest: Concrete | Uncompiled, call: Call) -> tuple[str, Any, Any] | None:
+    """Return the name, the traced value and the new value of a specialized number that differs; None without one."""
     if not isinstance(nearest, Concrete):
         return None
     try:
-        return nearest.host.difference(call.leaves)
-    except Exception:  # a number that cannot be computed of these arguments
+        return nearest.scalars.difference(call.leaves)
+    except Exception:  # a number cannot be computed from these arguments
         return None
 
 
 def _remedy(old: Sequence[Any], new: Sequence[Any]) -> str:
-    """What to do about keys that differ."""
+    """Return the remedies for keys that differ."""
     pairs = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
-    ways = []
+    remedies = []
     if any(isinstance(a, Aval) and isinstance(b, Aval) for a, b in pairs):
-        ways.append("give arrays of the same shapes and dtypes, padded if need be")
+        remedies.append("pass arrays of the same shapes and dtypes, padded if necessary")
     if any(isinstance(a, type) != isinstance(b, type) or isinstance(a, type) for a, b in pairs):
-        ways.append("give numbers of one type always")
+        remedies.append("always pass numbers of the same type")
     if any(not isinstance(key, (Aval, type)) for pair in pairs for key in pair):
-        ways.append(
-            "pass what varies as arrays or floats; other objects must be the same or equal at each call"
+        remedies.append(
+            "pass varying values as arrays or floats; other objects must be the same or equal at each call"
         )
-    return ", and ".join(ways)
+    return ", and ".join(remedies)
 
 
 def look_of_error(error: Exception, names: list[str]) -> Look:
-    """The reason where a traced number, one of `names`, made the function fail with `error`."""
+    """Return the reason why a function is not compiled: a traced number, one of `names`, made it fail with `error`."""
     action = f"what raises {type(error).__name__} ({error})"
-    remedy = "pass an array in the place of the number"
+    remedy = "pass an array instead of the number"
     return Look(action, f"the number {' or '.join(names)}", line_of_error(error), remedy)
 
 
 def recorded_because(look: Look) -> str:
-    """Why a function is not compiled."""
+    """Return the reason why a function is not compiled."""
     place = "an unknown line" if look.line is None else look.line.link
     action = look.action if " " in look.action else f"{look.action}()"
     return f"the value of {look.of} is needed by {action} at {place}"
 
 
 def not_compiled(name: str, look: Look) -> str:
-    """The warning of a function that looks at a traced value."""
+    """Return the warning about a function that needs a traced value."""
     return (
         f"{name} is not compiled for these arguments: {recorded_because(look)}. It is recorded at each call instead, "
         f"which gives the same results. To keep it compiled, {look.remedy}"
@@ -149,21 +150,21 @@ def not_compiled(name: str, look: Look) -> str:
 
 
 def often_traced(name: str, count: int, why: Reason) -> str:
-    """The warning of a function that is traced again and again."""
+    """Return the warning about a function that is traced repeatedly."""
     return (
         f"{name} has been traced for {count} signatures, this time because {why.text}; .explain() lists all. Each "
-        f"costs compile time{_to_do(why)}"
+        f"costs compile time{_remedy_text(why)}"
     )
 
 
 def too_many(name: str, why: Reason) -> str:
-    """The warning of a function that forgets traces."""
+    """Return the warning about a function that drops traces."""
     return (
         f"{name} has been traced for more than {config.max_signatures} signatures (jt.config.max_signatures): from now "
-        "on those used longest ago are dropped, and traced and compiled again when they are needed. This time it was "
-        f"traced because {why.text}{_to_do(why)}"
+        "on, the least recently used signatures are dropped; using one again retraces and recompiles it. This time it "
+        f"was traced because {why.text}{_remedy_text(why)}"
     )
 
 
-def _to_do(why: Reason) -> str:
+def _remedy_text(why: Reason) -> str:
     return f": {why.remedy}" if why.remedy else ""

@@ -1,7 +1,7 @@
-"""`Traces`: what a function was traced for so far, at most `config.max_signatures`.
+"""`TraceTable`: the traces of a function, at most `config.max_signatures`.
 
-A trace that was used longest ago makes room for another one. No call says that it uses a trace, as that would cost each
-call something: the traces count their uses, and when one is added it shows which have been used meanwhile.
+If the table is full, the least recently used trace is dropped. To keep calls cheap, they only count the uses of a
+trace; the table compares the counts when a trace is added.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 
 from jittape.core.config import config
 from jittape.functions.concrete_function import Concrete
-from jittape.functions.trace_report import Recorded, Signature
+from jittape.functions.trace_report import Signature, Uncompiled
 
-__all__ = ["Traces"]
+__all__ = ["TraceTable"]
 
-Trace = Concrete | Recorded
+Trace = Concrete | Uncompiled
 
 
 @dataclass
@@ -27,13 +27,13 @@ class _Known:
     last_used: int
 
 
-class Traces:
-    """Traces by the key of a call. Changed by one thread at a time, read by any.
+class TraceTable:
+    """Traces by the key of a call. One thread at a time may change it; any thread may read it.
 
     Attributes
     ----------
     added : int
-        How many there were in all.
+        Number of traces ever added.
     """
 
     def __init__(self) -> None:
@@ -46,31 +46,31 @@ class Traces:
 
     @property
     def dropped(self) -> int:
-        """How many have made room for others."""
+        """Number of dropped traces."""
         return self.added - len(self._known)
 
-    def found(self, key: Any) -> tuple[Trace, ...]:
-        """Those of a key, of which each holds for other values; what was used last comes first."""
+    def get(self, key: Any) -> tuple[Trace, ...]:
+        """Return the traces of a key, which are specialized for different values; most recently moved first."""
         return self._by_key.get(key, ())
 
     def move_to_front(self, key: Any, trace: Trace) -> None:
-        """Let `trace` be the first that is tried."""
-        self._by_key[key] = (trace, *[other for other in self.found(key) if other is not trace])
+        """Make `trace` the first one of its key."""
+        self._by_key[key] = (trace, *[other for other in self.get(key) if other is not trace])
 
     def traces(self) -> list[Trace]:
-        """All, oldest first."""
+        """Return all traces, oldest first."""
         return [known.trace for known in self._known]
 
     def signatures(self) -> tuple[Signature, ...]:
-        """What they are for."""
+        """Return the signatures of all traces, oldest first."""
         return tuple([known.signature for known in self._known])
 
     def signature_of(self, trace: Trace) -> Signature:
-        """What `trace` is for."""
+        """Return the signature of `trace`."""
         return next(known.signature for known in self._known if known.trace is trace)
 
     def add(self, key: Any, trace: Trace, signature: Signature) -> list[Trace]:
-        """Keep `trace`, and give those that are dropped for it."""
+        """Add `trace` and return the traces that are dropped for it."""
         self.added += 1
         for known in self._known:
             if known.trace.uses != known.uses:
@@ -82,7 +82,7 @@ class Traces:
     def _drop(self) -> Trace:
         oldest = min(self._known, key=lambda known: known.last_used)
         self._known.remove(oldest)
-        others = tuple([trace for trace in self.found(oldest.key) if trace is not oldest.trace])
+        others = tuple([trace for trace in self.get(oldest.key) if trace is not oldest.trace])
         if others:
             self._by_key[oldest.key] = others
         else:

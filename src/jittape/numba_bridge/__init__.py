@@ -1,4 +1,4 @@
-"""The bridge into Numba, both ways: gradients in the user's compiled code, and the user's compiled code as an op."""
+"""Bridge to Numba: jittape functions and gradients in ``@njit`` code, and ``@njit`` functions as ops."""
 
 from jittape.numba_bridge.native_function import NativeFunction as NativeFunction
 from jittape.numba_bridge.njit import njit_function as njit_function

@@ -1,12 +1,13 @@
-"""A native function's schedule as one LLVM function in the module of its caller: its steps, one after another.
+"""Emission of a native function: its schedule as one LLVM function in the module of the caller.
 
-What is known here need not be looked up at run time: addresses in the arena, sizes, slot numbers are constants, and as
-everything is internal to the module, LLVM may compile the kernels for these very sizes.
+Addresses in the arena, sizes and slot numbers are constants of the code. All functions are internal to the module, so
+LLVM can specialize the kernels for these sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import builtins
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -25,6 +26,7 @@ from jittape.compile.llvm.interrupts import (
 )
 from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, for_range
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
+from jittape.core.forms import Assert
 from jittape.core.program import ALIGNMENT, Aval
 from jittape.numba_bridge.native_function import BAKED, NativeFunction
 from jittape.numba_bridge.numba_op import array_call
@@ -34,7 +36,7 @@ from jittape.numba_bridge.traced_function import Argument
 __all__ = ["assign", "call_program"]
 
 ON_STACK = 1 << 14
-"""Temporaries of so many bytes at most stand on the stack; the workers of a parallel loop may have little of it."""
+"""Maximum size, in bytes, of temporaries on the stack; the threads of a parallel loop may have small stacks."""
 
 _I64, _I32 = ir.IntType(64), ir.IntType(32)
 
@@ -42,27 +44,27 @@ _I64, _I32 = ir.IntType(64), ir.IntType(32)
 def call_program(
     context: Any, builder: ir.IRBuilder, native: NativeFunction, addresses: list[ir.Value]
 ) -> None:
-    """Write a call: `addresses` are those of the leaves of the arguments, then of the outputs."""
+    """Emit a call with the addresses of the arguments' leaves and then of the outputs; emit the function if needed."""
     name = f"jittape_program_{native.fingerprint}"
-    kinds = (types.voidptr,) * len(addresses)
+    pointers = (types.voidptr,) * len(addresses)
     function = builder.module.globals.get(name)
     if function is None:
-        function = _Program(context, builder.module, native, name, kinds).function
-    status, _ = context.call_conv.call_function(builder, function, types.none, kinds, addresses)
+        function = _Program(context, builder.module, native, name, pointers).function
+    status, _ = context.call_conv.call_function(builder, function, types.none, pointers, addresses)
     with cgutils.if_unlikely(builder, status.is_error):
         context.call_conv.return_status_propagate(builder, status)
 
 
 class _Program:
-    """Writes the function. It has Numba's calling convention, so that an error passes through it."""
+    """Emitter of the function. It has Numba's calling convention, so that it can return errors."""
 
     def __init__(
-        self, context: Any, module: ir.Module, native: NativeFunction, name: str, kinds: Any
+        self, context: Any, module: ir.Module, native: NativeFunction, name: str, pointers: Any
     ) -> None:
         self.context = context
         self.module = module
         self.native = native
-        self.function = ir.Function(module, context.call_conv.get_function_type(types.none, kinds), name)
+        self.function = ir.Function(module, context.call_conv.get_function_type(types.none, pointers), name)
         self.function.linkage = "internal"
         self.addresses = context.call_conv.get_arguments(self.function)
         self.leaves = leaf_count(native)
@@ -93,7 +95,7 @@ class _Program:
         self.context.call_conv.return_value(builder, self.context.get_dummy_value())
 
     def _arena(self, nbytes: int) -> ir.Value:
-        """Memory for temporaries, aligned."""
+        """Emit the allocation of aligned memory for temporaries."""
         builder = self.builder
         if nbytes <= ON_STACK:
             arena = builder.alloca(ir.IntType(8), size=max(1, nbytes))
@@ -103,7 +105,7 @@ class _Program:
         self.allocated = builder.call(allocate, [ir.Constant(_I64, nbytes + ALIGNMENT)])
         address = builder.ptrtoint(self.allocated, _I64)
         with builder.if_then(builder.icmp_unsigned("==", address, ir.Constant(_I64, 0)), likely=False):
-            self.fail(MemoryError, f"no memory for {nbytes} bytes")
+            self.fail(MemoryError, f"cannot allocate {nbytes} bytes")
         upwards = builder.add(address, ir.Constant(_I64, ALIGNMENT - 1))
         return builder.inttoptr(builder.and_(upwards, ir.Constant(_I64, -ALIGNMENT)), BYTES)
 
@@ -113,7 +115,7 @@ class _Program:
             self.builder.call(free, [self.allocated])
 
     def fail(self, kind: type, text: str) -> None:
-        """Write the raising of an error."""
+        """Emit the return of an error."""
         self.context.call_conv.return_user_exc(self.builder, kind, (f"{self.native.name}: {text}",))
 
     def _inputs(self) -> list[ir.Value]:
@@ -124,7 +126,7 @@ class _Program:
         ]
 
     def _outputs(self, inputs: list[ir.Value]) -> tuple[list[ir.Value], list[tuple[ir.Value, ir.Value, int]]]:
-        """Where each result is computed; and the outputs that are inputs, or asked for twice: to, from, bytes."""
+        """Return the address of each result, and copies (to, from, bytes) for outputs that are inputs or repeated."""
         schedule, program = self.native.schedule, self.native.traced.program
         places: dict[int, ir.Value] = dict(enumerate(inputs))
         copied = []
@@ -142,17 +144,17 @@ class _Program:
         self.builder.call(copy, [to, source, ir.Constant(_I64, nbytes), ir.Constant(ir.IntType(1), 0)])
 
     def _constant(self, position: int) -> ir.Value:
-        """The address of a constant: within the code, or by symbol."""
+        """Return the address of a constant: inside the module, or by symbol."""
         native = self.native
         array = native.constants[position]
-        kind = ir.ArrayType(ir.IntType(8), array.nbytes)
+        ty = ir.ArrayType(ir.IntType(8), array.nbytes)
         if array.nbytes > BAKED:
             data = self.module.globals.get(native.symbol(position))
             if data is None:
-                data = ir.GlobalVariable(self.module, kind, native.symbol(position))
+                data = ir.GlobalVariable(self.module, ty, native.symbol(position))
         else:
             data = self._table(
-                f"{self.function.name}_c{position}", ir.Constant(kind, bytearray(array.tobytes()))
+                f"{self.function.name}_c{position}", ir.Constant(ty, bytearray(array.tobytes()))
             )
             data.align = ALIGNMENT
         return self.builder.bitcast(data, BYTES)
@@ -160,20 +162,30 @@ class _Program:
     def _call(self, number: int, step: KernelStep, slots: ir.Value) -> None:
         builder = self.builder
         kernel = self._kernel(step)
-        operands, sizes = self._described(f"{self.function.name}_{number}", step, step.storages)
+        operands, sizes = self._operand_tables(f"{self.function.name}_{number}", step, step.storages)
         arguments = [slots, operands.bitcast(_I32.as_pointer()), sizes.bitcast(_I64.as_pointer())]
         if step.kernel.abortable:
             builder.call(kernel, [*arguments, self.abort_state])
             with builder.if_then(is_aborted(builder, self.abort_state), likely=False):
                 release_stacks(builder, self.abort_state)
                 self._free_arena()
-                with builder.if_then(is_assertion_failed(builder, self.abort_state)):
-                    line = step.ops[0].source or "an unknown line"
-                    self.fail(IndexError, f"an index is out of bounds in {line}")
-                self.fail(MemoryError, "no memory for what a loop of unknown length keeps for its gradient")
+                self._fail_if_assertion_failed(step)
+                self.fail(
+                    MemoryError,
+                    "the values that a loop of unknown length must save for its gradient do not fit in memory",
+                )
             return
         with for_range(builder, ir.Constant(_I64, step.tasks or 1)) as task:
             builder.call(kernel, [*arguments, task])
+
+    def _fail_if_assertion_failed(self, step: KernelStep) -> None:
+        """Emit the error of a failed check. A loop or branch with several checks raises the error of the first one."""
+        checks = list(dict.fromkeys(_check_errors(step)))
+        if checks:
+            text = " or ".join([message for _, message in checks])
+            with self.builder.if_then(is_assertion_failed(self.builder, self.abort_state)):
+                kind = getattr(builtins, checks[0][0])
+                self.fail(kind, f"{text} in {step.ops[0].source or 'an unknown line'}")
 
     def _kernel(self, step: KernelStep) -> ir.Function:
         kernel = self.module.globals.get(symbol_of(step.kernel.name))
@@ -183,10 +195,10 @@ class _Program:
             definition_of(step.kernel).emit(kernel)
         return kernel
 
-    def _described(
+    def _operand_tables(
         self, name: str, step: KernelStep, cells: Sequence[int]
     ) -> tuple[ir.GlobalVariable, ir.GlobalVariable]:
-        """The tables of a step's operands and sizes; what a loop's body runs is a table again."""
+        """Return the tables of a step's operands and sizes. The sizes of a loop begin with the tables of its bodies."""
         tables = [self._body(f"{name}_{i}", body) for i, body in enumerate(step.bodies)]
         plan = [ir.Constant(_I64, _signed(value)) for value in step.sizes]
         sizes = with_tables(tables, plan, lambda count: ir.Constant(_I64, count))
@@ -196,14 +208,14 @@ class _Program:
         )
 
     def _body(self, name: str, body: Schedule) -> ir.Constant:
-        """The address of the table of a body. Its tasks are done by the thread itself, as the zero pool says."""
+        """Return the address of a body's launch table. Its pool is zero, so the calling thread runs all tasks."""
         pool = self._table(
             f"{name}_pool", _constants(_I64, [ir.Constant(_I64, 0)] * (POOL.words + THREAD.words))
         )
         words = LAUNCH_HEAD.pack(calls=ir.Constant(_I64, len(body.steps)), pool=pool.ptrtoint(_I64))
         for number, step in enumerate(body.steps):
             assert isinstance(step, KernelStep)
-            operands, sizes = self._described(f"{name}_{number}", step, step.storages)
+            operands, sizes = self._operand_tables(f"{name}_{number}", step, step.storages)
             words += KERNEL_CALL.pack(
                 kernel=self._kernel(step).ptrtoint(_I64),
                 slots=operands.ptrtoint(_I64),
@@ -215,7 +227,7 @@ class _Program:
         return table
 
     def _substitute(self, step: NumpyStep) -> None:
-        """Call what stands in for an op without a native form."""
+        """Emit a call of the Numba implementation of an op that has no kernel."""
         context, builder = self.context, self.builder
         substitute = SUBSTITUTES[step.op.primitive]
         operands = [self.flat(s, aval) for s, aval in zip(step.storages, step.avals, strict=True)]
@@ -237,12 +249,12 @@ class _Program:
         return ty, self.context.make_tuple(self.builder, ty, [value for _, value in parts])
 
     def flat(self, storage: int, aval: Aval) -> tuple[Any, Any]:
-        """Type and value of a storage as an array of one dimension."""
+        """Return type and value of a storage as a one-dimensional array."""
         ty = types.Array(from_dtype(aval.dtype), 1, "C")
         return ty, self.array(ty, Aval((aval.size,), aval.dtype), self.places[storage])
 
     def array(self, ty: Any, aval: Aval, address: ir.Value) -> Any:
-        """An array of Numba's that owns nothing."""
+        """Return a Numba array that does not own its memory."""
         context, builder = self.context, self.builder
         array = context.make_array(ty)(context, builder)
         strides = [aval.dtype.itemsize]
@@ -265,13 +277,13 @@ class _Program:
         table.initializer = value
         return table
 
-    def _external(self, kind: ir.FunctionType, name: str) -> ir.Function:
+    def _external(self, ty: ir.FunctionType, name: str) -> ir.Function:
         known = self.module.globals.get(name)
-        return ir.Function(self.module, kind, name) if known is None else known
+        return ir.Function(self.module, ty, name) if known is None else known
 
 
 class _ArrayCall:
-    """Writes the call of a user's function of whole arrays."""
+    """Emitter of a call of a user function of whole arrays."""
 
     def __init__(self, program: _Program, step: NumpyStep) -> None:
         self.program = program
@@ -283,7 +295,7 @@ class _ArrayCall:
         self.body = body
 
     def write(self) -> None:
-        """The call, and the copy of its result to where it belongs."""
+        """Emit the call and copy the result to its place."""
         context, builder, step = self.context, self.builder, self.step
         operands = [self._operand(s, aval) for s, aval in zip(step.storages, step.avals, strict=True)]
         function = types.Dispatcher(self.body.dispatcher)
@@ -296,7 +308,7 @@ class _ArrayCall:
         context.nrt.decref(builder, signature.return_type, whole)
 
     def _operand(self, storage: int, aval: Aval) -> tuple[Any, Any]:
-        """Type and value as Numba has them: a number, or an array that cannot be written to."""
+        """Return Numba's type and value of an operand: a number, or a read-only array."""
         context, builder = self.context, self.builder
         dtype = from_dtype(aval.dtype)
         address = self.program.places[storage]
@@ -309,8 +321,8 @@ class _ArrayCall:
     def _store(self, ty: Any, value: Any, aval: Aval, address: ir.Value) -> None:
         context, builder = self.context, self.builder
         dtype = from_dtype(aval.dtype)
-        found = ty.dtype if isinstance(ty, types.Array) else types.unliteral(ty)
-        if found != dtype or (ty.ndim if isinstance(ty, types.Array) else 0) != aval.ndim:
+        returned = ty.dtype if isinstance(ty, types.Array) else types.unliteral(ty)
+        if returned != dtype or (ty.ndim if isinstance(ty, types.Array) else 0) != aval.ndim:
             raise errors.TypingError(f"numba_op({self.body.op.name}): the function returns {ty}, not {aval}")
         if not isinstance(ty, types.Array):
             place = builder.bitcast(address, context.get_data_type(dtype).as_pointer())
@@ -319,10 +331,12 @@ class _ArrayCall:
             )
             return
         extents = cgutils.unpack_tuple(builder, context.make_array(ty)(context, builder, value).shape)
-        for extent, wanted in zip(extents, aval.shape, strict=True):
-            other = builder.icmp_signed("!=", extent, ir.Constant(extent.type, wanted))
-            with cgutils.if_unlikely(builder, other):
-                self.program.fail(ValueError, f"{self.body.op.name} returned another shape than {aval.shape}")
+        for extent, expected in zip(extents, aval.shape, strict=True):
+            differs = builder.icmp_signed("!=", extent, ir.Constant(extent.type, expected))
+            with cgutils.if_unlikely(builder, differs):
+                self.program.fail(
+                    ValueError, f"{self.body.op.name} must return an array of shape {aval.shape}"
+                )
         target = types.Array(dtype, aval.ndim, "C")
         signature = types.none(target, ty)
         context.compile_internal(
@@ -331,12 +345,23 @@ class _ArrayCall:
 
 
 def assign(target, source):  # type: ignore[no-untyped-def]
-    """For Numba to compile: copy an array."""
+    """Copy an array; compiled by Numba."""
     target[...] = source
 
 
+def _check_errors(step: KernelStep | NumpyStep) -> Iterator[tuple[str, str]]:
+    """Yield the errors (type, message) of the checks of a step and of its bodies."""
+    for op in step.ops:
+        if isinstance(op.primitive.lowering, Assert):
+            params = dict(op.params)
+            yield params["error"], params["message"]
+    for body in step.bodies:
+        for inner in body.steps:
+            yield from _check_errors(inner)
+
+
 def leaf_count(native: NativeFunction) -> int:
-    """Leaves of the arguments, used or not."""
+    """Return the number of leaves of the arguments, used or not."""
 
     def count(argument: Argument) -> int:
         return 1 if isinstance(argument, Aval) else sum(map(count, argument))
@@ -344,8 +369,8 @@ def leaf_count(native: NativeFunction) -> int:
     return sum(map(count, native.traced.arguments))
 
 
-def _constants(kind: ir.Type, values: Sequence[ir.Constant]) -> ir.Constant:
-    return ir.Constant(ir.ArrayType(kind, len(values)), list(values))
+def _constants(ty: ir.Type, values: Sequence[ir.Constant]) -> ir.Constant:
+    return ir.Constant(ir.ArrayType(ty, len(values)), list(values))
 
 
 def _signed(value: int) -> int:

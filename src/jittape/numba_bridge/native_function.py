@@ -1,9 +1,9 @@
-"""`NativeFunction`: a function of jittape's that Numba's compiled code calls.
+"""`NativeFunction`: a jittape function that Numba's compiled code can call.
 
-Such a function is traced and scheduled as any program is. Its kernels are written *into the module of the caller*, as
-LLVM IR, so what Numba compiles and keeps on disk is complete: no address, no look-up, nothing of jittape's own cache.
-Only large constants and the BLAS go by symbol, and whoever loads the code from disk finds the function first, by its
-`fingerprint` (see `found`), which sees to it that these symbols are there.
+The function is traced and scheduled like any program. Its kernels are emitted *into the module of the caller*, as LLVM
+IR, so the code that Numba caches on disk is self-contained: it contains no addresses and needs no jittape cache. Only
+large constants and the BLAS are external symbols. Code loaded from disk first looks up its function by `fingerprint`
+(see `find_native`), which defines these symbols.
 """
 
 from __future__ import annotations
@@ -26,31 +26,32 @@ from jittape.version import __version__
 if TYPE_CHECKING:
     from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 
-__all__ = ["BAKED", "NativeFunction", "Stale", "found", "unique"]
+__all__ = ["BAKED", "NativeFunction", "Stale", "find_native", "unique"]
 
 BAKED = 1024
-"""Constants of so many bytes at most are part of the code; the others are read where they lie."""
+"""Maximum size, in bytes, of constants in the code; larger ones are read from their own memory, by symbol."""
 
 
 class Stale(OSError):
-    """Code from Numba's cache needs a function that this process has not made, or that has become another one.
+    """Error of code from Numba's cache whose native function does not exist in this process or has changed.
 
-    An `OSError`, which to Numba's cache means that the code is not there: it is compiled again.
+    Numba's cache takes an `OSError` for missing code and recompiles it.
     """
 
 
 class NativeFunction:
-    """A function that Numba's compiled code can call, as `njit_function` and `njit_value_and_grad` make it.
+    """A function that Numba's compiled code can call; created by `njit_function` and `njit_value_and_grad`.
 
-    It can be a global or a closure variable of an ``@njit`` function, or an argument of one. Python can call it too.
+    It can be a global, a closure variable or an argument of an ``@njit`` function. Python can call it too.
 
     Attributes
     ----------
     name : str
+        Name of the function.
     parameters : tuple of str
-        The names of its arguments.
+        Names of its arguments.
     fingerprint : str
-        Of all that it computes: equal fingerprints, equal functions.
+        Hash of everything that determines its results: functions with equal fingerprints are equal.
     """
 
     def __init__(self, traced: Traced, dispatcher: Callable[..., Any]) -> None:
@@ -73,11 +74,11 @@ class NativeFunction:
         self._dispatcher = dispatcher
 
     def symbol(self, position: int) -> str:
-        """The name under which compiled code reads a constant that is not baked into it."""
+        """Return the symbol of a constant that is not part of the code."""
         return f"jittape_data_{_content(self.constants[position])}"
 
     def provide(self) -> None:
-        """Make the symbols known that its code needs."""
+        """Define the external symbols of the code."""
         import llvmlite.binding as llvm
 
         from jittape.compile.ir.kernel import Gemm
@@ -91,11 +92,11 @@ class NativeFunction:
             blas()
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
-        """Call it from Python: through an ``@njit`` function made for that, 1 µs and more."""
+        """Call the function from Python, through an ``@njit`` function; this takes at least 1 µs."""
         return self._dispatcher(self, args if out is None else (*args, out))
 
     def __reduce__(self) -> Any:
-        return found, (self.name, self.fingerprint)
+        return find_native, (self.name, self.fingerprint)
 
     def __repr__(self) -> str:
         given = ", ".join(
@@ -106,14 +107,14 @@ class NativeFunction:
 
 
 def _check_native(name: str, op: Op) -> None:
-    """Refuse an op that Python runs; a function of Numba's is called directly."""
+    """Raise `TypeError` for an op that runs in Python; functions compiled by Numba are called directly."""
     called = array_call(op.primitive)
     if op.primitive in SUBSTITUTES:
         return
     if called is None:
         why = "has no native form and runs in NumPy"
     elif not called.dispatcher._can_compile:
-        why = "is compiled for fixed types of arguments; leave the signature away"
+        why = "is compiled for fixed argument types; remove the signature from its njit decorator"
     else:
         return
     raise TypeError(
@@ -129,8 +130,8 @@ _living: WeakValues[str, NativeFunction] = WeakValues()
 _lock = lock()
 
 
-def found(name: str, fingerprint: str) -> NativeFunction:
-    """The function of this process with that fingerprint.
+def find_native(name: str, fingerprint: str) -> NativeFunction:
+    """Return the native function of this process with a fingerprint.
 
     Raises
     ------
@@ -140,14 +141,14 @@ def found(name: str, fingerprint: str) -> NativeFunction:
     function = _living.get(fingerprint)
     if function is None:
         raise Stale(
-            f"the native function {name} does not exist in this process, or is another one: make it with "
-            "jt.njit_function or jt.njit_value_and_grad before the code that uses it is loaded"
+            f"the native function {name} does not exist in this process, or has changed: create it with "
+            "jt.njit_function or jt.njit_value_and_grad before loading code that uses it"
         )
     return function
 
 
 def unique(function: NativeFunction) -> NativeFunction:
-    """`function`, or an equal one that there is already: code may hold the addresses of its constants."""
+    """Return `function`, or an equal one that exists already: code may use the addresses of its constants."""
     with _lock:
         known = _living.get(function.fingerprint)
         if known is None:
@@ -167,7 +168,7 @@ def _fingerprint(function: NativeFunction) -> str:
 
 
 def _identity(function: NativeFunction) -> Iterator[str]:
-    """All that decides what its code does."""
+    """Yield everything that determines what the code of a function computes."""
     from jittape.compile.cache.kernel_cache import is_cacheable
 
     traced, schedule = function.traced, function.schedule
@@ -184,11 +185,11 @@ def _identity(function: NativeFunction) -> Iterator[str]:
             yield repr(step.op.params)
         lasting = step.op.primitive in SUBSTITUTES if step.kernel is None else is_cacheable(step.kernel)
         if not lasting:
-            yield uuid.uuid4().hex  # the text may mean something else in another process
+            yield uuid.uuid4().hex  # the text may have another meaning in another process
 
 
 def _all_steps(schedule: Schedule) -> list[KernelStep | NumpyStep]:
-    """The steps, and those of the bodies of loops and branches."""
+    """Return the steps and the steps of the bodies of loops and branches."""
     inner = [one for step in schedule.steps for body in step.bodies for one in _all_steps(body)]
     return [*schedule.steps, *inner]
 

@@ -1,4 +1,4 @@
-"""`njit_function` and `njit_value_and_grad`: functions and gradients for the user's own ``@njit`` code."""
+"""`njit_function` and `njit_value_and_grad`: functions and gradients for the user's ``@njit`` code."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ def njit_function(f: Callable[..., Any], *specs: Any) -> NativeFunction:
     Parameters
     ----------
     f : callable
-        Of tensors; it returns a tensor or a nested tuple of them. It is traced once, here.
+        Function of tensors that returns a tensor or a nested tuple of tensors. It is traced once, by this call.
     *specs : TensorSpec or nested tuple of them
         Shape and dtype of each argument.
 
     Returns
     -------
     NativeFunction
-        An ``@njit`` function can call it as a global, from its closure or as an argument, in ``prange`` and with
-        ``cache=True`` too. A call needs neither Python nor the GIL and may be made by many threads at a time.
+        Function that ``@njit`` code can call as a global, from a closure or as an argument, also in ``prange`` loops
+        and with ``cache=True``. A call needs neither Python nor the GIL. Several threads may call it concurrently.
 
     Raises
     ------
     TypeError
-        If `f` does what needs Python at each call: it looks at a value, assigns a Variable, draws random numbers,
+        If `f` needs Python at each call: it needs the value of a tensor, assigns a Variable, draws random numbers,
         prints, or uses an op that runs in NumPy. The message names the line.
 
     Notes
     -----
-    In Numba's code, an argument of shape ``()`` is a number (an int where a float is wanted is taken), any other an
-    array of the very dtype and shape. A wrong dtype is a typing error. A wrong shape raises ValueError, and an int that
-    does not fit a narrower dtype raises OverflowError (but Numba carries no error out of a ``prange`` loop). Arrays
-    that are not C-contiguous are copied. Results of shape ``()`` are numbers, the others are new arrays, or with
-    ``out=`` the arrays given: one, or a tuple with one for each result that is an array, in order. They must not
-    overlap.
+    In Numba code, an argument of shape ``()`` is a number; an int is accepted for a float. All other arguments are
+    arrays with exactly the given dtype and shape. A wrong dtype is a typing error, a wrong shape raises ValueError, and
+    an int that does not fit a narrower dtype raises OverflowError. (Numba loses errors that are raised in a ``prange``
+    loop.) Arrays that are not C-contiguous are copied. Results of shape ``()`` are numbers; other results are new
+    arrays. With ``out=``, they are written to the given arrays: one array, or a tuple with one array for each
+    array-valued result, in order. These arrays must not overlap.
 
-    What `f` reads besides its arguments, Variables too, is constant from here on: its value is that of now.
+    Values that `f` reads besides its arguments, including Variables, become constants with their current values.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def njit_function(f: Callable[..., Any], *specs: Any) -> NativeFunction:
     array([-0.0693,  0.    ,  0.673 ])
     """
     as_function("f", f)
-    return _made(trace(f, _name(f), _parameters(f, len(specs)), specs))
+    return _native_function(trace(f, _name(f), _parameters(f, len(specs)), specs))
 
 
 def njit_value_and_grad(
@@ -72,23 +72,23 @@ def njit_value_and_grad(
     Parameters
     ----------
     f : callable
-        Of tensors; it returns one tensor of shape ``()``.
+        Function of tensors that returns one tensor of shape ``()``.
     *specs : TensorSpec or nested tuple of them
         Shape and dtype of each argument.
     argnums : int or tuple of int
-        The arguments that the gradient is taken with respect to.
+        Numbers of the arguments to differentiate with respect to.
 
     Returns
     -------
     NativeFunction
-        It returns ``(value, gradient)``: the gradient has the structure of the argument; for a tuple of `argnums`, it
-        is a tuple of such. As with `njit_function`, ``out=`` says where gradients that are arrays go, which saves
-        their allocation.
+        Function that returns ``(value, gradient)``. The gradient has the structure of the argument; for a tuple of
+        `argnums`, it is a tuple of gradients. ``out=`` works as in `njit_function`: array-valued gradients are written
+        to the given arrays, which saves their allocation.
 
     Raises
     ------
     TypeError
-        As `njit_function`; and if `f` returns anything but one scalar.
+        In the cases of `njit_function`, and if `f` does not return a single scalar.
 
     Examples
     --------
@@ -113,14 +113,14 @@ def njit_value_and_grad(
     for number in numbers:
         if not -len(specs) <= number < len(specs):
             raise ValueError(
-                f"[njit_value_and_grad] argnums={argnums} names argument {number}, there are {len(specs)} specs"
+                f"[njit_value_and_grad] argnums={argnums} requires argument {number}, but there are {len(specs)} specs"
             )
     name, parameters = _name(f), _parameters(f, len(specs))
-    return _made(trace(with_gradient(f, name, argnums), name, parameters, specs))
+    return _native_function(trace(with_gradient(f, name, argnums), name, parameters, specs))
 
 
-def _made(traced: Traced) -> NativeFunction:
-    # Numba is imported by the first native function, not by `import jittape`; this makes the type known to it.
+def _native_function(traced: Traced) -> NativeFunction:
+    # This registers the type with Numba. The first native function imports Numba, `import jittape` does not.
     from jittape.numba_bridge.numba_typing import dispatcher
 
     return unique(NativeFunction(traced, dispatcher()))
@@ -134,7 +134,7 @@ def _name(f: Callable[..., Any]) -> str:
 
 
 def _parameters(f: Callable[..., Any], count: int) -> list[str]:
-    """Names for `count` arguments; ``out`` has a meaning of its own."""
+    """Return names for `count` arguments; the name ``out`` is reserved."""
     named: list[str] = []
     with contextlib.suppress(TypeError, ValueError):
         for parameter in inspect.signature(f).parameters.values():

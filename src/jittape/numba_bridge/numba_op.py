@@ -1,7 +1,7 @@
-"""`numba_op`: a function of the user's, compiled by Numba, as an op.
+"""`numba_op`: a user function, compiled by Numba, as an op.
 
 A scalar function becomes a `Map`: it is inlined into the loops of the kernels around it. A function of whole arrays is
-a step between kernels. The derivative is another such op, so it can have one too.
+a step between kernels. The derivative is another such op and can have a derivative too.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["NumbaOp", "OnArrays", "array_call", "numba_op"]
 
 
 class NumbaOp:
-    """A function of Numba's as an op, as `numba_op` makes it; called with tensors, arrays and numbers.
+    """A Numba function as an op, created by `numba_op`; it is called with tensors, arrays and numbers.
 
     Attributes
     ----------
     name : str
-        Of the function.
+        Name of the function.
     operands : tuple of str
-        The names of its parameters.
+        Names of its parameters.
     """
 
     def __init__(self, forward: Callable[..., Any], vjp: Any, result: Any) -> None:
@@ -44,7 +44,7 @@ class NumbaOp:
         self._result = result
         self.name: str = self._python.__name__
         self.operands = tuple(inspect.signature(self._python).parameters)
-        self._rules = self._rules_of(vjp)
+        self._rules = self._gradient_rules(vjp)
         self._body = (_Elementwise if result is None else OnArrays)(self)
 
     def __call__(self, *operands: Any) -> Any:
@@ -55,8 +55,8 @@ class NumbaOp:
             )
         return apply(self._body, operands)
 
-    def _rules_of(self, vjp: Any) -> tuple[_Rule | None, ...] | None:
-        """For each operand what gives its cotangent."""
+    def _gradient_rules(self, vjp: Any) -> tuple[_Rule | None, ...] | None:
+        """Return the gradient rule of each operand; None without `vjp`."""
         if vjp is None:
             return None
         count = len(self.operands)
@@ -64,7 +64,7 @@ class NumbaOp:
             if len(vjp) != count:
                 raise ValueError(
                     f"numba_op({self.name}): vjp has {len(vjp)} functions for the operands {', '.join(self.operands)}; "
-                    "give one for each, None for an operand without a gradient"
+                    "pass one for each, None for an operand without a gradient"
                 )
             return tuple([None if rule is None else _Rule(self, rule, None, i) for i, rule in enumerate(vjp)])
         return tuple([_Rule(self, vjp, None if count == 1 else i, i) for i in range(count)])
@@ -77,25 +77,23 @@ class NumbaOp:
 
 
 class _Rule:
-    """The gradient rule of one operand: a function of Numba's of ``(g, out, *operands)``, or one of what it returns."""
+    """The gradient rule of one operand: a Numba function of ``(g, out, *operands)``, or one item of its result."""
 
     def __init__(self, op: NumbaOp, function: Any, item: int | None, operand: int) -> None:
         self._operand = operand
-        own = op._result is None
         if isinstance(function, NumbaOp):
             if item is not None:
                 raise TypeError(
-                    f"numba_op({op.name}): a vjp that is a numba_op itself has to be given for each operand"
+                    f"numba_op({op.name}): if a vjp is a numba_op, vjp must be a tuple with one rule for each operand"
                 )
-            made, self._body = function, function._body
+            rule, self._body = function, function._body
         else:
-            like = None if own else _like_operand(operand)
-            made = NumbaOp(function, None, like)
-            self._body = made._body if item is None else type(made._body)(made, item)
-        if len(made.operands) != len(op.operands) + 2:
+            rule = NumbaOp(function, None, None if op._result is None else _like_operand(operand))
+            self._body = rule._body if item is None else type(rule._body)(rule, item)
+        if len(rule.operands) != len(op.operands) + 2:
             raise TypeError(
-                f"numba_op({op.name}): the vjp {made.name} must take the cotangent, the result and then "
-                f"{', '.join(op.operands)}; it takes {', '.join(made.operands)}"
+                f"numba_op({op.name}): the vjp {rule.name} must take the cotangent, the result and then "
+                f"{', '.join(op.operands)}; it takes {', '.join(rule.operands)}"
             )
 
     def __call__(self, g: Any, out: Any, *operands: Any, **params: Any) -> Any:
@@ -107,7 +105,7 @@ def _like_operand(operand: int) -> Callable[..., TensorSpec]:
 
 
 class _Body:
-    """Records the op; of the tuple that its function returns, number `item`."""
+    """Recorder of an op: the result of its function, or number `item` of the tuple that it returns."""
 
     def __init__(self, op: NumbaOp, item: int | None = None) -> None:
         self.op = op
@@ -118,7 +116,7 @@ class _Body:
             f"numba_op:{op.name}" + ("" if item is None else f"[{item}]"),
             abstract_eval=self.result,
             impl=self.evaluate,
-            vjp=(self.refuse,) * count if rules is None else rules,
+            vjp=(self.no_gradient,) * count if rules is None else rules,
             lowering=self.form,
         )
 
@@ -130,25 +128,25 @@ class _Body:
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         raise NotImplementedError
 
-    def refuse(self, g: Any, *rest: Any, **params: Any) -> Any:
-        """The rule of a function without one."""
+    def no_gradient(self, g: Any, *rest: Any, **params: Any) -> Any:
+        """Raise: the gradient rule of a function without `vjp`."""
         builder: Any = active_recorder()
         raise NoGradientError(
             f"No gradient is defined for {self.op.name}, recorded at {builder.source or 'an unknown line'}: it is a "
-            f"numba_op without vjp. Give it one, jt.numba_op({self.op.name}, vjp=...), or stop the path there with "
+            f"numba_op without vjp. Add one, jt.numba_op({self.op.name}, vjp=...), or stop the path there with "
             "jt.stop_gradient"
         )
 
 
 class _Elementwise(_Body):
-    """A scalar function, applied to every element."""
+    """A scalar function, applied to each element."""
 
     def __init__(self, op: NumbaOp, item: int | None = None) -> None:
         from jittape.compile.llvm.external_functions import call_external
         from jittape.numba_bridge.scalar_function import dispatcher_of
 
         self.form = Map(call_external)
-        # A division by zero gives inf or nan, as everywhere in jittape.
+        # A division by zero results in inf or nan, as everywhere in jittape.
         self._dispatcher = dispatcher_of(op._forward, error_model="numpy")
         self._codes: dict[tuple[np.dtype[Any], ...], str] = {}
         super().__init__(op, item)
@@ -158,23 +156,23 @@ class _Elementwise(_Body):
         return self.primitive.bind(*operands, code=self._code(tuple([x.dtype for x in operands])))
 
     def _code(self, dtypes: tuple[np.dtype[Any], ...]) -> str:
-        """What the function for operands of these dtypes is known by."""
+        """Return the registered code of the function for operands of these dtypes."""
         from jittape.numba_bridge.scalar_function import compiled_scalar
 
         code = self._codes.get(dtypes)
         if code is None:
-            made = compiled_scalar(self.op.name, self._dispatcher, dtypes, self.item)
-            code = self._codes[dtypes] = made.code
+            code = compiled_scalar(self.op.name, self._dispatcher, dtypes, self.item).code
+            self._codes[dtypes] = code
         return code
 
     def result(self, *avals: Aval, **params: Any) -> Aval:
-        """The rule for shape and dtype."""
+        """Return the shape and dtype of the result."""
         from jittape.compile.llvm.external_functions import external_function
 
         return Aval(avals[0].shape, external_function(params["code"]).result)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
-        """Without the kernels."""
+        """Compute the op without kernels."""
         from jittape.compile.llvm.external_functions import external_function
         from jittape.numba_bridge.scalar_function import evaluate_linked
 
@@ -182,7 +180,7 @@ class _Elementwise(_Body):
 
 
 class OnArrays(_Body):
-    """A function of whole arrays: a step between kernels."""
+    """A function of whole arrays, which runs as a step between kernels."""
 
     def __init__(self, op: NumbaOp, item: int | None = None) -> None:
         from jittape.numba_bridge.scalar_function import as_dispatcher
@@ -194,85 +192,89 @@ class OnArrays(_Body):
         return self.primitive.bind(*[as_symbol(handle) for handle in handles])
 
     def result(self, *avals: Aval, **params: Any) -> Aval:
-        """The rule for shape and dtype."""
+        """Return the shape and dtype of the result."""
         result = self.op._result
         if self.item is not None:
             return avals[2 + self.item]
         spec = result if isinstance(result, TensorSpec) else result(*[TensorSpec(*aval) for aval in avals])
         if not isinstance(spec, TensorSpec):
-            raise TypeError(f"numba_op({self.op.name}): result must give a jt.TensorSpec, it gave {spec!r}")
+            raise TypeError(
+                f"numba_op({self.op.name}): result must return a jt.TensorSpec, it returned {spec!r}"
+            )
         return spec.aval
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         """Call the function."""
-        value = self.dispatcher(*[_shown_to(self.dispatcher, array) for array in arrays])
+        value = self.dispatcher(*[_as_argument(self.dispatcher, array) for array in arrays])
         if self.item is not None:
             value = value[self.item]
         value = np.asarray(value)
-        wanted = self.result(*[Aval(array.shape, array.dtype) for array in arrays])
-        if Aval(value.shape, value.dtype) != wanted:
-            found = Aval(value.shape, value.dtype)
+        returned = Aval(value.shape, value.dtype)
+        expected = self.result(*[Aval(array.shape, array.dtype) for array in arrays])
+        if returned != expected:
             raise ValueError(
-                f"numba_op({self.op.name}): the function returned {found}, result= says {wanted}"
+                f"numba_op({self.op.name}): the function returned {returned}, but result= is {expected}"
             )
         return value
 
 
 def array_call(primitive: Primitive) -> OnArrays | None:
-    """What `primitive` calls, if that is a function of the user's on whole arrays."""
+    """Return the user function of whole arrays that `primitive` calls; None for another primitive."""
     body = getattr(primitive.impl, "__self__", None)
     return body if isinstance(body, OnArrays) else None
 
 
-def _shown_to(dispatcher: Any, array: np.ndarray[Any, Any]) -> Any:
-    """An operand as the function gets it: a number, or an array that it cannot write to.
+def _as_argument(dispatcher: Any, array: np.ndarray[Any, Any]) -> Any:
+    """Return an operand as an argument of the function: a number, or a read-only array.
 
-    A function compiled for fixed types takes writable arrays only, and so it gets copies.
+    A function compiled for fixed types accepts writable arrays only, so it gets a copy.
     """
     if array.shape == ():
         return array[()]
     if not dispatcher._can_compile:
         return np.array(array, order="C")
-    shown = np.ascontiguousarray(array).view()
-    shown.flags.writeable = False
-    return shown
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
 
 
 def numba_op(forward: Callable[..., Any] | None = None, vjp: Any = None, *, result: Any = None) -> Any:
-    """Make an op of a function that Numba compiles, so that it is recorded, fused and differentiated.
+    """Turn a function that Numba can compile into an op that is recorded, fused and differentiated.
 
     Parameters
     ----------
-    forward : callable
-        An ``@njit`` function, or one that Numba can compile. Without `result` a function of scalars, applied to every
-        element of its operands, which are promoted and broadcast. Without it, a decorator is returned.
+    forward : callable, optional
+        An ``@njit`` function, or a function that Numba can compile. Without `result`, it is a function of scalars that
+        is applied to each element of its operands; they are promoted and broadcast. Without `forward`, a decorator is
+        returned.
     vjp : callable, `numba_op`, or tuple of them, optional
-        The derivative, in the same form: ``vjp(g, out, *operands)`` gives the cotangent of the operand from the
-        cotangent `g` of the result `out`. For several operands it returns a tuple of cotangents, or there is a tuple
-        of functions, one for each operand, None for one without a gradient. Where it is a `numba_op` with a `vjp`,
-        there is a second derivative.
+        Derivative, in the same form: ``vjp(g, out, *operands)`` returns the cotangent of the operand for the cotangent
+        `g` of the result `out`. For several operands, it returns a tuple of cotangents, or `vjp` is a tuple of
+        functions, one for each operand, None for an operand without a gradient. If the functions are `numba_op` with a
+        `vjp`, second derivatives exist.
     result : TensorSpec or callable, optional
-        For a function of whole arrays: what it returns, or a function that gives it from the `TensorSpec` of each
-        operand. It must return a new array of that shape and dtype, and gets operands that it cannot write to, those
-        of shape ``()`` as numbers. Each function in `vjp` returns an array like the operand.
+        Makes `forward` a function of whole arrays: shape and dtype of its result, or a function that returns them for
+        the `TensorSpec` of each operand. `forward` must return a new array of this shape and dtype. Its operands are
+        read-only arrays, or numbers for operands of shape ``()``. Each function in `vjp` returns an array like the
+        operand.
 
     Returns
     -------
     NumbaOp
-        A function of tensors.
+        Function of tensors.
 
     Raises
     ------
     TypeError
-        When it is called, if Numba does not compile the function for the dtypes of the operands.
+        At a call, if Numba cannot compile the function for the dtypes of the operands.
     NoGradientError
-        When a gradient is asked for and there is no `vjp`.
+        If a gradient is requested and there is no `vjp`.
 
     Notes
     -----
-    A scalar function is inlined into the loops of the kernels around it. Numba's literals are float64, so it computes
-    with float32 operands in float64 where it has such; the result has the dtype of the operands. It computes by NumPy's
-    error model; where it raises, the result is nan, or 0 for an int. It must not have side effects.
+    A scalar function is inlined into the loops of the kernels around it. Numba's literals are float64, so a function
+    with literals computes in float64 even for float32 operands; the result has the dtype of the operands. The function
+    uses NumPy's error model. If it raises, the result is nan, or 0 for an int. It must not have side effects.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Ops that otherwise run in NumPy, written for Numba: so a native function need not be refused for them.
+"""Numba implementations of ops that otherwise run in NumPy, so that native functions support them.
 
-Each is a function of flat arrays, the operands and then the result, and of numbers that say how these are laid out:
-seen as ``[outer, *sizes, inner]``, where `sizes` are the extents that are indexed.
+Each implementation is a function of flat arrays, the operands and then the result, and of numbers that describe their
+layout ``[outer, *sizes, inner]``; `sizes` are the indexed extents.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = ["SUBSTITUTES", "Substitute"]
 
 @dataclass(frozen=True)
 class Substitute:
-    """A function for an op.
+    """A Numba implementation of an op.
 
     Attributes
     ----------
     function : callable
-        ``function(*operands, result, *layout)``, for Numba to compile.
+        ``function(*operands, result, *layout)``, to be compiled by Numba.
     layout : callable
-        ``layout(avals, **params)``: the numbers, and tuples of numbers.
+        ``layout(avals, **params)`` returns the numbers, and tuples of numbers.
     several : int or None
-        The operands from this number on are given as one tuple.
+        Number of the first operand that is passed in one tuple with all later ones.
     """
 
     function: Callable[..., None]
@@ -37,8 +37,8 @@ class Substitute:
     several: int | None = None
 
 
-def _picked(shape: tuple[int, ...], axis: int, count: int) -> tuple[tuple[int, ...], int, int]:
-    """The extents that are indexed, and the product of those before and behind."""
+def _indexed_layout(shape: tuple[int, ...], axis: int, count: int) -> tuple[tuple[int, ...], int, int]:
+    """Return the indexed extents, the product of the extents before them, and the product of those after them."""
     end = axis + count
     return shape[axis:end], math.prod(shape[:axis]), math.prod(shape[end:])
 
@@ -79,11 +79,11 @@ def _scatter_add(values, indices, result, sizes, outer, inner):  # type: ignore[
 
 
 def _gather_layout(avals: Sequence[Aval], *, axis: int) -> tuple[Any, ...]:
-    return _picked(avals[0].shape, axis, len(avals) - 1)
+    return _indexed_layout(avals[0].shape, axis, len(avals) - 1)
 
 
 def _scatter_layout(avals: Sequence[Aval], *, axis: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    return _picked(shape, axis, len(avals) - 1)
+    return _indexed_layout(shape, axis, len(avals) - 1)
 
 
 SUBSTITUTES: Mapping[Primitive, Substitute] = {

@@ -1,7 +1,7 @@
-"""What Numba is told of a `NativeFunction`: its type, what a call of it gives, and the LLVM IR of a call.
+"""Registration of `NativeFunction` with Numba: its type, the signature of a call, and the LLVM IR of a call.
 
-A call checks shapes, puts scalars on the stack, asks Numba's runtime for the arrays of results (or takes those given as
-``out=``), and calls the function that `translation.program_function` writes into the same module.
+A call checks shapes, puts scalars on the stack, allocates result arrays with Numba's runtime (or uses the arrays in
+``out=``), and calls the function that `emit_native.call_program` emits into the same module.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from jittape.compile.llvm.external_functions import used_by
 from jittape.compile.llvm.ir_helpers import BYTES
 from jittape.core.program import Aval
 from jittape.numba_bridge.emit_native import assign, call_program
-from jittape.numba_bridge.native_function import NativeFunction, found
+from jittape.numba_bridge.native_function import NativeFunction, find_native
 from jittape.numba_bridge.traced_function import Argument, Result
 
 __all__ = ["NativeFunctionType", "dispatcher"]
@@ -42,10 +42,10 @@ _I64 = ir.IntType(64)
 
 
 class NativeFunctionType(types.Callable, types.Opaque):
-    """The type of one native function: no other one has it.
+    """The Numba type of one native function; each function has its own type.
 
-    It is pickled into the indices of Numba's cache, which must be readable when the function is gone; so it knows the
-    function by name.
+    The type is pickled into the index files of Numba's cache, which must be readable without the function. It therefore
+    refers to the function by name and fingerprint.
     """
 
     def __init__(self, label: str, fingerprint: str) -> None:
@@ -55,40 +55,40 @@ class NativeFunctionType(types.Callable, types.Opaque):
 
     @property
     def native(self) -> NativeFunction:
-        """The function."""
-        return found(self.label, self.fingerprint)
+        """The native function of this process."""
+        return find_native(self.label, self.fingerprint)
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        """The signature of a call with arguments of these types."""
+        """Return the signature of a call with arguments of these types."""
         return _Typing(self).signature(args, kws)
 
     def get_call_signatures(self) -> tuple[tuple[Any, ...], bool]:
-        """None are known beforehand."""
+        """Return no signatures: they depend on the arguments of a call."""
         return (), True
 
     def get_impl_key(self, sig: Any) -> Any:
-        """All calls are lowered by one function."""
+        """Return the key of the implementation: one function lowers all calls."""
         return NativeFunctionType
 
 
-# ---- what a call gives -----------------------------------------------------------------------------------------------
+# ---- signature of a call ---------------------------------------------------------------------------------------------
 
 
 class _Typing:
-    """Works out the types of one call."""
+    """Type inference of one call."""
 
-    def __init__(self, kind: NativeFunctionType) -> None:
-        self.kind = kind
-        self.native = kind.native
+    def __init__(self, ty: NativeFunctionType) -> None:
+        self.ty = ty
+        self.native = ty.native
         self.avals = self.native.traced.program.output_avals()
 
     def signature(self, args: Any, kws: Any) -> Any:
-        """The signature: scalars as they are wanted, arrays as they are given.
+        """Return the signature: scalars have the expected types, arrays keep their own.
 
         Raises
         ------
         TypingError
-            If an argument does not fit.
+            If an argument has a wrong type.
         """
         native = self.native
         pysig = signature_of(native)
@@ -104,17 +104,17 @@ class _Typing:
         except (TypeError, errors.TypingError) as error:
             raise errors.TypingError(f"{native.name}: {error}; it is called as {native}") from None
         named = zip(native.parameters, native.traced.arguments, given, strict=False)
-        wanted = [self._argument(name, argument, ty) for name, argument, ty in named]
+        expected = [self._argument(name, argument, ty) for name, argument, ty in named]
         out = given[-1]
-        arrays = None if isinstance(out, (types.Omitted, types.NoneType)) else self._given_arrays(out)
+        arrays = None if isinstance(out, (types.Omitted, types.NoneType)) else self._out_arrays(out)
         result = self._result(native.traced.result, iter(arrays) if arrays is not None else None)
-        return typing.signature(result, *wanted, out, recvr=self.kind).replace(pysig=pysig)
+        return typing.signature(result, *expected, out, recvr=self.ty).replace(pysig=pysig)
 
     def _argument(self, name: str, argument: Argument, ty: Any) -> Any:
         if isinstance(argument, Aval):
             return self._leaf(name, argument, types.unliteral(ty))
         if not isinstance(ty, types.BaseTuple) or len(ty) != len(argument):
-            raise self._refused(name, f"must be a tuple of {len(argument)}", ty)
+            raise self._error(name, f"must be a tuple of {len(argument)}", ty)
         return types.Tuple(
             [
                 self._argument(f"{name}[{i}]", part, t)
@@ -123,30 +123,30 @@ class _Typing:
         )
 
     def _leaf(self, name: str, aval: Aval, ty: Any) -> Any:
-        """The type to which Numba converts an argument before the call; ints are converted by the call itself."""
+        """Return the type that Numba converts an argument to before the call; the call itself converts ints."""
         dtype = from_dtype(aval.dtype)
         if isinstance(ty, types.Array):
             if ty.ndim != aval.ndim or ty.dtype != dtype:
-                raise self._refused(name, f"must be {aval}", ty)
+                raise self._error(name, f"must be {aval}", ty)
             if not ty.aligned:
-                raise self._refused(name, "must be aligned; copy it", ty)
+                raise self._error(name, "must be aligned; copy it", ty)
             return ty
         if aval.shape != () or not _converts(ty, dtype):
-            raise self._refused(name, f"must be {aval}", ty)
+            raise self._error(name, f"must be {aval}", ty)
         return ty if isinstance(dtype, types.Integer) and isinstance(ty, types.Integer) else dtype
 
-    def _given_arrays(self, out: Any) -> list[Any]:
-        """The types of the arrays in ``out=``."""
-        wanted = [aval for aval in self.avals if aval.shape != ()]
+    def _out_arrays(self, out: Any) -> list[Any]:
+        """Return the types of the arrays in ``out=``."""
+        expected = [aval for aval in self.avals if aval.shape != ()]
         arrays = list(out) if isinstance(out, types.BaseTuple) else [out]
-        if len(arrays) != len(wanted):
-            raise self._refused(
-                "out", f"must hold {len(wanted)} arrays, one for each result that is none scalar", out
+        if len(arrays) != len(expected):
+            raise self._error(
+                "out", f"must contain {len(expected)} arrays, one for each result that is not a scalar", out
             )
-        for aval, ty in zip(wanted, arrays, strict=True):
+        for aval, ty in zip(expected, arrays, strict=True):
             fits = isinstance(ty, types.Array) and ty.ndim == aval.ndim and ty.dtype == from_dtype(aval.dtype)
             if not (fits and ty.mutable and ty.aligned):
-                raise self._refused("out", f"must be a writable array, {aval}", ty)
+                raise self._error("out", f"must be a writable array, {aval}", ty)
         return arrays
 
     def _result(self, result: Result, out: Iterator[Any] | None) -> Any:
@@ -158,22 +158,22 @@ class _Typing:
             return dtype
         return types.Array(dtype, aval.ndim, "C") if out is None else next(out)
 
-    def _refused(self, name: str, why: str, ty: Any) -> errors.TypingError:
-        return errors.TypingError(f"{self.native.name}: argument {name!r} {why}, got {ty}")
+    def _error(self, name: str, text: str, ty: Any) -> errors.TypingError:
+        return errors.TypingError(f"{self.native.name}: argument {name!r} {text}, got {ty}")
 
 
-def _converts(given: Any, wanted: Any) -> bool:
-    """Whether a scalar is taken: as a Python number is weak, so an int is a float where that is wanted."""
+def _converts(given: Any, expected: Any) -> bool:
+    """Return whether a scalar is accepted. Scalars are weak, as Python numbers are: an int is accepted for a float."""
     ranks = (types.Boolean, types.Integer, types.Float, types.Complex)
 
     def rank(ty: Any) -> int:
-        return next((i for i, kind in enumerate(ranks) if isinstance(ty, kind)), len(ranks))
+        return next((i for i, cls in enumerate(ranks) if isinstance(ty, cls)), len(ranks))
 
-    return rank(given) <= rank(wanted) < len(ranks) and (rank(wanted) > 0 or rank(given) == 0)
+    return rank(given) <= rank(expected) < len(ranks) and (rank(expected) > 0 or rank(given) == 0)
 
 
 def signature_of(native: NativeFunction) -> inspect.Signature:
-    """What Python's parameters of a call are."""
+    """Return the Python signature of a call."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter(name, kind) for name in native.parameters]
     return inspect.Signature([*parameters, inspect.Parameter("out", kind, default=None)])
@@ -207,11 +207,11 @@ def _box(ty: Any, value: Any, c: Any) -> Any:
 
 @lower_builtin(NativeFunctionType, NativeFunctionType, types.VarArg(types.Any))
 def _call(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return _Call(context, builder, sig, args).written()
+    return _Call(context, builder, sig, args).emit()
 
 
 class _Call:
-    """Writes one call."""
+    """Emitter of one call."""
 
     def __init__(self, context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> None:
         self.context = context
@@ -222,12 +222,12 @@ class _Call:
         self.given: list[tuple[ir.Value, int]] = []
         self.copies: list[tuple[Any, Any]] = []
         self.unpacked: list[tuple[Any, Any, Any, Any]] = []
-        # Held by the compiled code and by all code that this is linked into; saved with it and called before it is
-        # loaded again. So the symbols are there as long as they are needed, or the code is found to be stale.
+        # The compiled code, and all code that it is linked into, keeps this callback alive. Numba saves it with the
+        # code and calls it before it loads the code. So the symbols exist while they are needed, or the code is stale.
         context.active_code_library._reload_init.add(self.native.provide)
 
-    def written(self) -> Any:
-        """The value of the call."""
+    def emit(self) -> Any:
+        """Emit the call and return its value."""
         context, builder, native = self.context, self.builder, self.native
         named = zip(native.parameters, native.traced.arguments, self.types, self.values, strict=False)
         leaves = [pointer for entry in named for pointer in self._leaves(*entry)]
@@ -241,13 +241,13 @@ class _Call:
             context.nrt.decref(builder, ty, value)
         return self._structure(native.traced.result, self.sig.return_type, results)
 
-    def _raise(self, kind: type, text: str) -> None:
-        self.context.call_conv.return_user_exc(self.builder, kind, (f"{self.native.name}: {text}",))
+    def _raise(self, error: type, text: str) -> None:
+        self.context.call_conv.return_user_exc(self.builder, error, (f"{self.native.name}: {text}",))
 
     # ---- arguments -----------------------------------------------------------------------------------------------
 
     def _leaves(self, name: str, argument: Argument, ty: Any, value: Any) -> Iterator[ir.Value]:
-        """The addresses of the leaves of an argument."""
+        """Yield the addresses of the leaves of an argument."""
         if isinstance(argument, Aval):
             yield self._leaf(name, argument, ty, value)
             return
@@ -258,7 +258,7 @@ class _Call:
         builder, context = self.builder, self.context
         if not isinstance(ty, types.Array):
             dtype = from_dtype(aval.dtype)
-            value = self._converted_int(name, ty, value, dtype) if ty != dtype else value
+            value = self._convert_int(name, ty, value, dtype) if ty != dtype else value
             data = context.get_value_as_data(builder, dtype, value)
             return builder.bitcast(cgutils.alloca_once_value(builder, data), BYTES)
         self._check_shape(name, aval, ty, value)
@@ -271,30 +271,30 @@ class _Call:
         self.given.append((pointer, aval.nbytes))
         return pointer
 
-    def _converted_int(self, name: str, ty: Any, value: Any, wanted: Any) -> ir.Value:
-        """An int in the dtype that is wanted, which must hold it."""
+    def _convert_int(self, name: str, ty: Any, value: Any, expected: Any) -> ir.Value:
+        """Convert an int to the expected dtype; raise OverflowError if it does not fit."""
         builder = self.builder
         compare = builder.icmp_signed if ty.signed else builder.icmp_unsigned
-        for relation, limit in (("<", wanted.minval), (">", wanted.maxval)):
+        for relation, limit in (("<", expected.minval), (">", expected.maxval)):
             if ty.minval < limit < ty.maxval:
                 outside = compare(relation, value, ir.Constant(value.type, limit))
                 with cgutils.if_unlikely(builder, outside):
-                    self._raise(OverflowError, f"argument {name!r} is an int that does not fit {wanted}")
-        return self.context.cast(builder, value, ty, wanted)
+                    self._raise(OverflowError, f"argument {name!r} is an int that does not fit {expected}")
+        return self.context.cast(builder, value, ty, expected)
 
     def _check_shape(self, name: str, aval: Aval, ty: Any, value: Any) -> None:
         builder = self.builder
         extents = cgutils.unpack_tuple(builder, context_array(self.context, builder, ty, value).shape)
-        for extent, wanted in zip(extents, aval.shape, strict=True):
-            other = builder.icmp_signed("!=", extent, ir.Constant(extent.type, wanted))
-            with cgutils.if_unlikely(builder, other):
+        for extent, expected in zip(extents, aval.shape, strict=True):
+            differs = builder.icmp_signed("!=", extent, ir.Constant(extent.type, expected))
+            with cgutils.if_unlikely(builder, differs):
                 self._raise(ValueError, f"argument {name!r} must have shape {aval.shape}, but has another")
 
     def _data(self, ty: Any, value: Any) -> ir.Value:
         return self.builder.bitcast(context_array(self.context, self.builder, ty, value).data, BYTES)
 
     def _out(self) -> Iterator[tuple[Any, Any]] | None:
-        """Types and values of the arrays given for results."""
+        """Return types and values of the arrays in ``out=``; None without them."""
         ty, value = self.types[-1], self.values[-1]
         if isinstance(ty, (types.Omitted, types.NoneType)):
             return None
@@ -305,18 +305,18 @@ class _Call:
     # ---- results -------------------------------------------------------------------------------------------------
 
     def _results(self, out: Iterator[tuple[Any, Any]] | None) -> list[tuple[Any, Any, ir.Value]]:
-        """Type, value and address of every output; of a scalar the value comes later. Checks are done first."""
+        """Return type, value and address of each output, after all checks. A scalar has its pointer as value."""
         avals = self.native.traced.program.output_avals()
         given = [None if out is None or aval.shape == () else next(out) for aval in avals]
         for aval, array in zip(avals, given, strict=True):
             if array is not None:
                 self._check_shape("out", aval, *array)
                 if array[0].layout == "C":
-                    self._check_apart(aval, self._data(*array))
+                    self._check_overlap(aval, self._data(*array))
         return [self._result(aval, array) for aval, array in zip(avals, given, strict=True)]
 
-    def _check_apart(self, aval: Aval, pointer: ir.Value) -> None:
-        """Kernels take for granted that nothing they read is written."""
+    def _check_overlap(self, aval: Aval, pointer: ir.Value) -> None:
+        """Emit a check that an array in ``out=`` overlaps no other array, as kernels must not write what they read."""
         builder = self.builder
         start = builder.ptrtoint(pointer, _I64)
         for other, nbytes in self.given:
@@ -328,7 +328,7 @@ class _Call:
             if aval.nbytes and nbytes:
                 with cgutils.if_unlikely(builder, builder.not_(builder.or_(before, after))):
                     self._raise(
-                        ValueError, "an array in out= shares memory with an argument or another one in out="
+                        ValueError, "an array in out= shares memory with an argument or another array in out="
                     )
         self.given.append((pointer, aval.nbytes))
 
@@ -366,13 +366,13 @@ def _packed(array):  # type: ignore[no-untyped-def]
 
 
 def context_array(context: Any, builder: ir.IRBuilder, ty: Any, value: Any) -> Any:
-    """The parts of an array."""
+    """Return the fields of an array."""
     return context.make_array(ty)(context, builder, value)
 
 
 @cache
 def dispatcher() -> Callable[..., Any]:
-    """What calls a native function from Python."""
+    """Return the compiled function that calls a native function from Python."""
 
     @njit(nogil=True)
     def call(function, args):  # type: ignore[no-untyped-def]

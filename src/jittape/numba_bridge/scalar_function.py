@@ -1,7 +1,7 @@
-"""A scalar function of the user's, compiled by Numba, as LLVM IR for jittape's kernels.
+"""Scalar user functions, compiled by Numba, as LLVM IR for jittape's kernels.
 
-Numba's function returns a status and writes its value through a pointer. Around it goes one that returns the value, or
-nan (an integer: 0) where the user's function raises: a loop over elements that runs without Python cannot stop there.
+Numba's function returns a status and writes its value through a pointer. A wrapper returns the value, or nan (0 for an
+integer) if the user's function raises: a loop over elements without Python cannot stop there.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ __all__ = ["as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked
 
 _I64 = ir.IntType(64)
 _KEPT = ("boundscheck", "fastmath", "inline")
-"""Options of the user's that say what a scalar function computes."""
+"""Numba options of the user that affect what a scalar function computes."""
 
 
 def dispatcher_of(function: Callable[..., Any], **options: Any) -> Dispatcher:
-    """`function` with these options in place of its own: a dispatcher of ours, with nothing cached."""
+    """Return a new, uncached dispatcher of `function` with these options instead of its own."""
     if not isinstance(function, Dispatcher):
         return njit(**options)(function)
     own = {name: value for name, value in function.targetoptions.items() if name in _KEPT}
@@ -45,25 +45,25 @@ def dispatcher_of(function: Callable[..., Any], **options: Any) -> Dispatcher:
 
 
 def python_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What a dispatcher compiles; any other function itself."""
+    """Return the Python function of a dispatcher; return any other function unchanged."""
     python: Callable[..., Any] = function.py_func if isinstance(function, Dispatcher) else function
     return python
 
 
 def as_dispatcher(function: Callable[..., Any]) -> Dispatcher:
-    """`function` as the user has compiled it, or compiled."""
+    """Return `function` if it is a Numba dispatcher, otherwise compile it."""
     return function if isinstance(function, Dispatcher) else njit(function)
 
 
 def compiled_scalar(
     name: str, dispatcher: Dispatcher, dtypes: Sequence[np.dtype[Any]], item: int | None
 ) -> ExternalFunction:
-    """The function for operands of these dtypes; of the tuple that it returns, number `item`.
+    """Return the function for operands of these dtypes: its result, or number `item` of the tuple that it returns.
 
     Raises
     ------
     TypeError
-        If Numba does not compile it, or it returns no number.
+        If Numba cannot compile it, or it does not return a number.
     """
     argument_types = tuple([from_dtype(dtype) for dtype in dtypes])
     given = ", ".join([dtype.name for dtype in dtypes])
@@ -79,28 +79,29 @@ def compiled_scalar(
     return register(text, returned, common if fits else returned)
 
 
-def _returned(name: str, given: str, kind: Any, item: int | None) -> np.dtype[Any]:
-    whole = kind
+def _returned(name: str, given: str, ty: Any, item: int | None) -> np.dtype[Any]:
+    """Return the dtype of the result, or of number `item` of the results."""
+    whole = ty
     if item is not None:
-        if not isinstance(kind, types.BaseTuple) or item >= len(kind):
+        if not isinstance(ty, types.BaseTuple) or item >= len(ty):
             raise TypeError(
                 f"numba_op: {name} must return a tuple with a cotangent for each operand, it returns {whole} for "
                 f"({given})"
             )
-        kind = kind[item]
-    kind = types.unliteral(kind)
-    if not isinstance(kind, (types.Number, types.Boolean)) or as_dtype(kind) not in NATIVE:
+        ty = ty[item]
+    ty = types.unliteral(ty)
+    if not isinstance(ty, (types.Number, types.Boolean)) or as_dtype(ty) not in NATIVE:
         raise TypeError(
             f"numba_op: {name} must return a real number, it returns {whole} for ({given}); "
-            "say result= if it is a function of whole arrays"
+            "pass result= if it is a function of whole arrays"
         )
-    return as_dtype(kind)
+    return as_dtype(ty)
 
 
 def _module_text(
     result: Any, argument_types: tuple[Any, ...], item: int | None, returned: np.dtype[Any]
 ) -> str:
-    """A module with Numba's function and the one around it, optimized, the same in every process."""
+    """Return the optimized module with Numba's function and its wrapper; the text is the same in every process."""
     context = result.target_context
     module = context.create_module("linked")
     callee = ir.Function(
@@ -108,8 +109,8 @@ def _module_text(
         context.call_conv.get_function_type(result.fndesc.restype, argument_types),
         result.fndesc.llvm_func_name,
     )
-    kinds = [llvm_type(as_dtype(kind)) for kind in argument_types]
-    function = ir.Function(module, ir.FunctionType(llvm_type(returned), kinds), PLACEHOLDER)
+    ir_types = [llvm_type(as_dtype(ty)) for ty in argument_types]
+    function = ir.Function(module, ir.FunctionType(llvm_type(returned), ir_types), PLACEHOLDER)
     function.attributes.add("alwaysinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     status, value = context.call_conv.call_function(
@@ -119,22 +120,22 @@ def _module_text(
         value = builder.extract_value(value, item)
     nothing = np.nan if returned.kind == "f" else 0
     builder.ret(builder.select(status.is_error, ir.Constant(value.type, nothing), value))
-    return uninterrupted(_joined, str(module), result.library.get_llvm_str())
+    return uninterrupted(_link, str(module), result.library.get_llvm_str())
 
 
-def _joined(text: str, callee: str) -> str:
+def _link(text: str, callee: str) -> str:
     with llvm.parse_assembly(text) as parsed:
         parsed.link_in(llvm.parse_assembly(callee))
-        return _tidied(parsed)
+        return _reduce(parsed)
 
 
-def _tidied(module: Any) -> str:
-    """Only what the function needs, without names that are others in another process."""
+def _reduce(module: Any) -> str:
+    """Remove all functions and variables that are not needed, and rename the others independently of the process."""
     for one in (*module.functions, *module.global_variables):
         if not one.is_declaration and one.name != PLACEHOLDER:
             one.linkage = "internal"
     target.optimize(module)
-    module.get_function(PLACEHOLDER).linkage = "weak_odr"  # it may stand in several modules
+    module.get_function(PLACEHOLDER).linkage = "weak_odr"  # several modules may contain it
     number = 0
     for one in (*module.functions, *module.global_variables):
         if not one.is_declaration and one.name != PLACEHOLDER:
@@ -149,7 +150,7 @@ def _tidied(module: Any) -> str:
 def evaluate_linked(
     function: ExternalFunction, arrays: Sequence[np.ndarray[Any, Any]]
 ) -> np.ndarray[Any, Any]:
-    """Apply `function` to every element of arrays of one shape: how the interpreter evaluates it."""
+    """Apply `function` to each element of arrays of the same shape, for the interpreter."""
     operands = [np.ascontiguousarray(array) for array in arrays]
     result = np.empty(arrays[0].shape, function.result)
     loop = _loop(function.code, tuple([operand.dtype for operand in operands]), function)
@@ -162,7 +163,7 @@ _group = target.CodeGroup()
 
 @cache
 def _loop(code: str, dtypes: tuple[np.dtype[Any], ...], function: ExternalFunction) -> Callable[..., None]:
-    """``loop(count, result, *operands)``, all but the first addresses."""
+    """Return ``loop(count, result, *operands)``; all arguments but the first are addresses."""
     module = ir.Module("evaluation")
     name = "jittape_evaluation_" + "_".join([code, *[dtype.name for dtype in dtypes]])
     written = ir.Function(module, ir.FunctionType(ir.VoidType(), [_I64] * (2 + len(dtypes))), name)

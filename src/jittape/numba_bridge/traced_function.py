@@ -1,7 +1,7 @@
-"""A function traced for the bridge: its program, and the structures of its arguments and results.
+"""Functions traced for Numba: the program, and the structures of arguments and results.
 
-What `jt.function` leaves to each call (the values of Variables, numbers read from a setting) is settled here, once:
-there is no Python at work when the compiled function is called.
+`jt.function` reads Variables and numbers from settings at each call. Here they become constants, as no Python runs when
+the compiled function is called.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jittape.core.traced_scalar import TracedScalar
 from jittape.functions.signature import TensorSpec
 from jittape.functions.trace_report import recorded_because
 from jittape.primitives.identity import identity
-from jittape.recording.function_trace import Leaf, Look, RandomInput, Tracing
+from jittape.recording.function_trace import Captured, Leaf, Look, RandomInput, Tracing
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 from jittape.recording.variable import Variable
@@ -30,10 +30,10 @@ from jittape.recording.variable import Variable
 __all__ = ["Argument", "Result", "Traced", "trace", "with_gradient"]
 
 Result = int | tuple["Result", ...]
-"""The number of an output of the program, or a tuple of such."""
+"""Number of an output of the program, or a tuple of results."""
 
 Argument = Aval | tuple["Argument", ...]
-"""Shape and dtype of an argument, or a tuple of such."""
+"""Shape and dtype of an argument, or a tuple of arguments."""
 
 
 Leaves = tuple[int | np.ndarray[Any, Any], ...]
@@ -46,15 +46,17 @@ class Traced:
     Attributes
     ----------
     name : str
-        Of the function.
+        Name of the function.
     program : Program
-        Simplified. Inputs that nothing needs have gone.
+        Simplified program without unused inputs.
     leaves : tuple
-        For every input of the program the number of the leaf of the arguments that it is, or a constant array.
+        For each input of the program, the number of its leaf among the arguments, or a constant array.
     parameters : tuple of str
-        The names of the arguments.
+        Names of the arguments.
     arguments : tuple of Argument
+        Structures of the arguments.
     result : Result
+        Structure of the result.
     """
 
     name: str
@@ -66,12 +68,12 @@ class Traced:
 
 
 def trace(function: Callable[..., Any], name: str, parameters: Sequence[str], specs: Sequence[Any]) -> Traced:
-    """Run `function` once with stand-ins for arguments as `specs` says.
+    """Run `function` once with placeholders for arguments of the shapes and dtypes `specs`.
 
     Raises
     ------
     TypeError
-        If it does something that only Python can do at each call, or returns what is no tensor.
+        If it needs Python at each call, or returns anything but tensors and tuples of them.
     """
     arguments = tuple([_argument(name, parameter, s) for parameter, s in zip(parameters, specs, strict=True)])
     avals: list[Aval] = []
@@ -81,17 +83,19 @@ def trace(function: Callable[..., Any], name: str, parameters: Sequence[str], sp
         tensors = tracing.placeholders(list(enumerate(avals)))
         try:
             with recording_with(tracing):
-                returned = function(*[_rebuilt(argument, tensors) for argument in numbered])
+                returned = function(*[_unflatten(argument, tensors) for argument in numbered])
                 slots: list[int] = []
                 result = _result(name, tracing, returned, slots)
         except Look as look:
-            raise _cannot(name, recorded_because(look) + "; use jt.where there") from None
+            raise _not_compilable(name, recorded_because(look) + "; use jt.where there") from None
         if tracing.look is not None:
-            raise _cannot(name, recorded_because(tracing.look) + "; use jt.where there")
+            raise _not_compilable(name, recorded_because(tracing.look) + "; use jt.where there")
         for variable, *_ in tracing.assigned.values():
-            raise _cannot(name, f"it assigns the Variable {variable.name!r}; return the new value instead")
+            raise _not_compilable(
+                name, f"it assigns the Variable {variable.name!r}; return the new value instead"
+            )
         if tracing.prints:
-            raise _cannot(name, "it prints")
+            raise _not_compilable(name, "it prints")
         program, sources = tracing.program(tuple(slots))
     leaves = _leaves(name, program, sources)
     program, leaves = _with_literals(program, leaves)
@@ -99,7 +103,7 @@ def trace(function: Callable[..., Any], name: str, parameters: Sequence[str], sp
     return Traced(name, program, leaves, tuple(parameters), arguments, result)
 
 
-def _cannot(name: str, why: str) -> TypeError:
+def _not_compilable(name: str, why: str) -> TypeError:
     return TypeError(f"{name} cannot be compiled for Numba: {why}")
 
 
@@ -113,31 +117,31 @@ def _argument(name: str, parameter: str, spec: Any) -> Argument:
         return tuple([_argument(name, parameter, part) for part in spec])
     raise TypeError(
         f"{name}: the spec of argument {parameter!r} must be a jt.TensorSpec or a tuple of them, got {spec!r}; "
-        "bind what is no array with functools.partial or a lambda"
+        "bind other arguments with functools.partial or a lambda"
     )
 
 
 def _numbered(argument: Argument, avals: list[Aval]) -> Any:
-    """The structure of `argument` with a list holding the number of a leaf for each; the leaves go to `avals`."""
+    """Return the structure of `argument` with ``[number]`` in place of each leaf; append the leaves to `avals`."""
     if isinstance(argument, Aval):
         avals.append(argument)
         return [len(avals) - 1]
     return tuple([_numbered(part, avals) for part in argument])
 
 
-def _rebuilt(numbered: Any, tensors: Any) -> Any:
+def _unflatten(numbered: Any, tensors: Any) -> Any:
     if isinstance(numbered, list):
         return tensors[numbered[0]]
-    return tuple([_rebuilt(part, tensors) for part in numbered])
+    return tuple([_unflatten(part, tensors) for part in numbered])
 
 
 def _result(name: str, tracing: Tracing, returned: Any, slots: list[int]) -> Result:
-    """The structure of what was returned; the slots of its tensors go to `slots`."""
+    """Return the structure of the function's result; append the slots of its tensors to `slots`."""
     if type(returned) in (tuple, list):
         return tuple([_result(name, tracing, part, slots) for part in returned])
     number = (bool, int, float, complex, np.ndarray, np.generic, TracedScalar)
     if not isinstance(returned, (Operators, *number)):
-        raise _cannot(
+        raise _not_compilable(
             name, f"it returns {type(returned).__name__}; only tensors and tuples of them can be returned"
         )
     tensor: Any = returned if tracing.owns(returned) else identity(returned)  # type: ignore[arg-type]
@@ -152,9 +156,11 @@ def _leaves(name: str, program: Program, sources: list[Any]) -> Leaves:
         if isinstance(source, Leaf):
             leaves.append(source.number)
         elif isinstance(source, RandomInput):
-            raise _cannot(name, "it draws random numbers; pass them as an argument")
+            raise _not_compilable(name, "it draws random numbers; pass them as an argument")
         elif isinstance(source, Variable):
             leaves.append(np.array(source._computed().array))
+        elif isinstance(source, Captured):
+            leaves.append(source.buffer.array)
         elif isinstance(source, Buffer):
             leaves.append(source.array)
         else:
@@ -166,7 +172,7 @@ def _leaves(name: str, program: Program, sources: list[Any]) -> Leaves:
 
 
 def _with_literals(program: Program, leaves: Leaves) -> tuple[Program, Leaves]:
-    """Constant numbers as a part of the program: so the start of a slice is known when the loop is compiled."""
+    """Make constant numbers literals of the program, so that the start of a slice is a compile-time constant."""
     inputs: dict[int, int | np.ndarray[Any, Any]] = {}
     ops: list[Op] = []
     for slot, leaf in zip(program.inputs, leaves, strict=True):
@@ -187,22 +193,22 @@ def _with_literals(program: Program, leaves: Leaves) -> tuple[Program, Leaves]:
 def with_gradient(
     function: Callable[..., Any], name: str, argnums: int | tuple[int, ...]
 ) -> Callable[..., Any]:
-    """A function that returns the value of `function` and its gradients with respect to the arguments `argnums`."""
+    """Return a function that returns the value of `function` and its gradients with respect to `argnums`."""
 
     def value_and_grad(*args: Any) -> Any:
-        chosen = args[argnums] if isinstance(argnums, int) else tuple([args[i] for i in argnums])
-        leaves, rebuild = flatten(chosen)
+        varied = args[argnums] if isinstance(argnums, int) else tuple([args[i] for i in argnums])
+        leaves, rebuild = flatten(varied)
         for leaf in leaves:
             if leaf.dtype.kind not in "fc":
                 raise TypeError(
-                    f"{name}: a gradient is asked for an argument of dtype {leaf.dtype.name}; see argnums"
+                    f"{name}: an argument of dtype {leaf.dtype.name} has no gradient; select others with argnums"
                 )
         with GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(leaves)
             value = function(*args)
         if not isinstance(value, Operators) or value.shape != ():
-            found = f"shape {value.shape}" if isinstance(value, Operators) else type(value).__name__
-            raise TypeError(f"{name} must return one scalar tensor to have a gradient, it returned {found}")
+            got = f"shape {value.shape}" if isinstance(value, Operators) else type(value).__name__
+            raise TypeError(f"{name} must return one scalar tensor to have a gradient, it returned {got}")
         return value, rebuild(tape.gradient(value, leaves, unconnected_gradients="zero"))
 
     return value_and_grad

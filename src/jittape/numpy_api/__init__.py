@@ -1,1 +1,1 @@
-"""NumPy's protocols: what its functions do with a tensor."""
+"""NumPy's protocols: NumPy functions and ufuncs on tensors."""

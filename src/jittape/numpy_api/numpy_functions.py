@@ -1,6 +1,6 @@
-"""NumPy's functions on tensors: small adapters from NumPy's signatures onto user-level functions.
+"""NumPy's functions on tensors: small adapters from NumPy's signatures to user-level functions.
 
-`FUNCTIONS` at the end is the table of them. Reductions are in `numpy_reductions`, what changes
+`FUNCTIONS`, at the end, is the table of all adapters. Those of reductions are in `numpy_reductions`, those that change
 shapes in `numpy_shapes`.
 """
 
@@ -18,17 +18,17 @@ from jittape.numpy_api.numpy_reductions import (
     array_like,
     axis_of,
     converted,
+    cumulative_adapter,
+    deviation_adapter,
     dtype_of,
     extreme_adapter,
     numpy_average,
     numpy_mean,
     numpy_norm,
     numpy_ptp,
-    place_adapter,
-    refuse,
-    running_adapter,
+    position_adapter,
+    reject,
     shape_of,
-    spread_adapter,
     strong,
     sum_adapter,
     truth_adapter,
@@ -97,7 +97,7 @@ __all__ = ["FUNCTIONS"]
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
-    refuse("dot", out=out)
+    reject("dot", out=out)
     a, b = strong(a), strong(b)
     rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
     if rank_a == 0 or rank_b == 0:
@@ -118,7 +118,7 @@ def _vdot(a: Any, b: Any) -> Any:
 
 
 def _outer(a: Any, b: Any, out: Any = None) -> Any:
-    refuse("outer", out=out)
+    reject("outer", out=out)
     return outer(strong(a), strong(b))
 
 
@@ -134,14 +134,14 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 def _einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
-    refuse("einsum", out=out, **kwargs)
+    reject("einsum", out=out, **kwargs)
     return einsum(*[x if isinstance(x, str) else strong(x) for x in operands])
 
 
 def _trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Any:
-    refuse("trace", out=out)
+    reject("trace", out=out)
     return trace(wide(a, dtype), offset, axis1, axis2)
 
 
@@ -163,7 +163,7 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
 def _clip(
     a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None
 ) -> Any:
-    refuse("clip", out=out)
+    reject("clip", out=out)
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     a = array_like(a)
     if low is None and high is None:
@@ -173,7 +173,7 @@ def _clip(
 
 
 def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    refuse("round", out=out)
+    reject("round", out=out)
     a, decimals = array_like(a), as_int("decimals", decimals)
     kind, dtype = dtype_of(a).kind, dtype_of(a)
     if kind == "b" and decimals:
@@ -182,7 +182,7 @@ def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
         return identity(a)
     if not decimals:
         return round(cast(a, np.float16) if kind == "b" else a)
-    # As NumPy does it, to the last bit: by a power of ten that is not a fraction, of integers in float64.
+    # NumPy's formula, so that results are bit-identical: a positive power of ten, and float64 for integers.
     power, wide = float(np.float64(10.0) ** abs(decimals)), cast(a, np.float64) if kind in "iu" else a
     if decimals > 0:
         return divide(round(multiply(wide, power)), power)
@@ -190,7 +190,7 @@ def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
 
 
 def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    refuse("take", out=out, mode=None if mode == "raise" else mode)
+    reject("take", out=out, mode=None if mode == "raise" else mode)
     a = array_like(a)
     return gather(reshape(a, -1), indices, axis=0) if axis is None else gather(a, indices, axis=axis)
 
@@ -204,8 +204,8 @@ def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 def _full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
 ) -> Any:
-    found = dtype_of(a) if dtype is None else dtype
-    return broadcast_to(cast(array_like(fill_value), found), shape_of(a) if shape is None else shape)
+    value = cast(array_like(fill_value), dtype_of(a) if dtype is None else dtype)
+    return broadcast_to(value, shape_of(a) if shape is None else shape)
 
 
 def _constant_like(value: int, name: str) -> Callable[..., Any]:
@@ -218,7 +218,7 @@ def _constant_like(value: int, name: str) -> Callable[..., Any]:
         *,
         device: Any = None,
     ) -> Any:
-        refuse(name, device=device)
+        reject(name, device=device)
         return _full_like(a, value, dtype, shape=shape)
 
     return like
@@ -233,7 +233,7 @@ def _linspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    refuse("linspace", retstep=retstep or None)
+    reject("linspace", retstep=retstep or None)
     start, stop = array_like(start), array_like(stop)
     numbers = creation.evenly_spaced(start, stop, num, axis, endpoint, broadcasts=True)
     if dtype is None or as_dtype(dtype).kind not in "iu":
@@ -262,13 +262,13 @@ def _angle(z: Any, deg: Any = False) -> Any:
     z = array_like(z)
     if dtype_of(z).kind != "c":  # jt.angle takes nan and -0.0 as positive
         z = cast(z, np.int64) if dtype_of(z).kind == "b" else z
-        found = atan2(creation.zeros_like(z), stop_gradient(z))
+        radians = atan2(creation.zeros_like(z), stop_gradient(z))
     else:
-        found = angle(z)
-    return multiply(found, 180 / np.pi) if deg else found
+        radians = angle(z)
+    return multiply(radians, 180 / np.pi) if deg else radians
 
 
-# ---- what needs no recording -----------------------------------------------------------------------------------------
+# ---- functions without recording -------------------------------------------------------------------------------------
 
 
 def _size(a: Any, axis: Any = None) -> int:
@@ -293,8 +293,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.amin: extreme_adapter(reduce_min, "amin"),
     np.angle: _angle,
     np.any: truth_adapter(reduce_any, "any"),
-    np.argmax: place_adapter(argmax, "argmax"),
-    np.argmin: place_adapter(argmin, "argmin"),
+    np.argmax: position_adapter(argmax, "argmax"),
+    np.argmin: position_adapter(argmin, "argmin"),
     np.around: _round,
     np.array_split: numpy_array_split,
     np.atleast_1d: rank_adapter(1),
@@ -307,8 +307,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.column_stack: numpy_column_stack,
     np.concatenate: numpy_concatenate,
     np.copy: lambda a, order="K", subok=False: identity(a),
-    np.cumprod: running_adapter(cumprod, "cumprod"),
-    np.cumsum: running_adapter(cumsum, "cumsum"),
+    np.cumprod: cumulative_adapter(cumprod, "cumprod"),
+    np.cumsum: cumulative_adapter(cumsum, "cumsum"),
     np.diag: numpy_diag,
     np.diagonal: _diagonal,
     np.diff: numpy_diff,
@@ -355,7 +355,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.split: numpy_split,
     np.squeeze: _squeeze,
     np.stack: numpy_stack,
-    np.std: spread_adapter(reduce_std, "std"),
+    np.std: deviation_adapter(reduce_std, "std"),
     np.sum: sum_adapter(reduce_sum, reduce_any, "sum"),
     np.swapaxes: numpy_swapaxes,
     np.take: _take,
@@ -366,7 +366,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.transpose: lambda a, axes=None: transpose(a, axes),
     np.tril: numpy_tril,
     np.triu: numpy_triu,
-    np.var: spread_adapter(reduce_variance, "var"),
+    np.var: deviation_adapter(reduce_variance, "var"),
     np.vdot: _vdot,
     np.vstack: joining_adapter(2, 0),
     np.where: _where,

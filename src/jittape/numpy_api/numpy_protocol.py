@@ -1,9 +1,8 @@
-"""NumPy's protocols: what ``np.exp(x)`` and ``np.sum(x, axis=0)`` do with a tensor.
+"""NumPy's protocols: ``np.exp(x)`` and ``np.sum(x, axis=0)`` on tensors.
 
-`array_ufunc` and `array_function` are what ``__array_ufunc__`` and ``__array_function__`` of Tensor and Variable call.
-What NumPy function becomes which user-level function stands in two tables: `UFUNCS` here, `FUNCTIONS` in
-`numpy_functions`. What is in neither is refused by name: turning a tensor into an ndarray behind the user's back would
-lose the gradient.
+``__array_ufunc__`` and ``__array_function__`` of Tensor and Variable call `array_ufunc` and `array_function`. Two
+tables map NumPy functions to user-level functions: `UFUNCS` in this module, `FUNCTIONS` in `numpy_functions`. Functions
+in neither table raise a TypeError: converting a tensor to an ndarray silently would lose the gradient.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from jittape.core.dtypes import as_dtype
 from jittape.core.primitive import apply
 from jittape.errors import DTypeError
 from jittape.numpy_api.numpy_functions import FUNCTIONS
-from jittape.numpy_api.numpy_reductions import array_like, dtype_of, refuse
+from jittape.numpy_api.numpy_reductions import array_like, dtype_of, reject
 from jittape.primitives.elementwise import (
     arithmetic,
     bits,
@@ -42,37 +41,37 @@ def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 @lru_cache(maxsize=1024)
-def _loop(ufunc: np.ufunc, kinds: tuple[Any, ...], dtype: Any, casting: Any) -> tuple[np.dtype[Any], ...]:
-    """The dtypes to which NumPy casts operands of these dtypes, or types of Python scalars, for its loop over them."""
-    wanted: dict[str, Any] = (
+def _loop(ufunc: np.ufunc, dtypes: tuple[Any, ...], dtype: Any, casting: Any) -> tuple[np.dtype[Any], ...]:
+    """Return the operand dtypes of NumPy's loop for operands of these dtypes or Python scalar types."""
+    options: dict[str, Any] = (
         {} if dtype is None else {"signature": (*(None,) * ufunc.nin, *(dtype,) * ufunc.nout)}
     )
     try:
-        found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), casting=casting, **wanted)
+        resolved = ufunc.resolve_dtypes((*dtypes, *(None,) * ufunc.nout), casting=casting, **options)
     except TypeError as error:
         raise DTypeError(f"[np.{ufunc.__name__}] {error}") from None
-    return found[: ufunc.nin]
+    return resolved[: ufunc.nin]
 
 
 def _as_in_loop(
     ufunc: np.ufunc, inputs: Sequence[Any], dtype: Any = None, casting: Any = "same_kind"
 ) -> list[Any]:
-    """`inputs` in the dtypes of NumPy's loop; Python scalars stay weak."""
-    kinds = tuple([type(x) if type(x) in (int, float, complex) else dtype_of(x) for x in inputs])
-    loop = _loop(ufunc, kinds, None if dtype is None else as_dtype(dtype), casting)
+    """Cast `inputs` to the dtypes of NumPy's loop; Python scalars stay weak."""
+    own = tuple([type(x) if type(x) in (int, float, complex) else dtype_of(x) for x in inputs])
+    loop = _loop(ufunc, own, None if dtype is None else as_dtype(dtype), casting)
     return [
-        x if kind is want or isinstance(kind, type) else complex_numbers.cast(x, want)
-        for x, kind, want in zip(inputs, kinds, loop, strict=True)
+        x if old is new or isinstance(old, type) else complex_numbers.cast(x, new)
+        for x, old, new in zip(inputs, own, loop, strict=True)
     ]
 
 
 def typed(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` on operands in the dtypes of NumPy's loop, where it would take others as they are."""
+    """Return `function` with its operands cast to the dtypes of NumPy's loop."""
     return lambda *inputs: function(*_as_in_loop(ufunc, inputs))
 
 
 def _step(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``np.floor`` or ``np.ceil``, which leave bools as they are."""
+    """Return ``np.floor`` or ``np.ceil``, which leave bools unchanged."""
     return lambda x: identity(x) if dtype_of(x).kind == "b" else function(x)
 
 
@@ -159,10 +158,10 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.minimum: FUNCTIONS[np.min],
     np.multiply: FUNCTIONS[np.prod],
 }
-"""What ``ufunc.reduce`` becomes."""
+"""Functions for ``ufunc.reduce``."""
 
 
-LOOKS: frozenset[Callable[..., Any]] = frozenset(
+VALUE_FUNCTIONS: frozenset[Callable[..., Any]] = frozenset(
     (
         np.allclose,
         np.argsort,
@@ -187,10 +186,10 @@ LOOKS: frozenset[Callable[..., Any]] = frozenset(
         np.shares_memory,
     )
 )
-"""Functions whose results no gradient could flow through: these look at the value and give what NumPy gives."""
+"""Functions without gradients: they run in NumPy on the values of tensors."""
 
 WEIGHTS: dict[Callable[..., Any], int] = {np.bincount: 1, np.histogram: 4}
-"""Those of them that sum weights, and the position of that argument: a gradient is lost there, as `np.asarray` says."""
+"""Position of the argument `weights` of functions that sum weights; `np.asarray` warns that its gradient is lost."""
 
 
 _SEQUENCES = (list, tuple)
@@ -202,13 +201,13 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     Raises
     ------
     TypeError
-        For a ufunc or a method of one that has no counterpart, and for ``out=`` and ``where=``.
+        For a ufunc or ufunc method without a counterpart, and for ``out=`` and ``where=``.
     """
     out = kwargs.pop("out", None)
     if out is not None and any(o is not None for o in out):
         raise TypeError(
             f"np.{ufunc.__name__} cannot record into an array or a tensor (out=, or an in-place operator such as "
-            "`array += tensor`): it would lose the gradient. Write `array = array + tensor`, use a jt.Variable, or "
+            "`array += tensor`): the gradient would be lost. Write `array = array + tensor`, use a jt.Variable, or "
             "add tensor.numpy()"
         )
     if method == "reduce" and ufunc in REDUCTIONS:
@@ -223,17 +222,17 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         inputs = tuple([array_like(x) for x in inputs])
     if kwargs:
         dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "same_kind")
-        refuse(ufunc.__name__, **kwargs)
+        reject(ufunc.__name__, **kwargs)
         inputs = tuple(_as_in_loop(ufunc, inputs, dtype, casting))
     try:
         return function(*inputs)
     except DTypeError:
         if not any(isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in inputs):
             raise
-    return function(*_as_in_loop(ufunc, inputs))  # bools among themselves become int8
+    return function(*_as_in_loop(ufunc, inputs))  # bools become int8
 
 
-LEAVE = "x.numpy() gives an ndarray, which leaves the tape"
+LEAVE = "x.numpy() returns an ndarray, which leaves the tape"
 
 
 def array_function(
@@ -244,24 +243,26 @@ def array_function(
     Raises
     ------
     TypeError
-        For a function that has no counterpart.
+        For a function without a counterpart.
     """
     adapter = FUNCTIONS.get(func)
     if adapter is not None:
         return adapter(*args, **kwargs)
-    if func in LOOKS:
+    if func in VALUE_FUNCTIONS:
         tensors = tuple(types)
         if func in WEIGHTS:
             np.asarray(kwargs.get("weights", args[WEIGHTS[func]] if len(args) > WEIGHTS[func] else 0.0))
-        return func(*looked_at(args, tensors), **{name: looked_at(a, tensors) for name, a in kwargs.items()})
+        return func(
+            *_as_arrays(args, tensors), **{name: _as_arrays(a, tensors) for name, a in kwargs.items()}
+        )
     name = f"{func.__module__.removeprefix('numpy').lstrip('.')}.{func.__name__}".lstrip(".")
     raise TypeError(f"np.{name} is not recorded for a tensor; {LEAVE}")
 
 
-def looked_at(value: Any, tensors: tuple[Any, ...]) -> Any:
-    """`value` with the tensors in it as ndarrays."""
+def _as_arrays(value: Any, tensors: tuple[Any, ...]) -> Any:
+    """Return `value` with its tensors replaced by ndarrays; `tensors` are the tensor types."""
     if isinstance(value, (list, tuple)):
-        return type(value)([looked_at(v, tensors) for v in value])
+        return type(value)([_as_arrays(v, tensors) for v in value])
     if isinstance(value, tensors):
         return value.numpy() if hasattr(value, "numpy") else np.asarray(value)
     return value

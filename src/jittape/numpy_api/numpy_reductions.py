@@ -1,4 +1,4 @@
-"""NumPy's reductions on tensors: adapters that widen integers as NumPy does and refuse what cannot be recorded."""
+"""NumPy's reductions on tensors: adapters that widen integers as NumPy does and reject unsupported arguments."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ __all__ = [
     "array_like",
     "axis_of",
     "converted",
+    "cumulative_adapter",
+    "deviation_adapter",
     "dtype_of",
     "extreme_adapter",
     "numpy_average",
     "numpy_mean",
     "numpy_norm",
     "numpy_ptp",
-    "place_adapter",
-    "refuse",
-    "running_adapter",
+    "position_adapter",
+    "reject",
     "shape_of",
-    "spread_adapter",
     "strong",
     "sum_adapter",
     "truth_adapter",
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-def refuse(function: str, **arguments: Any) -> None:
+def reject(function: str, **arguments: Any) -> None:
     """Raise `TypeError` if one of NumPy's arguments that cannot be recorded is given."""
     for name, value in arguments.items():
         if value is None or value is np._NoValue or (name == "where" and value is True):
@@ -53,43 +53,43 @@ def refuse(function: str, **arguments: Any) -> None:
                 "Variable.assign for state, or x.numpy() to leave the tape"
             )
         raise TypeError(
-            f"np.{function} on a tensor takes no {name}=; use jt.where, or x.numpy() to leave the tape"
+            f"np.{function} on a tensor does not support {name}=; use jt.where, or x.numpy() to leave the tape"
         )
 
 
 def array_like(a: Any) -> Any:
-    """`a`, which NumPy takes as an array: numbers in a sequence get NumPy's dtype, not that of `jt.constant`."""
+    """Return a sequence of numbers as an array with NumPy's dtype, not that of `jt.constant`; else return `a`."""
     return np.asarray(a) if a.__class__ in (list, tuple) and _is_plain(a) else a
 
 
 def _is_plain(a: Any) -> bool:
-    """Whether `a` is a number or an array, or a nested sequence of such things; a tensor is none."""
+    """Return whether `a` is a number, an array or a nested sequence of these, without tensors."""
     if isinstance(a, (list, tuple)):
         return all(_is_plain(x) for x in a)
     return isinstance(a, (int, float, complex, np.generic, np.ndarray))
 
 
 def strong(a: Any) -> Any:
-    """As `array_like`, for a function to which a Python number is an array too."""
+    """Do as `array_like`, and convert Python numbers to arrays too."""
     return np.asarray(a) if isinstance(a, (int, float, complex)) else array_like(a)
 
 
 def shape_of(a: Any) -> tuple[int, ...]:
-    """The shape of `a`, which may be a scalar or a list."""
+    """Return the shape of `a`, which may be a scalar or a list."""
     if isinstance(a, (int, float, complex)):
         return ()
     return np.shape(np.asarray(a)) if isinstance(a, (list, tuple)) else a.shape
 
 
 def dtype_of(a: Any) -> np.dtype[Any]:
-    """The dtype that NumPy gives `a`."""
+    """Return the dtype that NumPy gives to `a`."""
     if isinstance(a, TracedScalar):
         return np.dtype(a.kind)
     return np.asarray(a).dtype if isinstance(a, (int, float, complex, list, tuple)) else a.dtype
 
 
 def axis_of(function: str, a: Any, axis: Any) -> Any:
-    """`axis` of a reduction of `a`: None, an int or a tuple. To NumPy a scalar has an axis 0 too."""
+    """Return `axis` of a reduction of `a` as None, an int or a tuple. In NumPy, a scalar has an axis 0 too."""
     if axis.__class__ is not int:
         if isinstance(axis, list):
             raise TypeError(f"[np.{function}] axis must be None, an int or a tuple of ints, got {axis!r}")
@@ -98,12 +98,12 @@ def axis_of(function: str, a: Any, axis: Any) -> Any:
 
 
 def converted(a: Any, dtype: Any, casting: Any = "unsafe") -> Any:
-    """`a` in `dtype`, as it is for None.
+    """Cast `a` to `dtype`; return it unchanged for None.
 
     Raises
     ------
     TypeError
-        If NumPy's rule `casting` forbids it.
+        If NumPy's rule `casting` forbids the cast.
     """
     if dtype is None:
         return a
@@ -118,14 +118,14 @@ def converted(a: Any, dtype: Any, casting: Any = "unsafe") -> Any:
 
 
 def wide(a: Any, dtype: Any) -> Any:
-    """`a` in the dtype in which NumPy adds it up: small integers widen."""
+    """Cast `a` to the dtype in which NumPy sums it: small integers widen."""
     if dtype is None and dtype_of(a).kind in "biu":
         dtype = np.sum(np.empty(0, dtype_of(a))).dtype
     return converted(a, dtype)
 
 
 def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """``np.sum`` or ``np.prod``; in the dtype bool it is ``np.any`` or ``np.all``."""
+    """Return ``np.sum`` or ``np.prod``; for the dtype bool they are ``np.any`` and ``np.all``."""
 
     def total(
         a: Any,
@@ -136,7 +136,7 @@ def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str)
         initial: Any = None,
         where: Any = True,
     ) -> Any:
-        refuse(name, out=out, initial=initial, where=where)
+        reject(name, out=out, initial=initial, where=where)
         kind = a.dtype.kind
         if dtype is not None or kind in "biu":
             a = wide(a, dtype)
@@ -149,8 +149,8 @@ def sum_adapter(of: Callable[..., Any], of_bools: Callable[..., Any], name: str)
 def numpy_mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
-    """``np.mean``; an integer `dtype` cuts the quotient off."""
-    refuse("mean", out=out, where=where)
+    """``np.mean``; an integer `dtype` truncates the mean."""
+    reject("mean", out=out, where=where)
     a = converted(a, dtype)
     if isinstance(axis, list):
         raise TypeError(f"[np.mean] axis must be None, an int or a tuple of ints, got {axis!r}")
@@ -158,8 +158,8 @@ def numpy_mean(
     return mean if dtype is None else cast(mean, dtype)
 
 
-def spread_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """``np.var`` or ``np.std``."""
+def deviation_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return ``np.var`` or ``np.std``."""
 
     def measure(
         a: Any,
@@ -173,13 +173,13 @@ def spread_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         mean: Any = None,
         correction: Any = None,
     ) -> Any:
-        refuse(name, out=out, where=where, mean=mean)
+        reject(name, out=out, where=where, mean=mean)
         if correction is not None and ddof != 0:
-            raise ValueError(f"[np.{name}] ddof and correction cannot both be given: they mean the same")
+            raise ValueError(f"[np.{name}] ddof and correction have the same meaning: pass only one of them")
         allowed = "c" if a.dtype.kind == "c" else "fc"
         if dtype is not None and as_dtype(dtype).kind not in allowed:
             raise TypeError(
-                f"[np.{name}] dtype={dtype!r} loses a part of the numbers; jt.cast the result instead"
+                f"[np.{name}] dtype={dtype!r} loses part of the values; use jt.cast on the result instead"
             )
         if isinstance(axis, list):
             raise TypeError(f"[np.{name}] axis must be None, an int or a tuple of ints, got {axis!r}")
@@ -199,7 +199,7 @@ def spread_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """``np.max`` or ``np.min``, which have no value for no elements."""
+    """Return ``np.max`` or ``np.min``, which raise for empty reductions."""
 
     def extreme(
         a: Any,
@@ -209,12 +209,12 @@ def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
         initial: Any = None,
         where: Any = True,
     ) -> Any:
-        refuse(name, out=out, initial=initial, where=where)
+        reject(name, out=out, initial=initial, where=where)
         result = of(a, axis_of(name, a, axis), bool(keepdims))
         if 0 in a.shape and 0 not in result.shape:
             raise ValueError(
                 f"[np.{name}] zero-size array to reduction operation: shape {a.shape} has no elements along axis "
-                f"{axis}; jt.reduce_{name[-3:]} gives the neutral element"
+                f"{axis}; jt.reduce_{name[-3:]} returns the neutral element"
             )
         return result
 
@@ -222,42 +222,42 @@ def extreme_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def truth_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """``np.all`` or ``np.any``."""
+    """Return ``np.all`` or ``np.any``."""
 
     def truth(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
-        refuse(name, out=out, where=where)
+        reject(name, out=out, where=where)
         return of(cast(a, np.bool_), axis_of(name, a, axis), bool(keepdims))
 
     return truth
 
 
-def place_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """``np.argmax`` or ``np.argmin``."""
+def position_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return ``np.argmax`` or ``np.argmin``."""
 
-    def place(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-        refuse(name, out=out)
+    def position(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        reject(name, out=out)
         if axis_of(name, a, axis) is None:
             flat = of(reshape(a, -1), 0)
             return reshape(flat, (1,) * len(shape_of(a))) if keepdims is True else flat
-        found = of(a, axis)
-        return expand_dims(found, axis) if keepdims is True else found
+        positions = of(a, axis)
+        return expand_dims(positions, axis) if keepdims is True else positions
 
-    return place
+    return position
 
 
-def running_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """``np.cumsum`` or ``np.cumprod``."""
+def cumulative_adapter(of: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return ``np.cumsum`` or ``np.cumprod``."""
 
-    def running(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        refuse(name, out=out)
+    def cumulative(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        reject(name, out=out)
         a = wide(a, dtype)
         if dtype_of(a).kind == "b":
             raise TypeError(
-                f"[np.{name}] dtype must be a number's on a tensor, got bool; compare the result with 0"
+                f"[np.{name}] on a tensor, dtype must be numeric, got bool; compare the result with 0"
             )
         return of(reshape(a, -1), 0) if axis_of(name, a, axis) is None else of(a, axis)
 
-    return running
+    return cumulative
 
 
 def numpy_ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
@@ -270,12 +270,12 @@ def numpy_average(
     a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = False
 ) -> Any:
     """``np.average`` with weights of the shape of `a`."""
-    refuse("average", returned=returned or None)
+    reject("average", returned=returned or None)
     a, weights = array_like(a), array_like(weights)
     if weights is None:
         return numpy_mean(a, axis, keepdims=keepdims)
     if shape_of(weights) != shape_of(a):
-        raise TypeError("np.average on a tensor takes weights of the shape of a; broadcast them first")
+        raise TypeError("np.average on a tensor requires weights of the shape of a; broadcast them first")
     total = reduce_sum(multiply(wide(a, None), weights), axis, bool(keepdims))
     return divide(total, cast(reduce_sum(wide(weights, None), axis, bool(keepdims)), total.dtype))
 

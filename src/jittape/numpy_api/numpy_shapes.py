@@ -1,4 +1,4 @@
-"""NumPy's functions that change shapes and move elements: adapters onto user-level functions."""
+"""NumPy's functions that change shapes and move elements: adapters to user-level functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jittape.numpy_api.numpy_reductions import (
     axis_of,
     converted,
     dtype_of,
-    refuse,
+    reject,
     shape_of,
     strong,
 )
@@ -67,7 +67,7 @@ def numpy_reshape(
 ) -> Any:
     """``np.reshape``."""
     if order != "C":
-        raise TypeError(f"np.reshape on a tensor takes order='C' only, got {order!r}; transpose first")
+        raise TypeError(f"np.reshape on a tensor supports only order='C', got {order!r}; transpose first")
     return reshape(a, newshape if shape is None else shape)
 
 
@@ -93,7 +93,7 @@ def numpy_broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 
 
 def common_shape(function: str, arrays: Sequence[Any]) -> tuple[int, ...]:
-    """The shape to which `arrays` broadcast."""
+    """Return the shape to which `arrays` broadcast."""
     shapes = [shape_of(a) for a in arrays]
     try:
         return np.broadcast_shapes(*shapes)
@@ -107,7 +107,7 @@ def numpy_concatenate(
     arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
 ) -> Any:
     """``np.concatenate``."""
-    refuse("concatenate", out=out, casting=casting)
+    reject("concatenate", out=out, casting=casting)
     arrays = [strong(a) for a in arrays]
     if axis is None:
         arrays, axis = [reshape(a, -1) for a in arrays], 0
@@ -118,19 +118,19 @@ def numpy_stack(
     arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
 ) -> Any:
     """``np.stack``."""
-    refuse("stack", out=out, casting=casting)
+    reject("stack", out=out, casting=casting)
     return converted(stack([strong(a) for a in arrays], axis), dtype, "same_kind")
 
 
 def rank_adapter(rank: int) -> Callable[..., Any]:
-    """``np.atleast_1d``, ``np.atleast_2d`` or ``np.atleast_3d``."""
+    """Return ``np.atleast_1d``, ``np.atleast_2d`` or ``np.atleast_3d``."""
 
     def at_least(*arrays: Any) -> Any:
         results = []
         for a in map(strong, arrays):
             shape = shape_of(a)
-            fitted = np.broadcast_to(False, shape)
-            wide = {1: np.atleast_1d, 2: np.atleast_2d, 3: np.atleast_3d}[rank](fitted).shape
+            empty = np.broadcast_to(False, shape)
+            wide = {1: np.atleast_1d, 2: np.atleast_2d, 3: np.atleast_3d}[rank](empty).shape
             results.append(a if wide == shape else reshape(a, wide))
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -138,7 +138,7 @@ def rank_adapter(rank: int) -> Callable[..., Any]:
 
 
 def joining_adapter(rank: int, axis: int) -> Callable[..., Any]:
-    """``np.hstack``, ``np.vstack`` or ``np.dstack``."""
+    """Return ``np.hstack``, ``np.vstack`` or ``np.dstack``."""
 
     def joined(tup: Any, *, dtype: Any = None, casting: Any = None) -> Any:
         parts = [rank_adapter(rank)(a) for a in tup]
@@ -188,12 +188,13 @@ def numpy_pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any)
     value = kwargs.pop("constant_values", 0)
     if kwargs or mode not in ("constant", "reflect", "symmetric"):
         raise TypeError(
-            f"np.pad on a tensor has mode constant, reflect or symmetric, got {mode!r} with {kwargs or 'no'} options"
+            f"np.pad on a tensor supports mode constant, reflect or symmetric, got {mode!r} with {kwargs or 'no'} "
+            "options"
         )
     rank, given = len(shape_of(array)), np.asarray(pad_width)
     if given.dtype.kind not in "iu" or given.min(initial=0) < 0 or np.ndim(value):
         raise TypeError(
-            "[np.pad] on a tensor, pad_width must be integers that are not negative and constant_values one number, "
+            "[np.pad] on a tensor, pad_width must be non-negative integers and constant_values one number, "
             f"got {pad_width!r} and {value!r}"
         )
     try:
@@ -207,7 +208,7 @@ def numpy_pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any)
 
 def numpy_diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """``np.diff``."""
-    refuse("diff", prepend=prepend, append=append)
+    reject("diff", prepend=prepend, append=append)
     a, n = array_like(a), as_int("n", n)
     if n < 0:
         raise ValueError(f"[np.diff] n must not be negative, got {n}")
@@ -225,7 +226,7 @@ def numpy_diag(v: Any, k: int = 0) -> Any:
     rank = len(shape_of(v))
     if rank not in (1, 2):
         raise ShapeError(
-            f"[np.diag] v must have 1 or 2 dimensions, got shape {shape_of(v)}; jt.linalg.diag takes more"
+            f"[np.diag] v must have 1 or 2 dimensions, got shape {shape_of(v)}; jt.linalg.diag supports more"
         )
     return diag_part(v, k) if rank == 2 else diag(v, k=k)
 
@@ -256,7 +257,7 @@ def numpy_repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 
 def numpy_tile(A: Any, reps: Any) -> Any:
-    """``np.tile``, which fills up the shorter of shape and `reps` with ones in front."""
+    """``np.tile``; the shorter of shape and `reps` is padded with leading ones."""
     shape, times = shape_of(A), as_shape("tile", reps)
     rank = max(len(shape), len(times))
     tall = A if len(shape) == rank else reshape(A, (*(1,) * (rank - len(shape)), *shape))
@@ -267,5 +268,5 @@ def numpy_meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Any, ...]:
     """``np.meshgrid``."""
-    refuse("meshgrid", sparse=sparse or None)
+    reject("meshgrid", sparse=sparse or None)
     return tuple(meshgrid(*xi, indexing=indexing))

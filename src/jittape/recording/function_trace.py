@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NoReturn
+from weakref import ref
 
 import numpy as np
 
@@ -24,14 +25,14 @@ from jittape.core.traced_scalar import static as as_static
 from jittape.errors import LeakedTensorError
 from jittape.numpy_api.numpy_protocol import array_ufunc
 from jittape.recording.symbolic_trace import SymbolicTrace
-from jittape.recording.tensor import Tensor
+from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import current_trace
 from jittape.recording.trie import Node, cut_program, path_to, trie
 from jittape.recording.trie_insertion import insert_call, marker_for
 from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable
 
-__all__ = ["Leaf", "Look", "RandomInput", "Tracing", "drawn", "read_each_call"]
+__all__ = ["Captured", "Leaf", "Look", "RandomInput", "Tracing", "drawn", "read_each_call"]
 
 _one_at_a_time = rlock()
 """The lock of the current tracing, which owns all Variables. Another thread that needs a Variable waits."""
@@ -54,6 +55,21 @@ class RandomInput:
 
     draw: Draw
     aval: Aval
+
+
+@dataclass(frozen=True)
+class Captured:
+    """An input that is a tensor from outside, with its value when the function was traced."""
+
+    buffer: Buffer
+    tensor: ref[Tensor]
+
+    def operand(self) -> Tensor:
+        """Return the tensor itself, so that gradients flow to it; a constant if it is gone or has been written to."""
+        tensor = self.tensor()
+        return (
+            tensor if tensor is not None and tensor._buffer is self.buffer else tensor_of(self.buffer.array)
+        )
 
 
 class Look(BaseException):
@@ -195,8 +211,7 @@ class Tracing(SymbolicTrace):
     def _import(self, a: Tensor | Variable, slot: int) -> None:
         self._remember(a)
         super()._import(a, slot)
-        if isinstance(a, Variable):
-            self.inputs[-1] = a
+        self.inputs[-1] = a if isinstance(a, Variable) else Captured(self.inputs[-1], ref(a))
 
     def _remember(self, a: Tensor | Variable) -> None:
         if id(a) not in self._former_places:
@@ -317,6 +332,8 @@ class Tracing(SymbolicTrace):
             return source.now
         if isinstance(source, Variable):
             return source._buffer.array
+        if isinstance(source, Captured):
+            return source.buffer.array
         return source.array if isinstance(source, Buffer) else source
 
 

@@ -22,7 +22,7 @@ from jittape.errors import DTypeError
 from jittape.primitives.identity import identity_op
 from jittape.recording.trie import UNPLACED, Node, ScalarInput, trie
 from jittape.recording.user_line import user_line
-from jittape.transform.templates import Memory, Template, is_pure, kinds_of
+from jittape.transform.templates import Memory, Template, is_pure, types_of
 
 __all__ = [
     "Marker",
@@ -96,7 +96,7 @@ def insert_call(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any] = ()) 
 def _template_key(parent: Node, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...] | None:
     """Return the key with avals instead of slots; None if a parameter is not plain data."""
     static = key[1]
-    kinds = kinds_of(static) if static else ()
+    kinds = types_of(static) if static else ()
     if kinds is None:
         return None
     parts: list[Any] = [key[0], static, kinds, config._default_float]

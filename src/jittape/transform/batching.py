@@ -1,10 +1,10 @@
-"""A program on a stack of values at once: the same ops with one more dimension, the first.
+"""Batching: run ops on a stack of values, with one more dimension, the first.
 
-`batched` walks the ops that depend on one slot and appends their like for a stack of values in its place. What does
-not depend on it is shared by all. How an op takes a stack is said by its record (`Primitive.batch`); an op that says
-nothing runs on one row after the other.
+`batched` walks the ops that depend on one slot and appends batched ops for a stack of values in its place. Values that
+do not depend on the slot are shared by all rows. The record of an op has its batch rule (`Primitive.batch`); an op
+without a rule runs once per row.
 
-It is what a Jacobian needs: one reverse pass is recorded, and run on a stack of cotangents.
+Jacobians use batching: one reverse pass is recorded and runs on a stack of cotangents.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import broadcast, to_shape
 from jittape.primitives.shape.views import concat_op, sliced
 
-__all__ = ["Shared", "batched", "batched_values", "spread"]
+__all__ = ["Shared", "batched", "batched_values", "broadcast_rows"]
 
 
 def batched(
@@ -36,30 +36,33 @@ def batched(
     Parameters
     ----------
     builder : Builder
-        Takes the new ops.
+        Builder that the new ops are appended to.
     ops : sequence of Op
-        Among them those between `over` and `outputs`, in order.
+        Ops in order, which include those between `over` and `outputs`.
     avals : mapping
-        Of all slots.
+        Avals of all slots.
     over : int
-        The slot whose place the rows of `stack` take.
+        Slot that `stack` replaces.
     stack : Symbol
-        Of shape ``(n, *shape of over)``.
+        Values of shape ``(n, *shape of over)``.
     outputs : sequence of int
 
     Returns
     -------
     list of Symbol
-        For every output its values, of shape ``(n, *shape of the output)``.
+        Values of each output, of shape ``(n, *shape of the output)``.
     """
     n = stack.shape[0]
     values, shared = batched_values(builder, n, ops, avals, {over: stack}, outputs)
     with recording_with(builder):
-        return [values[s] if s in values else spread(shared.get(s, Symbol(s, avals[s])), n) for s in outputs]
+        return [
+            values[s] if s in values else broadcast_rows(shared.get(s, Symbol(s, avals[s])), n)
+            for s in outputs
+        ]
 
 
 class Shared(NamedTuple):
-    """What a rule gives for a value that is the same for all rows, though an operand is not."""
+    """Result of a batch rule that is the same for all rows although an operand is batched."""
 
     symbol: Symbol
 
@@ -72,9 +75,9 @@ def batched_values(
     stacks: Mapping[int, Symbol],
     outputs: Sequence[int],
 ) -> tuple[dict[int, Symbol], dict[int, Symbol]]:
-    """Do as `batched` for any number of stacks of `n` rows, none too.
+    """Append the batched ops for any number of stacks of `n` rows, also for none.
 
-    Returns the slots that have become stacks, and new values for slots that are the same for all rows.
+    Returns the batched values by slot, and new values of slots that all rows share.
     """
     values, shared = dict(stacks), dict[int, Symbol]()
     with recording_with(builder):
@@ -85,7 +88,7 @@ def batched_values(
                 values[slot] if slot in values else shared.get(slot, Symbol(slot, avals[slot]))
                 for slot in op.args
             ]
-            result = _applied(op, n, stacked, operands)
+            result = _apply_batched(op, n, stacked, operands)
             if isinstance(result, Shared):
                 shared[op.out] = result.symbol
             else:
@@ -94,29 +97,29 @@ def batched_values(
 
 
 def _between(ops: Sequence[Op], over: Iterable[int], outputs: Sequence[int]) -> list[Op]:
-    """The ops that depend on `over` and that `outputs` depend on."""
+    """Return the ops that depend on `over` and that `outputs` depend on."""
     given = set(over)
     dependent = set(given)
     for op in ops:
         if any(slot in dependent for slot in op.args):
             dependent.add(op.out)
     needed = set(outputs)
-    found: list[Op] = []
+    between: list[Op] = []
     for op in reversed(ops):
         if op.out in needed and op.out in dependent and op.out not in given:
-            found.append(op)
+            between.append(op)
             needed.update(op.args)
-    return found[::-1]
+    return between[::-1]
 
 
-def _applied(op: Op, n: int, stacked: tuple[bool, ...], operands: list[Symbol]) -> Any:
-    """The values of `op` for all rows."""
+def _apply_batched(op: Op, n: int, stacked: tuple[bool, ...], operands: list[Symbol]) -> Any:
+    """Record `op` for all rows and return its value."""
     params = dict(op.params)
     rule = op.primitive.batch
-    if not any(stacked):  # what the op depends on has turned out to be shared
+    if not any(stacked):  # all batched operands turned out to be shared
         return Shared(op.primitive.bind(*operands, **params))
-    if op.primitive.calls_back:  # its value is that of its first operand; the rest is for a gradient
-        return operands[0] if stacked[0] else spread(operands[0], n)
+    if op.primitive.calls_back:  # its value is its first operand; the other operands serve the gradient
+        return operands[0] if stacked[0] else broadcast_rows(operands[0], n)
     if rule is None and isinstance(op.primitive.lowering, Map):
         rule = alike()
     if rule is not None and not isinstance(rule, Batch):
@@ -124,11 +127,12 @@ def _applied(op: Op, n: int, stacked: tuple[bool, ...], operands: list[Symbol]) 
     count = 0 if rule is None else len(operands) if rule.operands is None else rule.operands
     if rule is None or any(stacked[count:]):
         return _row_by_row(op, n, stacked, operands)
-    first = [x if s else spread(x, n) for x, s in zip(operands[:count], stacked[:count], strict=True)]
+    first = [x if s else broadcast_rows(x, n) for x, s in zip(operands[:count], stacked[:count], strict=True)]
     return op.primitive.bind(*first, *operands[count:], **rule.params(n, params))
 
 
 def _row_by_row(op: Op, n: int, stacked: tuple[bool, ...], operands: list[Symbol]) -> Any:
+    """Record `op` once per row and concatenate the results."""
     rows = []
     for i in range(n):
         row = [_row(x, i) if s else x for x, s in zip(operands, stacked, strict=True)]
@@ -141,6 +145,6 @@ def _row(x: Any, i: int) -> Any:
     return to_shape(sliced(x, 0, i, 1), x.shape[1:])
 
 
-def spread(x: Any, n: int) -> Any:
-    """`x` as a stack of `n` equal rows."""
+def broadcast_rows(x: Any, n: int) -> Any:
+    """Return `x` as a stack of `n` equal rows."""
     return broadcast(x, (n, *x.shape))

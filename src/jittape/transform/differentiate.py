@@ -1,11 +1,11 @@
-"""Reverse mode on the op list: which ops a tape saw, and the ops of their gradient.
+"""Reverse mode on the op list: the ops that a tape tracks, and the ops of their gradient.
 
-Two steps. `seen` walks the list forwards and finds the edges that a tape tracks; `Reverse` walks back along them and
-appends each primitive's VJP, written in user-level functions, with a `Builder`. The appended ops are ordinary ops, so a
-tape that was recording meanwhile can differentiate them again.
+`seen` walks the list forwards and finds the edges that a tape tracks. `Reverse` walks back along these edges and
+appends the VJP of each primitive, written in user-level functions, with a `Builder`. The appended ops are ordinary ops,
+so a tape that records meanwhile can differentiate them again.
 
-A primitive whose gradient is a Python function of the user's (`custom_gradient`) stops the walk: `Reverse.run` returns
-what it needs, the caller runs the function, gives the result to `Reverse.supply` and runs the walk on.
+A primitive whose gradient is a Python function of the user (`custom_gradient`) interrupts the walk: `Reverse.run`
+returns a `Callback`. The caller runs the function, passes the result to `Reverse.supply` and continues the walk.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ __all__ = ["Callback", "Path", "Reverse", "Seen", "TapeView", "seen"]
 
 
 class TapeView(NamedTuple):
-    """What a tape saw of the op list; all of it structure, so that it can be part of a trie key.
+    """The part of the op list that a tape records. It holds structure only, so it can be part of a trie key.
 
     Attributes
     ----------
     segments : tuple of int
-        Positions (slot numbers) at which recording began and ended in turn: ``(begin, end, begin, end, ...)``.
+        Positions (slot numbers) at which recording alternately began and ended: ``(begin, end, begin, end, ...)``.
     watches : tuple of (position, slot)
-        Explicit `watch` calls in their order.
+        Explicit `watch` calls, in order.
     accessed : bool
-        Whether trainable Variables are watched by themselves.
+        Whether trainable Variables are watched automatically.
     """
 
     segments: tuple[int, ...]
@@ -47,14 +47,14 @@ class TapeView(NamedTuple):
     accessed: bool
 
     def records(self, slot: int) -> bool:
-        """Whether the op that defined `slot` was recorded."""
+        """Return whether the op that defined `slot` was recorded."""
         return bisect_right(self.segments, slot) % 2 == 1
 
 
 class Path(NamedTuple):
     """The op list from the root of the trie to a node.
 
-    `variables` maps every slot that a Variable was read into to whether the Variable is trainable.
+    `variables` maps each slot that a Variable was read into to whether the Variable is trainable.
     """
 
     inputs: tuple[int, ...]
@@ -64,14 +64,14 @@ class Path(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The slots that a tape tracks, and for every tracked op the operand numbers along which it does."""
+    """The slots that a tape tracks, and the tracked operand numbers of each op, by the op's slot."""
 
     slots: set[int]
     edges: dict[int, tuple[int, ...]]
 
 
 def seen(path: Path, view: TapeView) -> Seen:
-    """Walk `path` forwards and collect what a tape with `view` tracks."""
+    """Walk `path` forwards and return what a tape with `view` tracks."""
     tracked = {slot for slot, trainable in path.variables.items() if trainable} if view.accessed else set()
     edges: dict[int, tuple[int, ...]] = {}
     watches = list(reversed(view.watches))
@@ -89,7 +89,7 @@ def seen(path: Path, view: TapeView) -> Seen:
 
 
 def carries(op: Op, operand: int) -> bool:
-    """Whether a cotangent flows from `op` to its operand, or would if somebody had written the rule."""
+    """Return whether a cotangent flows from `op` to its operand, or would flow if the op had a gradient rule."""
     primitive = op.primitive
     if primitive.calls_back:
         return operand > 0
@@ -99,10 +99,10 @@ def carries(op: Op, operand: int) -> bool:
 
 
 class Callback(NamedTuple):
-    """The walk has come to a call whose gradient is a Python function.
+    """A call whose gradient is a Python function, which interrupts the walk.
 
-    `op` is the one of its results that the walk met; `slots` are those of all its results, `cotangents` what has come
-    for each, None for nothing.
+    `op` is the first result of the call that the walk reached, `slots` are the slots of all its results, and
+    `cotangents` are their cotangents, None for a result without one.
     """
 
     op: Op
@@ -112,22 +112,24 @@ class Callback(NamedTuple):
 
 @dataclass
 class Reverse:
-    """The walk from targets back to sources; `copy` before running it on twice.
+    """The walk from targets back to sources. Copy it (`copy`) to continue it twice.
 
     Attributes
     ----------
     steps : tuple of (Op, operand numbers)
-        Ops between sources and targets, last first, and the operands that cotangents go to.
+        Ops between sources and targets, last first, and the operands that receive cotangents.
     avals : mapping
-        Of all slots of the path.
+        Avals of all slots of the path.
     cotangents : dict of int to Symbol
-        What has been accumulated for each slot so far.
+        Cotangents accumulated so far, by slot.
+    position : int
+        Number of the next step.
     called : set of int
-        Results of calls whose Python function has been asked.
-    runs : mapping of int to tuple of (Op, operand numbers)
-        The loops and branches: all results of one that matter, by the slot of the one that the walk comes to last.
+        Results of calls whose Python function has run.
+    runs : mapping of int to tuple of Op
+        Loops and branches: all results of one run between sources and targets, by the slot that the walk reaches last.
     stacked : dict of int to list of Symbol
-        The cotangents of what loops of unknown length have stacked; the gradient of the loop adds them up.
+        Cotangents of values stacked by loops of unknown length; the gradient of the loop adds them up.
     """
 
     steps: tuple[tuple[Op, tuple[int, ...]], ...]
@@ -140,7 +142,7 @@ class Reverse:
 
     @classmethod
     def between(cls, path: Path, tracked: Seen, targets: Sequence[int], sources: Sequence[int]) -> Reverse:
-        """The walk over the ops of `path` that lie between `sources` and `targets`."""
+        """Return the walk over the ops of `path` that lie between `sources` and `targets`."""
         dependent = {slot for slot in sources if slot in tracked.slots}
         along: dict[int, tuple[int, ...]] = {}
         for op in path.ops:
@@ -164,11 +166,11 @@ class Reverse:
         )
 
     def seed(self, builder: Builder, slot: int, cotangent: Symbol) -> None:
-        """Add `cotangent` to that of `slot`: how the walk begins, for each target."""
+        """Add `cotangent` to the cotangent of `slot`, a target. Call this before `run`."""
         self._accumulate(builder, slot, cotangent)
 
     def run(self, builder: Builder) -> Callback | None:
-        """Walk on to the end (None) or to the next op whose gradient is a Python function."""
+        """Continue the walk to the next op whose gradient is a Python function; return None at the end."""
         with recording_with(builder):
             while self.position < len(self.steps):
                 op, along = self.steps[self.position]
@@ -188,7 +190,7 @@ class Reverse:
         return None
 
     def _run_control(self, builder: Builder, run: tuple[Op, ...], along: tuple[int, ...]) -> None:
-        """A loop or a branch: one rule for all its results."""
+        """Apply the gradient rule of a loop or branch to all its results at once."""
         op = run[0]
         form, params = op.primitive.lowering, dict(op.params)
         assert isinstance(form, Control)
@@ -206,10 +208,10 @@ class Reverse:
         operands = [Symbol(slot, self.avals[slot]) for slot in op.args]
         parts = form.vjp(cotangents, along, operands, **params)
         for i, part in parts.items():
-            self._accumulate(builder, op.args[i], self._fitted(op, operands[i], part))
+            self._accumulate(builder, op.args[i], self._as_cotangent(op, operands[i], part))
 
     def _callback(self, op: Op) -> Callback:
-        """What the Python function needs. All results of the call are defined together, so no cotangent is to come."""
+        """Return the callback of a call. Its results are defined together, so all cotangents have been accumulated."""
         params = dict(op.params)
         first = op.out - params["index"]
         slots = tuple(range(first, first + params["count"]))
@@ -217,14 +219,14 @@ class Reverse:
         return Callback(op, slots, tuple([self.cotangents.get(slot) for slot in slots]))
 
     def supply(self, builder: Builder, op: Op, cotangents: Sequence[Symbol | None]) -> None:
-        """What the Python function gave for the operands of `op` after the first, its primal."""
+        """Accumulate the results of the Python function: cotangents of the operands of `op` after its primal."""
         along = self.steps[self.position - 1][1]
         for i, cotangent in enumerate(cotangents, start=1):
             if i in along and cotangent is not None:
                 self._accumulate(builder, op.args[i], cotangent)
 
     def _run_op(self, builder: Builder, op: Op, along: tuple[int, ...], cotangent: Symbol) -> None:
-        """Send `cotangent` on along the edges. A rule's ops depend on avals, and on which slots are the same."""
+        """Propagate `cotangent` to the operands. The ops of a rule depend on avals and on which slots are equal."""
         if op.primitive.vjp == ():
             raise NoGradientError(
                 f"No gradient is defined for {op.primitive.name}, recorded at {op.source or 'an unknown line'}; "
@@ -233,17 +235,17 @@ class Reverse:
         builder.source = op.source
         given = (cotangent.slot, op.out, *op.args)
         same = () if len(set(given)) == len(given) else tuple([given.index(slot) for slot in given])
-        kinds = map(self.avals.__getitem__, given[1:])
-        template_key = (op.primitive, op.params, along, config._default_float, same, cotangent.aval, *kinds)
+        avals = map(self.avals.__getitem__, given[1:])
+        template_key = (op.primitive, op.params, along, config._default_float, same, cotangent.aval, *avals)
         known = _rules.find(template_key)
         if known is None:
             rules = [self._run_rule(builder, op, i, cotangent, given) for i in along]
-            lasting = tuple([rule for rule in rules if rule is not None])
-            if len(lasting) == len(along):
-                _rules.keep(template_key, lasting, sum([rule.ops.n_new for rule in lasting]))
+            pure = tuple([rule for rule in rules if rule is not None])
+            if len(pure) == len(along):
+                _rules.keep(template_key, pure, sum([rule.ops.n_new for rule in pure]))
             return
         for i, rule in zip(along, known, strict=True):
-            slots = rule.ops.put(builder, given)
+            slots = rule.ops.append_to(builder, given)
             if rule.part is not None:
                 number, aval = rule.part
                 self._accumulate(builder, op.args[i], Symbol(slots[number], aval))
@@ -251,29 +253,32 @@ class Reverse:
     def _run_rule(
         self, builder: Builder, op: Op, operand: int, cotangent: Symbol, given: tuple[int, ...]
     ) -> _Rule | None:
-        """Run the rule of one operand and add up what it gives; what it has recorded, if it will always be that."""
+        """Run the gradient rule of one operand and accumulate its result.
+
+        Returns the recorded ops as a template, or None if the rule is not pure.
+        """
         first, n_ops = builder.next_slot, len(builder.ops)
         out = Symbol(op.out, self.avals[op.out])
         operands = [Symbol(slot, self.avals[slot]) for slot in op.args]
         rule = op.primitive.rule_for(operand)
         part = rule(cotangent, out, *operands, **dict(op.params)) if rule is not None else None
         if part is not None:
-            part = self._fitted(op, operands[operand], part)
+            part = self._as_cotangent(op, operands[operand], part)
         known = _Rule.of(builder, n_ops, first, given, part) if has_pure_rules(op.primitive) else None
         if part is not None:
             self._accumulate(builder, op.args[operand], part)
         return known
 
-    def _fitted(self, op: Op, operand: Symbol, part: Any) -> Symbol:
-        """`part` as a cotangent of `operand`: real where the operand is real."""
+    def _as_cotangent(self, op: Op, operand: Symbol, part: Any) -> Symbol:
+        """Return `part` as a cotangent of `operand`; it is made real if the operand is real."""
         if part.dtype.kind == "c" and operand.dtype.kind != "c":
             part = real_op.bind(part)
         if part.aval != operand.aval:
             raise ProgramError(
-                f"the gradient rule of {op.primitive.name} gave {part.aval} for {operand.aval}"
+                f"the gradient rule of {op.primitive.name} returned {part.aval} for {operand.aval}"
             )
-        fitted: Symbol = part
-        return fitted
+        cotangent: Symbol = part
+        return cotangent
 
     def _accumulate(self, builder: Builder, slot: int, cotangent: Symbol) -> None:
         if is_dynamic_dim(cotangent.aval):
@@ -283,16 +288,16 @@ class Reverse:
         self.cotangents[slot] = cotangent if before is None else self.sum(builder, before, cotangent)
 
     def sum(self, builder: Builder, one: Symbol, other: Symbol) -> Symbol:
-        """The sum of two cotangents of one slot."""
+        """Append the sum of two cotangents of one slot."""
         if one.aval == other.aval:
             return builder.append(add_op, (one.slot, other.slot), (), one.aval)
         return builder.bind(add_op, (one, other), {})
 
 
 class _Rule(NamedTuple):
-    """What a gradient rule has recorded; the slots that are given are those of cotangent, result and operands.
+    """The ops that a gradient rule recorded; the given slots are those of the cotangent, the result and the operands.
 
-    `part` is the number of the cotangent that it gives among the template's slots, and its aval.
+    `part` is the position of the rule's result among the template's slots, and its aval; None if the rule returns None.
     """
 
     ops: Template
@@ -302,7 +307,7 @@ class _Rule(NamedTuple):
     def of(
         cls, builder: Builder, n_ops: int, first: int, given: tuple[int, ...], part: Symbol | None
     ) -> _Rule:
-        """What `builder` has got behind its first `n_ops` ops, whose slots end at `first`."""
+        """Return the ops of `builder` after its first `n_ops`; their slots begin at `first`."""
         ops = builder.ops[n_ops:]
         template = Template.of(ops, [builder.avals[op.out] for op in ops], first, builder.next_slot, given)
         if part is None:

@@ -1,8 +1,8 @@
-"""Gradients that an op of unknown derivative has a part in: an opaque op, such as a call of a NumPy function.
+"""Gradients through opaque ops: ops of unknown derivative, such as a call of a NumPy function.
 
-An op that is constant between its jumps (`floor`, `argmax`, a comparison) or that stops gradients on purpose has the
-derivative zero. An opaque op has a derivative that jittape does not know. If it is the only path from a source, the
-gradient is None. If it is one of several, the others alone would be a wrong number, so that is an error.
+An op that is piecewise constant (`floor`, `argmax`, a comparison) or stops gradients on purpose has the derivative
+zero. The derivative of an opaque op is unknown. If an opaque op is on the only path from a source, the gradient is
+None. If it is on one of several paths, the sum over the other paths would be a wrong number, so an error is raised.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ __all__ = ["Demand", "Flow", "Follow", "joined", "opaque_op_between", "unknown_a
 
 
 class Flow(NamedTuple):
-    """How a value depends on the sources: by ops whose derivatives are known, and by the opaque op `unknown`."""
+    """Dependence of a value on the sources: through ops with known derivatives, and through the opaque op `unknown`."""
 
     known: bool
     unknown: Op | None
 
 
 class Demand(NamedTuple):
-    """The paths that must not be missing from a gradient.
+    """Rules for gradients with opaque ops.
 
     Attributes
     ----------
     zeros : bool
-        Whether a missing gradient counts as zero. An opaque op is an error then, even if it is the only path.
+        Whether a missing gradient counts as zero. Then an opaque op is an error even on the only path.
     jointly : bool
-        Whether each target stands for itself and all sources are varied together, as in forward mode. Otherwise the
-        targets are summed and each source stands for itself.
+        Whether targets are separate and all sources vary together, as in forward mode. Otherwise the targets are
+        summed and sources are separate.
     """
 
     zeros: bool = False
@@ -50,7 +50,7 @@ Follow = Callable[[Program, Sequence[Flow | None]], Mapping[int, Flow]]
 
 
 def joined(flows: Iterable[Flow | None]) -> Flow | None:
-    """The flow of a value that depends on several others."""
+    """Return the flow of a value that depends on several values."""
     known, unknown = False, None
     for flow in flows:
         if flow is not None:
@@ -95,14 +95,14 @@ def unknown_among(
         ]
     for flow in found:
         if flow is not None and flow.unknown is not None and (flow.known or demand.zeros):
-            raise _refused(flow.unknown, flow.known)
+            raise _no_gradient(flow.unknown, flow.known)
     return tuple([i for i, flow in enumerate(found) if flow is not None and not flow.known])
 
 
 def opaque_op_between(
     path: Path, view: TapeView, tracked: Seen, targets: Sequence[int], slots: Sequence[int]
 ) -> Op | None:
-    """The opaque op on a path from a source with the given slots to the targets, if there is one."""
+    """Return an opaque op on a path from a source with the given slots to the targets; None without one."""
     if not any([_hides(op) for op in path.ops]):
         return None
     at = _flows(path, view, tracked, slots)
@@ -110,7 +110,7 @@ def opaque_op_between(
     return None if flow is None else flow.unknown
 
 
-def _refused(op: Op, known: bool) -> NoGradientError:
+def _no_gradient(op: Op, known: bool) -> NoGradientError:
     why = (
         "which is on one of several paths from a source to the target: without it the gradient would be a wrong number"
         if known
@@ -118,12 +118,12 @@ def _refused(op: Op, known: bool) -> NoGradientError:
     )
     return NoGradientError(
         f"No gradient is defined for {op.primitive.name}, recorded at {op.source or 'an unknown line'}, {why}. "
-        f"{op.primitive.gradient_stops}; or make it a constant on purpose with jt.stop_gradient"
+        f"{op.primitive.gradient_stops}; or declare it constant with jt.stop_gradient"
     )
 
 
 def _flows(path: Path, view: TapeView, tracked: Seen, slots: Sequence[int]) -> dict[int, Flow]:
-    """The flow of each slot of `path` that depends on a source, as far as the tape recorded it."""
+    """Return the flow of each slot of `path` that depends on a source through recorded ops."""
     watched = {slot: at for at, slot in reversed(view.watches)}
     begin = [
         (-1 if slot in path.variables or slot in tracked.edges else watched.get(slot, -1), slot)
@@ -137,31 +137,31 @@ def _flows(path: Path, view: TapeView, tracked: Seen, slots: Sequence[int]) -> d
 def _followed(
     ops: Iterable[Op], avals: Mapping[int, Aval], at: dict[int, Flow], waiting: list[tuple[int, int]]
 ) -> dict[int, Flow]:
-    """Add to `at` the flow of the result of each op; slots in `waiting` are sources from a position on, last first."""
+    """Add the flow of each op's result to `at`; slots in `waiting` are sources from a position on, last first."""
     for op in ops:
         while waiting and waiting[-1][0] <= op.out:
             at[waiting.pop()[1]] = _SOURCE
-        flow = joined([_passed(op, [at.get(slot) for slot in op.args]), at.get(op.out)])
+        flow = joined([_flow_of(op, [at.get(slot) for slot in op.args]), at.get(op.out)])
         if flow is not None and is_differentiable(avals[op.out].dtype):
             at[op.out] = flow
     at.update({slot: _SOURCE for _, slot in waiting})
     return at
 
 
-def _passed(op: Op, arriving: Sequence[Flow | None]) -> Flow | None:
-    """The flow of the result of `op`, whose operands have the given flows."""
+def _flow_of(op: Op, arriving: Sequence[Flow | None]) -> Flow | None:
+    """Return the flow of the result of `op`, whose operands have the given flows."""
     if not any(arriving):
         return None
     if isinstance(op.primitive.lowering, Control):
-        passed: Flow | None = op.primitive.lowering.flow(_through, arriving, **dict(op.params))
-        return passed
+        flow: Flow | None = op.primitive.lowering.flow(_through, arriving, **dict(op.params))
+        return flow
     if op.primitive.opaque:
         return Flow(False, op)
     return joined([flow for i, flow in enumerate(arriving) if flow is not None and carries(op, i)])
 
 
 def _through(program: Program, arriving: Sequence[Flow | None]) -> Mapping[int, Flow]:
-    """The flow of each slot of a body."""
+    """Return the flow of each slot of a body."""
     at = {slot: flow for slot, flow in zip(program.inputs, arriving, strict=True) if flow is not None}
     return _followed(program.ops, program.avals, at, [])
 
@@ -170,7 +170,7 @@ _hiding: WeakKeyDictionary[Body, bool] = WeakKeyDictionary()
 
 
 def _hides(op: Op) -> bool:
-    """Whether `op` is opaque, or a loop or branch with an opaque op in a body."""
+    """Return whether `op` is opaque, or a loop or branch with an opaque op in a body."""
     if not isinstance(op.primitive.lowering, Control):
         return op.primitive.opaque
     return any([_body_hides(body) for _, value in op.params for body in _bodies(value)])

@@ -1,16 +1,16 @@
-"""What a call or a gradient rule records, kept without its slots, to be put down again at another place.
+"""Templates: the ops that a call or gradient rule records, with relative slots, to be appended elsewhere.
 
-An unrolled loop makes the same few calls at each of its steps. What the bodies and rules of `PURE` append is decided by
-the avals of the operands, by which of them are one value, by the parameters and by the default float dtype, and by
-nothing else: they read no values, no settings and no other ops, and call nobody. So such a body is run once for each of
-these *situations*, and a `Template` of its ops is renumbered wherever the situation comes again. A body that raises
-leaves no template, and is run again. Everything else (functions of the user's, loops, random numbers) is run each time.
+An unrolled loop makes the same few calls at each of its steps. The ops that the bodies and rules of `PURE` append
+depend only on the avals of the operands, on which operands are the same value, on the parameters and on the default
+float dtype. These facts form the *template key*. The body runs once per key; afterwards a `Template` of its ops is
+renumbered. A body that raises leaves no template and runs again. All other functions (the user's, loops, random
+numbers) run each time.
 """
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from types import FunctionType, NoneType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,30 +20,30 @@ from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, SourceLine
 from jittape.primitives.indexing.index_keys import Picking, Slicing
 
-__all__ = ["Memory", "Template", "has_pure_rules", "is_pure", "kinds_of"]
+__all__ = ["Memory", "Template", "has_pure_rules", "is_pure", "types_of"]
 
 PURE = ("jittape.primitives.", "jittape.optimizers.")
-"""Modules whose functions record nothing but what their operands and parameters say."""
+"""Prefixes of modules whose functions record ops that depend on their operands and parameters only."""
 
 LIMIT = 20_000
-"""So many slots are remembered at most, of all situations together; a typical program has a few hundred."""
+"""Maximum number of slots in all templates of a `Memory`; above it, all are dropped. Typical programs use hundreds."""
 
-_PLAIN = frozenset((bool, int, str, types.NoneType, Slicing, Picking))
+_PLAIN = frozenset((bool, int, str, NoneType, Slicing, Picking))
 _new: Any = tuple.__new__
-"""Makes a named tuple in half the time that calling its class takes."""
+"""Constructor of named tuples that takes half the time of calling the class."""
 
 
 class Template(NamedTuple):
-    """Ops whose slots are counted from 0: first the new ones, then those that are given.
+    """Ops with slots numbered from 0: new slots first, then given ones.
 
     Attributes
     ----------
     n_new : int
-        How many slots there are besides the given ones.
+        Number of new slots.
     ops : tuple of Op
-        Without source lines.
+        Ops without source lines.
     avals : tuple of Aval
-        Of what the ops give.
+        Avals of the results of the ops.
     """
 
     n_new: int
@@ -54,7 +54,7 @@ class Template(NamedTuple):
     def of(
         cls, ops: Iterable[Op], avals: Iterable[Aval], first: int, end: int, given: Sequence[Any]
     ) -> Template:
-        """The template of ops on the slots from `first` to `end`, which are new, and on those in `given`."""
+        """Return the template of ops on the new slots, from `first` to `end`, and on the slots in `given`."""
         slots = [*range(first, end), *given]
         number = {slot: i for i, slot in reversed(list(enumerate(slots)))}
         relative = [
@@ -64,19 +64,19 @@ class Template(NamedTuple):
         return cls(end - first, tuple(relative), tuple(avals))
 
     def slots(self, first: int, given: Sequence[Any]) -> Sequence[Any]:
-        """What the slots are where the new ones begin at `first`."""
+        """Return the absolute slots if the new slots begin at `first`."""
         return [*range(first, first + self.n_new), *given] if self.n_new else given
 
     def at(self, slots: Sequence[Any], source: SourceLine | None) -> list[Op]:
-        """The ops on `slots`, as the user's line `source` records them."""
+        """Return the ops on `slots`, with the user's line `source`."""
         slot = slots.__getitem__
         return [
             _new(Op, (primitive, tuple(map(slot, args)), params, slots[out], source))
             for primitive, args, params, out, _ in self.ops
         ]
 
-    def put(self, builder: Builder, given: Sequence[int]) -> Sequence[int]:
-        """Append the ops, which are all that is new, to what `builder` has; the slots are returned."""
+    def append_to(self, builder: Builder, given: Sequence[int]) -> Sequence[int]:
+        """Append the ops to `builder` and return the absolute slots."""
         if not self.n_new:
             return given
         slots = self.slots(builder.next_slot, given)
@@ -90,9 +90,9 @@ Known = TypeVar("Known")
 
 
 class Memory(Generic[Known]):
-    """What is known of situations; emptied when it is full.
+    """Bounded mapping from template keys to values; it is emptied when it is full.
 
-    Threads may use it at once: at worst they do a thing twice.
+    Threads may use it concurrently: at worst they compute a value twice.
     """
 
     def __init__(self) -> None:
@@ -103,11 +103,11 @@ class Memory(Generic[Known]):
         return len(self._known)
 
     def find(self, template_key: Hashable) -> Known | None:
-        """What was kept for a situation."""
+        """Return the value of a key; None if there is none."""
         return self._known.get(template_key)
 
     def keep(self, template_key: Hashable, known: Known, n_slots: int) -> None:
-        """Remember what is known, of `n_slots` slots, unless it is too large for that."""
+        """Store a value of `n_slots` slots; ignore it if it has `LIMIT` slots or more."""
         if n_slots >= LIMIT:
             return
         self._n_slots += n_slots + 1
@@ -118,35 +118,35 @@ class Memory(Generic[Known]):
 
 
 def is_pure(body: Callable[..., Any]) -> bool:
-    """Whether what `body`, a primitive or a function, records is decided by its operands and parameters alone."""
+    """Return whether the ops that a primitive or function records depend on its operands and parameters only."""
     if isinstance(body, Primitive):
         return is_pure(body.abstract_eval) and (body.promote_args is None or is_pure(body.promote_args))
-    return isinstance(body, types.FunctionType) and body.__module__.startswith(PURE)
+    return isinstance(body, FunctionType) and body.__module__.startswith(PURE)
 
 
 def has_pure_rules(primitive: Primitive) -> bool:
-    """Whether the same holds for the gradient rules of `primitive`."""
+    """Return whether all gradient rules of `primitive` are pure (`is_pure`)."""
     rules = (primitive.vjp,) if callable(primitive.vjp) else primitive.vjp
     return all([rule is None or is_pure(rule) for rule in rules])
 
 
-def kinds_of(parameters: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """What equal parameters may differ in: 1, True and 1.0 are equal, and so are 0.0 and -0.0.
+def types_of(parameters: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return what distinguishes parameters that compare equal, such as 1, True and 1.0, or 0.0 and -0.0.
 
-    None if there is one among them that is no plain data.
+    Returns None if a parameter is not plain data.
     """
-    kinds: list[Any] = []
+    types: list[Any] = []
     for value in parameters:
-        kind: Any = value.__class__
-        if kind is tuple:
-            kind = kinds_of(value)
-            if kind is None:
+        cls: Any = value.__class__
+        if cls is tuple:
+            cls = types_of(value)
+            if cls is None:
                 return None
-        elif kind is float or kind is complex:
-            kind = repr(value)
-        elif kind not in _PLAIN:
+        elif cls is float or cls is complex:
+            cls = repr(value)
+        elif cls not in _PLAIN:
             if not isinstance(value, np.dtype):
                 return None
-            kind = np.dtype
-        kinds.append(kind)
-    return tuple(kinds)
+            cls = np.dtype
+        types.append(cls)
+    return tuple(types)

@@ -1,4 +1,4 @@
-"""Functions of functions: derivatives as functions again."""
+"""Function transforms: gradients, Jacobians and Hessians as functions."""
 
 from jittape.transforms.gradient_checks import check_gradient as check_gradient
 from jittape.transforms.gradient_checks import compute_gradient as compute_gradient

@@ -1,4 +1,4 @@
-"""Gradients against differences: `compute_gradient` and `check_gradient`."""
+"""Comparison of gradients with finite differences: `compute_gradient` and `check_gradient`."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ Array = np.ndarray[Any, Any]
 def compute_gradient(
     f: Callable[..., Any], x: Sequence[Any], delta: float | None = None
 ) -> tuple[list[Array], list[Array]]:
-    """The Jacobians of a function by its gradient and by differences.
+    """Compute the Jacobians of a function with its gradient and with finite differences.
 
     Parameters
     ----------
     f : callable
-        Takes one tensor for every entry of `x` and returns one.
+        Function that takes one tensor for each entry of `x` and returns one tensor.
     x : list of tensor-like
-        Of floating or complex dtypes.
+        Arguments of `f`, of floating or complex dtypes.
     delta : float, optional
-        The step of the central differences, 1/1024 by default.
+        Step of the central differences. The default is 1/1024.
 
     Returns
     -------
     theoretical, numerical : list of ndarray
-        For every entry of `x` an array with a row for every element of the value and a column for every element of the
-        entry. A complex element counts as two, its real and its imaginary part.
+        Jacobians with the gradient and with differences, one array for each entry of `x`. Rows are elements of the
+        value, columns are elements of the entry. A complex element counts as two: its real and its imaginary part.
 
     Raises
     ------
     ValueError
-        If `x` is no list or tuple.
+        If `x` is not a list or tuple.
 
     Examples
     --------
@@ -72,8 +72,8 @@ def compute_gradient(
                 f"[compute_gradient] x[{i}] is {array.dtype.name}: only floating and complex values have gradients"
             )
     step = 1 / 1024 if delta is None else delta
-    theoretical, _ = _by_gradient(f, arrays, "zero")
-    return theoretical, [_by_differences(f, arrays, i, step, 1) for i in range(len(arrays))]
+    theoretical, _ = _jacobians(f, arrays, "zero")
+    return theoretical, [_differences(f, arrays, i, step, 1) for i in range(len(arrays))]
 
 
 def check_gradient(
@@ -84,27 +84,29 @@ def check_gradient(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> None:
-    """Compare the gradient of a function with differences, and raise with the worst entry if they differ.
+    """Compare the gradient of a function with finite differences and raise if they differ.
 
     Parameters
     ----------
     f : callable
-        Returns a tensor or a nested structure of them.
+        Function that returns a tensor or a nested structure of tensors.
     *x
-        Its arguments: arrays, tensors, Variables, numbers, nested structures of them. Those of a floating or complex
-        dtype are varied. float64 finds smaller errors.
+        Arguments of `f`: arrays, tensors, Variables, numbers or nested structures of them. Arguments of a floating or
+        complex dtype are varied. Use float64 to detect smaller errors.
     order : int
-        2: the gradient of the gradient is compared as well, and so on.
+        Highest order of derivatives to compare. 2 also compares the gradient of the gradient, and so on.
     delta : float, optional
-        The step of the central differences, whose error is of fourth order; by default the fifth root of the
-        resolution of the dtype: 0.0007 for float64.
+        Step of the central differences, whose error is of fourth order. The default is the fifth root of the machine
+        epsilon of the dtype: 0.0007 for float64.
     rtol, atol : float, optional
-        What an entry may be off by is ``atol + rtol * |entry|``; by default 1e-7 for float64 and 1e-2 for float32.
+        Tolerances: an entry may differ by ``atol + rtol * |entry|``. The default of both is 1e-7 for float64 and 1e-2
+        for float32.
 
     Raises
     ------
     AssertionError
-        If an entry is off by more. Says which, what either side has, and why if there is no gradient.
+        If an entry differs by more. The message has the position and both values of the worst entry, and the reason if
+        there is no gradient.
 
     Examples
     --------
@@ -121,18 +123,17 @@ def check_gradient(
     arrays = [np.asarray(as_host(convert_to_tensor(leaf))) for leaf in leaves]
     varied = [i for i, array in enumerate(arrays) if is_differentiable(array.dtype)]
     if not varied:
-        raise TypeError("[check_gradient] x must hold an argument of a floating or complex dtype to vary")
+        raise TypeError("[check_gradient] x must contain an argument of a floating or complex dtype to vary")
     shapes: list[tuple[int, ...]] = []
 
     def flat(*values: Any) -> Any:
-        """`f` of what is varied; all elements of its results in a row."""
-        given: list[Any] = [array.copy() for array in arrays]  # `f` may write to them
+        """Call `f` with varied arguments and return all elements of its results in one vector."""
+        given: list[Any] = [array.copy() for array in arrays]  # `f` may write to its arguments
         for i, value in zip(varied, values, strict=True):
             given[i] = value
         results = [convert_to_tensor(y) for y in flatten(f(*rebuild(given)))[0]]
         shapes[:] = [y.shape for y in results]
-        dtype = np.result_type(*[y.dtype for y in results])
-        return concat([reshape(cast(y, dtype), (y.size,)) for y in results], 0)
+        return _in_one_vector(results)
 
     resolution = max([float(np.finfo(arrays[i].dtype).eps) for i in varied])
     step = resolution**0.2 if delta is None else delta
@@ -141,28 +142,45 @@ def check_gradient(
     values = [arrays[i] for i in varied]
     for number in range(order):
         g = _gradient_of(flat, number)
-        gradients, why = _by_gradient(g, values, None)
-        for i, found in enumerate(gradients):
-            differences = _by_differences(g, values, i, step, 2)
-            off = np.abs(found - differences)
-            excess = np.where(np.isnan(found) & np.isnan(differences), 0, off) - relative * np.abs(
-                differences
-            )
-            if not (excess <= absolute).all():
-                row, column = np.unravel_index(np.argmax(np.nan_to_num(excess, nan=np.inf)), excess.shape)
-                where = _place(shapes, int(row)) if number == 0 else f"element {row} of derivative {number}"
+        jacobians, reasons = _jacobians(g, values, None)
+        for i, jacobian in enumerate(jacobians):
+            worst = _worst_entry(jacobian, _differences(g, values, i, step, 2), relative, absolute)
+            if worst is not None:
+                row, column, text = worst
+                where = _result_name(shapes, row) if number == 0 else f"element {row} of derivative {number}"
+                entry = _entry_name(varied[i], values[i], column)
                 raise AssertionError(
-                    f"the gradient of {where} in argument {_entry(varied[i], arrays[varied[i]], int(column))} is "
-                    f"{found[row, column]:.8g}, by differences {differences[row, column]:.8g}: "
-                    f"off by {off[row, column]:.3g}, where "
-                    f"{absolute + relative * abs(differences[row, column]):.3g} is allowed; "
-                    f"{int((~(excess <= absolute)).sum())} of {excess.size} entries are off"
-                    + (f" ({'; '.join(why)})" if why else "")
+                    f"the gradient of {where} in argument {entry} is {text}"
+                    + (f" ({'; '.join(reasons)})" if reasons else "")
                 )
 
 
+def _in_one_vector(parts: Sequence[Any]) -> Any:
+    """Concatenate the elements of all parts in their common dtype."""
+    dtype = np.result_type(*[part.dtype for part in parts])
+    return concat([reshape(cast(part, dtype), (part.size,)) for part in parts], 0)
+
+
+def _worst_entry(
+    jacobian: Array, differences: Array, relative: float, absolute: float
+) -> tuple[int, int, str] | None:
+    """Return row, column and description of the entry with the largest excess error; None if all are tolerable."""
+    error = np.abs(jacobian - differences)
+    excess = np.where(np.isnan(jacobian) & np.isnan(differences), 0, error) - relative * np.abs(differences)
+    off = ~(excess <= absolute)
+    if not off.any():
+        return None
+    row, column = np.unravel_index(np.argmax(np.nan_to_num(excess, nan=np.inf)), excess.shape)
+    at = row, column
+    text = (
+        f"{jacobian[at]:.8g}, by differences {differences[at]:.8g}: off by {error[at]:.3g}, where "
+        f"{absolute + relative * abs(differences[at]):.3g} is allowed; {off.sum()} of {off.size} entries are off"
+    )
+    return int(row), int(column), text
+
+
 def _gradient_of(flat: Callable[..., Any], order: int) -> Callable[..., Any]:
-    """The gradient of a weighted sum, `order` times over, as a function with its elements in a row."""
+    """Differentiate a weighted sum of `flat` `order` times; the elements of the result are in one vector."""
     for _ in range(order):
         flat = _differentiated(flat)
     return flat
@@ -174,15 +192,13 @@ def _differentiated(flat: Callable[..., Any]) -> Callable[..., Any]:
         return reduce_sum(real(y * np.cos(np.arange(y.size)).astype(y.dtype)))
 
     def gradients(*values: Any) -> Any:
-        found = grad(weighted, range(len(values)), unconnected_gradients="zero")(*values)
-        dtype = np.result_type(*[g.dtype for g in found])
-        return concat([reshape(cast(g, dtype), (g.size,)) for g in found], 0)
+        return _in_one_vector(grad(weighted, range(len(values)), unconnected_gradients="zero")(*values))
 
     return gradients
 
 
-def _place(shapes: list[tuple[int, ...]], row: int) -> str:
-    """Which element of which result stands in a row of the Jacobian of real results."""
+def _result_name(shapes: list[tuple[int, ...]], row: int) -> str:
+    """Return the name of the result's element in a row of the Jacobian of real results."""
     for number, shape in enumerate(shapes):
         size = math.prod(shape)
         if row < size:
@@ -191,7 +207,8 @@ def _place(shapes: list[tuple[int, ...]], row: int) -> str:
     return f"part {row}"
 
 
-def _entry(number: int, array: Array, column: int) -> str:
+def _entry_name(number: int, array: Array, column: int) -> str:
+    """Return the name of the argument's element in a column of the Jacobian."""
     part = ""
     if array.dtype.kind == "c":
         column, imaginary = divmod(column, 2)
@@ -204,15 +221,15 @@ def _index(shape: tuple[int, ...], position: int) -> str:
 
 
 def _parts(array: Array) -> Array:
-    """The elements in a row, the real and the imaginary part of a complex one apart."""
+    """Return the elements as a vector; a complex element becomes its real and its imaginary part."""
     flat = np.ascontiguousarray(array).reshape(-1)
     return flat.view(flat.real.dtype) if array.dtype.kind == "c" else flat
 
 
-def _by_gradient(
+def _jacobians(
     f: Callable[..., Any], arrays: list[Array], unconnected: str | None
 ) -> tuple[list[Array], list[str]]:
-    """The Jacobians, a reverse pass an element, and why gradients are None if that is not asked to be zero."""
+    """Return the Jacobians, from one reverse pass per element, and the reasons for missing gradients."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnconnectedGradientWarning)
         value, pullback = vjp(f, *[tensor_of(a) for a in arrays], unconnected_gradients=unconnected or "none")
@@ -221,24 +238,19 @@ def _by_gradient(
         for i in range(_parts(shape).size):
             unit = shape.copy()
             _parts(unit)[i] = 1
-            found = pullback(unit)
-            rows.append(
-                [
-                    _parts(np.zeros_like(a) if g is None else g.numpy())
-                    for g, a in zip(found, arrays, strict=True)
-                ]
-            )
-    why = list(dict.fromkeys([str(w.message) for w in caught if w.category is UnconnectedGradientWarning]))
+            gradients = zip(pullback(unit), arrays, strict=True)
+            rows.append([_parts(np.zeros_like(a) if g is None else g.numpy()) for g, a in gradients])
+    reasons = list(
+        dict.fromkeys([str(w.message) for w in caught if w.category is UnconnectedGradientWarning])
+    )
     jacobians = [
         np.array([row[i] for row in rows]).reshape(len(rows), _parts(a).size) for i, a in enumerate(arrays)
     ]
-    return jacobians, why
+    return jacobians, reasons
 
 
-def _by_differences(
-    f: Callable[..., Any], arrays: list[Array], number: int, step: float, order: int
-) -> Array:
-    """Central differences with an error of the order ``step ** (2 * order)``, in the parts of argument `number`."""
+def _differences(f: Callable[..., Any], arrays: list[Array], number: int, step: float, order: int) -> Array:
+    """Return central differences with respect to argument `number`, with an error of ``step ** (2 * order)``."""
     weights = ((1, 1 / 2),) if order == 1 else ((1, 2 / 3), (2, -1 / 12))
 
     def value(column: int, distance: float) -> Array:

@@ -1,4 +1,4 @@
-"""First derivatives as functions: `grad`, `value_and_grad`, `vjp` and `jvp`."""
+"""Transforms for first derivatives: `grad`, `value_and_grad`, `vjp` and `jvp`."""
 
 from __future__ import annotations
 
@@ -36,40 +36,41 @@ def value_and_grad(
     has_aux: bool = False,
     unconnected_gradients: UnconnectedGradients | str = NONE,
 ) -> Callable[..., Any]:
-    """A function that returns the value of `f` and its gradient.
+    """Return a function that computes the value of `f` and its gradient.
 
     Parameters
     ----------
     f : callable
-        Returns one real floating number, or ``(number, aux)``; may be a `jt.function`. It may write to what is varied,
-        as in ``x[0] = 2 * x[1]``: the gradient is with respect to the value that came in.
+        Function that returns a real floating scalar, or ``(scalar, aux)``. It may be a `jt.function`. It may write to
+        its varied arguments, as in ``x[0] = 2 * x[1]``: the gradient is with respect to the original values.
     argnums : int or sequence of int
-        Which positional arguments are varied. Each may be an array, a number, a tensor, a Variable or a nested
-        structure of them; the dtype must be floating or complex.
+        Numbers of the positional arguments to vary. Each argument may be an array, a number, a tensor, a Variable or a
+        nested structure of them, of a floating or complex dtype.
     has_aux : bool
-        Whether `f` returns ``(value, aux)``; `aux` is any structure, and is not differentiated.
+        Whether `f` returns ``(value, aux)``. `aux` may have any structure; it is not differentiated.
     unconnected_gradients : UnconnectedGradients or str
-        What the gradient is where the value does not depend on an argument: ``None``, with an
-        `UnconnectedGradientWarning` that says why, or zeros.
+        Gradient with respect to arguments that the value does not depend on: ``"none"`` gives ``None`` and an
+        `UnconnectedGradientWarning` with the reason, ``"zero"`` gives zeros.
 
     Returns
     -------
     callable
-        Takes what `f` takes and returns ``(value, gradient)`` or ``((value, aux), gradient)``. The gradient has the
-        structure of the argument; with a sequence of `argnums` it is a tuple. If all that is varied came as NumPy
-        arrays and Python numbers, arrays and NumPy scalars are given back, the caller's own: what
-        ``scipy.optimize.minimize(..., jac=True)`` takes. Else, and inside tapes and traced functions, tensors.
+        Function that takes the arguments of `f` and returns ``(value, gradient)`` or ``((value, aux), gradient)``. The
+        gradient has the structure of the varied argument; if `argnums` is a sequence, it is a tuple of gradients. If
+        all varied arguments are NumPy arrays and Python numbers, the results are new NumPy arrays and scalars, suitable
+        for ``scipy.optimize.minimize(..., jac=True)``. Otherwise, and inside tapes and traced functions, the results
+        are tensors.
 
     Raises
     ------
     ShapeError
         If the value is not a scalar.
     TypeError
-        If the value or what is varied is not floating.
+        If the value is not a real floating number, or a varied argument is neither floating nor complex.
 
     See Also
     --------
-    jittape.GradientTape : with Variables, or for a part of a program.
+    jittape.GradientTape : Record gradients with respect to Variables, or of a part of a program.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def _value_and_grad(
         value, aux = value_and_aux(name, f(*primals.args, **kwargs), has_aux)
         value = scalar(name, value)
     gradients = tape.gradient(value, primals.leaves, unconnected_gradients=unconnected)
-    return primals.given_back(((value, aux) if has_aux else value, primals.structured(gradients)))
+    return primals.as_output(((value, aux) if has_aux else value, primals.structured(gradients)))
 
 
 def grad(
@@ -117,17 +118,17 @@ def grad(
     has_aux: bool = False,
     unconnected_gradients: UnconnectedGradients | str = NONE,
 ) -> Callable[..., Any]:
-    """A function that returns the gradient of `f`: `value_and_grad` without the value.
+    """Return a function that computes the gradient of `f`.
 
     Parameters
     ----------
     f, argnums, has_aux, unconnected_gradients
-        As for `value_and_grad`.
+        See `value_and_grad`.
 
     Returns
     -------
     callable
-        Takes what `f` takes and returns the gradient, or ``(gradient, aux)``.
+        Function that takes the arguments of `f` and returns the gradient, or ``(gradient, aux)``.
 
     Examples
     --------
@@ -136,7 +137,7 @@ def grad(
     >>> jt.grad(lambda x: jt.reduce_sum(jt.sin(x)))(np.array([0.0, np.pi]))
     array([ 1., -1.])
 
-    A gradient is a function like any other:
+    The result can be differentiated again:
 
     >>> third = jt.grad(jt.grad(jt.grad(lambda x: x**5)))
     >>> float(third(2.0))
@@ -156,27 +157,27 @@ def vjp(
     has_aux: bool = False,
     unconnected_gradients: UnconnectedGradients | str = NONE,
 ) -> tuple[Any, ...]:
-    """The value of `f`, and a function that pulls cotangents of it back: vector-Jacobian products.
+    """Return the value of `f` and a function that computes vector-Jacobian products.
 
     Parameters
     ----------
     f : callable
-        Returns a tensor or a nested structure of them.
+        Function that returns a tensor or a nested structure of tensors.
     *primals
-        The arguments of `f`, all of which are varied.
+        Arguments of `f`. All of them are varied.
     has_aux, unconnected_gradients
-        As for `value_and_grad`.
+        See `value_and_grad`.
 
     Returns
     -------
     value
-        What `f` returns.
+        The value of `f`.
     pullback : callable
-        ``pullback(cotangents)``, these in the structure of the value, returns a tuple with the cotangent of every
-        primal. It may be called again and again; it holds what `f` recorded. Where a tape that was entered later
-        records the call, `f` is recorded once more, on the same primals.
+        ``pullback(cotangents)`` takes cotangents in the structure of the value and returns a tuple with the cotangent
+        of each primal. It may be called repeatedly; it keeps the recorded ops of `f` alive. If a tape entered after
+        this call records a call of `pullback`, `f` is recorded again, on the same primals.
     aux
-        With ``has_aux=True``.
+        The auxiliary result, only with ``has_aux=True``.
 
     Examples
     --------
@@ -198,14 +199,14 @@ def vjp(
         outputs = [convert_to_tensor(y) for y in outputs]
         value = rebuild([copy.copy(y) for y in outputs])  # the caller may write to it
     if not recorded:
-        begin_step()  # what the caller records from here on does not lengthen the pullback's trace
+        begin_step()  # later ops of the caller do not lengthen the pullback's trace
 
     def pullback(cotangents: Any) -> tuple[Any, ...]:
-        """The cotangents of the primals."""
+        """Return the cotangents of the primals."""
         trace = tape._interval.trace
         assert trace is not None
         if is_recorded() and current_trace() is not trace:
-            # What was recorded is out of sight of who records now; but the product depends on the cotangents.
+            # The current recorder cannot see the ops of `f`, and the product depends on the cotangents: record again.
             constants = varied.structured([stop_gradient(leaf) for leaf in as_given])
             return vjp(f, *constants, has_aux=has_aux, unconnected_gradients=unconnected_gradients)[1](
                 cotangents
@@ -216,17 +217,17 @@ def vjp(
             for i, (c, y) in enumerate(zip(given, outputs, strict=True))
         ]
         if trace.intervals:
-            found = tape.gradient(outputs, varied.leaves, seeds, unconnected_gradients)
+            gradients = tape.gradient(outputs, varied.leaves, seeds, unconnected_gradients)
         else:
             for seed in seeds:
                 seed._computed()
             with rewound(trace):
-                found = tape.gradient(outputs, varied.leaves, seeds, unconnected_gradients)
-        result: tuple[Any, ...] = varied.given_back(varied.structured(found))
+                gradients = tape.gradient(outputs, varied.leaves, seeds, unconnected_gradients)
+        result: tuple[Any, ...] = varied.as_output(varied.structured(gradients))
         return result
 
     returned = (value, aux) if has_aux else (value,)
-    first, *rest = varied.given_back(returned)
+    first, *rest = varied.as_output(returned)
     return (first, pullback, *rest)
 
 
@@ -237,32 +238,32 @@ def jvp(
     has_aux: bool = False,
     unconnected_gradients: UnconnectedGradients | str = NONE,
 ) -> tuple[Any, ...]:
-    """The value of `f` and its derivative along a direction: a Jacobian-vector product.
+    """Return the value of `f` and its derivative along a direction, a Jacobian-vector product.
 
     Parameters
     ----------
     f : callable
-        Returns a tensor or a nested structure of them.
+        Function that returns a tensor or a nested structure of tensors.
     primals : sequence
-        The arguments of `f`, all of which are varied.
+        Arguments of `f`. All of them are varied.
     tangents : sequence
-        The direction, in the structure of `primals`.
+        Direction, in the structure of `primals`.
     has_aux, unconnected_gradients
-        As for `value_and_grad`.
+        See `value_and_grad`.
 
     Returns
     -------
     value
-        What `f` returns.
+        The value of `f`.
     tangent
-        Its derivative along `tangents`, in the same structure.
+        The derivative of the value along `tangents`, in the structure of the value.
     aux
-        With ``has_aux=True``.
+        The auxiliary result, only with ``has_aux=True``.
 
     Raises
     ------
     ValueError, TypeError
-        If a tangent does not fit its primal.
+        If a tangent does not have the structure, shape and dtype of its primal.
 
     Examples
     --------
@@ -275,19 +276,21 @@ def jvp(
     as_function("f", f)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(
-            "[jvp] primals and tangents must be tuples or lists, one entry for each argument of f"
+            "[jvp] primals and tangents must be tuples or lists with one entry for each argument of f"
         )
     if len(primals) != len(tangents):
-        raise ValueError(f"[jvp] {len(primals)} primals and {len(tangents)} tangents")
+        raise ValueError(
+            f"[jvp] primals and tangents must have equal length, got {len(primals)} and {len(tangents)}"
+        )
     recorded = is_recorded()
-    with tape_of(f):  # so that all of it is one step
+    with tape_of(f):  # makes the whole call one step
         varied = Primals("jvp", tuple(primals), range(len(primals)), recorded)
-        given = varied.beside("tangents", tangents)
+        given = varied.matching_leaves("tangents", tangents)
         with ForwardAccumulator(varied.leaves, given) as accumulator:
             value, aux = value_and_aux("jvp", f(*varied.args), has_aux)
             outputs, rebuild = flatten(value)
             outputs = [convert_to_tensor(y) for y in outputs]
-        found = accumulator.jvp(outputs, unconnected_gradients)
-        value, tangent = rebuild(outputs), rebuild(found)
-    result: tuple[Any, ...] = varied.given_back((value, tangent, aux) if has_aux else (value, tangent))
+        output_tangents = accumulator.jvp(outputs, unconnected_gradients)
+        value, tangent = rebuild(outputs), rebuild(output_tangents)
+    result: tuple[Any, ...] = varied.as_output((value, tangent, aux) if has_aux else (value, tangent))
     return result

@@ -1,4 +1,4 @@
-"""Functions with another gradient or another way to it: `recompute_grad` and `grad_pass_through`."""
+"""Wrappers that change the gradient of a function: `recompute_grad` and `grad_pass_through`."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ __all__ = ["grad_pass_through", "recompute_grad"]
 
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Let the gradient of a function compute again what it needs, instead of keeping it: checkpointing.
+    """Return `f` with a gradient that recomputes its intermediate values (checkpointing).
 
     Parameters
     ----------
     f : callable
-        Takes and returns tensors or nested structures of them; it may read Variables, and tensors from outside.
+        Function that takes and returns tensors or nested structures of them. It may read Variables and tensors from
+        outside.
 
     Returns
     -------
     callable
-        The same function. Only its arguments are kept for a gradient; `f` is called once more for each gradient, on
-        the arguments as they were, and with the Variables as they are then.
+        The same function with another gradient. Only the arguments are kept; each gradient calls `f` again, with the
+        original arguments and the current values of the Variables.
 
     Notes
     -----
-    A program that is compiled as a whole keeps what lives from the forward to the backward pass in memory: of a chain
-    of blocks all that each block computes. With every block wrapped it keeps what goes from one to the next.
+    A compiled program keeps the values that the backward pass reads in memory: for a chain of blocks, the intermediate
+    values of every block. If every block is wrapped, the program keeps only the values between the blocks.
 
-    If `f` writes to an argument, as in ``x[0] = 1.0``, the argument changes within `f` only.
+    If `f` writes to an argument, as in ``x[0] = 1.0``, the argument changes only inside `f`.
 
     Examples
     --------
@@ -57,12 +58,12 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten((args, kwargs))
-        leaves = own_handles(leaves)  # `f` and the caller may write to theirs
+        leaves = own_handles(leaves)  # `f` and the caller may write to their own
         positional, named = rebuild(own_handles(leaves))
         before = current_trace().node
-        y = _own(f(*positional, **named))
+        y = _identities(f(*positional, **named))
         given = [leaf for leaf in leaves if isinstance(leaf, Operators)]
-        # An argument may be among these: `f` may also reach the same tensor as a value from outside.
+        # These may include an argument: `f` may also reach the same tensor from outside.
         read = tensors_read(before)
         as_read = own_handles(read)
 
@@ -74,53 +75,53 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
                 with GradientTape(watch_accessed_variables=False) as tape:
                     tape.watch([s for s in sources if is_differentiable(s.dtype)])
                     positional, named = rebuild(own_handles(copies))
-                    outputs = flatten(_own(f(*positional, **named)))[0]
-                # None where nothing is connected, and no warning: `f` may ignore an argument, or not read it outside.
+                    outputs = flatten(_identities(f(*positional, **named)))[0]
+                # Unconnected sources give None without a warning: `f` may ignore an argument, or not read it outside.
                 return tape._cotangents(trace, outputs, sources, list(upstream), zero=True)
 
-        # All that `f` depends on is an argument of this, so that the gradient reaches it.
+        # Every value that `f` depends on is an operand here, so that its gradient flows.
         return custom_gradient(lambda *operands: (y, gradient))(*given, *as_read) if given or read else y
 
     return checkpointed
 
 
-def _own(returned: Any) -> Any:
-    """Return what a function returned as values of its own: what it passes through counts as read."""
+def _identities(returned: Any) -> Any:
+    """Apply `identity` to all leaves, so that values that the function only passes through count as read."""
     leaves, rebuild = flatten(returned)
     return rebuild([identity(leaf) for leaf in leaves])
 
 
 @contextmanager
 def _with_values(handles: list[Any], others: list[Any]) -> Iterator[None]:
-    """Let tensors have the values of `others` inside: what a function has read may have been written to since."""
+    """Give tensors the values of `others` inside the context: they may have been written to since they were read."""
     pairs = [(a, b) for a, b in zip(handles, others, strict=True) if isinstance(a, Tensor)]
-    now = [(a._trace, a._slot, a._buffer) for a, _ in pairs]
+    states = [(a._trace, a._slot, a._buffer) for a, _ in pairs]
     for a, b in pairs:
         a._trace, a._slot, a._buffer = b._trace, b._slot, b._buffer
     try:
         yield
     finally:
-        for (a, _), state in zip(pairs, now, strict=True):
+        for (a, _), state in zip(pairs, states, strict=True):
             a._trace, a._slot, a._buffer = state
 
 
 def _again(leaf: Any, upstream: Tensor) -> Any:
-    """A tensor as a value of its own; what is computed from it has not been computed before, and waits."""
+    """Return a copy of a tensor that depends on `upstream`, so that ops on it are recomputed in the backward pass."""
     return apply(again, (leaf, upstream)) if isinstance(leaf, Operators) else leaf
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Let the gradient of a function be that of the identity: the straight-through estimator.
+    """Return `f` with the gradient of the identity (straight-through estimator).
 
     Parameters
     ----------
     f : callable
-        Its value has the shape of its argument.
+        Function whose value has the shape of its argument.
 
     Returns
     -------
     callable
-        The same function; a cotangent of the value is the cotangent of the argument.
+        The same function; its gradient passes the cotangent of the value on to the argument unchanged.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jittape.compile.analysis.cost import cost_of_map
-from jittape.compile.ir.instructions import BoundsMask, Compute, Instruction, Load, Store
+from jittape.compile.ir.instructions import BoundsMask, Compute, Instruction, KernelStore, Load
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.core.tuning import tuning
 
@@ -75,14 +75,14 @@ def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:
     return Tasks(-(-total // extent), extent)
 
 
-def _is_in_order(store: Store) -> bool:
+def _is_in_order(store: KernelStore) -> bool:
     """Return whether the iterations of loop 0 must run in order.
 
     Scattered elements may have the same address, unless each iteration writes its own part of the result.
     """
-    if store.running is not None:
-        return store.running.axis == 0
-    return store.scattered is not None and all(variable != "i0" for variable, _ in store.address.linear.terms)
+    if store.scan is not None:
+        return store.scan.axis == 0
+    return store.scatter is not None and all(variable != "i0" for variable, _ in store.address.linear.terms)
 
 
 def rows_at_a_time(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
@@ -108,7 +108,7 @@ def rows_at_a_time(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
 def _cost(kernel: LoopKernel, instruction: Instruction) -> float:
     match instruction:
         case Compute(primitive, params, args, dtype):
-            dtypes = tuple([kernel.dtype_of(a) for a in args])
+            dtypes = kernel.dtypes_of(args)
             return cost_of_map(primitive, params, dtypes) * _width(max([dtype, *dtypes], key=_width))
         case Load(_, _, dtype):
             return tuning.memory_access_cost * _width(dtype)

@@ -333,7 +333,7 @@ def is_cacheable(kernel: Kernel) -> bool:
         return True
     used = [i.primitive for i in kernel.instructions if isinstance(i, Compute)]
     used += [r.primitive for r in kernel.reductions]
-    used += [s.scattered.combining for s in kernel.stores if s.scattered and s.scattered.combining]
+    used += [s.scatter.combining for s in kernel.stores if s.scatter and s.scatter.combining]
     return all(is_builtin(primitive) for primitive in used)
 
 

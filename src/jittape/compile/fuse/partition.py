@@ -12,7 +12,7 @@ stored values only grows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from jittape.compile.analysis.gemm_operands import Product, product_of, wants_rows
@@ -26,7 +26,7 @@ from jittape.compile.ir.index_maps import (
     space_of,
 )
 from jittape.compile.ir.operand_maps import Key, operand_accesses, scattered_to
-from jittape.compile.llvm.blas import blas
+from jittape.compile.llvm.target_facts import TargetFacts, host_facts
 from jittape.core.forms import Alias, Map, Pad, View
 from jittape.core.program import Op, Program
 from jittape.core.tuning import tuning
@@ -65,8 +65,14 @@ class Partition:
         Slots whose elements are all the same number.
     """
 
-    def __init__(self, program: Program, before: Partition | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        before: Partition | None = None,
+        target: Callable[[], TargetFacts] = host_facts,
+    ) -> None:
         self.program = program
+        self.target = target
         self.avals = program.avals
         self.op_of = {op.out: op for op in program.ops}
         self._known: dict[Any, OpProperties] = {} if before is None else before._known
@@ -158,7 +164,7 @@ class Partition:
             if product.y.slot != op.args[1] and self.avals[slot].dtype.kind == "f":
                 calls.setdefault(op.args[1], []).append(self.op_of[slot])
         for y, ops in calls.items():
-            if not wants_rows([self.products[op.out] for op in ops]) or not blas().unpacked:
+            if not wants_rows([self.products[op.out] for op in ops]) or not self.target().unpacked:
                 continue
             for op in ops:
                 self.products[op.out] = product_of(

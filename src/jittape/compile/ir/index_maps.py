@@ -1,9 +1,9 @@
-"""Which element of a value an element of a loop nest needs: affine index maps and their composition.
+"""Index maps from the iterations of a loop nest to elements of a value, and their composition.
 
-A `Position` says where along one dimension; an `Access` has one for every dimension of a value, and the conditions
-under which the element exists at all (`Pad` gives zero elsewhere). Both are plain hashable data, so that "the same
-value under the same access" is a dictionary key: that is how the scheduler shares work. What is asked of them again and
-again is remembered: to hash an access to a matrix takes 0.06 µs, to find its axes 1.3.
+A `Position` is an index along one dimension. An `Access` has a position for each dimension of a value, and the
+conditions under which the element exists (`Pad` gives zero elsewhere). Both are hashable data: the scheduler shares
+work between uses of one value under one access. Frequent queries are cached, since hashing an access to a matrix takes
+0.06 µs and finding its axes 1.3 µs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 
 class Quotient(NamedTuple):
-    """A coordinate that is another one divided by a step that is not 1 or -1."""
+    """An index that is another one divided by a step other than 1 and -1."""
 
     numerator: Position
     step: int
@@ -48,7 +48,7 @@ class Quotient(NamedTuple):
 class Position(NamedTuple):
     """``step * variable + offset + sum of (element * factor)``.
 
-    The variable is a loop axis, a `Quotient`, or None. An element is a slot with an `Access` to it.
+    The variable is a loop axis, a `Quotient`, or None. An element is a slot and an `Access` to it.
     """
 
     variable: Any = None
@@ -69,7 +69,7 @@ class Condition(NamedTuple):
 
 
 class Access(NamedTuple):
-    """Where an element of a value stands, and when."""
+    """The index of an element along each dimension of a value, and the conditions under which it exists."""
 
     positions: tuple[Position, ...]
     conditions: tuple[Condition, ...] = ()
@@ -77,13 +77,13 @@ class Access(NamedTuple):
 
 ORIGIN = Position()
 EVERYWHERE = Access(())
-"""The access to a value without dimensions."""
+"""The access to a value that has no dimensions."""
 REMEMBERED = 4096
 
 
 @lru_cache(REMEMBERED)
 def axes_of(access: Access) -> frozenset[int]:
-    """The loop axes that the place depends on."""
+    """Return the loop axes that the positions depend on."""
     return frozenset().union(*[_axes_of(position) for position in access.positions])
 
 
@@ -97,39 +97,42 @@ def _axes_of(position: Position) -> frozenset[int]:
 
 @lru_cache(REMEMBERED)
 def picks(access: Access) -> int:
-    """How often in a row elements of arrays say where: 0 for an affine map."""
+    """Return how deep indices that are read from arrays are nested; 0 for an affine map."""
     dynamic = [inner for position in access.positions for (_, inner), _ in position.dynamic]
     return max([1 + picks(inner) for inner in dynamic if inner != EVERYWHERE], default=0)
 
 
 @lru_cache(REMEMBERED)
 def visited(extents: tuple[int, ...], access: Access) -> int:
-    """How many elements of a value the nest over `extents` reaches."""
+    """Return the number of elements of a value that the nest over `extents` accesses."""
     return prod([extents[axis] for axis in axes_of(access)])
 
 
 @lru_cache(REMEMBERED)
 def repeats(access: Access) -> bool:
-    """Whether a nest reaches an element more than once: there is a loop outside of those that the place depends on."""
+    """Return whether a nest accesses elements repeatedly, since the positions do not depend on an outer loop."""
     axes = axes_of(access)
     return bool(axes) and len(axes) <= max(axes)
 
 
 def times_along(extents: tuple[int, ...], access: Access) -> int:
-    """How often the nest over `extents` reaches an element, if its innermost loop runs along the value's last axis."""
+    """Return the number of accesses to an element by the nest over `extents`.
+
+    It is 0 unless the innermost loop runs along the value's last axis.
+    """
     if not access.positions or access.positions[-1].variable != len(extents) - 1:
         return 0
     return prod(extents) // max(1, visited(extents, access))
 
 
 def space_of(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The loop extents that visit every element of `shape`; dimensions of extent 1 need no loop."""
+    """Return the loop extents that visit every element of `shape`; dimensions of extent 1 have no loop."""
     return tuple([n for n in shape if n != 1])
 
 
 @lru_cache(REMEMBERED)
 def identity(shape: tuple[int, ...]) -> Access:
-    """The access by which the nest over `space_of(shape)` visits a value of `shape`."""
+    """Return the access by which the nest over `space_of(shape)` visits a value of `shape`."""
     positions, axis = [], 0
     for n in shape:
         if n == 1:
@@ -141,14 +144,14 @@ def identity(shape: tuple[int, ...]) -> Access:
 
 
 def is_unrolled(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
-    """Whether a reduction of `shape` over `axes` is written out as an expression."""
+    """Return whether a reduction of `shape` over `axes` becomes an expression without a loop."""
     return 0 < prod([shape[axis] for axis in axes]) <= tuning.unrolled_elements
 
 
 def nest_over(shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-    """The loops of a reduction of `shape`, and the number of leading dimensions that have them.
+    """Return the loop extents of a reduction of `shape`, and the number of leading dimensions that they cover.
 
-    The dimensions after these are few elements, which are written out.
+    The dimensions after these have few elements, which are written out.
     """
     loops, count = len(shape), 1
     while loops and count * shape[loops - 1] <= tuning.unrolled_elements and shape[loops - 1]:
@@ -160,13 +163,13 @@ def nest_over(shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
 
 @threshold_cache(REMEMBERED)
 def lanes(shape: tuple[int, ...]) -> tuple[Access, ...]:
-    """The accesses by which the loops of `nest_over` visit all elements of `shape`."""
+    """Return the accesses by which the loops of `nest_over` visit all elements of `shape`."""
     leading = nest_over(shape)[1]
     return tuple(unrolled(identity(shape[:leading]), shape, tuple(range(leading, len(shape)))))
 
 
 def unrolled(access: Access, shape: tuple[int, ...], axes: tuple[int, ...]) -> list[Access]:
-    """The accesses to the elements of `shape` that a reduction over `axes` makes an element at `access` of."""
+    """Return the accesses to the elements of `shape` that a reduction over `axes` combines into `access`."""
     found = []
     for index in product(*[range(shape[axis]) for axis in axes]):
         fixed, kept = dict(zip(axes, index, strict=True)), iter(access.positions)
@@ -178,7 +181,7 @@ def unrolled(access: Access, shape: tuple[int, ...], axes: tuple[int, ...]) -> l
 def viewed(
     access: Access, index: tuple[Index, ...], operand_shape: tuple[int, ...], args: tuple[int, ...]
 ) -> Access:
-    """The access to the operand of a view whose result is accessed by `access`."""
+    """Return the access to the operand of a view for `access` to the result."""
     positions = []
     for entry, extent in zip(index, operand_shape, strict=True):
         if extent == 1:
@@ -195,7 +198,7 @@ def viewed(
 
 
 def element_of(access: Access, at: tuple[int, ...]) -> Access:
-    """The access to the element of an operand that says where, for who accesses the result by `access`."""
+    """Return the access to the index operand for `access` to the result."""
     if not at:
         return EVERYWHERE
     return Access(tuple([access.positions[axis] for axis in at]), access.conditions)
@@ -208,7 +211,7 @@ def placed(
     args: tuple[int, ...],
     extents: tuple[int, ...],
 ) -> Access:
-    """The access to the operand of a `Pad` whose result is accessed by `access`, within the nest over `extents`."""
+    """Return the access to the operand of a `Pad` for `access` to the result in the nest over `extents`."""
     positions = [ORIGIN] * len(operand_shape)
     conditions = list(access.conditions)
     for entry, base in zip(index, access.positions, strict=True):
@@ -226,7 +229,7 @@ def placed(
 
 
 def affine_of_alias(access: Access, shape: tuple[int, ...], operand_shape: tuple[int, ...]) -> Access:
-    """The access to the operand of an `Alias` that only adds or drops dimensions of extent 1."""
+    """Return the access to the operand of an `Alias` that only adds or removes dimensions of extent 1."""
     kept = iter([p for p, n in zip(access.positions, shape, strict=True) if n != 1])
     return Access(tuple([ORIGIN if n == 1 else next(kept) for n in operand_shape]), access.conditions)
 
@@ -243,7 +246,7 @@ def _divided(numerator: Position, step: int) -> Position:
 
 
 def _always(condition: Condition, extents: tuple[int, ...]) -> bool:
-    """Whether a condition holds on the whole nest."""
+    """Return whether a condition holds on the whole nest."""
     position, step, extent = condition
     if position.dynamic or abs(step) != 1 or isinstance(position.variable, Quotient):
         return False

@@ -1,11 +1,18 @@
-"""What a loop kernel is made of: instructions, addresses, stores and reductions, as plain data.
+"""Instructions, stores and reductions of a loop nest, as plain data.
 
-Numbers that depend on sizes are symbols; `kernel` says what they mean and how all this reads as text.
+A nest has two representations of the same classes, which differ in what they refer to memory and sizes by:
+
+- a `LoopNest` (`loop_nest`) belongs to one program. Its addresses name slots, and its sizes are numbers.
+- a `LoopKernel` (`kernel`) serves all shapes. Its addresses name operands, and its sizes are symbols.
+
+Classes that contain addresses, integer sums or sizes are generic in their types. `Address` and `Linear` are those of
+kernels.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,25 +26,34 @@ __all__ = [
     "Constant",
     "Factor",
     "Instruction",
+    "KernelLoad",
+    "KernelMask",
+    "KernelReduction",
+    "KernelStore",
     "Linear",
     "Load",
     "Operand",
     "Reduction",
     "ScanStore",
-    "Scattered",
+    "ScatterStore",
     "Store",
     "ZeroMask",
+    "dtype_of",
     "factor_text",
 ]
 
+AddressT = TypeVar("AddressT")
+LinearT = TypeVar("LinearT")
+SizeT = TypeVar("SizeT")
+
 Factor = int | str | tuple[str, ...]
-"""A known number, a symbol, or a product of symbols."""
+"""A number, a symbol, or a product of symbols."""
 
 
 class Linear(NamedTuple):
-    """An integer ``sum of variable * factor + offset``; a variable is ``"i0"`` (loop) or ``"%3"`` (instruction).
+    """An integer ``sum of variable * factor + offset + fixed``.
 
-    Of the offset, `fixed` is a known number.
+    A variable is ``"i0"`` (loop) or ``"%3"`` (instruction). `offset` is a symbol, `fixed` a number.
     """
 
     terms: tuple[tuple[str, Factor], ...]
@@ -55,23 +71,23 @@ class Linear(NamedTuple):
 
 
 class Address(NamedTuple):
-    """An element of an operand; `packed` if the loops visit it in the order in which it lies in memory."""
+    """An element of an operand. It is `packed` if the loops visit the operand in the order of its memory."""
 
     operand: int
     linear: Linear
     packed: bool
 
 
-class Load(NamedTuple):
-    """An element of an operand; zero where `mask` is false."""
+class Load(NamedTuple, Generic[AddressT]):
+    """An element in memory; zero where `mask` is false."""
 
-    address: Address
+    address: AddressT
     mask: int | None
     dtype: np.dtype[Any]
 
 
 class Compute(NamedTuple):
-    """A primitive's scalar expression."""
+    """The scalar expression of a primitive."""
 
     primitive: Primitive
     params: tuple[tuple[str, Any], ...]
@@ -80,31 +96,31 @@ class Compute(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A number that a step hands over, its bytes in the symbol's integer: so another number is no other kernel."""
+    """A number whose bytes are a symbol's integer, so that kernels with different constants are one kernel."""
 
     symbol: str
     dtype: np.dtype[Any]
 
 
-class AffineValue(NamedTuple):
-    """An integer: ``linear / divisor``, rounded toward zero."""
+class AffineValue(NamedTuple, Generic[LinearT]):
+    """The integer ``linear / divisor``, rounded toward zero."""
 
-    linear: Linear
+    linear: LinearT
     divisor: int
     dtype: np.dtype[Any]
 
 
-class BoundsMask(NamedTuple):
-    """A mask: ``0 <= linear / divisor < extent`` without remainder, and the mask `also`.
+class BoundsMask(NamedTuple, Generic[LinearT, SizeT]):
+    """The condition ``0 <= linear / divisor < extent`` without remainder, combined with the mask `also`.
 
-    It is `wide` if it is true on nearly all of the innermost loop, so that the rest is worth a loop of its own.
+    A mask is `wide` if it is true on nearly all of the innermost loop. Then the rest gets a loop without it.
     """
 
-    linear: Linear
+    linear: LinearT
     divisor: int
-    extent: str
+    extent: SizeT
     also: int | None
-    wide: bool
+    wide: bool = False
 
 
 class ZeroMask(NamedTuple):
@@ -114,21 +130,15 @@ class ZeroMask(NamedTuple):
     value: int
 
 
-Instruction = Load | Compute | Constant | AffineValue | BoundsMask | ZeroMask
-
-
 class Operand(NamedTuple):
-    """A pointer argument: ``a0``, ``a1``, ... are read, ``r0``, ... written (and perhaps read again).
-
-    ``u0`` is brought up to date: what stands there before matters.
-    """
+    """A pointer argument: ``a0`` is read, ``r0`` is written and may be read afterwards, ``u0`` is updated."""
 
     name: str
     dtype: np.dtype[Any]
 
 
 class ScanStore(NamedTuple):
-    """What is written is made of what was written before it along loop `axis`, and of `values`."""
+    """The recurrence by which a store combines the element before it along loop `axis` with `values`."""
 
     primitive: Primitive
     params: tuple[tuple[str, Any], ...]
@@ -136,41 +146,66 @@ class ScanStore(NamedTuple):
     values: tuple[int, ...]
 
 
-class Scattered(NamedTuple):
-    """What is written goes on what stands there: combined with it by a primitive's expression, or None: over it."""
+class ScatterStore(NamedTuple):
+    """A store to elements that may repeat, in the order of the loops.
+
+    The expression of `combining` combines the element in memory with the value; None overwrites the element.
+    """
 
     combining: Primitive | None
 
 
-class Store(NamedTuple):
-    """Writes `value`, or what `running` or `scattered` make of it, in loop level `level` (0: outside all loops)."""
+class Store(NamedTuple, Generic[AddressT]):
+    """A write of `value`, or of what `scan` or `scatter` computes, in loop level `level` (0: outside all loops).
 
-    address: Address
+    If `scan` combines several values, `value` is the one that is computed last.
+    """
+
+    address: AddressT
     value: int
-    level: int
-    running: ScanStore | None
-    scattered: Scattered | None = None
+    scan: ScanStore | None = None
+    scatter: ScatterStore | None = None
+    level: int = 0
 
 
-class Reduction(NamedTuple):
-    """Combines `value` over the loops `axes`.
+class Reduction(NamedTuple, Generic[AddressT, SizeT]):
+    """A reduction of `value` over the loops `axes`.
 
-    The accumulator is set up in level `level` and there written, or, where a loop outside of that level is reduced
-    too (`in_memory`), combined into the result's memory. Where loop 0 is reduced, `partial` is the symbol for the
-    distance between the results of tasks.
+    The accumulator is initialized in loop level `level`, and its result is written there. If a loop outside of that
+    level is reduced too, the result is combined with the memory of the operand (`in_memory`).
+
+    If loop 0 is reduced, each task has a result of its own, and `partial` is the distance between them: the number of
+    elements of the operand. A kernel has None if loop 0 is not reduced.
     """
 
     primitive: Primitive
     params: tuple[tuple[str, Any], ...]
-    address: Address
+    address: AddressT
     value: int
     axes: tuple[int, ...]
-    level: int
-    in_memory: bool
     dtype: np.dtype[Any]
-    partial: str | None
+    partial: SizeT
+    level: int = 0
+    in_memory: bool = False
+
+
+KernelLoad = Load[Address]
+KernelMask = BoundsMask[Linear, str]
+KernelStore = Store[Address]
+KernelReduction = Reduction[Address, str | None]
+Instruction = KernelLoad | Compute | Constant | AffineValue[Linear] | KernelMask | ZeroMask
+"""An instruction of a kernel."""
+
+
+def dtype_of(instructions: Sequence[Any], value: int) -> np.dtype[Any]:
+    """Return the dtype of an instruction's value."""
+    instruction = instructions[value]
+    while isinstance(instruction, ZeroMask):
+        instruction = instructions[instruction.value]
+    dtype: np.dtype[Any] = np.dtype(np.bool_) if isinstance(instruction, BoundsMask) else instruction.dtype
+    return dtype
 
 
 def factor_text(factor: Factor) -> str:
-    """A factor as it reads in a kernel's text."""
+    """Return a factor as it is written in the text of a kernel."""
     return "*".join(factor) if isinstance(factor, tuple) else str(factor)

@@ -1,8 +1,8 @@
-"""The loop IR: a kernel as canonical, printable data, named by the hash of its text.
+"""Kernels: canonical, printable data, named by the hash of their text.
 
-A kernel says nothing about the sizes of its arrays. Extents, strides and offsets are *symbols*, integers that a step
-hands over when it runs: ``n0`` is the extent of loop 0, ``s0`` a stride, ``o0`` an offset, ``c0`` the bytes of a
-constant. So one kernel serves all shapes of one structure. Read `Kernel`, then `text_of`, which shows all of it::
+The text of a kernel contains no array sizes. Extents, strides and offsets are *symbols*, integers that a step passes
+when it runs: ``n0`` is the extent of loop 0, ``s0`` a stride, ``o0`` an offset, ``c0`` the bytes of a constant. One
+kernel therefore serves all shapes of one structure. Read `Kernel`, then `text_of`, which prints everything::
 
     kernel k3f9a21c4(a0: float32, r0: float32, r1: float32; n0, p0, t0)
       for i0 in n0 by t0:
@@ -12,13 +12,15 @@ constant. So one kernel serves all shapes of one structure. Read `Kernel`, then 
         acc0 = sum(acc0, %1)
       r1[] = acc0
 
-Instructions stand at the outermost loop where their operands are known. A kernel does one *task*, ``t0`` iterations of
-loop 0. A result that all tasks add to has a place for each of them, ``p0`` elements from the one before.
+Instructions are placed in the outermost loop where their operands are known. A call of a kernel runs one *task*:
+``t0`` iterations of loop 0. If loop 0 is reduced, each task has a result of its own; the results of neighboring tasks
+are ``p0`` elements apart.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -31,11 +33,12 @@ from jittape.compile.ir.instructions import (
     Compute,
     Constant,
     Instruction,
+    KernelReduction,
+    KernelStore,
     Load,
     Operand,
-    Reduction,
-    Store,
     ZeroMask,
+    dtype_of,
 )
 from jittape.core.dtypes import info_of
 from jittape.core.locks import cached_property
@@ -55,7 +58,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Kernel:
-    """What is compiled once under one name: `text` says all of it but the name.
+    """A unit that is compiled once, under a name that is the hash of its `text`.
 
     An `abortable` kernel gets the address of the run's abort state for the task. It may abort the run if it is
     `effectful`.
@@ -75,18 +78,18 @@ class Kernel:
 
     @property
     def listing(self) -> str:
-        """The text with the name in front, for people."""
+        """The name and the text, for display."""
         return f"kernel {self.name}{self.text}"
 
     @property
     def loops(self) -> int:
-        """The number of loop nests' loops over data in the text."""
+        """The number of loops over data."""
         return sum(line.lstrip().startswith("for ") for line in self.text.splitlines())
 
 
 @dataclass(frozen=True)
 class NamedKernel(Kernel):
-    """A kernel of which nothing is known but the name, by which machine code is found."""
+    """A kernel of which only the name is known; that is enough to find its machine code."""
 
     known_name: str
 
@@ -97,22 +100,22 @@ class NamedKernel(Kernel):
 
 @dataclass(frozen=True)
 class LoopKernel(Kernel):
-    """One loop nest with everything that happens in it.
+    """A loop nest.
 
     Attributes
     ----------
     depth : int
         The number of loops, each inside the one before.
     symbols : tuple of str
-        Names of the integers that a step hands over, in order.
+        Names of the integers that a step passes, in order.
     task : str or None
-        The symbol for the iterations of loop 0 that a task does, if there are loops.
+        The symbol for the number of iterations of loop 0 in a task; None without loops.
     instructions, levels : tuples
-        What is computed, and in which loop level.
+        The instructions, and the loop level of each.
     stores, reductions : tuples
-        What leaves the nest.
+        The writes.
     rows : int
-        So many iterations of the loop outside of the innermost are done at a time.
+        Number of iterations of the second innermost loop that run together.
     """
 
     depth: int
@@ -120,8 +123,8 @@ class LoopKernel(Kernel):
     task: str | None
     instructions: tuple[Instruction, ...]
     levels: tuple[int, ...]
-    stores: tuple[Store, ...]
-    reductions: tuple[Reduction, ...]
+    stores: tuple[KernelStore, ...]
+    reductions: tuple[KernelReduction, ...]
     rows: int = 1
 
     @cached_property
@@ -130,27 +133,16 @@ class LoopKernel(Kernel):
 
     def dtype_of(self, value: int) -> np.dtype[Any]:
         """The dtype of an instruction's value."""
-        instruction = self.instructions[value]
-        while isinstance(instruction, ZeroMask):
-            instruction = self.instructions[instruction.value]
-        return np.dtype(np.bool_) if isinstance(instruction, BoundsMask) else instruction.dtype
+        return dtype_of(self.instructions, value)
+
+    def dtypes_of(self, values: Iterable[int]) -> tuple[np.dtype[Any], ...]:
+        """The dtypes of the values of instructions."""
+        return tuple([dtype_of(self.instructions, value) for value in values])
 
     def in_place(self, read: int, written: int) -> LoopKernel | None:
-        """The kernel with operand `read` in the memory of operand `written`; None where that would change what it does.
-
-        It changes nothing where every element that is read is the one that the same iteration writes later.
-        """
-        stores = [s for s in self.stores if s.address.operand == written]
-        places = [r.address.operand for r in self.reductions]
-        if len(stores) != 1 or stores[0].running or stores[0].scattered or {read, written} & set(places):
+        """Return the kernel with operand `read` in the memory of operand `written`; None if that changes results."""
+        if not self._reads_only_what_it_writes(read, written):
             return None
-        (store,) = stores
-        for instruction, level in zip(self.instructions, self.levels, strict=True):
-            if not isinstance(instruction, Load) or instruction.address.operand not in (read, written):
-                continue
-            same = instruction.address._replace(operand=written) == store.address and level == store.level
-            if instruction.address.operand == written or not same or instruction.mask is not None:
-                return None
 
         def moved(address: Address) -> Address:
             operand = written if address.operand == read else address.operand
@@ -172,26 +164,42 @@ class LoopKernel(Kernel):
             reductions=tuple([r._replace(address=moved(r.address)) for r in self.reductions]),
         )
 
+    def _reads_only_what_it_writes(self, read: int, written: int) -> bool:
+        """Return whether the only element that an iteration reads of both operands is the one that it writes."""
+        stores = [s for s in self.stores if s.address.operand == written]
+        if len(stores) != 1 or {read, written} & {r.address.operand for r in self.reductions}:
+            return False
+        (store,) = stores
+        loads = [
+            (load, level)
+            for load, level in zip(self.instructions, self.levels, strict=True)
+            if isinstance(load, Load) and load.address.operand in (read, written)
+        ]
+        expected = store.address._replace(operand=read)
+        return not (store.scan or store.scatter) and all(
+            load.address == expected and load.mask is None and level == store.level for load, level in loads
+        )
+
 
 @dataclass(frozen=True)
 class Gemm(Kernel):
-    """A stack of matrix products ``a0 @ a1``, written to `r0` or, as `accumulates` says, added to `u0`.
+    """A stack of matrix products ``a0 @ a1``, written to `r0` or added to `u0` (see `accumulates`).
 
     Attributes
     ----------
     dtype : dtype
-        Of all operands but `a2`.
+        The dtype of all operands except `a2`.
     transposed : tuple of bool
-        Whether columns, not rows, of an operand are contiguous.
+        For both operands, whether columns are contiguous instead of rows.
     form : str
-        ``"matrix"``: a call of the BLAS for each product, perhaps in pieces; ``"vector"``: likewise, and `a1` is a
-        vector; ``"tiny"``, ``"narrow"``, ``"dots2"`` to ``"dots5"``, and for a vector `a1` ``"rows1"`` to
-        ``"rows16"`` and ``"columns1"`` to ``"columns16"``: loops of jittape's own.
+        ``"matrix"`` is a BLAS call for each product or piece of one, and ``"vector"`` the same for a vector `a1`.
+        All other forms are loops of jittape: ``"tiny"``, ``"narrow"``, ``"dots2"`` to ``"dots5"``, and for a vector
+        `a1` ``"rows1"`` to ``"rows16"`` and ``"columns1"`` to ``"columns16"``.
 
     Notes
     -----
-    By the BLAS the result is ``alpha * a0 @ a1 + beta * r0``, and `alpha` is the symbol times the number `a2`, if there
-    is such an operand. So what writes and what adds is one kernel.
+    The BLAS computes ``alpha * a0 @ a1 + beta * r0``, so writing and adding are one kernel. If there is an operand
+    `a2`, a number, `alpha` is multiplied by it.
     """
 
     dtype: np.dtype[Any]
@@ -206,31 +214,31 @@ class Gemm(Kernel):
         *("alpha", "beta"),
     )
     """Extents of the loops over the stack and of a product; leading dimension of the result; leading dimension, offset
-    and stack strides of both operands; extents of a piece; extents of a task, of which one at most is less than the
-    whole; the bytes of two numbers of the dtype's real type."""
+    and stack strides of both operands; extents of a piece; extents of a task, at most one of which is a part of the
+    whole extent; the bytes of two numbers of the dtype's real type."""
 
     @property
     def divisible(self) -> bool:
-        """Whether one product can be divided, not only a stack of them.
+        """Whether tasks can divide one product, not only a stack of products.
 
-        What the BLAS adds up along a vector depends on where a row stands among others; products of few rows and few
-        columns are not worth it.
+        In the BLAS, the order of a sum along a vector depends on the position of the row. Products of few rows and few
+        columns are too short to divide.
         """
         return self.form in ("matrix", "tiny", "narrow") or self.form.startswith("rows")
 
     @property
     def made_for(self) -> str:
-        """The extent that the form says something about, and that a task has to have whole; "" if there is none."""
+        """The extent that the form is specialized for, which tasks must not divide; "" if there is none."""
         return {"rows": "k", "columns": "m"}.get(self.form.rstrip("0123456789"), "")
 
     @property
     def accumulates(self) -> bool:
-        """Whether the products are added to what stands in the result."""
+        """Whether the products are added to the result's memory."""
         return self.operands[2].name == "u0"
 
     @property
     def by_blas(self) -> bool:
-        """Whether the products are calls of the BLAS."""
+        """Whether the BLAS computes the products."""
         return self.form in ("matrix", "vector")
 
     @cached_property
@@ -246,13 +254,13 @@ _namesakes: dict[str, list[Primitive]] = {}
 
 
 def bits_of(value: float, dtype: np.dtype[Any]) -> int:
-    """The bytes of a number as an integer; for a complex dtype those of its real part."""
+    """Return the bytes of a number as an integer; for a complex dtype, those of its real part."""
     real = info_of(dtype).real.newbyteorder("<")
     return int.from_bytes(np.array(value, real).tobytes(), "little")
 
 
 def label_of(primitive: Primitive) -> str:
-    """The name of a primitive in texts; a second primitive of the same name is told apart by a number."""
+    """Return the name of a primitive in texts; further primitives of the same name get a number."""
     same = _namesakes.setdefault(primitive.name, [])
     if primitive not in same:
         same.append(primitive)
@@ -264,7 +272,7 @@ def label_of(primitive: Primitive) -> str:
 
 
 def text_of(kernel: LoopKernel) -> str:
-    """The canonical text; equal texts are equal kernels."""
+    """Return the canonical text; kernels of equal text are equal."""
     operands = ", ".join(f"{o.name}: {o.dtype.name}" for o in kernel.operands)
     lines = [f"({operands}; {', '.join(kernel.symbols)})"]
     for r in kernel.reductions:
@@ -286,7 +294,7 @@ def text_of(kernel: LoopKernel) -> str:
 
 
 def _reduction_lines(kernel: LoopKernel, level: int) -> list[str]:
-    """What happens at the end of a level: combining in the innermost, writing where the accumulator began."""
+    """Return the lines at the end of a level: combine in the innermost, write in that of the accumulator."""
     lines = []
     margin = "  " * (level + 1)
     for number, r in enumerate(kernel.reductions):
@@ -300,14 +308,14 @@ def _reduction_lines(kernel: LoopKernel, level: int) -> list[str]:
     return lines
 
 
-def _store_text(kernel: LoopKernel, store: Store) -> str:
-    running = store.running
-    if running is not None:
-        values = ", ".join(f"%{v}" for v in running.values) + params_text(running.params)
-        along = f"{label_of(running.primitive)} along i{running.axis}"
+def _store_text(kernel: LoopKernel, store: KernelStore) -> str:
+    scan = store.scan
+    if scan is not None:
+        values = ", ".join(f"%{v}" for v in scan.values) + params_text(scan.params)
+        along = f"{label_of(scan.primitive)} along i{scan.axis}"
         return f"{_place(kernel, store.address)} = {along} of {values}"
-    if store.scattered is not None and store.scattered.combining is not None:
-        combine = label_of(store.scattered.combining)
+    if store.scatter is not None and store.scatter.combining is not None:
+        combine = label_of(store.scatter.combining)
         place = _place(kernel, store.address)
         return f"{place} = {combine}({place}, %{store.value})"
     return f"{_place(kernel, store.address)} = %{store.value}"
@@ -334,7 +342,7 @@ def _instruction_text(kernel: LoopKernel, instruction: Instruction) -> str:
 
 
 def params_text(params: tuple[tuple[str, Any], ...], comma: bool = True) -> str:
-    """Parameters of a primitive as they stand in a text."""
+    """Return the parameters of a primitive as they are written in a text."""
     text = ", ".join(f"{name}={_value_text(value)}" for name, value in params)
     return (", " if comma and text else "") + text
 

@@ -1,4 +1,4 @@
-"""What an element of an op's result is made from: elements of its operands, and those that say where these stand."""
+"""Index maps of ops: the operand elements that an element of the result depends on."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from jittape.core.program import Aval, Op
 __all__ = ["Key", "dynamic_keys", "index_of", "operand_accesses", "scattered_to"]
 
 Key = tuple[int, Access]
-"""An element of the value of a slot."""
+"""A slot and an access: an element of the slot's value."""
 
 
 def operand_accesses(
     op: Op, access: Access, avals: Mapping[int, Aval], extents: tuple[int, ...]
 ) -> tuple[Key, ...]:
-    """The (slot, access) pairs that an element of the result of an inlined `op` is made from."""
+    """Return the elements that an element of the result of an inlined `op` depends on."""
     form = op.primitive.lowering
     if isinstance(form, Map):
         return tuple([(slot, access) for slot in op.args])
@@ -55,7 +55,7 @@ def _moved(
     access: Access,
     extents: tuple[int, ...],
 ) -> tuple[tuple[Access, ...], tuple[Key, ...]]:
-    """The accesses to the array that an op moves, and the elements that say where to."""
+    """Return the accesses to the array that an op moves, and the elements that are its indices."""
     form = primitive.lowering
     if isinstance(form, Alias):
         return (affine_of_alias(access, result.shape, operand.shape),), ()
@@ -75,14 +75,14 @@ def _moved(
 def index_of(
     primitive: Primitive, params: tuple[tuple[str, Any], ...], operand: Aval, result: Aval
 ) -> tuple[Index, ...]:
-    """What of the operand a view shows, or where in the result an operand is placed."""
+    """Return the index map of a view from its operand, or of a placed operand into the result."""
     form = primitive.lowering
     assert isinstance(form, View | Pad | DynamicUpdateSlice), form
     return form.index(operand, result, **dict(params))
 
 
 def scattered_to(op: Op, avals: Any) -> tuple[Access, tuple[Key, ...]]:
-    """Where the nest over the second operand of a `Scatter` writes, and the elements that say so."""
+    """Return the access by which a `Scatter` writes, in the nest over its second operand, and its index elements."""
     form = op.primitive.lowering
     assert isinstance(form, Scatter), form
     values, result = avals[op.args[1]], avals[op.out]
@@ -93,7 +93,7 @@ def scattered_to(op: Op, avals: Any) -> tuple[Access, tuple[Key, ...]]:
 
 @lru_cache(4096)
 def dynamic_keys(positions: tuple[Position, ...], conditions: tuple[Condition, ...]) -> tuple[Key, ...]:
-    """The scalars and elements that an address adds."""
+    """Return the elements that an address or its conditions read as indices."""
     keys: dict[Key, None] = {}
     todo = [*positions, *[c.numerator for c in conditions]]
     while todo:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +20,12 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.llvm.ir_builder import Builder
-from jittape.compile.llvm.ir_math import IRMath, NotInLanes
+from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
 from jittape.core.dtypes import NATIVE_FLOATS
 from jittape.core.tuning import tuning
+from jittape.vectormath.counting_math import CountedValue, CountingMath
+from jittape.vectormath.machine_math import NotInLanes
 
 __all__ = ["ExternalFunction", "call_external", "external_function", "register", "used_by"]
 
@@ -126,21 +129,30 @@ def external_function(code: str) -> ExternalFunction:
     return _known[code]
 
 
-def call_external(m: IRMath, *operands: IRValue, code: str) -> IRValue:
+def call_external(m: Any, *operands: Any, code: str) -> Any:
     """Emit a call: the expression of a `Map`."""
     if any(operand.lanes for operand in operands):
         raise NotInLanes("external functions")
     function = _known[code]
+    if isinstance(m, CountingMath):
+        m.cost += function.cost
+        value: Any = CountedValue(m, function.returns)
+    else:
+        value = _emit_call(m, function, operands)
+    return m.cast(value, function.result)
+
+
+def _emit_call(m: IRMath, function: ExternalFunction, operands: Sequence[IRValue]) -> IRValue:
     kinds = [operand.ir.type for operand in operands]
-    kind = ir.FunctionType(llvm_type(function.returns), kinds)
     module = m.builder.module
     declared = module.globals.get(function.symbol)
     if declared is None:
+        kind = ir.FunctionType(llvm_type(function.returns), kinds)
         declared = ir.Function(module, kind, function.symbol)
         for symbol, (name, suffix) in function.math.items():
             _define_math(module, symbol, name, _FLOATS[suffix], 2 if name in _BINARY.values() else 1)
     value = m.builder.call(declared, [operand.ir for operand in operands])
-    return m.cast(IRValue(m.builder, value, function.returns), function.result)
+    return IRValue(m.builder, value, function.returns)
 
 
 def _define_math(module: ir.Module, symbol: str, name: str, dtype: np.dtype[Any], count: int) -> None:
@@ -159,9 +171,3 @@ def _define_math(module: ir.Module, symbol: str, name: str, dtype: np.dtype[Any]
 def used_by(module: ir.Module) -> list[ExternalFunction]:
     """Return the external functions that a module calls."""
     return [_by_symbol[name] for name in module.globals if name in _by_symbol]
-
-
-def cost_of_call(name: str) -> int | None:
-    """Return the cost of the function with that symbol; None if it is not an external function."""
-    function = _by_symbol.get(name)
-    return None if function is None else function.cost

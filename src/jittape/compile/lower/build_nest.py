@@ -1,8 +1,7 @@
-"""How one loop nest comes about: from a group of roots to a canonical `LoopKernel`.
+"""Building of loop nests: `NestBuilder` inlines maps and views into the nest that computes a group of roots.
 
-`NestBuilder` inlines maps and views into instructions with concrete strides (a `RawNest`); `canonical` merges loops,
-gives every integer that depends on a shape a symbol, and so arrives at a kernel that all shapes share, and at the
-integers for this shape.
+The result is a `LoopNest` with numbers for strides. `split_nest` cuts it if it is long, and `canonicalize` turns each
+piece into a kernel for all shapes and the integers for this shape.
 """
 
 from __future__ import annotations
@@ -26,20 +25,24 @@ from jittape.compile.ir.index_maps import (
     space_of,
     viewed,
 )
-from jittape.compile.ir.instructions import Compute, Scattered, ZeroMask
+from jittape.compile.ir.instructions import (
+    AffineValue,
+    BoundsMask,
+    Compute,
+    Load,
+    Reduction,
+    ScanStore,
+    ScatterStore,
+    Store,
+    ZeroMask,
+)
 from jittape.compile.ir.loop_nest import (
-    RawAddress,
-    RawAffineValue,
-    RawBoundsMask,
-    RawInstruction,
-    RawLinear,
-    RawLoad,
-    RawNest,
-    RawReduction,
-    RawScan,
-    RawStore,
+    ConcreteAddress,
+    ConcreteLinear,
+    LoopNest,
+    NestInstruction,
+    NestReduction,
     renumbered,
-    renumbered_address,
 )
 from jittape.compile.ir.operand_maps import Key, dynamic_keys, scattered_to
 from jittape.core.forms import Concatenate, DynamicUpdateSlice, Iota, Pad, Reduce, Scan, Scatter, View
@@ -53,31 +56,38 @@ INT64 = np.dtype(np.int64)
 
 
 class NestBuilder:
-    """Builds the `RawNest` of a group of roots over one space.
+    """Builder of the `LoopNest` of a group of roots over one space.
 
     Parameters
     ----------
     space : tuple of int
         The loop extents.
     partition : Partition
-        Which values stand in memory, and what is known of the ops.
+        The stored values, and the properties of the ops.
     position : mapping
-        Where in the program the op stands that defines a slot.
+        For each slot, the position in the program of the op that defines it.
+
+    Attributes
+    ----------
+    nest : LoopNest
+        The nest so far.
+    covered : dict
+        The ops that the nest computes, by their slots.
     """
 
     def __init__(self, space: tuple[int, ...], partition: Partition, position: Mapping[int, int]) -> None:
-        self.nest = RawNest(space)
+        self.nest = LoopNest(space)
         self.partition = partition
         self.avals = partition.avals
         self.op_of = partition.op_of
         self.stored = partition.stored
         self.constants = partition.constants
         self.position = position
-        self.birth = 0
+        self.origin = 0
         self.covered: dict[int, Op] = {}
         self._own: set[Key] = set()
         self._ids: dict[Key, int] = {}
-        self._known: dict[RawInstruction, int] = {}
+        self._known: dict[NestInstruction, int] = {}
 
     def add_roots(self, ops: list[Op]) -> None:
         """Compute and write the results of `ops`."""
@@ -89,7 +99,7 @@ class NestBuilder:
             if isinstance(op.primitive.lowering, Concatenate):
                 self._add_parts(op, op.primitive.lowering)
             elif isinstance(op.primitive.lowering, Scan):
-                self._add_running(op)
+                self._add_scan(op)
             elif isinstance(op.primitive.lowering, Scatter):
                 self._add_scattered(op, op.primitive.lowering)
             elif self.partition.classes[op.out] is OpClass.REDUCE:
@@ -97,32 +107,33 @@ class NestBuilder:
             else:
                 access = identity(self.avals[op.out].shape)
                 value = self._value((op.out, access))
-                self.nest.stores.append(RawStore(self._address(op.out, access), value))
+                self.nest.stores.append(Store(self._address(op.out, access), value))
 
     def add_copies(self, ops: list[Op]) -> None:
-        """Write the first operands of those that scatter, into whose memory this is done afterwards."""
+        """Copy the first operand of each `Scatter` to the memory that a later nest scatters into."""
         for op in ops:
             self.covered[op.out] = op
             access = identity(self.avals[op.out].shape)
             value = self._value((op.args[0], access))
-            self.nest.stores.append(RawStore(self._address(op.out, access), value))
+            self.nest.stores.append(Store(self._address(op.out, access), value))
 
     def _add_scattered(self, op: Op, form: Scatter) -> None:
         place, elements = scattered_to(op, self.avals)
         value = self._value((op.args[1], identity(self.avals[op.args[1]].shape)))
         for element in elements:
             self._value(element)
-        how = Scattered(form.combining(**dict(op.params)))
-        self.nest.stores.append(RawStore(self._address(op.out, place), value, None, how))
+        how = ScatterStore(form.combining(**dict(op.params)))
+        self.nest.stores.append(Store(self._address(op.out, place), value, None, how))
 
-    def _add_running(self, op: Op) -> None:
+    def _add_scan(self, op: Op) -> None:
         access = identity(self.avals[op.out].shape)
         values = tuple([self._value((slot, access)) for slot in op.args])
-        running = RawScan(op, access.positions[dict(op.params)["axis"]].variable, values)
-        self.nest.stores.append(RawStore(self._address(op.out, access), max(values), running))
+        axis = access.positions[dict(op.params)["axis"]].variable
+        scan = ScanStore(op.primitive, _scalar_params(op), axis, values)
+        self.nest.stores.append(Store(self._address(op.out, access), max(values), scan))
 
     def _add_parts(self, op: Op, form: Concatenate) -> None:
-        """Write those operands whose loops these are where they belong in the result."""
+        """Write the operands of a `Concatenate` that have the loops of this nest to their parts of the result."""
         operands, out = tuple([self.avals[slot] for slot in op.args]), self.avals[op.out]
         for number, (slot, operand) in enumerate(zip(op.args, operands, strict=True)):
             if space_of(operand.shape) != self.nest.extents:
@@ -131,77 +142,80 @@ class NestBuilder:
             index = form.index(number, operands, out, **dict(op.params))
             place = viewed(access, index, out.shape, op.args)
             address = self._address(op.out, place)._replace(part=number)
-            self.nest.stores.append(RawStore(address, self._value((slot, access))))
+            self.nest.stores.append(Store(address, self._value((slot, access))))
 
     def add_copy(self, op: Op) -> None:
-        """Write the result of an alias that has to have memory of its own: its bytes, as integers of up to 8."""
+        """Write the result of an alias that needs memory of its own, as integers of at most 8 bytes."""
         self.covered[op.out] = op
         nbytes, word = self.avals[op.out].nbytes, min(8, self.avals[op.out].dtype.itemsize)
         whole = Aval((nbytes // word,), np.dtype(f"u{word}"))
         linear = self._linear_of(identity(whole.shape), whole.shape)
-        value = self._instruction(RawLoad(RawAddress(op.args[0], linear), None, whole.dtype))
-        self.nest.stores.append(RawStore(RawAddress(op.out, linear), value))
+        value = self._instruction(Load(ConcreteAddress(op.args[0], linear), None, whole.dtype))
+        self.nest.stores.append(Store(ConcreteAddress(op.out, linear), value))
 
     def _add_reduction(self, op: Op) -> None:
         shape, axes = self.avals[op.args[0]].shape, dict(op.params)["axes"]
-        dtype, size = self.avals[op.out].dtype, self.avals[op.out].size
-        reductions: dict[RawLinear, RawReduction] = {}
+        dtype, size, params = self.avals[op.out].dtype, self.avals[op.out].size, _scalar_params(op)
+        reductions: dict[ConcreteLinear, NestReduction] = {}
         for access in lanes(shape):
             value = self._value((op.args[0], access))
             kept = [p for axis, p in enumerate(access.positions) if axis not in axes]
             address = self._address(op.out, Access(tuple(kept)))
             known = reductions.get(address.linear)
             if known is not None:
-                combined = Compute(op.primitive, _combining(op), (known.value, value), dtype)
+                combined = Compute(op.primitive, params, (known.value, value), dtype)
                 reductions[address.linear] = known._replace(value=self._instruction(combined))
                 continue
             loops = [p.variable for axis, p in enumerate(access.positions) if axis in axes]
             reduced = tuple([variable for variable in loops if variable is not None])
-            reductions[address.linear] = RawReduction(op, address, value, reduced, dtype, size)
+            reductions[address.linear] = Reduction(op.primitive, params, address, value, reduced, dtype, size)
         for reduction in reductions.values():
             if reduction.axes:
                 self.nest.reductions.append(reduction)
             else:
-                self.nest.stores.append(RawStore(reduction.address, reduction.value))
+                self.nest.stores.append(Store(reduction.address, reduction.value))
 
     def can_host(self, other: NestBuilder) -> bool:
-        """Whether the loops of `other`, which are a little shorter, can run along: sums of what is read here too."""
+        """Return whether `other`, whose loops are slightly shorter, can run in the loops of this nest.
+
+        It must compute sums, and read an array that this nest reads too.
+        """
         pairs = list(zip(self.nest.extents, other.nest.extents, strict=False))
         near = all(n <= m <= n + max(2, n // 8) for m, n in pairs)
         if len(self.nest.extents) != len(other.nest.extents) or not near or other.nest.stores:
             return False
         shorter = {axis for axis, (m, n) in enumerate(pairs) if m > n}
-        # A sum has no place for what is beyond its own loops, unless it adds that up.
-        sums = all(r.op.primitive.is_sum and shorter.issubset(r.axes) for r in other.nest.reductions)
+        # Only a sum along the longer loops ignores the zeros that are added there.
+        sums = all(r.primitive.is_sum and shorter.issubset(r.axes) for r in other.nest.reductions)
         return sums and not self._read().isdisjoint(other._read())
 
     def _read(self) -> set[int]:
-        """The slots of arrays that the nest reads."""
-        loads = [i.address for i in self.nest.instructions if isinstance(i, RawLoad)]
+        """Return the slots of arrays that the nest reads."""
+        loads = [i.address for i in self.nest.instructions if isinstance(i, Load)]
         return {address.slot for address in loads if address.linear.terms}
 
     def host(self, other: NestBuilder) -> None:
-        """Take over all that `other` computes: zero is added beyond its loops."""
+        """Add the sums of `other`, which add zero beyond its loops."""
         self.covered.update(other.covered)
         mask = None
         for axis, (extent, shorter) in enumerate(zip(self.nest.extents, other.nest.extents, strict=True)):
             if extent != shorter:
-                linear = RawLinear(((axis, 1, True),), 0)
-                mask = self._instruction(RawBoundsMask(linear, 1, shorter, mask))
+                linear = ConcreteLinear(((axis, 1, True),), 0)
+                mask = self._instruction(BoundsMask(linear, 1, shorter, mask))
         here: list[int] = []
-        for instruction, self.birth in zip(other.nest.instructions, other.nest.births, strict=True):
-            moved = renumbered(instruction, here)
-            if isinstance(moved, RawBoundsMask) and moved.also is None:
+        for instruction, self.origin in zip(other.nest.instructions, other.nest.origins, strict=True):
+            moved = renumbered(instruction, here.__getitem__)
+            if isinstance(moved, BoundsMask) and moved.also is None:
                 moved = moved._replace(also=mask)
-            if isinstance(moved, RawLoad) and moved.mask is None and moved.address.linear.terms:
+            if isinstance(moved, Load) and moved.mask is None and moved.address.linear.terms:
                 moved = moved._replace(mask=mask)
             here.append(self._instruction(moved))
         for r in other.nest.reductions:
             value = here[r.value] if mask is None else self._instruction(ZeroMask(mask, here[r.value]))
-            address = renumbered_address(r.address, here)
+            address = r.address.renumbered(here.__getitem__)
             self.nest.reductions.append(r._replace(address=address, value=value))
 
-    # ---- inlining: a walk with a stack of its own, since chains are as long as the user's loop ------------------
+    # ---- inlining: a walk with an explicit stack, since chains are as long as the user's loop ---------------------
 
     def _value(self, root: Key) -> int:
         root, ids = self._normal(root), self._ids
@@ -223,11 +237,11 @@ class NestBuilder:
         return ids[root]
 
     def _normal(self, key: Key) -> Key:
-        """A constant is the same everywhere."""
+        """Return the key of an element, which for a constant is the same everywhere."""
         return (key[0], EVERYWHERE) if key[0] in self.constants else key
 
     def _needs(self, key: Key) -> Sequence[Key]:
-        """The elements that one is made from."""
+        """Return the elements that the instruction for an element takes."""
         slot, access = key
         if slot in self.stored and key not in self._own:
             return [self._normal(k) for k in dynamic_keys(*access)]
@@ -237,7 +251,7 @@ class NestBuilder:
         form = op.primitive.lowering
         inner = list(self.partition.accesses(op, access, self.nest.extents))
         if isinstance(form, View | Pad | DynamicUpdateSlice):
-            # Dynamic offsets are in the access of the array that has them, where an address needs them.
+            # Dynamic offsets are operands of the load whose address has them.
             del inner[2 if isinstance(form, DynamicUpdateSlice) else 1 :]
         if isinstance(form, Pad | DynamicUpdateSlice):
             inner += dynamic_keys((), inner[-1][1].conditions)
@@ -247,26 +261,26 @@ class NestBuilder:
 
     def _make(self, key: Key, operands: tuple[int, ...]) -> int:
         slot, access = key
-        self.birth = self.position.get(slot, 0)
+        self.origin = self.position.get(slot, 0)
         dtype = self.avals[slot].dtype
         if slot in self.stored and key not in self._own:
-            # A value of one element can be read where the mask is false, too.
+            # A value of one element can be loaded unmasked.
             mask = self._mask(access.conditions) if access.conditions and self.avals[slot].size != 1 else None
-            return self._instruction(RawLoad(self._address(slot, access), mask, dtype))
+            return self._instruction(Load(self._address(slot, access), mask, dtype))
         op = self.covered[slot] = self.op_of[slot]
         if self.partition.properties[slot].elementwise:
             return self._instruction(Compute(op.primitive, op.params, operands, dtype))
         match op.primitive.lowering:
             case Reduce():
-                return self._instruction(Compute(op.primitive, _combining(op), operands, dtype))
+                return self._instruction(Compute(op.primitive, _scalar_params(op), operands, dtype))
             case Iota():
                 position = access.positions[dict(op.params)["axis"]]
-                return self._instruction(RawAffineValue(self._linear(position), 1, dtype))
+                return self._instruction(AffineValue(self._linear(position), 1, dtype))
             case Pad():
                 inner = self.partition.accesses(op, access, self.nest.extents)[0][1]
                 mask = self._mask(inner.conditions)
                 value = self.nest.instructions[operands[0]]
-                if mask is None or (isinstance(value, RawLoad | ZeroMask) and value.mask == mask):
+                if mask is None or (isinstance(value, Load | ZeroMask) and value.mask == mask):
                     return operands[0]
                 return self._instruction(ZeroMask(mask, operands[0]))
             case DynamicUpdateSlice():
@@ -279,14 +293,14 @@ class NestBuilder:
             case _:
                 return operands[0]
 
-    def _instruction(self, instruction: RawInstruction) -> int:
-        instructions, births = self.nest.instructions, self.nest.births
+    def _instruction(self, instruction: NestInstruction) -> int:
+        instructions, origins = self.nest.instructions, self.nest.origins
         known = self._known.setdefault(instruction, len(instructions))
         if known == len(instructions):
             instructions.append(instruction)
-            births.append(self.birth)
-        elif self.birth < births[known]:
-            births[known] = self.birth
+            origins.append(self.origin)
+        elif self.origin < origins[known]:
+            origins[known] = self.origin
         return known
 
     # ---- addresses -----------------------------------------------------------------------------------------------
@@ -294,34 +308,34 @@ class NestBuilder:
     def _mask(self, conditions: tuple[Condition, ...]) -> int | None:
         mask = None
         for numerator, step, extent in conditions:
-            mask = self._instruction(RawBoundsMask(self._linear(numerator), step, extent, mask))
+            mask = self._instruction(BoundsMask(self._linear(numerator), step, extent, mask))
         return mask
 
-    def _address(self, slot: int, access: Access) -> RawAddress:
-        return RawAddress(slot, self._linear_of(access, self.avals[slot].shape))
+    def _address(self, slot: int, access: Access) -> ConcreteAddress:
+        return ConcreteAddress(slot, self._linear_of(access, self.avals[slot].shape))
 
-    def _linear_of(self, access: Access, shape: tuple[int, ...]) -> RawLinear:
+    def _linear_of(self, access: Access, shape: tuple[int, ...]) -> ConcreteLinear:
         plain = _plain_linear(access, shape)
         return _linear(*_parts(access, shape), self._number) if plain is None else plain
 
-    def _linear(self, position: Position) -> RawLinear:
-        """A position as a number."""
+    def _linear(self, position: Position) -> ConcreteLinear:
+        """Return a position as an integer sum."""
         plain = _plain_position(position)
         return _linear([(position, 1, True)], 0, self._number) if plain is None else plain
 
-    def _number(self, what: Quotient | Key) -> int:
-        """The instruction for a part of an address."""
-        if isinstance(what, Quotient):
-            return self._instruction(RawAffineValue(self._linear(what.numerator), what.step, INT64))
-        return self._ids[self._normal(what)]
+    def _number(self, part: Quotient | Key) -> int:
+        """Return the number of the instruction for a part of an address."""
+        if isinstance(part, Quotient):
+            return self._instruction(AffineValue(self._linear(part.numerator), part.step, INT64))
+        return self._ids[self._normal(part)]
 
 
 Part = tuple[Position, int, bool]
-"""A position, its stride, and whether that is structure."""
+"""A position, its stride, and whether the stride is structural."""
 
 
 def _parts(access: Access, shape: tuple[int, ...]) -> tuple[list[Part], int]:
-    """What the address of an element is the sum of."""
+    """Return the terms of the address of an element, and its structural offset."""
     parts: list[Part] = []
     stride, structural, fixed = 1, True, 0
     for position, extent in zip(reversed(access.positions), reversed(shape), strict=True):
@@ -336,16 +350,19 @@ def _parts(access: Access, shape: tuple[int, ...]) -> tuple[list[Part], int]:
 
 
 @lru_cache(4096)
-def _plain_linear(access: Access, shape: tuple[int, ...]) -> RawLinear | None:
-    """The address of an element if it takes no instructions; 1,850 are asked for in an LSTM, 17 different ones."""
+def _plain_linear(access: Access, shape: tuple[int, ...]) -> ConcreteLinear | None:
+    """Return the address of an element, or None if it takes instructions.
+
+    An LSTM asks for 1,850 addresses, 17 of which differ.
+    """
     if any(_takes_instructions(position) for position in access.positions):
         return None
     return _linear(*_parts(access, shape))
 
 
 @lru_cache(4096)
-def _plain_position(position: Position) -> RawLinear | None:
-    """The same for a position by itself."""
+def _plain_position(position: Position) -> ConcreteLinear | None:
+    """Return a position as an integer sum, or None if it takes instructions."""
     return None if _takes_instructions(position) else _linear([(position, 1, True)], 0)
 
 
@@ -354,9 +371,9 @@ def _takes_instructions(position: Position) -> bool:
 
 
 def _linear(
-    parts: list[Part], fixed: int, number: Callable[[Quotient | Key], int] = lambda what: 0
-) -> RawLinear:
-    """The sum of ``position * stride``, with `number` for the instructions that it needs."""
+    parts: list[Part], fixed: int, number: Callable[[Quotient | Key], int] = lambda part: 0
+) -> ConcreteLinear:
+    """Return the sum of ``position * stride``; `number` gives the instructions for variables that take one."""
     factors: dict[int | str, tuple[int, bool]] = {}
     offset = 0
 
@@ -372,9 +389,9 @@ def _linear(
             add(position.variable, position.step * stride, structural)
         for element, factor in position.dynamic:
             add(f"%{number(element)}", factor * stride, structural)
-    return RawLinear(tuple([(v, f, s) for v, (f, s) in factors.items() if f]), offset, fixed)
+    return ConcreteLinear(tuple([(v, f, s) for v, (f, s) in factors.items() if f]), offset, fixed)
 
 
-def _combining(op: Op) -> tuple[tuple[str, Any], ...]:
-    """The parameters of a reduction that its combining expression may want."""
+def _scalar_params(op: Op) -> tuple[tuple[str, Any], ...]:
+    """Return the parameters of a reduction or scan that its combining expression takes."""
     return tuple([(name, value) for name, value in op.params if name not in ("axes", "axis")])

@@ -1,7 +1,7 @@
-"""From the loop nest of one program to the kernel of all shapes: merged loops, symbols for sizes.
+"""Canonicalization: from the loop nest of one program to a kernel for all shapes.
 
-Adjacent loops merge where every address agrees, so that an elementwise nest over contiguous arrays of any rank becomes
-one loop. Then every integer that depends on a shape gets a symbol, in the order of appearance.
+Adjacent loops are merged where all addresses allow it, so an elementwise nest over contiguous arrays of any rank
+becomes one loop. Then every integer that depends on a shape gets a symbol, in the order of appearance.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from jittape.compile.ir.instructions import (
     Constant,
     Factor,
     Instruction,
+    KernelReduction,
+    KernelStore,
     Linear,
     Load,
     Operand,
     Reduction,
-    ScanStore,
     Store,
     ZeroMask,
+    dtype_of,
 )
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.ir.loop_nest import (
-    RawAddress,
-    RawAffineValue,
-    RawBoundsMask,
-    RawLinear,
-    RawLoad,
-    RawNest,
-    RawReduction,
-    RawStore,
+    ConcreteAddress,
+    ConcreteLinear,
+    LoopNest,
+    NestInstruction,
+    NestReduction,
+    NestStore,
 )
 from jittape.core.primitive import Primitive
 from jittape.core.tuning import tuning
@@ -47,128 +47,123 @@ __all__ = ["Kernels", "Placed"]
 
 
 class Placed(NamedTuple):
-    """The kernel of a nest, with the slots that are its operands and the integers that are its symbols.
+    """The kernel of a nest, the slots that are its operands, and the integers that are its symbols.
 
-    `partials` are the operands of which every task has one of its own if there are several, with the reductions that
-    write to them.
+    If there are several tasks, each has results of its own for the operands in `partials`, which are given with the
+    reductions that write to them.
     """
 
-    nest: RawNest
+    nest: LoopNest
     kernel: LoopKernel
     slots: tuple[int, ...]
     sizes: tuple[int, ...]
     tasks: int
     work: int
-    partials: tuple[tuple[int, list[RawReduction]], ...]
+    partials: tuple[tuple[int, list[NestReduction]], ...]
 
     def in_blocks(self, rows: int, block: int) -> Placed:
-        """The same with the outermost loop over so many rows divided into blocks, which is not for the nest to say."""
+        """Return the kernel with its outermost loop, which runs over `rows`, divided into blocks of `block` rows."""
         extent = block * (self.sizes[0] // rows)
         return self._replace(sizes=(*self.sizes[:-1], extent), tasks=-(-rows // block))
 
 
 STRUCTURAL = frozenset((0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5))
+"""Constants by which LLVM simplifies expressions. They are part of the text of a kernel."""
 
 
 class Kernels:
-    """The kernels of a program's nests, each of which is made once.
+    """Cache of the kernels of a program's nests.
 
-    The nests of an unrolled loop's iterations differ in nothing but the slots that they read and write, and where in
-    these they begin: of the 203 nests of an LSTM 9 are different.
+    The nests of an unrolled loop's iterations differ only in the slots that they read and write and in offsets there:
+    9 of the 203 nests of an LSTM are different.
     """
 
     def __init__(self) -> None:
-        self._known: dict[Any, _Made] = {}
+        self._known: dict[Any, _Canonical] = {}
 
-    def placed(self, nest: RawNest) -> Placed:
-        """The kernel of `nest`; equal structure gives equal text."""
-        key, slots, far = _key(nest)
-        made = self._known.get(key)
-        if made is None:
-            made = self._known[key] = _Canonicalizer(_merged(nest)).result()
-        sizes = made.sizes
-        if far:
-            offset = iter(far)
-            named = zip(made.kernel.symbols, sizes, strict=True)
+    def placed(self, nest: LoopNest) -> Placed:
+        """Return the kernel of `nest`; nests of equal structure have kernels of equal text."""
+        key, slots, large_offsets = _key(nest)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = _Canonicalizer(_merged(nest)).result()
+        sizes = known.sizes
+        if large_offsets:
+            offset = iter(large_offsets)
+            named = zip(known.kernel.symbols, sizes, strict=True)
             sizes = tuple([next(offset) if name[0] == "o" else size for name, size in named])
         partials = []
-        for operand, own in made.partials:
-            here = [(r, nest.reductions[i]) for i, r in own]
-            partials.append((operand, [r._replace(op=raw.op, address=_moved(r, raw)) for r, raw in here]))
-        return Placed(nest, made.kernel, slots, sizes, made.tasks, made.work, tuple(partials))
+        for operand, own in known.partials:
+            partials.append((operand, [_moved(r, nest.reductions[i].address) for i, r in own]))
+        return Placed(nest, known.kernel, slots, sizes, known.tasks, known.work, tuple(partials))
 
 
-class _Made(NamedTuple):
-    """What `Placed` has of all nests that differ in slots alone; `partials` are reductions with their numbers."""
+class _Canonical(NamedTuple):
+    """The part of `Placed` that nests share if they differ in slots only; `partials` has reductions with numbers."""
 
     kernel: LoopKernel
     sizes: tuple[int, ...]
     tasks: int
     work: int
-    partials: tuple[tuple[int, list[tuple[int, RawReduction]]], ...]
+    partials: tuple[tuple[int, list[tuple[int, NestReduction]]], ...]
 
 
-def _moved(r: RawReduction, raw: RawReduction) -> RawAddress:
-    """The address of `r`, a reduction of merged loops, where `raw` writes to."""
-    linear = r.address.linear._replace(offset=raw.address.linear.offset)
-    return r.address._replace(slot=raw.address.slot, linear=linear)
+def _moved(r: NestReduction, address: ConcreteAddress) -> NestReduction:
+    """Return `r`, a reduction of merged loops, with the slot and the offset of `address`."""
+    linear = r.address.linear._replace(offset=address.linear.offset)
+    return r._replace(address=r.address._replace(slot=address.slot, linear=linear))
 
 
-def _key(nest: RawNest) -> tuple[Any, tuple[int, ...], list[int]]:
-    """The nest with numbers in the place of slots, in the order of appearance; these slots, and offsets that are far.
+def _key(nest: LoopNest) -> tuple[Any, tuple[int, ...], list[int]]:
+    """Return the nest with numbers in place of slots, the slots in order of appearance, and the large offsets.
 
     The offsets are in the order in which `_Canonicalizer` names them.
     """
     numbers: dict[tuple[int, int], int] = {}
-    far: list[int] = []
+    large_offsets: list[int] = []
 
-    def near(linear: RawLinear) -> RawLinear:
+    def with_small_offset(linear: ConcreteLinear) -> ConcreteLinear:
         if -tuning.structural_offset_limit <= linear.offset <= tuning.structural_offset_limit:
             return linear
-        far.append(linear.offset)
+        large_offsets.append(linear.offset)
         return linear._replace(offset=tuning.structural_offset_limit + 1)
 
-    def number(address: RawAddress) -> tuple[int, RawLinear]:
+    def number(address: ConcreteAddress) -> tuple[int, ConcreteLinear]:
         slot, linear, part = address
-        return numbers.setdefault((slot, part), len(numbers)), near(linear)
+        return numbers.setdefault((slot, part), len(numbers)), with_small_offset(linear)
 
     instructions: list[Any] = []
     for instruction in nest.instructions:
-        if isinstance(instruction, RawLoad):
+        if isinstance(instruction, Load):
             instructions.append((*number(instruction.address), instruction.mask, instruction.dtype))
-        elif isinstance(instruction, RawAffineValue | RawBoundsMask):
-            instructions.append(instruction._replace(linear=near(instruction.linear)))
+        elif isinstance(instruction, AffineValue | BoundsMask):
+            instructions.append(instruction._replace(linear=with_small_offset(instruction.linear)))
         else:
             instructions.append(instruction)
-    stores = []
-    for address, value, running, scattered in nest.stores:
-        how = running and (running.op.primitive, running.op.params, running.axis, running.values)
-        stores.append((*number(address), value, how, scattered))
-    reductions = [
-        (op.primitive, op.params, *number(address), *others) for op, address, *others in nest.reductions
-    ]
+    stores = [(*number(address), *others) for address, *others in nest.stores]
+    reductions = [(*number(r.address), r.primitive, r.params, *r[3:]) for r in nest.reductions]
     key = nest.extents, tuple(instructions), tuple(stores), tuple(reductions)
-    return key, tuple([slot for slot, _ in numbers]), far
+    return key, tuple([slot for slot, _ in numbers]), large_offsets
 
 
 # ---- merging loops -------------------------------------------------------------------------------------------------
 
 
-def _linears(nest: RawNest) -> list[RawLinear]:
+def _linears(nest: LoopNest) -> list[ConcreteLinear]:
     linears = [store.address.linear for store in nest.stores] + [r.address.linear for r in nest.reductions]
     for instruction in nest.instructions:
-        if isinstance(instruction, RawLoad):
+        if isinstance(instruction, Load):
             linears.append(instruction.address.linear)
-        elif isinstance(instruction, RawAffineValue | RawBoundsMask):
+        elif isinstance(instruction, AffineValue | BoundsMask):
             linears.append(instruction.linear)
     return linears
 
 
-def _merged(nest: RawNest) -> RawNest:
+def _merged(nest: LoopNest) -> LoopNest:
     factors = [{v: f for v, f, _ in linear.terms} for linear in set(_linears(nest))]
     ordered = [r.axes for r in nest.reductions]
-    ordered += [(s.running.axis,) for s in nest.stores if s.running is not None]
-    group = list(range(len(nest.extents)))  # the merged loop that each loop goes to
+    ordered += [(s.scan.axis,) for s in nest.stores if s.scan is not None]
+    group = list(range(len(nest.extents)))  # number of the merged loop, for each loop
     extents = list(nest.extents)
     for axis in range(1, len(nest.extents)):
         together = all(f.get(axis - 1, 0) == f.get(axis, 0) * nest.extents[axis] for f in factors) and all(
@@ -189,9 +184,10 @@ def _merged(nest: RawNest) -> RawNest:
 def _constant_bits(
     primitive: Primitive, params: tuple[tuple[str, Any], ...], dtype: np.dtype[Any]
 ) -> int | None:
-    """The bytes of a constant as an integer, or None if the number is structure.
+    """Return the bytes of a constant as an integer, or None if the number is structural.
 
-    The size of a mean is a constant too, and all sizes share a kernel. Numbers that simplify what they meet stay.
+    Bools, nan, infinities and the numbers in `STRUCTURAL` are structural. All others are symbols, so means over any
+    number of elements share a kernel.
     """
     value = primitive.impl(**dict(params))
     if dtype.kind == "b" or not np.isfinite(value) or float(value) in STRUCTURAL:
@@ -203,9 +199,9 @@ def _constant_bits(
 
 
 class _Canonicalizer:
-    """Names operands and integers in the order of their appearance."""
+    """Namer of operands and integers, in the order of their appearance."""
 
-    def __init__(self, nest: RawNest) -> None:
+    def __init__(self, nest: LoopNest) -> None:
         self.nest = nest
         self.depth = len(nest.extents)
         self.symbols = [f"n{axis}" for axis in range(self.depth)]
@@ -216,7 +212,7 @@ class _Canonicalizer:
         self.partials: dict[int, str] = {}
         self.counts = dict.fromkeys("sodarucpt", 0)
 
-    def result(self) -> _Made:
+    def result(self) -> _Canonical:
         instructions = tuple([self._instruction(i) for i in self.nest.instructions])
         stores = tuple([self._store(s) for s in self.nest.stores])
         reductions = tuple([self._reduction(r) for r in self.nest.reductions])
@@ -236,11 +232,11 @@ class _Canonicalizer:
         count = 1
         if self.depth:
             count, self.sizes[-1] = divided(kernel, self.nest.extents, work)
-        partials: dict[int, list[tuple[int, RawReduction]]] = {}
+        partials: dict[int, list[tuple[int, NestReduction]]] = {}
         for i, (r, raw) in enumerate(zip(reductions, self.nest.reductions, strict=True)):
             if r.partial:
                 partials.setdefault(r.address.operand, []).append((i, raw))
-        return _Made(kernel, tuple(self.sizes), count, work, tuple(partials.items()))
+        return _Canonical(kernel, tuple(self.sizes), count, work, tuple(partials.items()))
 
     def _symbol(self, kind: str, size: int) -> str:
         name = f"{kind}{self.counts[kind]}"
@@ -249,16 +245,16 @@ class _Canonicalizer:
         self.sizes.append(size)
         return name
 
-    def _instruction(self, raw: object) -> Instruction:
+    def _instruction(self, raw: NestInstruction) -> Instruction:
         made: Instruction
         match raw:
-            case RawLoad(address, mask, dtype):
+            case Load(address, mask, dtype):
                 made = Load(self._address(address, "a", dtype), mask, dtype)
                 level = max(self._level(made.address.linear), self._level_of(mask))
-            case RawAffineValue(linear, divisor, dtype):
+            case AffineValue(linear, divisor, dtype):
                 made = AffineValue(self._linear(linear), divisor, dtype)
                 level = self._level(made.linear)
-            case RawBoundsMask(linear, divisor, extent, also):
+            case BoundsMask(linear, divisor, extent, also):
                 wide = divisor == 1 and self._is_wide(linear, extent)
                 made = BoundsMask(self._linear(linear), divisor, self._symbol("d", extent), also, wide)
                 level = max(self._level(made.linear), self._level_of(also))
@@ -272,46 +268,33 @@ class _Canonicalizer:
             case ZeroMask(mask, value):
                 made = raw
                 level = max(self.levels[mask], self.levels[value])
-            case _:
-                raise AssertionError(raw)
         self.levels.append(level)
         return made
 
-    def _is_wide(self, linear: RawLinear, extent: int) -> bool:
-        """Whether a mask moves along with the innermost loop and is as long as that, nearly."""
+    def _is_wide(self, linear: ConcreteLinear, extent: int) -> bool:
+        """Return whether a mask moves with the innermost loop and is true on nearly all of it."""
         along = [factor for variable, factor, _ in linear.terms if variable == self.depth - 1]
         total = self.nest.extents[-1] if self.depth else 0
         return along in ([1], [-1]) and total - extent <= max(2, total // 8)
 
-    def _store(self, raw: RawStore) -> Store:
-        kind = "r" if raw.scattered is None else "u"
-        address = self._address(raw.address, kind, self._dtype(raw.value))
-        if raw.scattered is not None:
-            return Store(address, raw.value, self.depth, None, raw.scattered)
-        if raw.running is None:
-            return Store(address, raw.value, max(self._level(address.linear), self.levels[raw.value]), None)
-        op, axis, values = raw.running
-        params = tuple([(name, value) for name, value in op.params if name != "axis"])
-        return Store(address, raw.value, self.depth, ScanStore(op.primitive, params, axis, values))
+    def _store(self, raw: NestStore) -> KernelStore:
+        kind = "r" if raw.scatter is None else "u"
+        address = self._address(raw.address, kind, dtype_of(self.nest.instructions, raw.value))
+        level = self.depth
+        if raw.scatter is None and raw.scan is None:
+            level = max(self._level(address.linear), self.levels[raw.value])
+        return Store(address, raw.value, raw.scan, raw.scatter, level)
 
-    def _reduction(self, r: RawReduction) -> Reduction:
+    def _reduction(self, r: NestReduction) -> KernelReduction:
         kept = [axis for axis in range(self.depth) if axis not in r.axes]
         level = kept[-1] + 1 if kept else 0
         in_memory = level == self.depth or any(axis < level for axis in r.axes)
-        params = tuple([(name, value) for name, value in r.op.params if name != "axes"])
         address = self._address(r.address, "r", r.dtype)
         partial = None
         if 0 in r.axes:
-            partial = self.partials.get(address.operand) or self._symbol("p", r.size)
+            partial = self.partials.get(address.operand) or self._symbol("p", r.partial)
             self.partials[address.operand] = partial
-        return Reduction(r.op.primitive, params, address, r.value, r.axes, level, in_memory, r.dtype, partial)
-
-    def _dtype(self, value: int) -> np.dtype[Any]:
-        instruction = self.nest.instructions[value]
-        while isinstance(instruction, ZeroMask):
-            instruction = self.nest.instructions[instruction.value]
-        assert not isinstance(instruction, RawBoundsMask)
-        return instruction.dtype
+        return Reduction(r.primitive, r.params, address, r.value, r.axes, r.dtype, partial, level, in_memory)
 
     def _level(self, linear: Linear) -> int:
         levels = [self._level_of(int(v[1:])) if v[0] == "%" else int(v[1:]) + 1 for v, _ in linear.terms]
@@ -320,7 +303,7 @@ class _Canonicalizer:
     def _level_of(self, value: int | None) -> int:
         return 0 if value is None else self.levels[value]
 
-    def _address(self, raw: RawAddress, kind: str, dtype: np.dtype[Any]) -> Address:
+    def _address(self, raw: ConcreteAddress, kind: str, dtype: np.dtype[Any]) -> Address:
         operand = self.slots.get((raw.slot, raw.part))
         if operand is None:
             operand = self.slots[raw.slot, raw.part] = len(self.slots)
@@ -331,8 +314,8 @@ class _Canonicalizer:
             return Address(operand, packed, True)
         return Address(operand, self._linear(raw.linear), False)
 
-    def _packed(self, linear: RawLinear) -> Linear | None:
-        """The address as a walk through contiguous memory, if it is one: its strides are products of extents."""
+    def _packed(self, linear: ConcreteLinear) -> Linear | None:
+        """Return the address with products of extents for strides, if the loops visit contiguous memory, else None."""
         if linear.offset or linear.fixed:
             return None
         stride = 1
@@ -346,7 +329,7 @@ class _Canonicalizer:
             symbols.append(f"n{variable}")
         return Linear(tuple(reversed(terms)))
 
-    def _linear(self, linear: RawLinear) -> Linear:
+    def _linear(self, linear: ConcreteLinear) -> Linear:
         terms: list[tuple[str, Factor]] = []
         for variable, factor, structural in linear.terms:
             name = variable if isinstance(variable, str) else f"i{variable}"

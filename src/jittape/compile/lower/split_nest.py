@@ -1,31 +1,29 @@
-"""Cuts a long loop nest into several, so that compiling stays linear and equal pieces are compiled once.
+"""Splitting of long loop nests, so that compile time stays linear and equal pieces are compiled once.
 
-What is needed on both sides of a cut goes through memory. A cut is made where least has to: in an unrolled loop that is
-between two iterations, so the pieces come out equal. Loads, constants, coordinates and masks are *free*: a piece that
-needs them writes them again.
+Values that are needed on both sides of a cut are stored in temporaries. A cut is made where there are fewest such
+values. In an unrolled loop that is between two iterations, so the pieces are equal. Loads, constants, coordinates and
+masks are *free*: each piece that needs them has its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
 
 from jittape.compile.analysis.cost import cost_of_map
-from jittape.compile.ir.instructions import Compute, ZeroMask
+from jittape.compile.ir.instructions import AffineValue, BoundsMask, Compute, Load, Store, ZeroMask, dtype_of
 from jittape.compile.ir.loop_nest import (
-    RawAddress,
-    RawAffineValue,
-    RawBoundsMask,
-    RawInstruction,
-    RawLinear,
-    RawLoad,
-    RawNest,
-    RawReduction,
-    RawStore,
+    ConcreteAddress,
+    ConcreteLinear,
+    LoopNest,
+    NestInstruction,
+    NestLoad,
+    NestReduction,
+    NestStore,
+    renumbered,
 )
 from jittape.core.program import Aval
 from jittape.core.tuning import tuning
@@ -36,15 +34,15 @@ __all__ = ["split"]
 BOOL = np.dtype(np.bool_)
 
 
-def split(nest: RawNest, temporary: Callable[[Aval], int]) -> list[RawNest]:
-    """`nest` as a list of nests to be run in order; `temporary` makes a slot for a value between them."""
+def split(nest: LoopNest, temporary: Callable[[Aval], int]) -> list[LoopNest]:
+    """Return `nest` as a list of nests to run in order; `temporary` makes a slot for a value that crosses a cut."""
     costs = _costs(nest.instructions)
     if sum(costs) <= tuning.split_cost_limit:
         return [nest]
     return _Splitter(nest, costs, temporary).result()
 
 
-def _costs(instructions: Sequence[RawInstruction]) -> list[int]:
+def _costs(instructions: Sequence[NestInstruction]) -> list[int]:
     costs: list[int] = []
     dtypes: list[np.dtype[Any]] = []
     for instruction in instructions:
@@ -56,52 +54,40 @@ def _costs(instructions: Sequence[RawInstruction]) -> list[int]:
             costs.append(1)
             dtypes.append(dtypes[instruction.value])
         else:
-            costs.append(1 if isinstance(instruction, RawLoad) else 2)
-            dtypes.append(BOOL if isinstance(instruction, RawBoundsMask) else instruction.dtype)
+            costs.append(1 if isinstance(instruction, Load) else 2)
+            dtypes.append(BOOL if isinstance(instruction, BoundsMask) else instruction.dtype)
     return costs
 
 
-def dtype_of(nest: RawNest, value: int) -> np.dtype[Any]:
-    """The dtype of an instruction's value."""
-    instruction = nest.instructions[value]
-    while isinstance(instruction, ZeroMask):
-        instruction = nest.instructions[instruction.value]
-    return BOOL if isinstance(instruction, RawBoundsMask) else instruction.dtype
-
-
-def _operands(instruction: RawInstruction) -> Sequence[int]:
-    """The instructions that an instruction reads."""
+def _operands(instruction: NestInstruction) -> Sequence[int]:
+    """Return the instructions that an instruction reads."""
     match instruction:
         case Compute():
             return instruction.args
         case ZeroMask():
             return instruction
-        case RawLoad():
+        case Load():
             linear, also = instruction.address.linear, instruction.mask
-        case RawAffineValue():
+        case AffineValue():
             linear, also = instruction.linear, None
-        case RawBoundsMask():
+        case BoundsMask():
             linear, also = instruction.linear, instruction.also
-    return _variables(linear) + ([] if also is None else [also])
+    return linear.values() + ([] if also is None else [also])
 
 
-def _variables(linear: RawLinear) -> list[int]:
-    return [int(v[1:]) for v, _, _ in linear.terms if isinstance(v, str)]
+def _read_by(store: NestStore) -> Sequence[int]:
+    """Return the instructions that a store reads, including those of its address."""
+    values = (store.value,) if store.scan is None else store.scan.values
+    return (*values, *store.address.linear.values())
 
 
-def _read_by(store: RawStore) -> Sequence[int]:
-    """The instructions that a store reads, those of its address included."""
-    values = (store.value,) if store.running is None else store.running.values
-    return (*values, *_variables(store.address.linear))
-
-
-def _home(store: RawStore, piece_of: Sequence[int]) -> int:
-    """The piece that has a store: the first in which all that it reads is there."""
+def _home(store: NestStore, piece_of: Sequence[int]) -> int:
+    """Return the piece of a store: the first in which all its operands are available."""
     return max([piece_of[value] for value in _read_by(store)])
 
 
-def _loops(linear: RawLinear) -> int:
-    """The axes that an address moves along, as bits."""
+def _loops(linear: ConcreteLinear) -> int:
+    """Return the axes that an integer sum depends on, as bits."""
     bits = 0
     for variable, _, _ in linear.terms:
         if isinstance(variable, int):
@@ -109,45 +95,37 @@ def _loops(linear: RawLinear) -> int:
     return bits
 
 
-def _is_free(instruction: RawInstruction) -> bool:
+def _is_free(instruction: NestInstruction) -> bool:
     if isinstance(instruction, Compute):
         return not instruction.args
     return not isinstance(instruction, ZeroMask)
 
 
-@dataclass
-class _Spill:
-    """A value that goes from one piece to later ones through memory."""
-
-    address: RawAddress
-    dtype: np.dtype[Any]
-
-
 class _Splitter:
-    """Cuts one nest, whose instructions keep their numbers.
+    """The division of one nest, whose instructions keep their numbers.
 
     Attributes
     ----------
     operands : list of sequences of int
-        What each instruction reads.
+        For each instruction, the instructions that it reads.
     free : list of bool
-        Whether a piece writes it again.
+        For each instruction, whether each piece has its own.
     solid : list of tuples of int
-        What is not free among the operands, seen through free ones.
+        For each instruction, the operands that are not free, including those of free operands.
     axes : list of int
-        The loops that it depends on, as bits.
+        For each instruction, the loops that it depends on, as bits.
     order : list of int
-        The instructions in the order of the program, which is that of an unrolled loop's iterations. What is free comes
-        before its first use.
+        The instructions in program order, in which the iterations of an unrolled loop follow each other. Free
+        instructions come right before their first use.
     place : list of int
-        Where in this order an instruction stands.
+        For each instruction, its position in `order`.
     """
 
-    def __init__(self, nest: RawNest, costs: list[int], temporary: Callable[[Aval], int]) -> None:
+    def __init__(self, nest: LoopNest, costs: list[int], temporary: Callable[[Aval], int]) -> None:
         self.nest = nest
         self.costs = costs
         self.temporary = temporary
-        self._arrays: dict[int, tuple[tuple[int, ...], RawLinear]] = {}
+        self._arrays: dict[int, tuple[tuple[int, ...], ConcreteLinear]] = {}
         self.operands = [_operands(i) for i in nest.instructions]
         self.free = free = [_is_free(i) for i in nest.instructions]
         self.solid: list[Sequence[int]] = []
@@ -168,11 +146,11 @@ class _Splitter:
             self.place[number] = place
 
     def _program_order(self) -> list[int]:
-        last = max(self.nest.births) + 1
+        last = max(self.nest.origins) + 1
         places: list[int] = []
-        for number, birth in enumerate(self.nest.births):
-            # An instruction that several ops have in common counts as the first one's, and may read a later one's.
-            here = max([birth, *[places[operand] for operand in self.solid[number]]])
+        for number, origin in enumerate(self.nest.origins):
+            # An instruction that several ops share has the origin of the first, but may read one of a later origin.
+            here = max([origin, *[places[operand] for operand in self.solid[number]]])
             places.append(last if self.free[number] else here)
         for number in range(len(places) - 1, -1, -1):
             for operand in self.operands[number]:
@@ -180,7 +158,7 @@ class _Splitter:
                     places[operand] = places[number]
         return sorted(range(len(places)), key=places.__getitem__)
 
-    def result(self) -> list[RawNest]:
+    def result(self) -> list[LoopNest]:
         ends = self._cuts()
         piece_of = [0] * len(self.order)
         for piece, (start, end) in enumerate(zip([0, *ends], [*ends, len(self.order)], strict=True)):
@@ -196,13 +174,13 @@ class _Splitter:
         for reduction in self.nest.reductions:
             pieces[piece_of[reduction.value]].reduce(reduction)
         for value, spill in spills.items():
-            pieces[piece_of[value]].store(RawStore(spill.address, value))
+            pieces[piece_of[value]].store(Store(spill.address, value))
         return [p.finished() for p in pieces if p.nest.stores or p.nest.reductions]
 
     def _cuts(self) -> list[int]:
-        """Where pieces end: the place of fewest live values in the second half of one.
+        """Return the ends of the pieces, each at the fewest live values in the second half of the piece.
 
-        Single numbers are written at once: to run a step for a few costs more than they do.
+        A nest without loops has long pieces, since a step costs more than the instructions for a few numbers.
         """
         most = tuning.split_piece_cost if self.nest.extents else tuning.split_cost_limit
         live = self._live()
@@ -219,7 +197,7 @@ class _Splitter:
         return ends
 
     def _live(self) -> list[int]:
-        """How many solid values that are computed before a place in the order are needed there or after."""
+        """Return, for each position in the order, the number of solid values from before it that are used later."""
         last: dict[int, int] = {}
         for place, number in enumerate(self.order):
             for value in self.solid[number]:
@@ -230,7 +208,7 @@ class _Splitter:
             change[end + 1] -= 1
         return list(accumulate(change[: len(self.order)]))
 
-    def _spills(self, piece_of: list[int]) -> dict[int, _Spill]:
+    def _spills(self, piece_of: list[int]) -> dict[int, NestLoad]:
         crossing: dict[int, None] = {}
 
         def cross(values: Sequence[int], here: int) -> None:
@@ -245,13 +223,14 @@ class _Splitter:
                 cross(self.solid[value] if self.free[value] else [value], _home(store, piece_of))
         return {value: self._spill(value) for value in crossing}
 
-    def _spill(self, value: int) -> _Spill:
+    def _spill(self, value: int) -> NestLoad:
+        """Make a temporary for a value and return the load from it."""
         extents, linear = self._contiguous(self.axes[value])
-        dtype = dtype_of(self.nest, value)
-        return _Spill(RawAddress(self.temporary(Aval(extents, dtype)), linear), dtype)
+        dtype = dtype_of(self.nest.instructions, value)
+        return Load(ConcreteAddress(self.temporary(Aval(extents, dtype)), linear), None, dtype)
 
-    def _contiguous(self, axes: int) -> tuple[tuple[int, ...], RawLinear]:
-        """The shape of an array with an element for each iteration of some loops, and the address of one."""
+    def _contiguous(self, axes: int) -> tuple[tuple[int, ...], ConcreteLinear]:
+        """Return the shape of an array with an element for each iteration of some loops, and the address of one."""
         known = self._arrays.get(axes)
         if known is None:
             terms, stride, extents = list[tuple[int | str, int, bool]](), 1, list[int]()
@@ -259,72 +238,55 @@ class _Splitter:
                 extents.append(self.nest.extents[axis])
                 terms.append((axis, stride, stride == 1))
                 stride *= extents[-1]
-            linear = RawLinear(tuple([t for t in reversed(terms) if t[1]]), 0)
+            linear = ConcreteLinear(tuple([t for t in reversed(terms) if t[1]]), 0)
             known = self._arrays[axes] = tuple(reversed(extents)), linear
         return known
 
 
 def _numbers(bits: int) -> list[int]:
-    """The numbers of the bits that are set."""
+    """Return the numbers of the bits that are set."""
     return [number for number in range(bits.bit_length()) if bits >> number & 1]
 
 
 class _Piece:
-    """One of the nests that a long one is cut into."""
+    """One of the pieces of a long nest."""
 
-    def __init__(self, whole: _Splitter, spills: dict[int, _Spill]) -> None:
+    def __init__(self, whole: _Splitter, spills: dict[int, NestLoad]) -> None:
         self.whole = whole
         self.spills = spills
-        self.nest = RawNest(whole.nest.extents)
+        self.nest = LoopNest(whole.nest.extents)
         self._here: dict[int, int] = {}
         self._axes = 0
 
     def take(self, number: int) -> int:
-        """Write an instruction of the long nest here; returns its number here."""
+        """Add an instruction of the long nest; return its number in this piece."""
         instruction = self.whole.nest.instructions[number]
         if not self.whole.operands[number]:
             return self._append(number, instruction)
-        match instruction:
-            case Compute():
-                primitive, params, args, dtype = instruction
-                here = self._here
-                args = tuple([here[a] if a in here else self._value(a) for a in args])
-                instruction = Compute(primitive, params, args, dtype)
-            case ZeroMask(mask, value):
-                instruction = ZeroMask(self._value(mask), self._value(value))
-            case RawLoad(address, mask, dtype):
-                address = self._address(address)
-                instruction = RawLoad(address, None if mask is None else self._value(mask), dtype)
-            case RawAffineValue(linear, _, _):
-                instruction = instruction._replace(linear=self._linear(linear))
-            case RawBoundsMask(linear, _, _, also):
-                instruction = instruction._replace(
-                    linear=self._linear(linear), also=None if also is None else self._value(also)
-                )
-        return self._append(number, instruction)
+        return self._append(number, renumbered(instruction, self._value))
 
-    def store(self, store: RawStore) -> None:
+    def store(self, store: NestStore) -> None:
         self._axes |= _loops(store.address.linear) | self.whole.axes[store.value]
-        if store.scattered is not None:
+        if store.scatter is not None:
             self._axes |= (1 << len(self.nest.extents)) - 1  # each iteration of all loops writes
-        address, running = self._address(store.address), store.running
-        if running is None:
-            self.nest.stores.append(RawStore(address, self._value(store.value), None, store.scattered))
+        address, scan = store.address.renumbered(self._value), store.scan
+        if scan is None:
+            self.nest.stores.append(Store(address, self._value(store.value), None, store.scatter))
             return
-        self._axes |= 1 << running.axis  # an address in an array without elements does not move along it
-        values = tuple([self._value(value) for value in running.values])
-        self.nest.stores.append(
-            RawStore(address, max(values), running._replace(values=values), store.scattered)
-        )
+        self._axes |= 1 << scan.axis  # an address in an array without elements does not move along it
+        values = tuple([self._value(value) for value in scan.values])
+        self.nest.stores.append(Store(address, max(values), scan._replace(values=values), store.scatter))
 
-    def reduce(self, r: RawReduction) -> None:
+    def reduce(self, r: NestReduction) -> None:
         self._axes |= (
             _loops(r.address.linear) | self.whole.axes[r.value] | sum([1 << axis for axis in r.axes])
         )
-        self.nest.reductions.append(r._replace(address=self._address(r.address), value=self._value(r.value)))
+        self.nest.reductions.append(
+            r._replace(address=r.address.renumbered(self._value), value=self._value(r.value))
+        )
 
-    def finished(self) -> RawNest:
-        """The nest without the loops that nothing in it needs."""
+    def finished(self) -> LoopNest:
+        """Return the nest without the loops that nothing in it depends on."""
         kept = _numbers(self._axes)
         if len(kept) == len(self.nest.extents):
             return self.nest
@@ -337,30 +299,18 @@ class _Piece:
             return here
         if self.whole.free[number]:
             return self.take(number)
-        spill = self.spills[number]
-        return self._append(number, RawLoad(spill.address, None, spill.dtype))
+        return self._append(number, self.spills[number])
 
-    def _append(self, number: int, instruction: RawInstruction) -> int:
+    def _append(self, number: int, instruction: NestInstruction) -> int:
         self._here[number] = len(self.nest.instructions)
         self.nest.instructions.append(instruction)
         return self._here[number]
 
-    def _address(self, address: RawAddress) -> RawAddress:
-        return (
-            address._replace(linear=self._linear(address.linear)) if _variables(address.linear) else address
-        )
 
-    def _linear(self, linear: RawLinear) -> RawLinear:
-        terms = [
-            (f"%{self._value(int(v[1:]))}" if isinstance(v, str) else v, f, s) for v, f, s in linear.terms
-        ]
-        return linear._replace(terms=tuple(terms))
-
-
-def _linear_of(instruction: RawInstruction) -> RawLinear | None:
+def _linear_of(instruction: NestInstruction) -> ConcreteLinear | None:
     match instruction:
-        case RawLoad(address, _, _):
+        case Load(address, _, _):
             return address.linear
-        case RawAffineValue(linear, _, _) | RawBoundsMask(linear, _, _, _):
+        case AffineValue(linear, _, _) | BoundsMask(linear, _, _, _):
             return linear
     return None

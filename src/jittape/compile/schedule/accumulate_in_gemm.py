@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from jittape.compile.ir.instructions import Compute, Operand
+from jittape.compile.ir.instructions import Compute, Load, Operand
 from jittape.compile.ir.kernel import Gemm, LoopKernel, bits_of
-from jittape.compile.ir.loop_nest import RawInstruction, RawLoad, RawNest
+from jittape.compile.ir.loop_nest import LoopNest, NestInstruction
 from jittape.compile.ir.table_layouts import ON_DEMAND
 from jittape.compile.schedule.rules import Rule, broken_rule
 from jittape.compile.schedule.unplaced_steps import Draft, UnplacedStep, first_in_place, written
@@ -184,14 +184,14 @@ def _update_of(step: UnplacedStep, w: int, out: int, avals: Mapping[int, Aval]) 
 
 
 def _scaled(
-    nest: RawNest,
+    nest: LoopNest,
     weight: float,
-    scale: RawInstruction | None,
-    element: RawInstruction,
+    scale: NestInstruction | None,
+    element: NestInstruction,
     avals: Mapping[int, Aval],
 ) -> _Update | None:
     """Return the update by `element` times a number that is the same for all elements; None if it is no such."""
-    if not isinstance(element, RawLoad) or not _is_element(element, element.address.slot, nest):
+    if not isinstance(element, Load) or not _is_element(element, element.address.slot, nest):
         return None
     gradient = element.address.slot
     if avals[gradient].size != avals[nest.stores[0].address.slot].size:
@@ -204,13 +204,13 @@ def _scaled(
         return _Update(gradient, factor, None) if factor else None
     if isinstance(scale, Compute) and scale.primitive.is_cast:
         scale = nest.instructions[scale.args[0]]
-    if isinstance(scale, RawLoad) and avals[scale.address.slot].size == 1 and scale.dtype.kind == "f":
+    if isinstance(scale, Load) and avals[scale.address.slot].size == 1 and scale.dtype.kind == "f":
         return _Update(gradient, weight, scale.address.slot)
     return None
 
 
-def _is_element(instruction: Any, slot: int, nest: RawNest) -> bool:
+def _is_element(instruction: Any, slot: int, nest: LoopNest) -> bool:
     """Return whether an instruction loads the element of `slot` at the index that the nest writes to."""
-    if not isinstance(instruction, RawLoad) or instruction.mask is not None or instruction.address.part:
+    if not isinstance(instruction, Load) or instruction.mask is not None or instruction.address.part:
         return False
     return instruction.address == nest.stores[0].address._replace(slot=slot)

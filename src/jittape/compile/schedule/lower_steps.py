@@ -5,7 +5,8 @@ from __future__ import annotations
 from jittape.compile.analysis.op_class import OpClass
 from jittape.compile.analysis.uses import Group
 from jittape.compile.ir.index_maps import space_of
-from jittape.compile.ir.loop_nest import RawAddress, RawLoad, RawNest, RawReduction
+from jittape.compile.ir.instructions import Load
+from jittape.compile.ir.loop_nest import ConcreteAddress, LoopNest, NestReduction
 from jittape.compile.kernels.control.control_plan import STACK_AVAL, Plan, Release, Stop, plan_of
 from jittape.compile.kernels.gemm.lower_gemm import GemmLowering
 from jittape.compile.lower.build_nest import NestBuilder
@@ -82,7 +83,7 @@ class _Lowering:
         self.partition = draft.partition
         self.avals = draft.avals
         self.position = {op.out: i for i, op in enumerate(draft.program.ops)}
-        self.gemms = GemmLowering()
+        self.gemms = GemmLowering(draft.target)
         self.runs = runs_of(draft.program.ops)
 
     def steps(self, copies: list[Op]) -> list[UnplacedStep]:
@@ -192,7 +193,8 @@ def steps_of_kernel(
         combined = draft.kernels.placed(nest)
         if placed.tasks > 1:
             slots[operand] = slot
-            combining += steps_of_kernel(draft, combined, (reductions[0].op,), depth, position)
+            reduced = draft.partition.op_of[reductions[0].address.slot]
+            combining += steps_of_kernel(draft, combined, (reduced,), depth, position)
         else:
             draft.spare[combined.kernel.name] = combined.kernel
     kernel, sizes = placed.kernel, placed.sizes
@@ -202,20 +204,21 @@ def steps_of_kernel(
 
 
 def combination(
-    draft: Draft, reductions: list[RawReduction], extents: tuple[int, ...], tasks: int
-) -> tuple[int, RawNest]:
+    draft: Draft, reductions: list[NestReduction], extents: tuple[int, ...], tasks: int
+) -> tuple[int, LoopNest]:
     """Return a slot for the partial results of all tasks, and the loop nest that combines them."""
     first = reductions[0]
-    partial = draft.temporary(Aval((tasks, first.size), first.dtype))
+    size = first.partial
+    partial = draft.temporary(Aval((tasks, size), first.dtype))
     kept = [axis for axis in range(len(extents)) if axis not in first.axes]
-    nest = RawNest((tasks, *[extents[axis] for axis in kept]))
+    nest = LoopNest((tasks, *[extents[axis] for axis in kept]))
     for r in reductions:
         terms = tuple([(kept.index(int(v)) + 1, f, s) for v, f, s in r.address.linear.terms])
         linear = r.address.linear._replace(terms=terms)
-        of_all_tasks = linear._replace(terms=((0, r.size, False), *terms))
+        of_all_tasks = linear._replace(terms=((0, size, False), *terms))
         value = len(nest.instructions)
-        nest.instructions.append(RawLoad(RawAddress(partial, of_all_tasks), None, r.dtype))
-        address = RawAddress(r.address.slot, linear)
+        nest.instructions.append(Load(ConcreteAddress(partial, of_all_tasks), None, r.dtype))
+        address = ConcreteAddress(r.address.slot, linear)
         nest.reductions.append(r._replace(address=address, value=value, axes=(0,)))
     return partial, nest
 

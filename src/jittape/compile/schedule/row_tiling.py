@@ -14,8 +14,9 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from jittape.compile.ir.instructions import Load
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
-from jittape.compile.ir.loop_nest import RawLinear, RawLoad, RawNest
+from jittape.compile.ir.loop_nest import ConcreteLinear, LoopNest
 from jittape.core.program import Aval
 from jittape.core.tuning import tuning
 
@@ -69,7 +70,7 @@ class RowTile:
     work: int
 
 
-def possible_rows(nest: RawNest | None, kernel: object, sizes: Sequence[int]) -> list[int]:
+def possible_rows(nest: LoopNest | None, kernel: object, sizes: Sequence[int]) -> list[int]:
     """Return the numbers of rows at which a step might be cut."""
     if nest is not None:
         return [n for n in nest.extents[:1] if n > 1]
@@ -79,7 +80,7 @@ def possible_rows(nest: RawNest | None, kernel: object, sizes: Sequence[int]) ->
     return []
 
 
-def cut_nest(nest: RawNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
+def cut_nest(nest: LoopNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
     """Return a loop nest cut along its outermost loop; None if it cannot be. `sizes` are the elements of slots."""
     if nest.extents[:1] != (rows,):
         return None
@@ -88,11 +89,11 @@ def cut_nest(nest: RawNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
     writes: set[int] = set()
     partial: set[int] = set()
     for instruction in nest.instructions:
-        if isinstance(instruction, RawLoad):
+        if isinstance(instruction, Load):
             slot, linear = instruction.address[:2]
             (reads if _stays(linear, nest.extents, sizes[slot]) else whole).add(slot)
     for store in nest.stores:
-        if store.running is not None and store.running.axis == 0:
+        if store.scan is not None and store.scan.axis == 0:
             return None
         if not _stays(store.address.linear, nest.extents, sizes[store.address.slot]):
             return None
@@ -108,7 +109,7 @@ def cut_nest(nest: RawNest, sizes: Mapping[int, int], rows: int) -> Cut | None:
     return Cut(frozenset(reads - whole), frozenset(writes), frozenset(whole), frozenset(partial))
 
 
-def _stays(linear: RawLinear, extents: tuple[int, ...], size: int) -> bool:
+def _stays(linear: ConcreteLinear, extents: tuple[int, ...], size: int) -> bool:
     """Return whether an address stays in the row of `size / extents[0]` elements that the outermost loop is at."""
     rows = extents[0]
     if size % rows:
@@ -189,7 +190,7 @@ class TileStep(NamedTuple):
     kernel: Kernel | None
     sizes: tuple[int, ...]
     operands: tuple[int, ...]
-    nest: RawNest | None
+    nest: LoopNest | None
 
 
 class Found(NamedTuple):

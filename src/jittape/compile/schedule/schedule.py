@@ -1,12 +1,15 @@
 """`schedule`: from a program to a list of steps over memory, which an executable runs.
 
-A schedule is a pure function of a program and of the kernels that the BLAS has. A step is a kernel (a fused loop nest
-or a library call, see `jittape.compile.ir.kernel`) or a NumPy step. Values are stored in *storages*: inputs, results
-and temporaries that share one arena by their lifetimes.
+A schedule is a pure function of a program and of facts about the processor and the BLAS. A step is a kernel (a fused
+loop nest or a library call, see `jittape.compile.ir.kernel`) or a NumPy step. Values are stored in *storages*: inputs,
+results and temporaries that share one arena by their lifetimes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from jittape.compile.llvm.target_facts import TargetFacts, host_facts
 from jittape.compile.schedule.pipeline import run_passes, stages_of
 from jittape.compile.schedule.steps import Schedule
 from jittape.compile.schedule.unplaced_steps import Draft
@@ -15,7 +18,12 @@ from jittape.core.program import Program
 __all__ = ["passes_of", "schedule"]
 
 
-def schedule(program: Program, donated: tuple[tuple[int, int], ...] = (), tile_rows: bool = True) -> Schedule:
+def schedule(
+    program: Program,
+    donated: tuple[tuple[int, int], ...] = (),
+    tile_rows: bool = True,
+    target: Callable[[], TargetFacts] | None = None,
+) -> Schedule:
     """Return the checked schedule of a program.
 
     Parameters
@@ -26,8 +34,10 @@ def schedule(program: Program, donated: tuple[tuple[int, int], ...] = (), tile_r
         Inputs and outputs by position: the output may be computed in the input's memory.
     tile_rows : bool
         Whether steps over the same rows may run in a tile loop.
+    target : callable or None
+        Returns the facts that matrix products are scheduled by; called if there are any. None means `host_facts`.
     """
-    return run_passes(Draft(program, _schedule_of_body, donated, tile_rows))
+    return run_passes(_draft_of(program, target or host_facts, donated, tile_rows))
 
 
 def passes_of(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> list[tuple[str, str]]:
@@ -35,9 +45,19 @@ def passes_of(program: Program, donated: tuple[tuple[int, int], ...] = ()) -> li
 
     `program` is a program as recorded.
     """
-    return stages_of(program, lambda simplified: Draft(simplified, _schedule_of_body, donated))
+    return stages_of(program, lambda simplified: _draft_of(simplified, host_facts, donated))
 
 
-def _schedule_of_body(program: Program) -> Schedule:
-    """Return the schedule of a loop's or a branch's body, in which each output has a storage of its own."""
-    return run_passes(Draft(program, _schedule_of_body, tile_rows=False, is_body=True))
+def _draft_of(
+    program: Program,
+    target: Callable[[], TargetFacts],
+    donated: tuple[tuple[int, int], ...] = (),
+    tile_rows: bool = True,
+    is_body: bool = False,
+) -> Draft:
+    """Return the draft that passes begin with; those of bodies of loops and branches have the same target."""
+
+    def schedule_body(body: Program) -> Schedule:
+        return run_passes(_draft_of(body, target, tile_rows=False, is_body=True))
+
+    return Draft(program, schedule_body, target, donated, tile_rows, is_body)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from jittape.compile.ir.instructions import Reduction
 from jittape.compile.ir.kernel import Gemm
-from jittape.compile.ir.loop_nest import RawAddress, RawLinear, RawReduction
+from jittape.compile.ir.loop_nest import ConcreteAddress, ConcreteLinear
 from jittape.compile.schedule.lower_steps import combination, steps_of_kernel
 from jittape.compile.schedule.row_tiling import Cut, Found, RowTileFinder, TileStep
 from jittape.compile.schedule.unplaced_steps import Draft, TiledRows, UnplacedStep
-from jittape.core.program import Op
 from jittape.primitives.broadcast import sum_op
 
 __all__ = ["tile_rows"]
@@ -60,9 +60,8 @@ def _in_blocks(draft: Draft, step: UnplacedStep, cut: Cut, found: Found) -> list
     combining: list[UnplacedStep] = []
     if cut.partial:
         aval = draft.avals[slots[2]]
-        op = Op(sum_op, (slots[2],), (("axes", (0,)),), slots[2])
-        linear = RawLinear(((0, 1, True),), 0)
-        r = RawReduction(op, RawAddress(slots[2], linear), 0, (), aval.dtype, aval.size)
+        linear = ConcreteLinear(((0, 1, True),), 0)
+        r = Reduction(sum_op, (), ConcreteAddress(slots[2], linear), 0, (), aval.dtype, aval.size)
         slots[2], nest = combination(draft, [r], (aval.size,), found.blocks)
         combining = steps_of_kernel(draft, draft.kernels.placed(nest), step.ops, step.depth, step.position)
     main = replace(step, operands=tuple(slots), sizes=tuple(extents.values()), tasks=found.blocks)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
-from jittape.compile.ir.loop_nest import RawNest
+from jittape.compile.ir.loop_nest import LoopNest
+from jittape.compile.llvm.target_facts import TargetFacts
 from jittape.compile.lower.canonicalize import Kernels, Placed
 from jittape.compile.schedule.steps import Schedule
 from jittape.core.program import Aval, Op, Program
@@ -57,7 +58,7 @@ class UnplacedStep:
     bodies: tuple[Schedule, ...] = ()
 
     @property
-    def nest(self) -> RawNest | None:
+    def nest(self) -> LoopNest | None:
         """The loop nest that the kernel was made from."""
         return None if self.placed is None else self.placed.nest
 
@@ -115,6 +116,8 @@ class Draft:
         Whether the program is the body of a loop or a branch, where each output needs a storage of its own.
     schedule_body : callable
         Schedules the body of a loop or a branch.
+    target : callable
+        Returns the facts that matrix products are scheduled by.
     avals : dict
         Shape and dtype of every slot, those of temporaries that steps exchange included.
     owner_of : dict
@@ -137,6 +140,7 @@ class Draft:
 
     program: Program
     schedule_body: Callable[[Program], Schedule]
+    target: Callable[[], TargetFacts]
     donated: tuple[tuple[int, int], ...] = ()
     tile_rows: bool = True
     is_body: bool = False
@@ -155,7 +159,7 @@ class Draft:
     def partition(self) -> Partition:
         """The partition of the current program; properties of ops are reused from that of an earlier one."""
         if self._partition is None or self._partition.program is not self.program:
-            self._partition = Partition(self.program, self._partition)
+            self._partition = Partition(self.program, self._partition, self.target)
         return self._partition
 
     def owners(self, slots: Sequence[int]) -> list[int]:

@@ -26,15 +26,19 @@ some_op = Primitive(
 
 assert_op = Primitive(
     "assert",
-    abstract_eval=lambda bad: bad,
-    impl=lambda bad: bad,
+    abstract_eval=lambda bad, *, error, message: bad,
+    impl=lambda bad, *, error, message: bad,
     lowering=Assert(),
     gradient_stops=MADE,
     effectful=True,
 )
+"""A check that ends the run if its operand is true.
+
+The interpreter then raises the error of the checked op. Code that runs without the interpreter raises the built-in
+exception named `error` with the text `message`."""
 
 
-def end_run_where(bad: Any) -> None:
-    """Record a check that ends the run if any element of `bad` is true."""
+def end_run_where(bad: Any, error: str, message: str) -> None:
+    """Record that the run ends if an element of `bad` is true; see `assert_op` for `error` and `message`."""
     axes = tuple(range(len(bad.shape)))
-    assert_op.bind(some_op.bind(bad, axes=axes) if axes else bad)
+    assert_op.bind(some_op.bind(bad, axes=axes) if axes else bad, error=error, message=message)

@@ -119,7 +119,7 @@ def _natural_impl(exponent: Any) -> Any:
 def _natural(exponent: Any) -> Any:
     """Return the exponent in compiled code; the run ends if it is negative."""
     negative = less(exponent, 0)
-    end_run_where(negative)
+    end_run_where(negative, "ValueError", "Integers to negative integer powers are not allowed")
     return where(negative, 0, exponent)
 
 

@@ -55,7 +55,7 @@ within_op = Primitive(
 def _checked(index: Any, *, size: int) -> Any:
     extent = broadcast(literal(size, int64), index.shape)
     outside = outside_op.bind(index, extent)
-    end_run_where(outside)
+    end_run_where(outside, "IndexError", "an index is out of bounds")
     return within_op.bind(index, extent)
 
 

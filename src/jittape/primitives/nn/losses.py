@@ -96,7 +96,7 @@ def _class_impl(numbers: Any, *, size: int) -> Any:
 def _checked_class(numbers: Any, *, size: int) -> Any:
     """Return the decomposition for compiled code: an invalid label ends the run, which the interpreter repeats."""
     wrong = logical_or(less(numbers, 0), greater_equal(numbers, size))
-    end_run_where(wrong)
+    end_run_where(wrong, "IndexError", "a label is not a class of the logits")
     return where(wrong, 0, numbers)
 
 

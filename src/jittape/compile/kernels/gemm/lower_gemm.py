@@ -5,6 +5,7 @@ It is the counterpart of `canonicalize` for loop nests.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from jittape.compile.analysis.parallelism import work_of_products
 from jittape.compile.ir.instructions import Operand
 from jittape.compile.ir.kernel import Gemm, bits_of
 from jittape.compile.ir.table_layouts import ON_DEMAND
-from jittape.compile.llvm.blas import blas, has_avx512
+from jittape.compile.llvm.target_facts import TargetFacts
 from jittape.core.tuning import tuning
 
 __all__ = ["GemmLowering", "LoweredGemm"]
@@ -39,7 +40,8 @@ class GemmLowering:
     The products of an unrolled loop's iterations differ only in slots and offsets.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, target: Callable[[], TargetFacts]) -> None:
+        self.target = target
         self._known: dict[Any, LoweredGemm] = {}
         self._kernels: dict[Gemm, Gemm] = {}
 
@@ -57,8 +59,9 @@ class GemmLowering:
         return LoweredGemm(known.kernel, (first.slot, second.slot), tuple(sizes), known.tasks, known.work)
 
     def _lower(self, product: Product, dtype: np.dtype[Any], added: bool) -> LoweredGemm:
-        form = form_of(product, dtype, has_avx512())
-        cut = block_sizes(product, form == "matrix" and blas().unpacked)
+        target = self.target()
+        form = form_of(product, dtype, target.wide_registers)
+        cut = block_sizes(product, form == "matrix" and target.unpacked)
         if form.startswith(("vector", "rows", "columns")):
             product = with_column(product)
         x, y, m, n = product.x, product.y, product.rows, product.columns
@@ -76,7 +79,6 @@ class GemmLowering:
         )
         stacked = outer.extent * inner.extent
         work = work_of_products(form, dtype, stacked * m * n * product.inner)
-        # A BLAS that has threads divides products itself.
-        divisible = blas().library is not None and (kernel.divisible or stacked > 1)
+        divisible = target.divisible and (kernel.divisible or stacked > 1)
         tasks = ON_DEMAND if work >= tuning.parallel_work_ns and divisible else 1
         return LoweredGemm(kernel, (x.slot, y.slot), sizes, tasks, work)

@@ -1,4 +1,4 @@
-"""Sums and the like in registers: lanes within a chunk, the sums of chunks combined pairwise."""
+"""Accumulators of reductions: vector lanes within a chunk, pairwise summation of the results of chunks."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.ir.instructions import Reduction
+from jittape.compile.ir.instructions import KernelReduction
 from jittape.compile.ir.kernel import label_of
-from jittape.compile.kernels.loop.pairwise import CARRIES, call_carry, call_collect
+from jittape.compile.kernels.loop.pairwise import LEVELS, call_add, call_combine
 from jittape.compile.kernels.loop.scalar_body import I64, LaneMath
-from jittape.compile.kernels.loop.vector_body import LaneBody
+from jittape.compile.kernels.loop.vector_body import VectorBody
 from jittape.compile.llvm.ir_helpers import alloca_once, integer
 from jittape.compile.llvm.ir_value import IRValue, memory_type
 from jittape.compile.llvm.ir_vectors import like
@@ -21,62 +21,62 @@ __all__ = ["Accumulator"]
 
 
 class Accumulator:
-    """A reduction that is combined in registers along the innermost loop."""
+    """The accumulator, in registers, of a reduction along the innermost loop."""
 
-    def __init__(self, nest: LaneBody, reduction: Reduction) -> None:
+    def __init__(self, nest: VectorBody, reduction: KernelReduction) -> None:
         self.nest = nest
         self.reduction = reduction
-        self.in_chunks = reduction.dtype.kind == "f"
+        self.is_chunked = reduction.dtype.kind == "f"
         self.is_innermost = reduction.level == nest.kernel.depth - 1
         kind = memory_type(reduction.dtype)
-        self.held = alloca_once(nest.builder, kind)
-        if self.in_chunks:
+        self.total = alloca_once(nest.builder, kind)
+        if self.is_chunked:
             self.count = alloca_once(nest.builder, I64)
-            self.carried = alloca_once(nest.builder, kind, size=integer(CARRIES))
+            self.partials = alloca_once(nest.builder, kind, size=integer(LEVELS))
 
     def begin(self) -> None:
-        if self.in_chunks:
+        if self.is_chunked:
             self.nest.builder.store(integer(0), self.count)
-        if self.is_innermost or not self.in_chunks:
-            self._hold(self.nest.identity(self.reduction))
+        if self.is_innermost or not self.is_chunked:
+            self._store(self.nest.identity(self.reduction))
 
     def begin_chunk(self) -> None:
-        self._hold(self.nest.identity(self.reduction))
+        self._store(self.nest.identity(self.reduction))
 
     def begin_lanes(self, lanes: int) -> None:
-        """Before a loop that is written as vectors."""
+        """Set up the lanes before a loop that is written as vectors."""
         kind = like(memory_type(self.reduction.dtype), lanes)
-        self.in_lanes = alloca_once(self.nest.builder, kind)
-        self.nest.store_to(self.in_lanes, self.nest.identity(self.reduction).spread(lanes))
+        self.lanes = alloca_once(self.nest.builder, kind)
+        self.nest.store_to(self.lanes, self.nest.identity(self.reduction).spread(lanes))
 
     def add(self, value: IRValue) -> None:
         nest, r = self.nest, self.reduction
         if nest.width is None:
-            self._hold(nest.combine(r, self._held(), value, reorder=True))
+            self._store(nest.combine(r, self._load(), value, reorder=True))
             return
         value = value.spread(nest.width)
         if nest.mask is not None:
             value = nest.math.where(IRValue(nest.builder, nest.mask, np.bool_), value, nest.identity(r))
-        nest.store_to(self.in_lanes, nest.combine(r, nest.load_from(self.in_lanes, r.dtype), value))
+        nest.store_to(self.lanes, nest.combine(r, nest.load_from(self.lanes, r.dtype), value))
 
     def narrow_lanes(self, lanes: int, fewer: int) -> None:
-        """Go on with fewer lanes."""
+        """Combine the lanes until `fewer` are left."""
         if lanes > fewer:
             total = self._combined(lanes, fewer)
             self.begin_lanes(fewer)
-            self.nest.store_to(self.in_lanes, total)
+            self.nest.store_to(self.lanes, total)
 
     def finish_lanes(self, lanes: int) -> None:
-        """Combine the lanes, and with what is held."""
+        """Combine the lanes, and add their result to the accumulator."""
         nest, r = self.nest, self.reduction
         total = self._combined(lanes, 1).ir
         last = nest.builder.extract_element(total, ir.Constant(ir.IntType(32), 0))
-        self._hold(nest.combine(r, self._held(), IRValue(nest.builder, last, r.dtype)))
+        self._store(nest.combine(r, self._load(), IRValue(nest.builder, last, r.dtype)))
 
     def _combined(self, lanes: int, fewer: int) -> IRValue:
-        """The lanes combined pairwise until there are so few."""
+        """Return the lanes, combined pairwise until `fewer` are left."""
         nest, r = self.nest, self.reduction
-        builder, total = nest.builder, nest.load_from(self.in_lanes, r.dtype)
+        builder, total = nest.builder, nest.load_from(self.lanes, r.dtype)
         while lanes > fewer:
             lanes //= 2
             half = ir.VectorType(ir.IntType(32), lanes)
@@ -88,51 +88,51 @@ class Accumulator:
         return total
 
     def finish_chunk(self, several: ir.Value) -> None:
-        """Add the chunk's sum to the carries; the only one of a loop that is all there is, is the result."""
+        """Add the chunk's result to the pairwise summation; the result of a single chunk is that of the loop."""
         with self._if(several):
-            held = self._held().ir
+            value = self._load().ir
             builder, once = self.nest.builder, self.nest.kernel.depth == 1
-            call_carry(builder, self._label, self._combine, self.carried, self.count, held, once)
+            call_add(builder, self._label, self._combine, self.partials, self.count, value, once)
 
     def finish_loop(self, several: ir.Value) -> None:
-        """At the end of a loop that is all there is, collect the carries."""
+        """Combine the partial results after the loop over chunks."""
         if self.is_innermost:
             with self._if(several):
-                self._collect()
+                self._combine_partials()
 
     def finish(self) -> None:
         """Write the result."""
         nest = self.nest
-        if self.in_chunks and not self.is_innermost:
-            self._collect()
-        result = self._held()
+        if self.is_chunked and not self.is_innermost:
+            self._combine_partials()
+        result = self._load()
         address = self.reduction.address
         if self.reduction.in_memory:
             result = nest.combine(self.reduction, nest.load(address, self.reduction.dtype), result)
         nest.store(address, result)
 
-    def _collect(self) -> None:
+    def _combine_partials(self) -> None:
         builder, start = self.nest.builder, self.nest.identity(self.reduction)
-        total = call_collect(builder, self._label, self._combine, self.carried, self.count, start.ir)
-        self._hold(IRValue(builder, total, self.reduction.dtype))
+        total = call_combine(builder, self._label, self._combine, self.partials, self.count, start.ir)
+        self._store(IRValue(builder, total, self.reduction.dtype))
 
     def _if(self, several: ir.Value) -> AbstractContextManager[object]:
-        """Rows of up to a chunk need no carries: 2,000 sums of 32 elements take 24 µs instead of 34."""
+        """Enter a branch for several chunks: without it, 2,000 sums of 32 elements take 34 µs instead of 24."""
         return self.nest.builder.if_then(several) if self.is_innermost else nullcontext()
 
-    def _held(self) -> IRValue:
-        return self.nest.load_from(self.held, self.reduction.dtype)
+    def _load(self) -> IRValue:
+        return self.nest.load_from(self.total, self.reduction.dtype)
 
-    def _hold(self, value: IRValue) -> None:
-        self.nest.store_to(self.held, value)
+    def _store(self, value: IRValue) -> None:
+        self.nest.store_to(self.total, value)
 
     @property
     def _label(self) -> str:
-        """What the functions of the carries are named by."""
+        """Suffix of the names of the functions for pairwise summation."""
         return f"{label_of(self.reduction.primitive)}_{self.reduction.dtype.name}"
 
     def _combine(self, builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-        """One step of the reduction at the place of another builder."""
+        """Emit one step of the reduction with another builder."""
         form, dtype = self.reduction.primitive.lowering, self.reduction.dtype
         assert isinstance(form, Reduce)
         value: IRValue = form.combine(

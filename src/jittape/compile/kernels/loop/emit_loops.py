@@ -1,7 +1,8 @@
-"""Machine code for a `LoopKernel`: nested counting loops in LLVM IR, written so that the innermost vectorizes.
+"""Loop kernels in LLVM IR: nested counting loops whose innermost loop vectorizes.
 
-What that needs: loops that start at 0 and count in i64, an inner function whose pointers are all ``noalias`` (results
-are never inputs), no branch in the body but around masked loads, and, for sums, freedom to reorder within a chunk.
+LLVM's vectorizer needs loops that start at 0 and count in i64, a function whose pointers are all ``noalias`` (results
+are never inputs), no branches in the body except around masked loads, and, for sums, permission to reorder within a
+chunk.
 
 Floating-point reductions along the innermost loop go in chunks of `sum_chunk_elements` elements. A chunk is summed in
 vector lanes; the sums of chunks are combined pairwise, as a binary counter carries. The order depends on the sizes
@@ -17,12 +18,12 @@ import numpy as np
 from llvmlite import ir
 
 from jittape.compile.analysis.cost import computed
-from jittape.compile.ir.instructions import BoundsMask, Reduction, Store
+from jittape.compile.ir.instructions import BoundsMask, KernelReduction, KernelStore
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.accumulators import Accumulator
 from jittape.compile.kernels.loop.kernel_arguments import operand, size
 from jittape.compile.kernels.loop.scalar_body import I64, NO_WRAP
-from jittape.compile.kernels.loop.vector_body import LaneBody
+from jittape.compile.kernels.loop.vector_body import VectorBody
 from jittape.compile.kernels.loop.vectorize import Lanes, cost_of_innermost, lanes_in
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import alloca_once, integer, keep_scalar, one_at_a_time
@@ -34,7 +35,7 @@ __all__ = ["define_loops"]
 
 
 def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
-    """Write the body of `function`: fetch pointers and symbols, then run the nest."""
+    """Emit the body of `function`: load pointers and symbols, then run the nest."""
     task = function.args[3]
     builder = Builder(function.append_basic_block("entry"))
     pointers = [operand(builder, function, i, memory_type(o.dtype)) for i, o in enumerate(kernel.operands)]
@@ -51,13 +52,13 @@ def define_loops(kernel: LoopKernel, function: ir.Function) -> None:
         count = builder.select(whole, integers[kernel.task], left)
     lanes = lanes_in(kernel)
     if not kernel.depth or lanes:
-        _Nest(kernel, builder, pointers, integers, lanes, begin, count).write()
+        _NestEmitter(kernel, builder, pointers, integers, lanes, begin, count).write()
     else:
-        _call_apart(kernel, builder, pointers, integers, begin, count)
+        _call_inner(kernel, builder, pointers, integers, begin, count)
         builder.ret_void()
 
 
-def _call_apart(
+def _call_inner(
     kernel: LoopKernel,
     builder: ir.IRBuilder,
     pointers: list[ir.Value],
@@ -65,7 +66,7 @@ def _call_apart(
     begin: ir.Value,
     count: ir.Value,
 ) -> None:
-    """Run the nest as a function of its own: LLVM vectorizes what is told to be apart by arguments alone."""
+    """Emit the nest as an inner function, since LLVM knows only arguments to be ``noalias``."""
     arguments = [*pointers, *integers.values(), begin, count]
     kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
     inner = ir.Function(builder.module, kind, f"{builder.function.name}_nest")
@@ -76,12 +77,14 @@ def _call_apart(
     for place in places:
         place.add_attribute("noalias")
     symbols = dict(zip(integers, rest, strict=False))
-    _Nest(kernel, Builder(inner.append_basic_block("entry")), places, symbols, None, *rest[-2:]).write()
+    _NestEmitter(
+        kernel, Builder(inner.append_basic_block("entry")), places, symbols, None, *rest[-2:]
+    ).write()
     builder.call(inner, arguments)
 
 
-class _Nest(LaneBody):
-    """Writes the nest and the return from its function."""
+class _NestEmitter(VectorBody):
+    """Emitter of a nest and of the return from its function."""
 
     def __init__(
         self,
@@ -95,11 +98,11 @@ class _Nest(LaneBody):
     ) -> None:
         super().__init__(kernel, builder, pointers, symbols, lanes)
         self.begin, self.count = begin, count
-        self.running: dict[int, list[Store]] = {}
-        self.before: dict[Store, ir.Value] = {}
+        self.scans: dict[int, list[KernelStore]] = {}
+        self.elements_before: dict[KernelStore, ir.Value] = {}
         for store in kernel.stores:
-            if store.running is not None and store.running.axis == kernel.depth - 1:
-                self.running.setdefault(store.running.axis, []).append(store)
+            if store.scan is not None and store.scan.axis == kernel.depth - 1:
+                self.scans.setdefault(store.scan.axis, []).append(store)
         light = cost_of_innermost(kernel) <= tuning.light_loop_cost
         self.is_light = light and (not kernel.reductions or kernel.rows > 1)
         self.accumulators = {
@@ -115,7 +118,7 @@ class _Nest(LaneBody):
         self._level(0)
         self.builder.ret_void()
 
-    def _fill_with_identity(self, r: Reduction, axes: list[int]) -> None:
+    def _fill_with_identity(self, r: KernelReduction, axes: list[int]) -> None:
         if not axes:
             self.store(r.address, self.identity(r))
             return
@@ -128,14 +131,14 @@ class _Nest(LaneBody):
     # ---- loops -----------------------------------------------------------------------------------------------------
 
     def _compute(self, level: int) -> None:
-        """What is computed and written in a level, but for loops and reductions."""
+        """Emit the instructions and stores of a level."""
         kernel = self.kernel
         for number, instruction in enumerate(kernel.instructions):
             if kernel.levels[number] == level:
                 self.values[number] = self.instruction(instruction)
         for store in kernel.stores:
-            if store.level == level and store.running is not None:
-                self._store_running(store)
+            if store.level == level and store.scan is not None:
+                self._store_scan(store)
             elif store.level == level:
                 self.store(store.address, self._stored(store))
 
@@ -145,29 +148,31 @@ class _Nest(LaneBody):
         if level == kernel.depth:
             self._combine_all()
             return
-        for store in self.running.get(level, ()):
-            place = self.before[store] = alloca_once(self.builder, memory_type(self._dtype_of(store)))
+        for store in self.scans.get(level, ()):
+            place = self.elements_before[store] = alloca_once(
+                self.builder, memory_type(self._dtype_of(store))
+            )
             self.store_to(place, self._start(store))
         begun = [a for a in self.accumulators.values() if a.reduction.level == level]
         for accumulator in begun:
             accumulator.begin()
-        chunked = [a for a in self.accumulators.values() if a.in_chunks]
+        chunked = [a for a in self.accumulators.values() if a.is_chunked]
         count, start = self._range(level)
         if level == kernel.depth - 1 and chunked:
             self._chunked_loop(level, chunked)
         elif level == kernel.depth - 2 and kernel.rows > 1:
-            self._rows_together(level, count, integer(0) if start is None else start)
+            self._row_groups(level, count, integer(0) if start is None else start)
         else:
-            self._over(level, count, start)
+            self._divided_loop(level, count, start)
         for accumulator in begun:
             accumulator.finish()
 
-    def _rows_together(self, level: int, count: ir.Value, start: ir.Value) -> None:
-        """The loop outside of the innermost, several of its iterations at a time; beyond the last is the last again."""
+    def _row_groups(self, level: int, count: ir.Value, start: ir.Value) -> None:
+        """Emit the second innermost loop with several iterations together; the last one repeats to fill a group."""
         builder, together = self.builder, integer(self.kernel.rows)
         last = builder.sub(count, integer(1), flags=NO_WRAP)
 
-        def several() -> None:
+        def group() -> None:
             first = builder.mul(self.integers["rows"], together, flags=NO_WRAP)
             numbers = [builder.add(first, integer(i), flags=NO_WRAP) for i in range(self.kernel.rows)]
             exist = [builder.icmp_signed("<=", number, last) for number in numbers]
@@ -185,17 +190,17 @@ class _Nest(LaneBody):
             self.loop(f"i{level + 1}", self.integers[f"n{level + 1}"], inside)
 
         groups = builder.sdiv(builder.add(last, together, flags=NO_WRAP), together)
-        self.loop("rows", groups, several)
+        self.loop("rows", groups, group)
 
     def _row(self, level: int, number: ir.Value, known: dict[int, IRValue]) -> dict[int, IRValue]:
-        """What one iteration of the loop outside of the innermost computes in a level, but for reductions."""
+        """Emit the instructions and stores of a level for one iteration of the second innermost loop."""
         self.integers[f"i{self.kernel.depth - 2}"] = number
         self.values = dict(known)
         self._compute(level)
         return self.values
 
     def _add_rows(self, rows: list[dict[int, IRValue]], exist: list[ir.Value]) -> None:
-        """Combine the values of several rows, of those that `exist`, with what is in memory."""
+        """Combine the values of the rows that `exist` with the result in memory."""
         for r in self.kernel.reductions:
             identity = self.identity(r).ir
             found = [self.math.cast(values[r.value], r.dtype).ir for values in rows]
@@ -207,29 +212,30 @@ class _Nest(LaneBody):
                 values = [self.combine(r, a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
             self.store(r.address, self.combine(r, self.load(r.address, r.dtype), values[0]))
 
-    def _over(self, level: int, count: ir.Value, start: ir.Value | None) -> None:
-        """A loop over a range; the innermost is divided where masks are true in the middle of it.
+    def _divided_loop(self, level: int, count: ir.Value, start: ir.Value | None) -> None:
+        """Emit a loop over a range; the innermost is divided if masks are true in the middle of the range.
 
-        There they are left out: the gradient of a function of neighbors, n=1,000,000, takes 0.17 ms instead of 0.40.
+        The loop over the middle has no masks: the gradient of a function of neighbors, n=1,000,000, takes 0.17 ms
+        instead of 0.40.
         """
-        # What runs along the loop does so in order.
-        divided = level == self.kernel.depth - 1 and level not in self.running
+        # Scans along the loop need it to run in order.
+        divided = level == self.kernel.depth - 1 and level not in self.scans
         ranged = self._ranged_masks() if divided else {}
         if not ranged:
-            self._run(level, count, start)
+            self._undivided_loop(level, count, start)
             return
         builder = self.builder
         begin = integer(0) if start is None else start
         end = builder.add(begin, count, flags=NO_WRAP)
         low, high = begin, end
         for number, sign in ranged.items():
-            first, last = self._where_true(number, sign)
+            first, last = self._true_range(number, sign)
             low, high = self._extreme(">", low, first), self._extreme("<", high, last)
         low = self._extreme("<", low, end)
         high = self._extreme(">", high, low)
         self.certain = set(ranged)
         inside = builder.sub(high, low, flags=NO_WRAP)
-        self._run(level, inside, low)
+        self._undivided_loop(level, inside, low)
         self.certain = set()
 
         def edge() -> None:
@@ -240,8 +246,8 @@ class _Nest(LaneBody):
 
         self.loop("edge", integer(2), edge, scalar=True)
 
-    def _run(self, level: int, count: ir.Value, start: ir.Value | None) -> None:
-        """A loop over a range, written as vectors if it is an innermost one that can be."""
+    def _undivided_loop(self, level: int, count: ir.Value, start: ir.Value | None) -> None:
+        """Emit a loop over a range; the innermost is written as vectors if it can be."""
         if level < self.kernel.depth - 1 or self.vectors is None:
             self.loop(f"i{level}", count, lambda: self._level(level + 1), start)
             return
@@ -259,7 +265,7 @@ class _Nest(LaneBody):
             accumulator.finish_lanes(least)
 
     def _ranged_masks(self) -> dict[int, int]:
-        """The masks that hold on a range of the innermost loop, and whether its coordinate counts up or down there."""
+        """Return the masks that are true on a range of the innermost loop, with the sign of its variable in each."""
         kernel = self.kernel
         innermost = f"i{kernel.depth - 1}"
         found = {}
@@ -273,8 +279,8 @@ class _Nest(LaneBody):
                 found[number] = int(sign)
         return found
 
-    def _where_true(self, number: int, sign: int) -> tuple[ir.Value, ir.Value]:
-        """Where a mask begins and ceases to be true: ``0 <= sign * i + rest < extent``."""
+    def _true_range(self, number: int, sign: int) -> tuple[ir.Value, ir.Value]:
+        """Emit the bounds of the range where a mask, ``0 <= sign * i + rest < extent``, is true."""
         instruction, builder = self.kernel.instructions[number], self.builder
         assert isinstance(instruction, BoundsMask)
         terms = tuple([t for t in instruction.linear.terms if t[0] != f"i{self.kernel.depth - 1}"])
@@ -291,34 +297,36 @@ class _Nest(LaneBody):
         return self.builder.select(self.builder.icmp_signed(sign, a, b), a, b)
 
     def _range(self, level: int) -> tuple[ir.Value, ir.Value | None]:
-        """How often a loop runs, and from where: a task does a part of loop 0."""
+        """Return the number of iterations of a loop and its start; a task runs a part of loop 0."""
         return (self.count, self.begin) if level == 0 else (self.integers[f"n{level}"], None)
 
-    def _stored(self, store: Store) -> IRValue:
-        """What a store writes that depends on nothing that was written before, or on what stands there."""
-        value, scattered = self.values[store.value], store.scattered
+    def _stored(self, store: KernelStore) -> IRValue:
+        """Emit the value of a store that is no scan, combined with the element in memory if it is scattered."""
+        value, scattered = self.values[store.value], store.scatter
         if scattered is None or scattered.combining is None:
             return value
         return computed(self.math, scattered.combining, (), [self.load(store.address, value.dtype), value])
 
-    # ---- running sums and the like ---------------------------------------------------------------------------------
+    # ---- scans -------------------------------------------------------------------------------------------------
 
-    def _store_running(self, store: Store) -> None:
-        """What comes before is in a register along the innermost loop, else in memory."""
-        assert store.running is not None
-        form, dtype = store.running.primitive.lowering, self._dtype_of(store)
+    def _store_scan(self, store: KernelStore) -> None:
+        """Emit a step of a scan; the element before is in a register along the innermost loop, else in memory."""
+        assert store.scan is not None
+        form, dtype = store.scan.primitive.lowering, self._dtype_of(store)
         assert isinstance(form, Scan)
-        innermost = store.running.axis == self.kernel.depth - 1
-        before = self.load_from(self.before[store], dtype) if innermost else self._element_before(store)
-        values = [self.values[v] for v in store.running.values]
-        result = form.combine(self.math, before, *values, **dict(store.running.params))
+        innermost = store.scan.axis == self.kernel.depth - 1
+        before = (
+            self.load_from(self.elements_before[store], dtype) if innermost else self._element_before(store)
+        )
+        values = [self.values[v] for v in store.scan.values]
+        result = form.combine(self.math, before, *values, **dict(store.scan.params))
         self.store(store.address, result)
         if innermost:
-            self.store_to(self.before[store], result)
+            self.store_to(self.elements_before[store], result)
 
-    def _element_before(self, store: Store) -> IRValue:
-        assert store.running is not None
-        builder, dtype, loop = self.builder, self._dtype_of(store), f"i{store.running.axis}"
+    def _element_before(self, store: KernelStore) -> IRValue:
+        assert store.scan is not None
+        builder, dtype, loop = self.builder, self._dtype_of(store), f"i{store.scan.axis}"
         here = self.integers[loop]
         if self.width is not None:
             first = IRValue(builder, builder.icmp_signed("==", here, integer(0)), np.dtype(np.bool_))
@@ -334,13 +342,13 @@ class _Nest(LaneBody):
         merged.add_incoming(loaded.ir, inside)
         return IRValue(builder, merged, dtype)
 
-    def _start(self, store: Store) -> IRValue:
-        assert store.running is not None
-        form = store.running.primitive.lowering
+    def _start(self, store: KernelStore) -> IRValue:
+        assert store.scan is not None
+        form = store.scan.primitive.lowering
         assert isinstance(form, Scan)
         return self.math.literal(form.start, self._dtype_of(store))
 
-    def _dtype_of(self, store: Store) -> np.dtype[Any]:
+    def _dtype_of(self, store: KernelStore) -> np.dtype[Any]:
         return self.kernel.operands[store.address.operand].dtype
 
     def _combine_all(self) -> None:
@@ -367,7 +375,7 @@ class _Nest(LaneBody):
                 start = builder.add(first, start, flags=NO_WRAP)
             for accumulator in chunked:
                 accumulator.begin_chunk()
-            self._over(level, count, start)
+            self._divided_loop(level, count, start)
             for accumulator in chunked:
                 accumulator.finish_chunk(several)
 
@@ -384,7 +392,7 @@ class _Nest(LaneBody):
         start: ir.Value | None = None,
         scalar: bool = False,
     ) -> None:
-        """Run `body` for `name` from `start` (0) over `count` values; `scalar` if that is not many."""
+        """Emit a loop that runs `body` for `count` values of `name` from `start` (0); `scalar` keeps it scalar."""
         builder = self.builder
         before = builder.block
         head, inside, after = (

@@ -1,7 +1,7 @@
-"""What a kernel reads of its arguments: addresses of operands and the integers that symbols stand for.
+"""Reading of a kernel's arguments: addresses of operands, and the integers of symbols.
 
-Each is a call of a small function that LLVM inlines: written out, they are a third of all instructions that a program's
-kernels are written in, at 7 µs each.
+Each is a call of a small function that LLVM inlines. Written out, they would be a third of all instructions of a
+program's kernels, and writing an instruction takes 7 µs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _I64 = ir.IntType(64)
 
 
 def operand(builder: ir.IRBuilder, kernel: ir.Function, number: int, element: ir.Type) -> ir.Value:
-    """The address of an operand of `kernel`, as a pointer to elements."""
+    """Emit the address of an operand of `kernel`, as a pointer to elements."""
     name, kind = f"jittape_operand_{element}", element.as_pointer()
     function = builder.module.globals.get(name)
     if function is None:
@@ -30,7 +30,7 @@ def operand(builder: ir.IRBuilder, kernel: ir.Function, number: int, element: ir
 
 
 def size(builder: ir.IRBuilder, kernel: ir.Function, position: int) -> ir.Value:
-    """The integer that a symbol of `kernel` stands for."""
+    """Emit the integer of a symbol of `kernel`."""
     name = "jittape_size"
     function = builder.module.globals.get(name)
     if function is None:

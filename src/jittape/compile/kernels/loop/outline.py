@@ -1,7 +1,7 @@
-"""Long expressions as functions of their own, which LLVM inlines where they are called.
+"""Outlining of long scalar expressions: each is a function that LLVM inlines where it is called.
 
-Writing an instruction from Python costs 7 µs, inlining it nothing that can be measured: an expression that a module
-has in several places is written once.
+A module defines an expression once, however often it is used. Writing an instruction in Python takes 7 µs; the time to
+inline it is not measurable.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def result_of(
     operands: list[IRValue],
     dtype: np.dtype[Any],
 ) -> IRValue:
-    """What a map, or the reduction of few elements, makes of its operands.
+    """Emit the result of a map, or of a reduction of a few elements.
 
     Raises
     ------
     TypeError
-        If that has another dtype than the primitive's rule says.
+        If the result has another dtype than the primitive's rule gives.
     """
     if cost_of_map(primitive, params, tuple([o.dtype for o in operands])) < tuning.outline_min_cost:
         return _checked(computed(m, primitive, params, operands), primitive, dtype)

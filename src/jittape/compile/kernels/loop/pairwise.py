@@ -1,8 +1,8 @@
-"""The sums of chunks, combined pairwise as a binary counter carries: outlined functions.
+"""Pairwise summation of the results of chunks, as outlined functions.
 
-Entry `i` of the carries holds the sum of 2**i chunks if bit `i` of the count of chunks is set. They run once in a
-thousand elements, so they are compiled for size, and once in a module: written into every nest, 96 reductions took 37
-ms each to compile instead of 23.
+The partial results work like a binary counter: entry `i` is the result of 2**i chunks if bit `i` of the number of
+chunks is set. The functions run once per about a thousand elements, so they are optimized for size and defined once
+per module. Inlined into every nest, each of 96 reductions took 37 ms to compile instead of 23.
 """
 
 from __future__ import annotations
@@ -14,48 +14,49 @@ from llvmlite import ir
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_helpers import for_range
 
-__all__ = ["CARRIES", "call_carry", "call_collect"]
+__all__ = ["LEVELS", "call_add", "call_combine"]
 
-CARRIES = 64
+LEVELS = 64
+"""Number of partial results: bits of the number of chunks."""
 _I64 = ir.IntType(64)
-_EXACT = ir.Constant(ir.IntType(1), 0)  # zero is no special case for `cttz` and `ctlz`
+_EXACT = ir.Constant(ir.IntType(1), 0)  # `cttz` and `ctlz` are defined for zero
 
 Combine = Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]
 
 
-def call_carry(
+def call_add(
     builder: ir.IRBuilder,
     label: str,
     combine: Combine,
-    carried: ir.Value,
+    partials: ir.Value,
     count: ir.Value,
     value: ir.Value,
     once: bool,
 ) -> None:
-    """Write the call that adds a chunk's sum: equal numbers of chunks combine and carry.
+    """Emit the call that adds the result of a chunk; partial results of equally many chunks are combined.
 
-    With `once` LLVM may not write the loop around it twice, with the call and for one chunk without. For many short
-    rows that is good; a single row is compiled in 21 ms instead of 27.
+    With `once`, LLVM must not duplicate the loop around the call for a version of one chunk, which does not call.
+    Many short rows run faster with that version. A single row compiles in 21 ms instead of 27 without it.
     """
-    kind = ir.FunctionType(ir.VoidType(), [carried.type, count.type, value.type])
-    name = f"jittape_carry_{label}_once" if once else f"jittape_carry_{label}"
+    kind = ir.FunctionType(ir.VoidType(), [partials.type, count.type, value.type])
+    name = f"jittape_pairwise_add_{label}_once" if once else f"jittape_pairwise_add_{label}"
     function = _outlined(builder.module, name, kind)
     if once:
         function.attributes.add("noduplicate")
     if function.is_declaration:
-        _write_carry(function, combine)
-    builder.call(function, [carried, count, value])
+        _write_add(function, combine)
+    builder.call(function, [partials, count, value])
 
 
-def call_collect(
-    builder: ir.IRBuilder, label: str, combine: Combine, carried: ir.Value, count: ir.Value, start: ir.Value
+def call_combine(
+    builder: ir.IRBuilder, label: str, combine: Combine, partials: ir.Value, count: ir.Value, start: ir.Value
 ) -> ir.Value:
-    """Write the call that combines `start` with the carries that are in use, lowest first."""
-    kind = ir.FunctionType(start.type, [carried.type, _I64, start.type])
-    function = _outlined(builder.module, f"jittape_collect_{label}", kind)
+    """Emit the call that combines `start` with all partial results, those of fewest chunks first."""
+    kind = ir.FunctionType(start.type, [partials.type, _I64, start.type])
+    function = _outlined(builder.module, f"jittape_pairwise_combine_{label}", kind)
     if function.is_declaration:
-        _write_collect(function, combine)
-    return builder.call(function, [carried, builder.load(count), start])
+        _write_combine(function, combine)
+    return builder.call(function, [partials, builder.load(count), start])
 
 
 def _outlined(module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Function:
@@ -68,31 +69,31 @@ def _outlined(module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Functio
     return function
 
 
-def _write_carry(function: ir.Function, combine: Combine) -> None:
-    carried, place, start = function.args
+def _write_add(function: ir.Function, combine: Combine) -> None:
+    partials, place, start = function.args
     builder = Builder(function.append_basic_block("entry"))
-    held = builder.alloca(start.type)
-    builder.store(start, held)
+    total = builder.alloca(start.type)
+    builder.store(start, total)
     count = builder.load(place)
-    # The trailing ones of the count are the carries that are full.
+    # The trailing ones of the count are the entries to combine with.
     ones = builder.cttz(builder.not_(count), _EXACT)
     with for_range(builder, ones, scalar=True) as index:
-        below = builder.load(builder.gep(carried, [index]))
-        builder.store(combine(builder, below, builder.load(held)), held)
-    builder.store(builder.load(held), builder.gep(carried, [ones]))
+        below = builder.load(builder.gep(partials, [index]))
+        builder.store(combine(builder, below, builder.load(total)), total)
+    builder.store(builder.load(total), builder.gep(partials, [ones]))
     builder.store(builder.add(count, ir.Constant(_I64, 1)), place)
     builder.ret_void()
 
 
-def _write_collect(function: ir.Function, combine: Combine) -> None:
-    carried, count, start = function.args
+def _write_combine(function: ir.Function, combine: Combine) -> None:
+    partials, count, start = function.args
     builder = Builder(function.append_basic_block("entry"))
-    held = builder.alloca(start.type)
-    builder.store(start, held)
+    total = builder.alloca(start.type)
+    builder.store(start, total)
     bits = builder.sub(ir.Constant(_I64, 64), builder.ctlz(count, _EXACT))
     with for_range(builder, bits, scalar=True) as index:
         used = builder.trunc(builder.lshr(count, index), ir.IntType(1))
         with builder.if_then(used):
-            value = builder.load(builder.gep(carried, [index]))
-            builder.store(combine(builder, value, builder.load(held)), held)
-    builder.ret(builder.load(held))
+            value = builder.load(builder.gep(partials, [index]))
+            builder.store(combine(builder, value, builder.load(total)), total)
+    builder.ret(builder.load(total))

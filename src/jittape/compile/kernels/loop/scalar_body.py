@@ -1,4 +1,4 @@
-"""The instructions of a nest in LLVM IR: what the innermost loop's body, and what is outside of it, is made of."""
+"""Instructions of a loop nest in LLVM IR, for one element at a time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from jittape.compile.ir.instructions import (
     Compute,
     Constant,
     Instruction,
+    KernelMask,
+    KernelReduction,
     Linear,
     Load,
-    Reduction,
     ZeroMask,
 )
 from jittape.compile.ir.kernel import LoopKernel
@@ -29,7 +30,7 @@ from jittape.compile.llvm.ir_vectors import like, spread
 from jittape.core.forms import Reduce
 from jittape.core.tuning import tuning
 
-__all__ = ["I64", "NO_WRAP", "Body", "LaneMath"]
+__all__ = ["I64", "NO_WRAP", "LaneMath", "ScalarBody"]
 
 I64 = ir.IntType(64)
 INT64 = np.dtype(np.int64)
@@ -41,16 +42,16 @@ _HIDDEN = "llvm.strip.invariant.group.p0"
 
 
 def _places(kernel: LoopKernel) -> list[int]:
-    """The operand of each place that an iteration visits."""
+    """Return the operand of each address that an iteration accesses."""
     loads = [i.address for i in kernel.instructions if isinstance(i, Load)]
     written = [s.address for s in kernel.stores] + [r.address for r in kernel.reductions]
     return [address.operand for address in {*loads, *written}]
 
 
 class LaneMath(IRMath):
-    """The namespace for combining: NumPy's maximum and minimum as the intrinsics that LLVM spreads over lanes.
+    """The math namespace of reductions: maximum and minimum are intrinsics, whose reductions LLVM vectorizes.
 
-    `max` of 10⁵ float32: 10 µs instead of 127.
+    The maximum of 10⁵ float32 takes 10 µs instead of 127.
     """
 
     __slots__ = ()
@@ -62,21 +63,21 @@ class LaneMath(IRMath):
         return self._intrinsic("minimum", a, b) if a.dtype.kind == "f" else super().minimum(a, b)
 
 
-class Body:
-    """Writes instructions at the place of its builder.
+class ScalarBody:
+    """Emitter of a kernel's instructions.
 
     Attributes
     ----------
     values : dict
-        What the instructions gave, by number.
+        The values of the instructions, by number.
     integers : dict
-        The kernel's symbols, and where its loops are.
+        The values of the kernel's symbols and loop variables, by name.
     certain : set of int
-        Masks that are known to be true here.
+        The masks that are known to be true here.
     counted : dict
-        By the name of a loop where it starts, and how far it is from there.
+        For each loop, by name, its start and the number of iterations so far.
     width : int or None
-        How many elements of the innermost loop are done at a time, if that is written as vectors.
+        Number of elements of the innermost loop that run together; None if it is not written as vectors.
     """
 
     def __init__(
@@ -128,13 +129,13 @@ class Body:
                 return self.math.where(self.values[mask], kept, self.math.literal(0, kept.dtype))
 
     def _is_true(self, mask: int) -> bool:
-        """Whether a mask and those that it includes are known to be true here."""
+        """Return whether a mask and those that it includes are known to be true here."""
         instruction = self.kernel.instructions[mask]
         assert isinstance(instruction, BoundsMask)
         return mask in self.certain and (instruction.also is None or self._is_true(instruction.also))
 
-    def _inside(self, condition: BoundsMask) -> IRValue:
-        """The mask; a remainder or a negative number makes an unsigned number beyond the extent."""
+    def _inside(self, condition: KernelMask) -> IRValue:
+        """Emit the mask; a negative number is, unsigned, beyond the extent."""
         builder = self.builder
         whole = self.whole(condition.linear)
         extent = self.integers[condition.extent]
@@ -152,7 +153,7 @@ class Body:
         return IRValue(builder, mask, BOOL)
 
     def masked_load(self, address: Address, mask: int, dtype: np.dtype[Any]) -> IRValue:
-        """A branch: LLVM turns it into a masked vector load."""
+        """Emit the load in a branch, which LLVM turns into a masked vector load."""
         builder = self.builder
         before = builder.block
         with builder.if_then(self.values[mask].ir):
@@ -163,8 +164,8 @@ class Body:
         merged.add_incoming(loaded.ir, inside)
         return IRValue(builder, merged, dtype)
 
-    def combine(self, r: Reduction, a: IRValue, b: IRValue, reorder: bool = False) -> IRValue:
-        """One step of a reduction; with `reorder` LLVM may spread it over lanes."""
+    def combine(self, r: KernelReduction, a: IRValue, b: IRValue, reorder: bool = False) -> IRValue:
+        """Emit one step of a reduction; with `reorder`, LLVM may vectorize it."""
         assert isinstance(r.primitive.lowering, Reduce)
         first = len(self.builder.block.instructions)
         result = r.primitive.lowering.combine(self.lanes, a, b)
@@ -174,8 +175,8 @@ class Body:
                     written.flags = ["reassoc", "contract"]
         return result
 
-    def identity(self, r: Reduction) -> IRValue:
-        """The neutral element."""
+    def identity(self, r: KernelReduction) -> IRValue:
+        """Return the neutral element."""
         assert isinstance(r.primitive.lowering, Reduce)
         return self.math.literal(r.primitive.lowering.identity(r.dtype), r.dtype)
 
@@ -205,11 +206,11 @@ class Body:
         return value.ir
 
     def _place(self, address: Address) -> ir.Value:
-        """The address of an element.
+        """Emit the address of an element.
 
-        LLVM's strength reduction tries all ways to write the addresses of a loop as sums of one another: for a loop
-        over 50 arrays it takes 0.15 s, for an ordinary nest a sixth of all code generation. So where nothing is lost
-        by it, an address is a pointer of which nothing is known plus what the innermost loop has counted.
+        LLVM's strength reduction tries all ways to write the addresses of a loop as sums of one another. For a loop
+        over 50 arrays that takes 0.15 s, for an ordinary nest a sixth of all code generation. Where nothing is lost by
+        it, an address is therefore an opaque pointer plus the index of the innermost loop.
         """
         pointer, linear = self.pointers[address.operand], address.linear
         loop = f"i{self.kernel.depth - 1}"
@@ -227,16 +228,16 @@ class Body:
         return self.builder.gep(self.hidden(first), [step], inbounds=True, source_etype=element)
 
     def hidden(self, place: ir.Value) -> ir.Value:
-        """A pointer of which LLVM knows nothing, and llvmlite not what it points to."""
+        """Emit a copy of a pointer that is opaque to LLVM's analyses, without an element type."""
         anywhere = ir.PointerType()
         hide = external(self.builder.module, ir.FunctionType(anywhere, [anywhere]), _HIDDEN)
         return self.builder.call(hide, [place])
 
     def _may_hide(self, address: Address) -> bool:
-        """Whether LLVM need not know how far the address is from others.
+        """Return whether LLVM may lose the distances between this address and others.
 
-        It has to where one operand is visited at several places, as neighbors are loaded together; unless places are
-        many.
+        If an operand is accessed at several addresses, LLVM needs them to load neighbors together, unless there are
+        many addresses.
         """
         names = [name for name, _ in address.linear.terms]
         if f"i{self.kernel.depth - 1}" not in names or any(name[0] == "%" for name in names):
@@ -246,10 +247,11 @@ class Body:
         return self.kernel.depth == 1 and len(self._places) >= tuning.unrelated_min_places
 
     def whole(self, linear: Linear) -> ir.Value:
-        """The integer as an instruction wants it."""
+        """Emit the integer sum of an instruction, which `VectorBody` overrides."""
         return self.linear(linear)
 
     def linear(self, linear: Linear) -> ir.Value:
+        """Emit an integer sum."""
         builder = self.builder
         total = self.integers[linear.offset] if linear.offset is not None else None
         for variable, factor in linear.terms:

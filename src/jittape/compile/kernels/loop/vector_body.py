@@ -1,4 +1,4 @@
-"""The innermost loop written as vectors: what is read, computed and written in lanes; see `lanes` for which are."""
+"""Instructions of an innermost loop that is written as vectors; `vectorize` decides which loops are."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.ir.instructions import Address, Instruction, Linear, Load
+from jittape.compile.ir.instructions import Address, Instruction, KernelLoad, Linear
 from jittape.compile.ir.kernel import LoopKernel
-from jittape.compile.kernels.loop.scalar_body import NO_WRAP, Body
-from jittape.compile.kernels.loop.vectorize import Lanes, loads_of, reads_ahead, written_twice
+from jittape.compile.kernels.loop.scalar_body import NO_WRAP, ScalarBody
+from jittape.compile.kernels.loop.vectorize import Lanes, addresses_of, loads_of, reads_ahead, written_twice
 from jittape.compile.llvm.ir_helpers import for_steps, integer
 from jittape.compile.llvm.ir_value import IRValue, memory_type
 from jittape.compile.llvm.ir_vectors import first_lanes, like, masked_load, masked_store, numbered, spread
 
-__all__ = ["LaneBody"]
+__all__ = ["VectorBody"]
 
 
 def _row(address: Address) -> Address:
-    """What all places in a row have in common that are a known distance apart."""
+    """Return the address without its known offset; addresses of one row differ in it only."""
     return address._replace(linear=address.linear._replace(fixed=0))
 
 
-class LaneBody(Body):
-    """Writes instructions, those of the innermost loop for several elements at a time.
+class VectorBody(ScalarBody):
+    """Emitter of instructions, those of the innermost loop for several elements at a time.
 
     Attributes
     ----------
     vectors : Lanes or None
-        For how many, if LLVM is not to vectorize the loop.
+        Numbers of lanes of the innermost loop; None leaves it to LLVM's vectorizer.
     mask : ir.Value or None
-        The lanes that there are, unless all are.
+        The lanes that exist; None if all do.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class LaneBody(Body):
         self.vectors = vectors
         self.mask: ir.Value | None = None
         self._loop = f"i{kernel.depth - 1}"
-        # By address, without the known number in it, where the innermost loop begins and what stands there.
+        # For each row (see `_row`), the pointer at the start of the innermost loop, and the type of an element.
         self._rows: dict[Address, tuple[ir.Value, ir.Type]] = {}
-        # The same for what stands before along an outer loop, or where there is nothing before, here again.
+        # The same for the row before along an outer loop, or the row itself if it is the first.
         self._rows_before: dict[Address, tuple[ir.Value, ir.Type]] = {}
-        # What is read before all else of the loop's body, and what is written after it.
+        # Values that are loaded before the loop's body, and stores that follow it.
         self._ahead: dict[Instruction, IRValue] = {}
         self._late: list[Callable[[], None]] | None = None
 
@@ -64,11 +64,11 @@ class LaneBody(Body):
         body: Callable[[], None],
         narrow: Callable[[], None],
     ) -> None:
-        """Run `body` for `count` elements from `start` (0) on.
+        """Emit a loop that runs `body` for `count` elements from `start` (0).
 
-        `narrow` comes between whole vectors and the rest, which is done in fewer lanes.
+        `narrow` runs between whole vectors and the rest, which has fewer lanes.
         """
-        self._find_rows(start, self._visited())
+        self._find_rows(start, addresses_of(self.kernel))
         self._find_rows_before()
         first = integer(0)
         if written_twice(self.kernel):
@@ -78,18 +78,18 @@ class LaneBody(Body):
         self._rest(first, count, start, body, ahead)
 
     def fill(self, address: Address, count: ir.Value, start: ir.Value | None, value: IRValue) -> None:
-        """Write `value` to `count` elements from `start` (0) on, in a loop like the innermost."""
+        """Emit a loop like the innermost that writes `value` to `count` elements from `start` (0)."""
         self._find_rows(start, [address])
         first = self._whole_vectors(count, start, lambda: self.store(address, value))
         self._rest(first, count, start, lambda: self.store(address, value), [])
 
     def _whole_vectors(self, count: ir.Value, start: ir.Value | None, body: Callable[[], None]) -> ir.Value:
-        """Run `body` as long as there are enough elements; returns for how many."""
+        """Emit the loop over whole vectors; return the number of elements in them."""
         assert self.vectors is not None
         builder, lanes = self.builder, self.vectors.at_once
         whole = builder.and_(count, integer(-lanes))
         with for_steps(builder, integer(0), whole, integer(lanes), as_written=True) as index:
-            self._move_to(start, index, lanes)
+            self._move(start, index, lanes)
             body()
         self.width = None
         return whole
@@ -100,13 +100,13 @@ class LaneBody(Body):
         count: ir.Value,
         start: ir.Value | None,
         body: Callable[[], None],
-        ahead: list[Load] | None,
+        ahead: list[KernelLoad] | None,
     ) -> None:
-        """Run `body` for what is left, with a mask in the last vector.
+        """Emit the loop over the elements that are left, with a mask in the last vector.
 
-        Where it is known what is read `ahead`, that is read first, and what is written is written last, both in two
-        ways: a mask makes a pass over 10,000,000 numbers take 33 ms instead of 20, and what is written with one is
-        not at hand to be read again at once.
+        If the loads to do `ahead` are known, they come first and stores last, both in two versions, with the mask and
+        without. With the mask alone, a pass over 10,000,000 numbers takes 33 ms instead of 20, and a load cannot be
+        forwarded from a masked store.
         """
         assert self.vectors is not None
         builder, lanes = self.builder, self.vectors.least
@@ -114,7 +114,7 @@ class LaneBody(Body):
             left = builder.sub(count, index, flags=NO_WRAP)
             full = builder.icmp_signed(">=", left, integer(lanes))
             mask = first_lanes(builder, left, lanes)
-            self._move_to(start, index, lanes)
+            self._move(start, index, lanes)
             if ahead is not None:
                 self._read_ahead(ahead, full, mask)
                 self._late = []
@@ -122,24 +122,24 @@ class LaneBody(Body):
             body()
             late, self._late, self._ahead = self._late, None, {}
             if late:
-                for _ in self._in_two_ways(full, mask):
+                for _ in self._masked_and_unmasked(full, mask):
                     for write in late:
                         write()
         self.mask = self.width = None
 
-    def _in_two_ways(self, full: ir.Value, mask: ir.Value) -> Iterator[None]:
-        """Once for whole vectors, once with the mask."""
+    def _masked_and_unmasked(self, full: ir.Value, mask: ir.Value) -> Iterator[None]:
+        """Emit two branches: for whole vectors, and with the mask."""
         with self.builder.if_else(full, likely=True) as branches:
             for branch, self.mask in zip(branches, (None, mask), strict=True):
                 with branch:
                     yield
 
-    def _read_ahead(self, loads: list[Load], full: ir.Value, mask: ir.Value) -> None:
+    def _read_ahead(self, loads: list[KernelLoad], full: ir.Value, mask: ir.Value) -> None:
         builder = self.builder
         if not loads:
             return
         found: list[tuple[ir.Block, list[IRValue]]] = []
-        for _ in self._in_two_ways(full, mask):
+        for _ in self._masked_and_unmasked(full, mask):
             read = [self.load(load.address, load.dtype) for load in loads]
             found.append((builder.block, read))
         for n, load in enumerate(loads):
@@ -148,13 +148,13 @@ class LaneBody(Body):
                 merged.add_incoming(read[n].ir, block)
             self._ahead[load] = IRValue(builder, merged, load.dtype)
 
-    def _move_to(self, start: ir.Value | None, index: ir.Value, lanes: int) -> None:
-        """Be at the vector that begins so far from the start of the innermost loop."""
+    def _move(self, start: ir.Value | None, index: ir.Value, lanes: int) -> None:
+        """Move to the vector that begins `index` elements after the start of the innermost loop."""
         self.counted[self._loop] = start, index
         self.integers[self._loop] = index if start is None else self.builder.add(start, index, flags=NO_WRAP)
         self.width = lanes
 
-    # ---- in lanes ------------------------------------------------------------------------------------------------
+    # ---- vectors -------------------------------------------------------------------------------------------------
 
     def instruction(self, instruction: Instruction) -> IRValue:
         ahead = self._ahead.get(instruction)
@@ -208,7 +208,7 @@ class LaneBody(Body):
             masked_store(self.builder, self.in_memory(value), place, mask, value.dtype.itemsize)
 
     def _place_of_lanes(self, address: Address) -> ir.Value:
-        """Where the first lane stands."""
+        """Emit the address of the first lane."""
         _, index = self.counted[self._loop]
         row, element = self._rows[_row(address)]
         place = self.builder.gep(row, [index], inbounds=True, source_etype=element)
@@ -218,7 +218,7 @@ class LaneBody(Body):
         return self.builder.gep(place, [integer(fixed)], inbounds=True, source_etype=element)
 
     def _find_rows(self, start: ir.Value | None, addresses: Iterable[Address]) -> None:
-        """Find where the innermost loop begins in operands, before it does."""
+        """Emit the addresses of rows before the innermost loop."""
         self.integers[self._loop] = integer(0) if start is None else start
         self._rows = {}
         for address in dict.fromkeys([_row(a) for a in addresses]):
@@ -229,9 +229,9 @@ class LaneBody(Body):
     def _find_rows_before(self) -> None:
         self._rows_before = {}
         for store in self.kernel.stores:
-            if store.running is None:
+            if store.scan is None:
                 continue
-            loop, (row, element) = f"i{store.running.axis}", self._rows[_row(store.address)]
+            loop, (row, element) = f"i{store.scan.axis}", self._rows[_row(store.address)]
             here = self.integers[loop]
             self.integers[loop] = self.builder.sub(here, integer(1), flags=NO_WRAP)
             before = self.linear(_row(store.address).linear)
@@ -241,15 +241,8 @@ class LaneBody(Body):
             self._rows_before[_row(store.address)] = self.builder.select(known, place, row), element
 
     def load_before(self, address: Address, dtype: np.dtype[Any]) -> IRValue:
-        """What stands before an element along an outer loop; anything where there is nothing."""
+        """Emit the load of the element before along an outer loop; any value if there is none."""
         here, self._rows = self._rows, self._rows_before
         loaded = self.load(address, dtype)
         self._rows = here
         return loaded
-
-    def _visited(self) -> list[Address]:
-        """What the innermost loop reads and writes."""
-        kernel = self.kernel
-        written = [store.address for store in kernel.stores if store.level == kernel.depth]
-        updated = [r.address for r in kernel.reductions if r.level == kernel.depth]
-        return [*[load.address for load in loads_of(kernel)], *written, *updated]

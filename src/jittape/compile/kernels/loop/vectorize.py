@@ -1,130 +1,162 @@
-"""Which innermost loops are written as vectors, and of how many lanes.
+"""Decision which innermost loops are written as vectors, and with how many lanes.
 
-LLVM's vectorizer makes three loops of one: of several vectors at a time, of one, and of single elements for what is
-left. Written as vectors there are two, in the second of which masks keep what is not there from being touched, and
-LLVM runs four passes instead of some hundred: the kernels of an LSTM are compiled in 0.10 s instead of 0.22. That needs
-masks in the processor (AVX-512); elsewhere, and for what is not here, the vectorizer has its say.
+LLVM's vectorizer makes three loops of one: over several vectors at a time, over one vector, and over the single
+elements that are left. Written as vectors there are two loops, and masks in the second one protect the elements beyond
+the end. LLVM then runs four passes instead of about a hundred: the kernels of an LSTM compile in 0.10 s instead of
+0.22 s. The processor must have masked instructions (AVX-512). All other loops are left to LLVM's vectorizer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import llvmlite.binding as llvm
-import numpy as np
 
 from jittape.compile.analysis.cost import can_be_in_lanes, cost_of_map
-from jittape.compile.ir.instructions import Address, AffineValue, BoundsMask, Compute, Linear, Load
+from jittape.compile.ir.instructions import (
+    Address,
+    AffineValue,
+    BoundsMask,
+    Compute,
+    Factor,
+    Instruction,
+    KernelLoad,
+    Linear,
+    Load,
+)
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.core.tuning import tuning
 
 __all__ = [
+    "OBSTACLES",
     "Lanes",
+    "addresses_of",
     "cost_of_innermost",
     "lanes_in",
     "loads_of",
+    "obstacle_to_lanes",
     "reads_ahead",
     "written_twice",
 ]
 
 
 class Lanes(NamedTuple):
-    """How many elements of an innermost loop are done at a time: as long as there are enough, and of the rest."""
+    """Number of elements of an innermost loop that run together, in the main loop and in that over the rest."""
 
     at_once: int
     least: int
 
 
 def lanes_in(kernel: LoopKernel) -> Lanes | None:
-    """How the innermost loop is written as vectors; None where LLVM is to say."""
-    if not kernel.depth or kernel.rows > 1 or not _has_masks() or not _fits(kernel):
+    """Return how the innermost loop is written as vectors; None leaves the loop to LLVM's vectorizer."""
+    if obstacle_to_lanes(kernel) is not None:
         return None
     cost, depth = cost_of_innermost(kernel), kernel.depth
-    widest = max([dtype.itemsize for dtype in _dtypes(kernel)])
+    inside = [n for n, level in enumerate(kernel.levels) if level == depth]
+    dtypes = [*[kernel.dtype_of(n) for n in inside], *[r.dtype for r in kernel.reductions]]
+    dtypes += [kernel.operands[s.address.operand].dtype for s in kernel.stores if s.level == depth]
     summed = any(r.level < depth for r in kernel.reductions)
     together = 1 if cost > tuning.heavy_loop_cost or len(loads_of(kernel)) > tuning.vector_loop_loads else 2
     if cost <= tuning.light_loop_cost:
         together = 4 if summed else 1
-    least = min(tuning.vector_bytes // widest, tuning.lanes_limit)
+    least = min(tuning.vector_bytes // max([dtype.itemsize for dtype in dtypes]), tuning.lanes_limit)
     return Lanes(min(least * together, tuning.lanes_limit), least)
 
 
 def written_twice(kernel: LoopKernel) -> bool:
-    """Whether the loop's body is there for whole vectors, and again for the rest."""
+    """Return whether the loop's body is written for whole vectors and again for the rest."""
     return cost_of_innermost(kernel) <= tuning.heavy_loop_cost or not reads_ahead(kernel)
 
 
 def reads_ahead(kernel: LoopKernel) -> bool:
-    """Whether all that the innermost loop reads can be read before all else, and what it writes be written after."""
+    """Return whether the innermost loop can do all its loads first and all its stores last."""
     loads = loads_of(kernel)
     updates = any(r.level == kernel.depth for r in kernel.reductions)
     return len(loads) <= tuning.vector_loop_loads and all(load.mask is None for load in loads) and not updates
 
 
-def loads_of(kernel: LoopKernel) -> list[Load]:
-    """What the innermost loop reads."""
-    pairs = zip(kernel.instructions, kernel.levels, strict=True)
-    return [i for i, level in pairs if level == kernel.depth and isinstance(i, Load)]
+def loads_of(kernel: LoopKernel) -> list[KernelLoad]:
+    """Return the loads of the innermost loop."""
+    return [i for i in _instructions_of(kernel) if isinstance(i, Load)]
 
 
 def cost_of_innermost(kernel: LoopKernel) -> int:
-    """Instructions in the innermost loop, but for loads and stores."""
-    cost = 0
-    for instruction, level in zip(kernel.instructions, kernel.levels, strict=True):
-        if isinstance(instruction, Compute) and level == kernel.depth:
-            dtypes = tuple([kernel.dtype_of(a) for a in instruction.args])
-            cost += cost_of_map(instruction.primitive, instruction.params, dtypes)
-    return cost
+    """Return the cost of an iteration of the innermost loop, without loads and stores."""
+    computed = [i for i in _instructions_of(kernel) if isinstance(i, Compute)]
+    return sum([cost_of_map(i.primitive, i.params, kernel.dtypes_of(i.args)) for i in computed])
+
+
+def _instructions_of(kernel: LoopKernel) -> list[Instruction]:
+    """Return the instructions of the innermost loop."""
+    pairs = zip(kernel.instructions, kernel.levels, strict=True)
+    return [instruction for instruction, level in pairs if level == kernel.depth]
+
+
+def addresses_of(kernel: LoopKernel) -> list[Address]:
+    """Return the addresses that the innermost loop reads and writes."""
+    written = [store.address for store in kernel.stores if store.level == kernel.depth]
+    updated = [r.address for r in kernel.reductions if r.level == kernel.depth]
+    return [*[load.address for load in loads_of(kernel)], *written, *updated]
+
+
+# ---- obstacles -------------------------------------------------------------------------------------------------------
 
 
 @cache
 def _has_masks() -> bool:
+    """Return whether the processor can mask vectors of all dtypes."""
     features = llvm.get_host_cpu_features()
     return all(features.get(name) for name in ("avx512f", "avx512vl", "avx512bw", "avx512dq"))
 
 
-def _dtypes(kernel: LoopKernel) -> list[np.dtype[Any]]:
-    """Of what is read, computed and written in the innermost loop."""
-    inside = [n for n, level in enumerate(kernel.levels) if level == kernel.depth]
-    written = [kernel.operands[s.address.operand].dtype for s in kernel.stores if s.level == kernel.depth]
-    return [*[kernel.dtype_of(n) for n in inside], *written, *[r.dtype for r in kernel.reductions]]
+def _is_empty(kernel: LoopKernel) -> bool:
+    return kernel.depth not in (*kernel.levels, *[store.level for store in kernel.stores])
 
 
-def _fits(kernel: LoopKernel) -> bool:
-    """Whether all that the innermost loop does can be done in lanes, and its elements lie next to each other."""
-    depth = kernel.depth
-    varying = {f"i{depth - 1}", *[f"%{n}" for n, level in enumerate(kernel.levels) if level == depth]}
-    found = any(store.level == depth for store in kernel.stores)
-    for instruction, level in zip(kernel.instructions, kernel.levels, strict=True):
-        if level < depth:
-            continue
-        found = True
-        match instruction:
-            case Load(address, _, _):
-                if not _is_row(address, varying):
-                    return False
-            case Compute(primitive, params, args, _):
-                if not can_be_in_lanes(primitive, params, tuple([kernel.dtype_of(a) for a in args])):
-                    return False
-            case AffineValue(linear, divisor, _) | BoundsMask(linear, divisor, _, _, _):
-                if divisor != 1 or not _is_plain(linear, varying):
-                    return False
-            case _:
-                pass
-    for store in kernel.stores:
-        along = store.running is not None and store.running.axis == depth - 1
-        if along or store.scattered or (store.level == depth and not _is_row(store.address, varying)):
-            return False
-    within = [r for r in kernel.reductions if r.level == depth]
-    return found and all(_is_row(r.address, varying) for r in within)
+def _varying_terms(kernel: LoopKernel, linear: Linear) -> list[tuple[str, Factor]]:
+    """Return the terms whose variables change in the innermost loop."""
+    innermost, levels = kernel.depth - 1, kernel.levels
+    return [
+        (name, factor)
+        for name, factor in linear.terms
+        if (int(name[1:]) == innermost if name[0] == "i" else levels[int(name[1:])] > innermost)
+    ]
 
 
-def _is_row(address: Address, varying: set[str]) -> bool:
-    """Whether the innermost loop visits neighbors."""
-    terms = [(name, factor) for name, factor in address.linear.terms if name in varying]
-    return len(terms) == 1 and terms[0][0][0] == "i" and terms[0][1] == 1
+def _has_distant_elements(kernel: LoopKernel) -> bool:
+    terms = [_varying_terms(kernel, address.linear) for address in addresses_of(kernel)]
+    return not all(own == [(f"i{kernel.depth - 1}", 1)] for own in terms)
 
 
-def _is_plain(linear: Linear, varying: set[str]) -> bool:
-    return all(name[0] == "i" for name, _ in linear.terms if name in varying)
+def _has_scalar_expression(kernel: LoopKernel) -> bool:
+    computed = [i for i in _instructions_of(kernel) if isinstance(i, Compute)]
+    return not all(can_be_in_lanes(i.primitive, i.params, kernel.dtypes_of(i.args)) for i in computed)
+
+
+def _has_scalar_integer(kernel: LoopKernel) -> bool:
+    integers = [i for i in _instructions_of(kernel) if isinstance(i, AffineValue | BoundsMask)]
+    variables = [name for i in integers for name, _ in _varying_terms(kernel, i.linear)]
+    return any(i.divisor != 1 for i in integers) or any(name[0] == "%" for name in variables)
+
+
+OBSTACLES: dict[str, Callable[[LoopKernel], bool]] = {
+    "there is no loop": lambda kernel: not kernel.depth,
+    "several rows run together": lambda kernel: kernel.rows > 1,
+    "the processor cannot mask vectors": lambda kernel: not _has_masks(),
+    "the innermost loop is empty": _is_empty,
+    "elements along the innermost loop are not adjacent": _has_distant_elements,
+    "an expression takes one number at a time": _has_scalar_expression,
+    "an integer is divided, or computed from loaded ones": _has_scalar_integer,
+    "a scan runs along the innermost loop": lambda kernel: any(
+        store.scan is not None and store.scan.axis == kernel.depth - 1 for store in kernel.stores
+    ),
+    "elements are scattered": lambda kernel: any(store.scatter is not None for store in kernel.stores),
+}
+"""Reasons to leave an innermost loop to LLVM's vectorizer, in the order in which they are checked."""
+
+
+def obstacle_to_lanes(kernel: LoopKernel) -> str | None:
+    """Return why the innermost loop is not written as vectors; None if it is."""
+    return next((reason for reason, applies in OBSTACLES.items() if applies(kernel)), None)

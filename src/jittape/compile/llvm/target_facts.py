@@ -1,0 +1,36 @@
+"""Facts about the processor and the BLAS that decide how matrix products are scheduled.
+
+The scheduler takes them as data and imports neither LLVM nor the BLAS. `host_facts` finds out those of this process.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["TargetFacts", "host_facts"]
+
+
+class TargetFacts(NamedTuple):
+    """Inputs of scheduling besides the program and the thresholds.
+
+    Attributes
+    ----------
+    wide_registers : bool
+        Whether the processor has 32 vector registers of 64 bytes.
+    unpacked : bool
+        Whether the BLAS multiplies small matrices without packing them first.
+    divisible : bool
+        Whether tasks may divide a product of the BLAS, which then has no threads of its own.
+    """
+
+    wide_registers: bool
+    unpacked: bool
+    divisible: bool
+
+
+def host_facts() -> TargetFacts:
+    """Return the facts of this process. The first call imports llvmlite and loads the BLAS."""
+    from jittape.compile.llvm.blas import blas, has_avx512
+
+    found = blas()
+    return TargetFacts(has_avx512(), found.unpacked, found.library is not None)

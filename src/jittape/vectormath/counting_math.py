@@ -1,0 +1,154 @@
+"""`CountingMath`: the math namespace that adds up the cost of a formula's instructions.
+
+A formula runs once over `CountedValue` operands. The count equals that of the LLVM instructions which `IRMath` writes
+for the same formula, without LLVM: schedules depend on it, and scheduling does not import llvmlite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from jittape.vectormath.machine_math import MachineMath
+
+__all__ = ["CountedValue", "CountingMath"]
+
+SPLAT = 2
+"""Number of instructions that copy a computed number to all lanes of a vector; for a constant none are needed."""
+
+
+def _operator(opcode: str, dtype: np.dtype[Any] | None = None) -> Callable[..., CountedValue]:
+    """Return the method of a binary operator whose result has `dtype`; None means that of the operands."""
+
+    def count(self: CountedValue, other: Any) -> CountedValue:
+        return self.math.count(opcode, self.dtype if dtype is None else dtype, self, other)
+
+    return count
+
+
+class CountedValue:
+    """A value of a formula whose cost is counted.
+
+    Attributes
+    ----------
+    math : CountingMath
+        What counts.
+    dtype : dtype
+        As in `IRValue`.
+    lanes : int or None
+        The length of a vector; None for a single number.
+    is_constant : bool
+        Whether the value is known when code is generated.
+    """
+
+    __slots__ = ("dtype", "is_constant", "lanes", "math")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self, math: CountingMath, dtype: DTypeLike, lanes: int | None = None, is_constant: bool = False
+    ) -> None:
+        self.math = math
+        self.dtype = np.dtype(dtype)
+        self.lanes = lanes
+        self.is_constant = is_constant
+
+    def __neg__(self) -> CountedValue:
+        return self.math.count("simple", self.dtype, self)
+
+    __invert__ = __neg__
+    __add__ = __sub__ = __mul__ = __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = _operator("simple")
+    __radd__ = __rsub__ = __rmul__ = __rand__ = __ror__ = __rxor__ = __rlshift__ = __rrshift__ = _operator(
+        "simple"
+    )
+    __truediv__ = __rtruediv__ = _operator("fdiv")
+    __lt__ = __le__ = __gt__ = __ge__ = _operator("simple", np.dtype(np.bool_))
+    __eq__ = __ne__ = _operator("simple", np.dtype(np.bool_))  # type: ignore[assignment]
+
+
+class CountingMath(MachineMath):
+    """The math namespace that counts.
+
+    Parameters
+    ----------
+    costs : mapping
+        Costs of instructions by opcode; all others cost 1.
+
+    Attributes
+    ----------
+    cost : int
+        The cost of all instructions so far.
+    """
+
+    __slots__ = ("cost", "costs")
+
+    def __init__(self, costs: Mapping[str, int]) -> None:
+        self.cost = 0
+        self.costs = costs
+
+    def count(self, opcode: str, dtype: DTypeLike, *operands: Any) -> CountedValue:
+        """Count an instruction; operands that are single numbers are copied to vectors beside vectors."""
+        lanes = self._common(*operands)[0].lanes
+        self.cost += self.costs.get(opcode, 1)
+        return CountedValue(self, dtype, lanes)
+
+    def _common(self, *operands: Any) -> tuple[CountedValue, ...]:
+        model = next(x for x in operands if isinstance(x, CountedValue))
+        values = [x if isinstance(x, CountedValue) else self.literal(x, model.dtype) for x in operands]
+        lanes = next((x.lanes for x in values if x.lanes), None)
+        self.cost += SPLAT * sum([x.lanes != lanes and not x.is_constant for x in values])
+        return tuple(
+            [x if x.lanes == lanes else CountedValue(self, x.dtype, lanes, x.is_constant) for x in values]
+        )
+
+    def literal(self, value: complex, dtype: DTypeLike) -> CountedValue:
+        """Return a constant, which is free."""
+        return CountedValue(self, dtype, is_constant=True)
+
+    def bitcast(self, x: CountedValue, dtype: DTypeLike) -> CountedValue:
+        """Reinterpret the bits; between integers that is free."""
+        dtype = np.dtype(dtype)
+        if (x.dtype.kind == "f") == (dtype.kind == "f"):
+            return CountedValue(self, dtype, x.lanes, x.is_constant)
+        return self.count("simple", dtype, x)
+
+    def _convert(self, x: CountedValue, dtype: np.dtype[Any]) -> CountedValue:
+        if x.dtype.kind in "iu" and dtype.kind in "iu" and x.dtype.itemsize == dtype.itemsize:
+            return self.bitcast(x, dtype)
+        return self.count("simple", dtype, x)
+
+    def _saturate(self, x: CountedValue, dtype: np.dtype[Any]) -> CountedValue:
+        return self.count("call", dtype, x)
+
+    def _intrinsic(self, name: str, *operands: CountedValue) -> CountedValue:
+        return self.count("call", operands[0].dtype, *operands)
+
+    def _quotient(self, a: CountedValue, b: CountedValue) -> CountedValue:
+        return self.count("udiv" if a.dtype.kind == "u" else "sdiv", a.dtype, a, b)
+
+    def _unsigned_power(self, a: CountedValue, b: CountedValue) -> CountedValue:
+        return self.count("call", a.dtype, a, b)
+
+    def where(self, condition: CountedValue, a: Any, b: Any) -> CountedValue:
+        """Select."""
+        condition, a, b = self._common(condition, *self._common(a, b))
+        return self.count("simple", a.dtype, condition, a, b)
+
+    def rounded_add(self, a: Any, b: Any) -> CountedValue:
+        """Sum."""
+        a, b = self._common(a, b)
+        return self.count("simple", a.dtype, a, b)
+
+    rounded_multiply = rounded_add
+
+    def rarely(self, condition: CountedValue, function: str, argument: Any, otherwise: Any) -> CountedValue:
+        """Count the call of an outlined function."""
+        argument, otherwise = self._common(argument, otherwise)
+        return self.count("call", otherwise.dtype, condition, argument, otherwise)
+
+    def fmod(self, a: Any, b: Any) -> CountedValue:
+        """C remainder."""
+        a, b = self._common(a, b)
+        return self.count("frem", a.dtype, a, b)
