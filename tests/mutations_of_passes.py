@@ -9,7 +9,7 @@ __all__ = ["PASSES"]
 PASSES = (
     # ---- program to program ----
     Mutation(
-        "common subexpressions", "simplify.py",
+        "common subexpressions", "core/simplify.py",
         "first = seen.setdefault(op.key, op.out)",
         "first = seen.setdefault((op.primitive, op.args), op.out)",
         "ops with other parameters count as equal", "tests/test_simplify.py",
@@ -170,7 +170,7 @@ PASSES = (
     ),
     Mutation(
         "cache key: sources", "compile/cache/fingerprint.py",
-        "    \"simplify.py\",\n",
+        "    \"core\",\n",
         "",
         "cache entries survive a change of the simplifier", "tests/test_diskcache.py",
     ),
@@ -187,9 +187,9 @@ PASSES = (
         "1, 1.0 and True are one parameter", "tests/test_templates.py",
     ),
     Mutation(
-        "rule key: equal operands", "differentiate.py",
-        "along, config._default_float, same, cotangent.aval, *kinds)",
-        "along, config._default_float, cotangent.aval, *kinds)",
+        "rule key: equal operands", "transform/differentiate.py",
+        "along, config._default_float, same, cotangent.aval",
+        "along, config._default_float, cotangent.aval",
         "the gradient of x * y is reused for x * x", "tests/test_templates.py tests/test_differentiate.py",
     ),
     # ---- runs ----
