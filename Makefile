@@ -1,10 +1,10 @@
 # Every target makes the virtual environment it needs; a second run installs nothing.
 #
-#   make demo   train a classifier on handwritten digits        make docs    build the documentation
-#   make test   run the tests                                   make bench   run the benchmarks
-#   make lint   ruff and mypy                                   make peers   compare with other libraries
-#   make fuzz   random programs, other ones each time           make mutants  break the code; tests must notice
-#   make clean  remove what these made
+#   make demo       train a classifier on handwritten digits    make docs     build the documentation
+#   make test       run the tests                               make bench    run the benchmarks
+#   make test-fast  run the tests that are not marked as slow   make peers    compare with other libraries
+#   make lint       ruff and mypy                               make mutants  break the code; tests must notice
+#   make fuzz       random programs, other ones each time       make clean    remove what these made
 #
 # PYTHON=... picks the interpreter, VENV=... the environment, DEMO=..., PYTEST=..., FUZZ=..., MUTANTS=..., ASV=...,
 # PEERS=... add options.
@@ -24,7 +24,7 @@ DEMO ?=
 ASV ?=
 PEERS ?=
 
-.PHONY: demo test test-without-native fuzz mutants lint docs bench peers clean
+.PHONY: demo test test-fast test-without-native fuzz mutants lint docs bench peers clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.has-demo
@@ -32,6 +32,9 @@ demo: $(VENV)/.has-demo
 
 test: $(VENV)/.has-test
 	$(BIN)/python -m pytest $(PYTEST)
+
+test-fast: $(VENV)/.has-test
+	$(BIN)/python -m pytest $(PYTEST) -m "not slow"
 
 test-without-native: $(VENV)/.has-test
 	JITTAPE_NATIVE=0 $(BIN)/python -m pytest $(PYTEST) $(BOTH_WAYS)

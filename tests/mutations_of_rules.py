@@ -127,7 +127,7 @@ RULES = (
     ),
     Mutation(
         "standard deviation", "primitives/reduce/euclidean.py",
-        "reciprocal(multiply(out, _count(x.shape, axes)))",
+        "reciprocal(multiply(out, count_along(x.shape, axes)))",
         "reciprocal(out)",
         "division by the count dropped", _table("std"),
     ),
