@@ -17,7 +17,7 @@ BIN := $(VENV)/bin
 SPHINX := $(BIN)/sphinx-build -W --keep-going -d docs/_build/doctrees
 PYTEST ?= -n auto --maxprocesses=8
 # What records, and takes the arguments of functions, with and without machine code that works on Python objects.
-BOTH_WAYS := $(addprefix tests/test_,recording.py tape.py function.py failed_flush.py all_or_nothing.py warm.py)
+BOTH_WAYS := $(addprefix tests/test_,recording.py tape.py function.py failed_flush.py rollback.py fast_run.py)
 FUZZ ?= --programs 2000 --seed $(shell date +%s)
 MUTANTS ?= --jobs 2
 DEMO ?=
