@@ -1,10 +1,10 @@
 # Every target makes the virtual environment it needs; a second run installs nothing.
 #
-#   make demo   train a classifier on handwritten digits        make docs    build the documentation
-#   make test   run the tests                                   make bench   run the benchmarks
-#   make lint   ruff and mypy                                   make peers   compare with other libraries
-#   make fuzz   random programs, other ones each time           make mutants  break the code; tests must notice
-#   make clean  remove what these made
+#   make demo       train a classifier on handwritten digits    make docs     build the documentation
+#   make test       run the tests                               make bench    run the benchmarks
+#   make test-fast  run the tests that are not marked as slow   make peers    compare with other libraries
+#   make lint       ruff and mypy                               make mutants  break the code; tests must notice
+#   make fuzz       random programs, other ones each time       make clean    remove what these made
 #
 # PYTHON=... picks the interpreter, VENV=... the environment, DEMO=..., PYTEST=..., FUZZ=..., MUTANTS=..., ASV=...,
 # PEERS=... add options.
@@ -17,14 +17,14 @@ BIN := $(VENV)/bin
 SPHINX := $(BIN)/sphinx-build -W --keep-going -d docs/_build/doctrees
 PYTEST ?= -n auto --maxprocesses=8
 # What records, and takes the arguments of functions, with and without machine code that works on Python objects.
-BOTH_WAYS := $(addprefix tests/test_,recording.py tape.py function.py failed_flush.py all_or_nothing.py warm.py)
+BOTH_WAYS := $(addprefix tests/test_,recording.py tape.py function.py failed_flush.py rollback.py fast_run.py)
 FUZZ ?= --programs 2000 --seed $(shell date +%s)
 MUTANTS ?= --jobs 2
 DEMO ?=
 ASV ?=
 PEERS ?=
 
-.PHONY: demo test test-without-native fuzz mutants lint docs bench peers clean
+.PHONY: demo test test-fast test-without-native fuzz mutants lint docs bench peers clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.has-demo
@@ -32,6 +32,9 @@ demo: $(VENV)/.has-demo
 
 test: $(VENV)/.has-test
 	$(BIN)/python -m pytest $(PYTEST)
+
+test-fast: $(VENV)/.has-test
+	$(BIN)/python -m pytest $(PYTEST) -m "not slow"
 
 test-without-native: $(VENV)/.has-test
 	JITTAPE_NATIVE=0 $(BIN)/python -m pytest $(PYTEST) $(BOTH_WAYS)

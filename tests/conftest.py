@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,12 +14,28 @@ import jittape as jt
 from jittape.compile.schedule import pipeline
 from jittape.core.tuning import tuning
 from jittape.native import switch
+from slow_tests import SAMPLED, SLOW
 
 # The same examples in every run, so that a red test is red again; `--hypothesis-profile=explore` looks for new ones.
 slow_first_example = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=slow_first_example)
 settings.register_profile("explore", deadline=None, print_blob=True, suppress_health_check=slow_first_example)
 settings.load_profile("fixed")
+
+TESTS = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that `slow_tests` names."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        if not item.path.is_relative_to(TESTS):
+            continue
+        file = item.path.relative_to(TESTS).as_posix()
+        if getattr(item, "originalname", "") in SLOW or seen[file] % SAMPLED.get(file, 1):
+            item.add_marker(pytest.mark.slow)
+        seen[file] += 1
 
 
 @pytest.fixture(scope="session", autouse=True)

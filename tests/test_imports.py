@@ -1,8 +1,10 @@
-"""The order of the house: a file may import from files above it, never below; docs/architecture.rst lists them."""
+"""Imports between modules and packages follow the listing and the tables of docs/architecture.rst."""
 
 import ast
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,10 @@ from processes import run_python
 
 ROOT = Path(jittape.__file__).parent
 ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.rst"
+FILES_IN_A_FOLDER = 24
+"""Maximum number of files in one folder."""
+LARGER_FOLDERS = {"recording": 27}
+"""Folders that still have more files."""
 
 
 def module_name(path: Path) -> str:
@@ -20,14 +26,19 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
+def block(begin: str, end: str) -> list[str]:
+    """Return the lines of the text block between two comments of the page."""
+    page = ARCHITECTURE.read_text(encoding="utf-8")
+    found = re.search(rf"^\.\. {begin}$.*?text$(.*?)^\.\. {end}$", page, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1].splitlines()
+
+
 def documented_order() -> list[str]:
     """The modules as the page lists them; a package itself stands right after its last file."""
-    page = ARCHITECTURE.read_text(encoding="utf-8")
-    listing = re.search(r"^\.\. house: begin$.*?text$(.*)^\.\. house: end$", page, re.MULTILINE | re.DOTALL)
-    assert listing is not None
     order: list[str] = []
     package = ""
-    for line in listing[1].splitlines():
+    for line in block("house: begin", "house: end"):
         names = line.partition("#")[0].split()
         if package and not line.startswith(" " * 8):
             order.append(package)
@@ -39,9 +50,27 @@ def documented_order() -> list[str]:
     return order
 
 
+def documented_rules() -> dict[str, dict[str, list[str]]]:
+    """Return the tables of the page: folder -> member -> what the member may import; names are dotted.
+
+    The key of the table of the whole package is the empty string. A star stands for all rows above.
+    """
+    tables: dict[str, dict[str, list[str]]] = {}
+    for line in block("house: rules", "house: end of rules"):
+        if line.endswith("/"):
+            folder = "" if line.strip() == "jittape/" else line.strip(" /").replace("/", ".")
+            tables[folder] = {}
+        elif line.strip():
+            member, allowed = line.split("<-")
+            names = allowed.replace("/", ".").split()
+            tables[folder][member.strip()] = list(tables[folder]) if names == ["*"] else names
+    return tables
+
+
 FILES = {module_name(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
 ORDER = documented_order()
 POSITION = {name: position for position, name in enumerate(ORDER)}
+RULES = documented_rules()
 
 
 def is_type_checking(node: ast.AST) -> bool:
@@ -82,17 +111,114 @@ def longest_module(parts: list[str]) -> str:
     return "__init__"
 
 
-def violations(source: str, importer: str) -> list[str]:
-    return [name for name in imported_names(source, importer) if POSITION[name] >= POSITION[importer]]
+@cache
+def imports_of(name: str) -> list[str]:
+    return list(imported_names(FILES[name].read_text(encoding="utf-8"), name))
+
+
+def violations(imported: Iterable[str], importer: str) -> list[str]:
+    return [name for name in imported if POSITION[name] >= POSITION[importer]]
+
+
+def is_within(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def is_allowed(importer: str, imported: str) -> bool:
+    """Return whether all tables that have both modules allow the import."""
+    for folder, rows in RULES.items():
+        prefix = f"{folder}." if folder else ""
+        if not (importer.startswith(prefix) and imported.startswith(prefix)):
+            continue
+        source, target = importer.removeprefix(prefix), imported.removeprefix(prefix)
+        source_member, target_member = source.split(".")[0], target.split(".")[0]
+        allowed = rows.get(source_member, [])
+        ruled = source_member != target_member and target_member in rows
+        if ruled and not any(is_within(target, name) for name in allowed):
+            return False
+    return True
+
+
+def forbidden(imported: Iterable[str], importer: str) -> list[str]:
+    return [name for name in imported if not is_allowed(importer, name)]
 
 
 def test_the_page_names_every_file_once():
     assert sorted(ORDER) == sorted(FILES), "a file came or went: say in docs/architecture.rst where it stands"
 
 
+@pytest.mark.parametrize("folder", RULES)
+def test_a_row_refers_to_rows_above_it(folder):
+    rows = list(RULES[folder])
+    for position, (member, allowed) in enumerate(RULES[folder].items()):
+        below = [name for name in allowed if name.split(".")[0] not in rows[:position]]
+        assert not below, f"{folder}/{member} may import {below}, which is not above it"
+
+
+@pytest.mark.parametrize("folder", RULES)
+def test_every_package_has_a_row(folder):
+    root = ROOT / folder.replace(".", "/")
+    packages = {path.parent.name for path in root.glob("*/__init__.py")}
+    modules = {path.stem for path in root.glob("*.py")}
+    assert packages <= set(RULES[folder]) <= packages | modules
+
+
+def test_imports_follow_the_rules_between_packages():
+    found = {name: forbidden(imports_of(name), name) for name in FILES}
+    found = {name: names for name, names in found.items() if names}
+    assert found == {}, "see the rules in docs/architecture.rst"
+
+
+def test_the_rules_allow_no_import_that_does_not_exist():
+    imports = [(name, imported) for name in FILES for imported in imports_of(name)]
+    unused = []
+    for folder, rows in RULES.items():
+        for member, allowed in rows.items():
+            for name in allowed if member != "__init__" else ():
+                source, target = f"{folder}.{member}".lstrip("."), f"{folder}.{name}".lstrip(".")
+                if not any(is_within(a, source) and is_within(b, target) for a, b in imports):
+                    unused.append(f"{source} <- {target}")
+    assert unused == [], "remove it from the rules in docs/architecture.rst"
+
+
+@pytest.mark.parametrize(
+    ("importer", "source", "found"),
+    [
+        ("compile.fuse.partition", "from jittape.runtime import executable", ["runtime.executable"]),
+        ("compile.fuse.partition", "import jittape.compile.schedule", ["compile.schedule"]),
+        ("compile.fuse.partition", "from jittape.compile.fuse import join_sums", []),
+        ("compile.kernels.gemm.gemv", "import jittape.compile.kernels.tiled", ["compile.kernels.tiled"]),
+        ("compile.kernels.gemm.gemv", "from jittape.compile.ir.kernel import Kernel", []),
+        ("primitives.broadcast", "from jittape.primitives import shape", ["primitives.shape"]),
+        ("primitives.shape.views", "from jittape.primitives.broadcast import broadcast", []),
+        ("functions.function", "from jittape.compile.cache.kernel_cache import get", []),
+        ("functions.function", "import jittape.compile.schedule.steps", ["compile.schedule.steps"]),
+        ("optimizers.adam", "def f():\n    import jittape.compile", ["compile"]),
+        ("optimizers.adam", "from jittape.errors import NoGradientError", []),
+        ("errors", "from jittape.core import config", ["core.config"]),
+        ("nn.layers", "import jittape", ["__init__"]),
+        ("demo.digits", "import jittape", []),
+        ("__init__", "from jittape.optimizers import Adam", []),
+    ],
+)
+def test_a_forbidden_import_is_seen(importer, source, found):
+    assert forbidden(imported_names(source, importer), importer) == found
+
+
+def test_no_module_name_occurs_twice():
+    names = Counter(path.stem for path in FILES.values() if path.stem not in ("__init__", "__main__"))
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_no_folder_has_too_many_files():
+    sizes = Counter(path.relative_to(ROOT).parent.as_posix() for path in FILES.values())
+    too_many = {folder: n for folder, n in sizes.items() if n > LARGER_FOLDERS.get(folder, FILES_IN_A_FOLDER)}
+    assert too_many == {}
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_imports_go_upward_only(name):
-    below = violations(FILES[name].read_text(encoding="utf-8"), name)
+    below = violations(imports_of(name), name)
     assert not below, f"{name} imports {', '.join(below)}, which stands below it"
 
 
@@ -118,7 +244,7 @@ def test_imports_go_upward_only(name):
     ],
 )
 def test_a_violation_is_seen(source, found):
-    assert violations(source, "core.primitive") == found
+    assert violations(imported_names(source, "core.primitive"), "core.primitive") == found
 
 
 @pytest.mark.parametrize("heavy", ["numba", "llvmlite", "scipy"])

@@ -149,7 +149,7 @@ def test_check_numerics_names_the_op_and_its_line(mode: str) -> None:
         assert str(caught.value).startswith(
             "the loss : Tensor had Inf and NaN values (2 of 4, the first at (0, 1)): result of op log, recorded at "
         )
-        assert f"test_checks.py:{line_of('the log')} " in str(caught.value)
+        assert f"test_gradient_checks.py:{line_of('the log')} " in str(caught.value)
     assert issubclass(jt.NumericsError, FloatingPointError)
 
 
@@ -188,7 +188,8 @@ def test_enabled_every_op_is_checked(mode: str, checking: None) -> None:
         fine = x + 1.0
         y = jt.exp(1.0 / x * 0.0)  # the division
         with pytest.raises(
-            jt.NumericsError, match=r"Tensor had Inf values .*of op divide, recorded at .*test_checks.py:"
+            jt.NumericsError,
+            match=r"Tensor had Inf values .*of op divide, recorded at .*test_gradient_checks.py:",
         ):
             y.numpy()
         assert fine.tolist() == [2.0, 1.0]
@@ -201,7 +202,7 @@ def test_enabled_a_gradient_is_blamed_on_the_line_of_its_op(checking: None) -> N
     with jt.GradientTape() as tape:
         tape.watch(x)
         y = jt.reduce_sum(jt.sqrt(x))  # the root
-    with pytest.raises(jt.NumericsError, match=f"test_checks.py:{line_of('the root')} "):
+    with pytest.raises(jt.NumericsError, match=f"test_gradient_checks.py:{line_of('the root')} "):
         tape.gradient(y, x).numpy()
 
 

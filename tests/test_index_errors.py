@@ -33,7 +33,7 @@ def fails(call: Callable[[], Any], index: int, size: int, op: str = "gather") ->
     assert str(raised.value) == f"[{op}] index {index} is out of bounds for axis 0 with size {size}"
     where = raised.value.__notes__[0]
     assert where.startswith("in op ")
-    assert "test_bad_index.py:" in where
+    assert "test_index_errors.py:" in where
 
 
 def step_of(table: jt.Variable, optimizer: Any) -> Callable[[Any, Any], Any]:
@@ -92,7 +92,7 @@ def test_a_step_with_a_label_that_is_no_class_changes_nothing(function: bool) ->
             IndexError, match=rf"label {bad} at index \(3,\) is not a class: .* 0 to 2"
         ) as raised:
             float(run(jt.constant(np.array([0, 1, 2, bad, 9]))))
-        assert "test_bad_index.py:" in raised.value.__notes__[0]
+        assert "test_index_errors.py:" in raised.value.__notes__[0]
         for variable, value in zip((w, *optimizer.variables), before, strict=True):
             np.testing.assert_array_equal(variable.numpy(), value)
     float(run(good))
@@ -270,7 +270,7 @@ def test_within_the_compiled_code_of_numba() -> None:
         for bad in (6, -7):
             assert caught(function, x, np.array([1, bad, 2])) == -1.0
             with pytest.raises(
-                IndexError, match=r"<lambda>: an index is out of bounds in .*test_bad_index.py:\d+"
+                IndexError, match=r"<lambda>: an index is out of bounds in .*test_index_errors.py:\d+"
             ):
                 function(x, np.array([1, bad, 2]))
 
