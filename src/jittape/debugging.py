@@ -121,3 +121,7 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
 def disable_check_numerics() -> None:
     """Check no longer: undo `enable_check_numerics`."""
     config.check_numerics = False
+
+
+def __dir__() -> list[str]:
+    return __all__

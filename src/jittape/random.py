@@ -345,3 +345,7 @@ def _traced(*values: Any) -> bool:
 def _moved(draw: Tensor, center: Any, scale: Any) -> Tensor:
     """What was drawn, at another place and in another size, in its own dtype."""
     return cast(add(center, multiply(scale, draw)), draw.dtype)
+
+
+def __dir__() -> list[str]:
+    return __all__

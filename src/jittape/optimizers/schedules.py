@@ -98,3 +98,7 @@ def deserialize(
             f"there is no schedule {name!r}; there are {', '.join(sorted(classes))}, or give custom_objects"
         )
     return classes[name].from_config(config["config"])
+
+
+def __dir__() -> list[str]:
+    return __all__
