@@ -15,6 +15,10 @@ import pytest
 import jittape as jt
 import test_imports
 import test_primitives
+from jittape.vectormath import NumPyMath
+from jittape.vectormath.math_namespace import MathNamespace
+from optimizer_formulas import started
+from ulp_table import Compiled
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -63,6 +67,56 @@ def test_the_op_of_contributing_passes_the_tests_of_every_op(capsys, monkeypatch
             test_primitives.assert_value(row, edge, dtype)
             test_primitives.assert_compiled(row, edge, dtype)
     test_primitives.test_gradient_against_differences(row)
+
+
+@pytest.fixture
+def guide(monkeypatch):
+    """The namespace of the examples in ``docs/where-to-change.md``, whose method `cbrt` is removed afterwards."""
+    monkeypatch.setattr(MathNamespace, "cbrt", None, raising=False)
+    return run_examples("docs/where-to-change.md")
+
+
+def test_the_guide_names_files_that_exist():
+    text = (ROOT / "docs" / "where-to-change.md").read_text(encoding="utf-8")
+    for path in re.findall(r"`([\w./-]+(?:/|\.(?:py|rst|md)))`", text):
+        roots = (ROOT, ROOT / "src" / "jittape")
+        assert any((root / path).exists() for root in roots), f"{path} does not exist"
+
+
+def test_the_ops_of_the_guide_pass_the_tests_of_every_op(guide):
+    for row in (guide["cbrt_row"], *guide["max_abs_rows"]):
+        operands = row.sample(np.random.default_rng(0))
+        for dtype in row.dtypes:
+            for edge in (operands, *row.edges):
+                test_primitives.assert_value(row, edge, dtype)
+                test_primitives.assert_compiled(row, edge, dtype)
+        test_primitives.test_gradient_against_differences(row)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_formula_of_the_guide_is_accurate(guide, dtype):
+    x = np.concatenate(
+        [10.0 ** np.linspace(-44, 38, 1000), np.linspace(-9, 9, 1000), [0.0, -0.0, np.inf, np.nan]]
+    )
+    x = x.astype(dtype)
+    wanted = np.cbrt(x.astype(np.longdouble))
+    formula = guide["cbrt"]
+    with np.errstate(all="ignore"):
+        values = formula(NumPyMath(), x), Compiled(formula, [dtype])(x)
+    finite = np.isfinite(x)
+    unit = np.spacing(np.abs(wanted[finite]).astype(dtype))
+    for found in values:
+        assert np.max(np.abs(found[finite] - wanted[finite]) / unit) < 1
+        np.testing.assert_array_equal(found[-4:], wanted[-4:].astype(dtype))
+
+
+def test_the_optimizer_of_the_guide_follows_its_formula(guide):
+    start, gradients = np.array([1.0, -2.0, 0.5]), [np.array([0.3, -1e-9, 0.0]), np.array([-5.0, 2.0, 1.0])]
+    variable, optimizer = jt.Variable(start), guide["SignSGD"](0.125)
+    formula = started(guide["sign_sgd"], start)
+    for gradient in gradients:
+        optimizer.apply_gradients([(jt.constant(gradient), variable)])
+        np.testing.assert_array_equal(variable.numpy(), formula.send((gradient, 0.125)))
 
 
 PUBLIC_MODULES = (
