@@ -1,6 +1,6 @@
-"""jittape: `tf.GradientTape`'s way of writing gradients, in Python on NumPy data, at compiled speed.
+"""jittape: gradients on NumPy data in the style of `tf.GradientTape`, at the speed of compiled code.
 
-The names and defaults are TensorFlow's: a textbook program runs under ``import jittape as tf``.
+The names and defaults are TensorFlow's: textbook programs run under ``import jittape as tf``.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""Gradients against differences under TensorFlow's name (``jt.test``)."""
+"""``jt.test``: comparison of gradients with finite differences, under TensorFlow's name."""
 
 from jittape.transforms.gradient_checks import compute_gradient as compute_gradient
 

@@ -1,4 +1,4 @@
-"""Optimizers, written in jittape operations: an update is recorded and runs with the step that it belongs to."""
+"""Optimizers, written in jittape operations: an update is recorded and runs with the rest of its step."""
 
 from jittape.optimizers import schedules as schedules
 from jittape.optimizers.adadelta import Adadelta as Adadelta
