@@ -1,14 +1,14 @@
-"""jittape beside its peers: NumPy and fused Numba by hand, JAX, PyTorch and TensorFlow where they are installed.
+"""Comparison of jittape with hand-written NumPy and Numba, JAX, PyTorch and TensorFlow.
 
     make peers                                     everything; takes some ten minutes
-    python asv_bench/peers.py --only rosenbrock    rows whose name has this in it
+    python asv_bench/peers.py --only rosenbrock    rows whose name contains this
     python asv_bench/peers.py --rounds 20 --starts 0   shorter: fewer turns, no processes started
     python asv_bench/peers.py --threads 2          all libraries on two threads
 
-Every gradient is checked against the others first. Then the sides take turns, always in the same order, and each turn
-is some milliseconds long; the table has the median turn of each side as a multiple of the hand-written code's. All run
-on one thread unless told otherwise; on several, some rows have no hand-written code, and the times of jittape are what
-to look at. A library that is not installed gets a dash.
+Libraries that are not installed get a dash. Every gradient is first checked against the others. Then the sides take
+turns in the same order, some milliseconds each. The table shows the median turn of each side as a multiple of the
+hand-written code's. All sides run on one thread by default. On several threads some rows have no hand-written code;
+compare the times of jittape then.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STARTED = float(os.environ.get("PEERS_STARTED", "0"))
 
 EARLY = argparse.ArgumentParser(add_help=False)
 EARLY.add_argument("--threads", type=int, default=1, help="of every library")
-"""What must be known before the libraries are imported."""
+"""Options that are needed before the libraries are imported."""
 THREADS = EARLY.parse_known_args()[0].threads
 SETTINGS = {
     **{
@@ -59,11 +59,11 @@ MODULES = {"hand": "numba", "jittape": "jittape", "numpy": "numpy"} | {
     name: name for name in ("jax", "torch", "tensorflow")
 }
 TURN = 2e-3
-"""Seconds that a turn lasts at least."""
+"""Minimum duration of a turn, in seconds."""
 WARM = 0.1
-"""Seconds of steps before anything is timed: what is loaded for loops only is there then."""
+"""Duration, in seconds, of the untimed warm-up, which loads everything that only loops use."""
 FIRST_USE = ("jittape", "jax")
-"""The sides whose first use is timed, in processes of their own."""
+"""Sides whose first use is timed in separate processes."""
 
 
 def main() -> None:
@@ -103,7 +103,7 @@ def main() -> None:
 
 
 def prepare(threads: int) -> None:
-    """What no environment variable says."""
+    """Apply settings that have no environment variable."""
     if importlib.util.find_spec("torch"):
         import torch
 
@@ -115,7 +115,7 @@ def prepare(threads: int) -> None:
 
 
 def measure(row: Workload, names: list[str], rounds: int, seconds: float) -> dict[str, dict[str, float]]:
-    """The median and the least time of a run of each side, in µs."""
+    """Return the median and the minimum time of a run of each side, in µs."""
     row.data()
     if row.threads > 1 and not row.by_hand_on_threads:
         names = [name for name in names if name != "hand"]
@@ -131,7 +131,7 @@ def measure(row: Workload, names: list[str], rounds: int, seconds: float) -> dic
 
 
 def check(row: Workload, sides: dict[str, Side]) -> None:
-    """Every side's first results against NumPy's, or those of the first that is there."""
+    """Compare the first results of every side with NumPy's, or with those of the first available side."""
     results = {name: [np.array(v) for v in side.values(side.run())] for name, side in sides.items()}
     wanted = results.get("numpy") or next(iter(results.values()))
     for name, values in results.items():
@@ -141,7 +141,7 @@ def check(row: Workload, sides: dict[str, Side]) -> None:
 
 
 def repeats_of(side: Side) -> int:
-    """How many runs make a turn; this also warms up."""
+    """Return the number of runs per turn, after a warm-up."""
     repeats = 1
     turn(side, 3)
     end = time.perf_counter() + WARM
@@ -164,7 +164,7 @@ def turn(side: Side, repeats: int) -> float:
 
 
 def started(name: str, row: Workload, count: int) -> dict[str, float]:
-    """The least seconds of `count` processes: first use, cold start, and the same with a filled disk cache."""
+    """Return the minimum seconds of `count` processes: first use, cold start, and both with a filled disk cache."""
     command = [sys.executable, __file__, "--first-use", name, row.name]
     least: dict[str, float] = {}
     for _ in range(count):
@@ -179,7 +179,7 @@ def started(name: str, row: Workload, count: int) -> dict[str, float]:
 
 
 def first_use(name: str, row_name: str) -> dict[str, float]:
-    """In a process of its own: seconds from its start to the first result, and of that without imports."""
+    """Return the seconds from the start of this process to the first result, with and without imports."""
     row = next(row for row in ROWS if row.name == row_name)
     begin = time.time()
     row.data()
@@ -194,7 +194,7 @@ def first_use(name: str, row_name: str) -> dict[str, float]:
 
 
 class ImportClock:
-    """Within its ``with``, the seconds that imports take: a library may leave some until they are needed."""
+    """Context manager that measures the seconds of imports, which libraries may defer."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -238,7 +238,7 @@ def aligned(cells: Any) -> str:
 
 
 def line(row: Workload, times: dict[str, Any], starts: dict[str, Any]) -> str:
-    """A row of the table; all but the first columns are multiples of the hand-written code's time."""
+    """Return a row of the table; all but the first columns are multiples of the hand-written code's time."""
     base = times.get("hand", times["jittape"])
     ours = times["jittape"]
     peers = [ratio(times[name]["median"] / base["median"]) if name in times else "-" for name in SIDES[2:]]

@@ -36,3 +36,14 @@ html_copy_source = False
 
 # There is one level of pages, all of them in the bar at the top.
 html_sidebars: dict[str, list[str]] = {"**": []}
+
+
+def hide_internal_constructor(app, what, name, obj, options, signature, return_annotation):
+    """Show no signature for a class that users do not construct: its docstring lists no parameters."""
+    if what == "class" and "Parameters\n" not in (obj.__doc__ or ""):
+        return "", None
+    return None
+
+
+def setup(app):
+    app.connect("autodoc-process-signature", hide_internal_constructor, priority=900)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.special
 
 import jittape as jt
+import primitive_table
 from numpy_rows import FITS, NO_ORDER, NOT_BOOL, NOT_COMPLEX, Deviation, Row
 from numpy_samples import binary, each, edges, given, numbers, together, unary
 
@@ -345,3 +346,17 @@ ROWS: list[Row] = [
     ),
     Row("jt.clip_by_value", jt.clip_by_value, CLIP, given(*CLIPPED), (NO_ORDER,)),
 ]
+
+
+def rows_of_primitives(compared: set[Any]) -> list[Row]:
+    """Rows of functions of one real number in `jt.math` and `jt.nn` that are only in the table of primitives."""
+    names = {
+        jt_function: f"jt.{m}.{n}"
+        for m in ("math", "nn")
+        for n, jt_function in vars(getattr(jt, m)).items()
+        if callable(jt_function) and jt_function not in compared
+    }
+    rows = [row for row in primitive_table.ROWS if row.function in names and row.reference is not None]
+    return [
+        Row(names[r.function], r.function, of_floats(r.reference), unary("biuf"), (), 64, False) for r in rows
+    ]

@@ -40,6 +40,7 @@ TABLES = (
     numpy_table_protocol_shape,
 )
 ROWS = [row for table in TABLES for row in table.ROWS]
+ROWS += numpy_table.rows_of_primitives({row.call for row in ROWS})
 ERRORS = (TypeError, ValueError, IndexError, OverflowError)
 NAMED = re.compile(r"\[|np\.|.*(argument|at least one array|did not return an iterable|0-d tensor|must be)")
 """How messages begin: with the function's name. Python checks the number of arguments, NumPy that a sequence is one."""

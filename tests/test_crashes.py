@@ -269,7 +269,7 @@ def test_machine_code_is_bounded() -> None:
         """
 from jittape.compile.cache.kernel_cache import registry
 from jittape.core.tuning import tuning
-stay_small = tuning.override(shelf_min_bytes=1 << 12)
+stay_small = tuning.override(code_group_min_bytes=1 << 12)
 stay_small.__enter__()
 jt.config.max_code_bytes = limit = 1 << 15
 kept = jt.function(lambda x: jt.sin(x) * 3.0 + 1.0)
@@ -315,7 +315,7 @@ def test_loaded_object_files_are_bounded() -> None:
         """
 from jittape.compile.cache import kernel_cache as module
 from jittape.core.tuning import tuning
-stay_small = tuning.override(shelf_min_bytes=1 << 12)
+stay_small = tuning.override(code_group_min_bytes=1 << 12)
 stay_small.__enter__()
 module._most_objects = lambda: 40
 registry = module.registry

@@ -1,9 +1,11 @@
 """What the documentation says is so: its examples run as they stand there, and no public name is left out."""
 
 import doctest
+import pydoc
 import re
 from collections import defaultdict
 from enum import EnumType
+from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -13,11 +15,17 @@ import pytest
 import jittape as jt
 import test_imports
 import test_primitives
+from jittape.vectormath import NumPyMath
+from jittape.vectormath.math_namespace import MathNamespace
+from optimizer_formulas import started
+from ulp_table import Compiled
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-LISTED = set(re.findall(r"^   (\S+)$", (ROOT / "docs" / "api.rst").read_text(encoding="utf-8"), re.MULTILINE))
+LISTED = set(
+    re.findall(r"^   ([\w.]+)$", (ROOT / "docs" / "api.rst").read_text(encoding="utf-8"), re.MULTILINE)
+)
 
 
 def run_examples(name, namespace=None):
@@ -61,27 +69,79 @@ def test_the_op_of_contributing_passes_the_tests_of_every_op(capsys, monkeypatch
     test_primitives.test_gradient_against_differences(row)
 
 
-def public_names():
-    """Every class and function that a user can reach, with the dotted names it goes by."""
-    names = defaultdict(set)
-    modules = (
-        jt,
-        jt.autodiff,
-        jt.bitwise,
-        jt.debugging,
-        jt.linalg,
-        jt.math,
-        jt.nn,
-        jt.optimizers,
-        jt.optimizers.schedules,
-        jt.random,
-        jt.test,
+@pytest.fixture
+def guide(monkeypatch):
+    """The namespace of the examples in ``docs/where-to-change.md``, whose method `cbrt` is removed afterwards."""
+    monkeypatch.setattr(MathNamespace, "cbrt", None, raising=False)
+    return run_examples("docs/where-to-change.md")
+
+
+def test_the_guide_names_files_that_exist():
+    text = (ROOT / "docs" / "where-to-change.md").read_text(encoding="utf-8")
+    for path in re.findall(r"`([\w./-]+(?:/|\.(?:py|rst|md)))`", text):
+        roots = (ROOT, ROOT / "src" / "jittape")
+        assert any((root / path).exists() for root in roots), f"{path} does not exist"
+
+
+def test_the_ops_of_the_guide_pass_the_tests_of_every_op(guide):
+    for row in (guide["cbrt_row"], *guide["max_abs_rows"]):
+        operands = row.sample(np.random.default_rng(0))
+        for dtype in row.dtypes:
+            for edge in (operands, *row.edges):
+                test_primitives.assert_value(row, edge, dtype)
+                test_primitives.assert_compiled(row, edge, dtype)
+        test_primitives.test_gradient_against_differences(row)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_formula_of_the_guide_is_accurate(guide, dtype):
+    x = np.concatenate(
+        [10.0 ** np.linspace(-44, 38, 1000), np.linspace(-9, 9, 1000), [0.0, -0.0, np.inf, np.nan]]
     )
-    for module in modules:
+    x = x.astype(dtype)
+    wanted = np.cbrt(x.astype(np.longdouble))
+    formula = guide["cbrt"]
+    with np.errstate(all="ignore"):
+        values = formula(NumPyMath(), x), Compiled(formula, [dtype])(x)
+    finite = np.isfinite(x)
+    unit = np.spacing(np.abs(wanted[finite]).astype(dtype))
+    for found in values:
+        assert np.max(np.abs(found[finite] - wanted[finite]) / unit) < 1
+        np.testing.assert_array_equal(found[-4:], wanted[-4:].astype(dtype))
+
+
+def test_the_optimizer_of_the_guide_follows_its_formula(guide):
+    start, gradients = np.array([1.0, -2.0, 0.5]), [np.array([0.3, -1e-9, 0.0]), np.array([-5.0, 2.0, 1.0])]
+    variable, optimizer = jt.Variable(start), guide["SignSGD"](0.125)
+    formula = started(guide["sign_sgd"], start)
+    for gradient in gradients:
+        optimizer.apply_gradients([(jt.constant(gradient), variable)])
+        np.testing.assert_array_equal(variable.numpy(), formula.send((gradient, 0.125)))
+
+
+PUBLIC_MODULES = (
+    jt,
+    jt.autodiff,
+    jt.bitwise,
+    jt.debugging,
+    jt.linalg,
+    jt.math,
+    jt.nn,
+    jt.optimizers,
+    jt.optimizers.schedules,
+    jt.random,
+    jt.test,
+)
+
+
+def public_names():
+    """Every public class and function, with its dotted names."""
+    names = defaultdict(set)
+    for module in PUBLIC_MODULES:
         prefix = module.__name__.partition(".")[2]
-        for name in getattr(module, "__all__", vars(module)):
+        for name in module.__all__:
             value = getattr(module, name)
-            if not name.startswith("_") and value.__class__ in (type, EnumType, FunctionType):
+            if value.__class__ in (type, EnumType, FunctionType):
                 names[value].add(f"{prefix}.{name}".lstrip("."))
     return names.items()
 
@@ -89,3 +149,51 @@ def public_names():
 @pytest.mark.parametrize("names", [names for value, names in public_names()], ids=min)
 def test_the_reference_lists(names):
     assert names & LISTED, f"add one of {sorted(names)} to docs/api.rst"
+
+
+@pytest.mark.parametrize("name", sorted(LISTED))
+def test_the_reference_names_what_exists(name):
+    module, _, attribute = f"jittape.{name}".rpartition(".")
+    assert attribute in import_module(module).__all__
+
+
+@pytest.mark.parametrize("module", PUBLIC_MODULES, ids=lambda module: module.__name__)
+def test_dir_shows_what_is_public_and_nothing_else(module):
+    assert dir(module) == sorted(module.__all__)
+    assert len(set(module.__all__)) == len(module.__all__)
+    for name in module.__all__:
+        value = getattr(module, name)
+        assert name == "__version__" or not name.startswith("_")
+        if isinstance(value, ModuleType):
+            assert value in PUBLIC_MODULES, f"{module.__name__}.{name} is not a public module"
+        elif isinstance(value, (type, FunctionType)) and not issubclass(type(value), np.dtype):
+            assert value.__module__.startswith("jittape."), f"{module.__name__}.{name} is foreign"
+        else:
+            assert name in {"__version__", "config", "newaxis"} or isinstance(value, np.dtype)
+        assert name == "newaxis" or value.__doc__, f"{module.__name__}.{name} has no docstring"
+
+
+def test_public_functions_of_a_module_are_in_its_all():
+    """No public name of a re-exporting module is left out of its `__all__`."""
+    for module in PUBLIC_MODULES:
+        if module not in (jt.debugging, jt.random, jt.optimizers.schedules):
+            reexported = {
+                name
+                for name, value in vars(module).items()
+                if not name.startswith("_") and not isinstance(value, ModuleType)
+            }
+            assert reexported - {"annotations"} <= set(module.__all__), module.__name__
+
+
+def test_internal_modules_are_importable_and_not_listed():
+    for name in ("core", "compile", "recording", "runtime", "primitives"):
+        assert import_module(f"jittape.{name}").__name__ == f"jittape.{name}"
+        assert name not in dir(jt)
+
+
+def test_help_on_config_shows_every_setting():
+    text = pydoc.render_doc(jt.config, renderer=pydoc.plaintext)
+    attributes = text.partition("Attributes\n")[2].partition("Examples\n")[0]
+    settings = {name for name, value in vars(type(jt.config)).items() if getattr(value, "fset", None)}
+    for name in sorted(settings | {"full_tracebacks"}):
+        assert re.search(rf"^ \|  {name} : \w+$", attributes, re.MULTILINE), name

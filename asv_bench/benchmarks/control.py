@@ -1,4 +1,4 @@
-"""Loops: the gradient of a heat equation, what an iteration costs, and a long recording without a loop."""
+"""Loops: the gradient of a heat equation, the overhead of an iteration, and a long recording without a loop."""
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class Heat:
 
 
 class Iteration:
-    """A thousand iterations with next to nothing in them."""
+    """A thousand iterations of a minimal body."""
 
     params = (1, 200)
     param_names = ("n",)
@@ -75,7 +75,7 @@ class Iteration:
 
 
 class Checkpoints:
-    """The gradient of a million steps, with and without."""
+    """The gradient of a million steps, with and without checkpoints."""
 
     params = (None, 1_000, "sqrt")
     param_names = ("checkpoint",)
@@ -100,7 +100,7 @@ class Checkpoints:
 
 
 class LongRecording:
-    """10,000 operations on single numbers in one step, forward and backward: 200 calls of what is compiled.
+    """10,000 operations on single numbers in one step, forward and backward: 200 calls of the compiled step.
 
     The numbers are a random graph of sums, products, tanh and log-sum-exp of two.
     """
@@ -137,7 +137,7 @@ class LongRecording:
 
 
 def computed(graph, values):
-    """The last number of a graph."""
+    """Return the last number of a graph."""
     for kind, a, b in graph:
         x, y = values[a], values[b]
         if kind == 0:

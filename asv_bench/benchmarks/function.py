@@ -1,4 +1,4 @@
-"""What a call of a compiled function costs beside its kernels, and whole steps as one call."""
+"""Overhead of calls of compiled functions, and whole steps as one call."""
 
 import statistics
 import timeit
@@ -49,7 +49,7 @@ class Overhead:
 
 
 class ManyArrays:
-    """The same with more arguments."""
+    """`Overhead` with more arguments."""
 
     params = (2, 12, 22)
     param_names = ("arrays",)
@@ -110,7 +110,7 @@ class AdamOnTwentyArrays:
 
 
 class DigitsStep:
-    """The classifier of the demo, the minibatch taken inside; another learning rate at each step."""
+    """The classifier of the demo, with minibatches selected inside and another learning rate at each step."""
 
     def setup(self) -> None:
         rng = np.random.default_rng(0)
@@ -145,7 +145,7 @@ class DigitsStep:
         self.step(self.count % 30 * 32)
 
     def track_python_time(self) -> float:
-        """What a step takes beside its kernels, in µs."""
+        """Return the time of a step without its kernels, in µs."""
         concrete = self.step._recent
         compiled = concrete.compiled
         inputs = concrete.inputs((32,), concrete.host.run((32,)))
@@ -170,7 +170,7 @@ class DigitsStep:
 
 
 class FirstCall:
-    """Trace, compile, run: all but importing Numba."""
+    """Tracing, compiling and running, without importing Numba."""
 
     number = 1
     repeat = 5

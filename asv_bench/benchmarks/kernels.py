@@ -1,4 +1,4 @@
-"""Compiled kernels against the same computation written by hand for Numba, in the same run: ratios of times.
+"""Compiled kernels compared with hand-written Numba code in the same run: ratios of times.
 
 What is compared is the loops. By hand and in jittape ``exp``, ``tanh``, ... are the same formulas, vectorized in both,
 and results stand in memory that is there already. jittape's time is that of a run of the executable; recording is timed
@@ -26,7 +26,7 @@ HAND = {"error_model": "numpy", "fastmath": {"contract", "reassoc"}, "nogil": Tr
 
 
 def _vectorized(name: str) -> Any:
-    """A scalar function for Numba that writes jittape's formula."""
+    """Return a scalar function for Numba that emits jittape's formula."""
 
     @intrinsic
     def function(typing_context: Any, x: Any) -> Any:
@@ -136,7 +136,7 @@ def logistic(n: int, d: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
 
 
 def executable_of(step: Callable[[], Any]) -> Callable[[], Any]:
-    """What runs when `step` is computed, without the recording."""
+    """Return the executable of `step`, which runs without recording."""
     runs: list[tuple[CompiledExecutable, list[Any]]] = []
     run = CompiledExecutable.run
 
@@ -166,7 +166,7 @@ WORKLOADS = {
 def least_times(
     ours: Callable[[], Any], by_hand: Callable[[], Any], seconds: float = 1.0
 ) -> tuple[float, float]:
-    """The least time of each, in seconds a call, taking turns."""
+    """Return the minimum time of each, in seconds per call, in turns."""
     repeat = 1
     while _time(by_hand, repeat) < 1e-4:
         repeat *= 2
@@ -186,7 +186,7 @@ def _time(function: Callable[[], Any], repeat: int) -> float:
 
 
 class AgainstHand:
-    """jittape's time on one thread, as a multiple of the hand-written loop's."""
+    """Time of jittape on one thread, as a multiple of the hand-written loop's."""
 
     params = tuple(WORKLOADS)
     param_names = ("workload",)
@@ -208,7 +208,7 @@ class AgainstHand:
 
 
 class Threads:
-    """The time on all threads, as a part of that on one."""
+    """Time on all threads, as a fraction of the time on one."""
 
     params = ("elementwise 1e5", "elementwise 1e7", "rosenbrock 1e6")
     param_names = ("workload",)

@@ -99,7 +99,7 @@ class Compilation:
 
 
 class ScalarOps:
-    """A scalar function of the user's over a million elements, with its gradient."""
+    """A scalar user function over a million elements, with its gradient."""
 
     def setup(self) -> None:
         @numba.njit

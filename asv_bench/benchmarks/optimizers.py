@@ -1,4 +1,4 @@
-"""What an update costs: warm, with gradients that are given."""
+"""Repeated optimizer updates with given gradients."""
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class EachOptimizer(Updates):
 
 
 class Options(Updates):
-    """Adam on 20 arrays of 1,000 elements, with what may go with it."""
+    """Adam on 20 arrays of 1,000 elements, with each option."""
 
     params = tuple(OPTIONS)
     param_names = ("option",)

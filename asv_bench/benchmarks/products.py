@@ -1,4 +1,4 @@
-"""Matrix products: the time of jittape's kernels as a share of NumPy's, taken in turn in one process.
+"""Matrix products: the time of jittape's kernels as a fraction of NumPy's, in turns in one process.
 
 Below 1 is faster than NumPy. Both sides have their operands and a place for the result; what is compared is a program
 of one product, run 20 times by the driver, with 20 calls of ``np.matmul``. NumPy uses the threads that it is given
@@ -34,7 +34,7 @@ ROUNDS = 30
 
 
 class AgainstNumPy:
-    """The smallest time of many rounds."""
+    """Minimum time of many runs."""
 
     params = (list(CASES), ["float32", "float64"])
     param_names = ("product", "dtype")
@@ -61,7 +61,7 @@ def seconds(function):
 
 
 def kernel_calls(x, y, out):
-    """A function that multiplies `CALLS` times."""
+    """Return a function that multiplies `CALLS` times."""
     (batch, m, k), n = x.shape, y.shape[2]
     loops = BatchLoop(1, 0, 0), BatchLoop(batch, m * k, k * n)
     product = Product(Matrix(0, False, k, 0), Matrix(1, False, n, 0), m, n, k, loops)
@@ -80,7 +80,7 @@ def kernel_calls(x, y, out):
         np.array([address(a) for a in operands]),
         np.arange(3, dtype=np.int32),
         np.array(sizes, np.int64),
-        np.zeros(1, np.int64),  # the list of grown stacks, of which there are none
+        np.zeros(1, np.int64),  # the list of growing stacks, which is empty
     )
     call = [machine_code, address(memory[1]), address(memory[2]), 1, 1]
     table = np.array([CALLS, cells_address(1), *call * CALLS])

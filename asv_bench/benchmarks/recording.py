@@ -1,4 +1,4 @@
-"""What it costs to record an op: no arithmetic, only the walk in the trie."""
+"""Cost of recording an op: only the walk in the trie, no arithmetic."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ import jittape as jt
 
 
 class Recording:
-    """A hundred ops recorded on a known path; nobody looks at the result, so nothing is computed."""
+    """A hundred ops recorded on a known path; the result is never read, so nothing is computed."""
 
     def setup(self) -> None:
         self.x = jt.constant(np.ones(8, np.float32))
         self.y = jt.constant(np.ones(8, np.float32))
-        for _ in range(120):  # a program that loops is recorded by machine code
+        for _ in range(120):  # machine code records repeated loops
             float(jt.reduce_sum(self.x))
         for _ in range(3):
             self.time_100_binary_ops()

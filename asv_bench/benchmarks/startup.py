@@ -1,4 +1,4 @@
-"""What a process pays once: the import, and machine code for a path seen for the second time."""
+"""One-time costs of a process: the import, and machine code for a path at its second visit."""
 
 import os
 import random
@@ -17,7 +17,7 @@ from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Program
 from jittape.core.simplify import simplify
 
-# Three visits of one path: interpreted, compiled, found.
+# Three visits of one path: interpreted, compiled, reused.
 FIRST_STEPS = """
 import numpy as np
 import jittape as jt
@@ -35,7 +35,7 @@ for step in range(3):
 
 
 class Startup:
-    """Each timing is a process of its own."""
+    """Times of separate processes."""
 
     def timeraw_import_numpy(self) -> str:
         return "import numpy"
@@ -83,7 +83,7 @@ class FirstGradient:
 
 
 class ManyKernels:
-    """Machine code for 480 loops that are all different, and reading it back."""
+    """Compiling and loading 480 different loops."""
 
     params = ("empty", "filled")
     param_names = ("cache",)

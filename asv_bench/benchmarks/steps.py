@@ -110,7 +110,7 @@ class Embedding:
 
 
 class Unrolled:
-    """``w = sin(w) * 1.01 + 0.1 * w[::-1]`` so many times in one function: both times are to grow with the steps."""
+    """``w = sin(w) * 1.01 + 0.1 * w[::-1]`` repeatedly in one function: both times are linear in the steps."""
 
     params = (100, 1000)
     param_names = ("steps",)
@@ -132,7 +132,7 @@ class Unrolled:
         return function
 
     def time_first_use(self, steps: int) -> None:
-        """Recorded, scheduled and compiled again; the kernels are there."""
+        """Record, schedule and compile again, with the kernels in the cache."""
         self.unrolled(steps)(self.w).numpy()
 
     def time_run(self, steps: int) -> None:

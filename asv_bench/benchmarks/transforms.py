@@ -16,7 +16,7 @@ WAYS: dict[str, Callable[..., Any]] = {"recorded": lambda f: f, "function": jt.f
 
 
 class Rosenbrock:
-    """Arrays in, arrays out: what SciPy's optimizers call."""
+    """Derivatives from arrays to arrays, as SciPy's optimizers call them."""
 
     params = (("recorded", "function"), (10, 1_000))
     param_names = ("way", "n")
@@ -56,7 +56,7 @@ class LogisticRegression:
 
 
 class Jacobian:
-    """More results than arguments, and fewer; by the mode that fits, and by the other."""
+    """More results than arguments, and fewer; in the suitable mode and in the other."""
 
     params = (((200, 3), (3, 200)), (None, "forward", "reverse"))
     param_names = ("shape", "mode")
@@ -75,7 +75,7 @@ class Jacobian:
 
 
 class Pullback:
-    """A pullback that is called again and again."""
+    """A pullback that is called repeatedly."""
 
     def setup(self) -> None:
         x = np.linspace(-1.0, 1.0, 100)

@@ -1,4 +1,4 @@
-"""What a workload is: data, and for each library a way to run it."""
+"""Base class of workloads: data, and a way to run it for each library."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 __all__ = ["SIDES", "Side", "Workload", "compiled_by_jax", "gradient_by_torch", "plain", "tape_side"]
 
 SIDES = ("hand", "jittape", "numpy", "jax", "torch", "tensorflow")
-"""In the order in which they take turns."""
+"""Libraries in the order of their turns."""
 
 
 @dataclass
 class Side:
-    """A library's way to do it.
+    """Implementation of a workload with one library.
 
     Attributes
     ----------
@@ -35,13 +35,13 @@ class Side:
 
 
 class Workload:
-    """One row of the table; its methods make the sides, those that are not there get a dash.
+    """One row of the table; its methods create the sides. Missing sides get a dash.
 
     Attributes
     ----------
     name : str
     goal : str
-        What jittape is to reach: ``"1.2 hand"`` or ``"2.5 us"``.
+        Goal of jittape: ``"1.2 hand"`` or ``"2.5 us"``.
     tolerance : float
         Of a result, as a part of its largest element.
     threads : int

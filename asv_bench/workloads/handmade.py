@@ -1,4 +1,4 @@
-"""What the hand-written Numba code is made of: vectorized functions and matrix products.
+"""Parts of the hand-written Numba code: vectorized functions and matrix products.
 
 The functions are jittape's formulas, as LLVM has no vectorized ``exp`` of its own and Numba none without Intel's
 library; the products are those of OpenBLAS with the kernels that the processor deserves. So what differs from jittape

@@ -1,6 +1,6 @@
-"""jittape: `tf.GradientTape`'s way of writing gradients, in Python on NumPy data, at compiled speed.
+"""jittape: gradients on NumPy data in the style of `tf.GradientTape`, at the speed of compiled code.
 
-The names and defaults are TensorFlow's: a textbook program runs under ``import jittape as tf``.
+The names and defaults are TensorFlow's: textbook programs run under ``import jittape as tf``.
 
 Examples
 --------
@@ -235,5 +235,40 @@ from jittape.transforms import value_and_grad as value_and_grad
 from jittape.transforms import vjp as vjp
 from jittape.version import __version__ as __version__
 
+__all__ = [
+    "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DTypeError", "Explanation",
+    "Function", "FunctionWarning", "GradientTape", "IndexedSlices", "LeakedTensorError", "Module",
+    "NativeFunction", "NoGradientError", "NumbaOp", "NumericsError", "ProgramError", "ShapeError",
+    "Signature", "Stats", "TapeExitWarning", "TapeUsageWarning", "Tensor", "TensorSpec",
+    "UnconnectedGradientWarning", "UnconnectedGradients", "Variable", "WeightsError", "__version__", "abs",
+    "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh",
+    "atan", "atan2", "atanh", "autodiff", "batch_jacobian", "bitwise", "bitwise_and", "bitwise_or",
+    "bitwise_xor", "bool", "boolean_mask", "broadcast_to", "case", "cast", "ceil", "check_gradient",
+    "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128", "concat",
+    "cond", "config", "conj", "constant", "convert_to_tensor", "cos", "cosh", "cumprod", "cumsum",
+    "custom_gradient", "debugging", "divide", "divide_no_nan", "double", "einsum", "ensure_shape", "equal",
+    "exp", "expand_dims", "explain", "eye", "fill", "float16", "float32", "float64", "floor", "floor_divide",
+    "floordiv", "foldl", "foldr", "fori_loop", "function", "gather", "gather_nd", "grad", "grad_pass_through",
+    "greater", "greater_equal", "half", "hessian", "hvp", "identity", "identity_n", "imag", "int8", "int16",
+    "int32", "int64", "invert", "is_finite", "is_inf", "is_nan", "is_tensor", "jacobian", "jvp", "left_shift",
+    "less", "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "map_fn", "math", "matmul", "maximum", "meshgrid", "minimum", "mod", "multiply", "multiply_no_nan",
+    "negative", "newaxis", "njit_function", "njit_value_and_grad", "nn", "norm", "not_equal", "numba_op",
+    "numpy_function", "one_hot", "ones", "ones_like", "optimizers", "pad", "pow", "print", "py_function",
+    "random", "range", "rank", "real", "realdiv", "recompute_grad", "reduce_all", "reduce_any",
+    "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat",
+    "reset_stats", "reshape", "reverse", "right_shift", "roll", "round", "scalar_mul", "scan", "scatter_nd",
+    "searchsorted", "sequence_mask", "shape", "sigmoid", "sign", "sin", "sinh", "size", "slice", "sort",
+    "split", "sqrt", "square", "squared_difference", "squeeze", "stack", "stats", "stop_gradient", "subtract",
+    "switch_case", "tan", "tanh", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
+    "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensordot", "test", "tile", "transpose", "truediv",
+    "uint8", "uint16", "uint32", "uint64", "unstack", "value_and_grad", "vectorized_map", "vjp", "where",
+    "while_loop", "zeros", "zeros_like",
+]  # fmt: skip
+
 newaxis = None
 _hide_frames_of_jittape()
+
+
+def __dir__() -> list[str]:
+    return __all__

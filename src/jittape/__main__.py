@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 
 def parser() -> argparse.ArgumentParser:
-    """The commands and their options."""
+    """Return the parser of the commands and their options."""
     as_module = Path(sys.argv[0]).name == "__main__.py"
     prog = "python -m jittape" if as_module else "jittape"
     top = argparse.ArgumentParser(prog=prog, description="Gradient tapes on NumPy data, compiled.")
@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def epochs(text: str) -> int:
-    """A number of epochs: at least 2, because the first one also compiles and is not timed."""
+    """Return the number of epochs: at least 2, because the first one also compiles and is not timed."""
     number = int(text)
     if number < 2:
         raise argparse.ArgumentTypeError("at least 2: the first epoch compiles, the others are timed")
@@ -54,13 +54,13 @@ def epochs(text: str) -> int:
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    """Train the demo's classifier; status 1 if its extra is not installed."""
+    """Train the demo's classifier; return 1 if its extra is not installed."""
     directory = options.output.resolve().parent
     if not directory.is_dir():
         print(f"there is no directory {directory} to write the picture to", file=sys.stderr)
         return 1
     try:
-        # Here, because the packages of the extra are needed by nothing else.
+        # Imported here, because only the demo needs the packages of the extra.
         from jittape.demo import demo_report
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("jittape"):
@@ -76,12 +76,12 @@ def run_demo(options: argparse.Namespace) -> int:
 
 
 def run_doctor(_: argparse.Namespace) -> int:
-    """Print the doctor's report; status 1 if something is wrong."""
+    """Print the doctor's report; return 1 if something is broken."""
     return 0 if doctor.examine(sys.stdout) else 1
 
 
 def cache_info(_: argparse.Namespace) -> int:
-    """Say what the cache holds; status 1 if there is none."""
+    """Print the contents of the cache; return 1 if there is no cache."""
     root = cache_root()
     if root is None:
         return 1
@@ -100,7 +100,7 @@ def cache_info(_: argparse.Namespace) -> int:
 
 
 def cache_path(_: argparse.Namespace) -> int:
-    """Print the folder; status 1 if there is none."""
+    """Print the folder of the cache; return 1 if there is no cache."""
     root = cache_root()
     if root is not None:
         print(root)
@@ -108,7 +108,7 @@ def cache_path(_: argparse.Namespace) -> int:
 
 
 def cache_clear(_: argparse.Namespace) -> int:
-    """Delete what the cache holds; status 1 if there is none, or if something is still there."""
+    """Delete the contents of the cache; return 1 if there is no cache, or files remain."""
     root = cache_root()
     if root is None:
         return 1
@@ -123,7 +123,7 @@ def cache_clear(_: argparse.Namespace) -> int:
 
 
 def cache_root() -> Path | None:
-    """The folder; says so if there is none."""
+    """Return the folder of the cache; print a message if there is none."""
     root = object_store.cache_directory()
     if root is None:
         print(
@@ -134,7 +134,7 @@ def cache_root() -> Path | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status."""
+    """Run a command; return the exit status."""
     options = parser().parse_args(arguments)
     status: int = options.run(options)
     return status

@@ -6,3 +6,9 @@ from jittape.primitives.elementwise.bits import bitwise_xor as bitwise_xor
 from jittape.primitives.elementwise.bits import invert as invert
 from jittape.primitives.elementwise.bits import left_shift as left_shift
 from jittape.primitives.elementwise.bits import right_shift as right_shift
+
+__all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,4 +1,4 @@
-"""Looking for nan and infinities, under TensorFlow's names (``jt.debugging``)."""
+"""``jt.debugging``: checks for nan and infinities, under TensorFlow's names."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ check_numerics_op: Primitive = Primitive(
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
-    """The tensor itself, if it holds neither nan nor an infinity; its gradient is checked likewise.
+    """Return `tensor` if it contains neither nan nor infinities; its gradient is checked too.
 
     Parameters
     ----------
     tensor : tensor-like
         Of a floating or complex dtype.
     message : str
-        What the error begins with.
+        Start of the error message.
     name : str, optional
-        Accepted for TensorFlow's sake.
+        Ignored; for compatibility with TensorFlow.
 
     Returns
     -------
     Tensor
-        It is checked at once. In a traced function it is checked at each call where this result is used.
+        Checked immediately. In a traced function, checked at each call if the result is used.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def _checked(x: Any, message: str, of: str) -> Any:
 
 
 def _made_by(tensor: Tensor) -> str:
-    """The op that computes a pending tensor, and its line."""
+    """Return a description of the op that computes a pending tensor, with its line."""
     if tensor._buffer is not None or tensor._trace is None:
         return ""
     for op in path_to(tensor._trace.node).ops:
@@ -95,13 +95,14 @@ def _made_by(tensor: Tensor) -> str:
 def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
     """Check the result of every op for nan and infinities from now on.
 
-    An op that gives one raises `NumericsError` with its name and the source line that recorded it, when it runs; of a
-    gradient, the line of the op that is differentiated. While this is enabled every program is interpreted: slow.
+    An op with such a result raises `NumericsError` when it runs. The error names the op and the source line that
+    recorded it; for a gradient, the line of the differentiated op. While checks are enabled, every program is
+    interpreted, which is slow.
 
     Parameters
     ----------
     stack_height_limit, path_length_limit
-        Accepted for TensorFlow's sake and ignored: one line, the user's own, is named.
+        Ignored, for compatibility with TensorFlow: the error names one line, the user's own.
 
     Examples
     --------
@@ -119,5 +120,9 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
 
 
 def disable_check_numerics() -> None:
-    """Check no longer: undo `enable_check_numerics`."""
+    """Disable the checks of `enable_check_numerics`."""
     config.check_numerics = False
+
+
+def __dir__() -> list[str]:
+    return __all__

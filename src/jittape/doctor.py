@@ -1,7 +1,6 @@
-"""``python -m jittape doctor``: what jittape stands on here, and whether a small gradient compiles.
+"""``python -m jittape doctor``: the configuration of this machine, and whether a small gradient compiles.
 
-Start at `examine`. Each finding is looked up by itself, so that a broken package shows up as a line of the report and
-hides no other line.
+Start at `examine`. Each finding is determined separately, so a broken package affects only one line of the report.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from jittape.compile.cache import object_store
 
 __all__ = ["examine"]
 
-# What decides the width of the vector instructions that LLVM picks.
+# Features that determine the width of vector instructions.
 VECTOR_FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "neon", "sve")
 THREADING_LAYERS = {"tbb": "tbbpool", "omp": "omppool", "workqueue": "workqueue"}
 
 
 def python() -> str:
-    """The version, and which of several interpreters."""
+    """Return the version and the path of the interpreter."""
     return f"{platform.python_version()} ({sys.executable})"
 
 
 def processor() -> str:
-    """What LLVM takes the processor for."""
+    """Return the processor that LLVM detects."""
     binding = import_module("llvmlite.binding")
     features = binding.get_host_cpu_features()
     found = [name for name in VECTOR_FEATURES if features.get(name)]
@@ -40,20 +39,20 @@ def processor() -> str:
 
 
 def own_blas() -> str:
-    """The BLAS that compiled products run on."""
+    """Return the BLAS of compiled products."""
     found = import_module("jittape.compile.llvm.blas").blas()
     return f"{found.origin}, kernels {found.core}" if found.core else found.origin
 
 
 def blas(package: str) -> str:
-    """The BLAS that NumPy or SciPy was built with."""
+    """Return the BLAS that NumPy or SciPy was built with."""
     config: dict[str, Any] = import_module(package).show_config(mode="dicts")
     built_with = config["Build Dependencies"]["blas"]
     return f"{built_with['name']} {built_with['version']}"
 
 
 def threading_layers() -> str:
-    """Numba's threading layers that can be loaded; Numba takes the first."""
+    """Return Numba's threading layers that can be loaded; Numba uses the first."""
     found = []
     for name, module in THREADING_LAYERS.items():
         try:
@@ -66,13 +65,13 @@ def threading_layers() -> str:
 
 
 def recording() -> str:
-    """Whether machine code or Python records loops and takes the arguments of functions."""
+    """Return whether machine code or Python records loops and reads the arguments of functions."""
     found: str = import_module("jittape.native.switch").status()
     return found
 
 
 def kernel_cache() -> str:
-    """Where compiled kernels are kept, and how much."""
+    """Return the folder and the size of the kernel cache."""
     root = object_store.cache_directory()
     if root is None or not jt.config.cache:
         return "turned off"
@@ -81,7 +80,7 @@ def kernel_cache() -> str:
 
 
 def small_gradient(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A gradient with a fused loop, a reduction and a matrix product in it."""
+    """Return a gradient with a fused loop, a reduction and a matrix product."""
     weights = jt.Variable(np.ones((3, 1)))
     with jt.GradientTape() as tape:
         loss = jt.reduce_mean(jt.square(jt.tanh(x @ weights) - y))
@@ -90,7 +89,7 @@ def small_gradient(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> np.ndarr
 
 
 def compiled_gradient() -> str:
-    """Compile `small_gradient` and compare it with the interpreter's; raises if they disagree."""
+    """Compile `small_gradient` and compare it with the interpreter; raise an error if they differ."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(20, 3)), rng.normal(size=(20, 1))
     before = jt.config.interpret
@@ -134,7 +133,7 @@ def examine(out: TextIO) -> bool:
     Parameters
     ----------
     out : TextIO
-        One line a finding.
+        One line per finding.
 
     Returns
     -------

@@ -17,3 +17,12 @@ from jittape.primitives.nn.activation import l2_normalize as l2_normalize
 from jittape.primitives.nn.gradient_clipping import global_norm as global_norm
 from jittape.primitives.shape.creation import eye as eye
 from jittape.primitives.shape.reshaping import matrix_transpose as matrix_transpose
+
+__all__ = [
+    "adjoint", "band_part", "cross", "diag", "diag_part", "einsum", "eye", "global_norm", "l2_normalize",
+    "matmul", "matrix_transpose", "matvec", "norm", "normalize", "set_diag", "tensordot", "trace",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

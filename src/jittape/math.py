@@ -95,9 +95,28 @@ from jittape.primitives.reduce.statistics import reduce_std as reduce_std
 from jittape.primitives.reduce.statistics import reduce_variance as reduce_variance
 from jittape.primitives.reduce.statistics import zero_fraction as zero_fraction
 
+__all__ = [
+    "abs", "absolute", "accumulate_n", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "asin",
+    "asinh", "atan", "atan2", "atanh", "ceil", "conj", "cos", "cosh", "count_nonzero", "cumprod", "cumsum",
+    "digamma", "divide", "divide_no_nan", "equal", "erf", "erfc", "exp", "expm1", "floor", "floor_divide",
+    "floordiv", "floormod", "greater", "greater_equal", "imag", "is_finite", "is_inf", "is_nan",
+    "l2_normalize", "less", "less_equal", "lgamma", "log", "log1p", "log_sigmoid", "log_softmax",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply",
+    "multiply_no_nan", "negative", "not_equal", "polygamma", "polyval", "positive", "pow", "real",
+    "reciprocal", "reciprocal_no_nan", "reduce_all", "reduce_any", "reduce_euclidean_norm",
+    "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_std", "reduce_sum",
+    "reduce_variance", "rint", "round", "rsqrt", "scalar_mul", "sigmoid", "sign", "sin", "sinh", "softmax",
+    "softplus", "softsign", "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "top_k",
+    "truediv", "xdivy", "xlog1py", "xlogy", "zero_fraction",
+]  # fmt: skip
+
 abs = absolute
 accumulate_n = add_n
 floordiv = floor_divide
 floormod = mod
 rint = round
 truediv = divide
+
+
+def __dir__() -> list[str]:
+    return __all__

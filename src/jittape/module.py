@@ -1,4 +1,4 @@
-"""`Module`: a named collection of Variables, found by looking through attributes."""
+"""`Module`: a named collection of Variables in attributes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _REMEDY = (
     "Build it with the sizes, dtypes and attribute names that it had when the file was written; layers make their "
     "Variables at the first call, or when they are given input_dim"
 )
-"""What to do about weights that do not fit."""
+"""Remedy in errors about weights that do not match."""
 
 
 class Module:
-    """Base class of things that own Variables.
+    """Base class of objects that own Variables.
 
-    Variables, Modules, and lists, tuples and dicts of them that are set as attributes are found, each once, in the
+    The Variables of a Module are those in its attributes, also in Modules, lists, tuples and dicts, each once, in the
     order in which the attributes were set.
 
     Parameters
     ----------
     name : str, optional
-        The class's name if not given.
+        By default the name of the class.
 
     Examples
     --------
@@ -43,14 +43,14 @@ class Module:
     (2, 2.0)
     """
 
-    _name: str | None = None  # for a subclass that does not call our constructor
+    _name: str | None = None  # for a subclass that does not call this constructor
 
     def __init__(self, name: str | None = None) -> None:
         self._name = name
 
     @property
     def name(self) -> str:
-        """The name given, or the class's."""
+        """The given name, or the name of the class."""
         return self._name or type(self).__name__
 
     @property
@@ -79,22 +79,22 @@ class Module:
         Parameters
         ----------
         path : str or path
-            Ends in ``.npz``, or in ``.safetensors`` where the package safetensors is installed. A file of that name is
-            replaced at once when the new one is complete.
+            Ends in ``.npz``, or in ``.safetensors`` if the package safetensors is installed. An existing file is
+            replaced atomically when the new one is complete.
 
         Raises
         ------
         WeightsError
-            If the name ends otherwise, there are no Variables, or the format has no such dtype.
+            If the extension is another one, there are no Variables, or the format does not support a dtype.
         ImportError
-            If the package safetensors is needed and not installed.
+            If the package safetensors is required and not installed.
         OSError
-            If the file cannot be written. What stood there before is still there.
+            If the file cannot be written. A previous file remains.
 
         Notes
         -----
-        A Variable goes by the way of attributes, positions and keys that leads to it; one that is found in several
-        places is written once. Trainable or not, all are written.
+        The name of a weight is the path of attributes, positions and keys to its Variable. A Variable with several
+        paths is written once. Trainable and other Variables are written.
 
         Examples
         --------
@@ -107,12 +107,12 @@ class Module:
         ...         print(*file)
         layers.0.kernel layers.0.bias layers.1.kernel layers.1.bias
         """
-        from jittape.weights import save  # zipfile takes 12 ms to import
+        from jittape.weights import save  # importing zipfile takes 12 ms
 
         save(path, repr(self.name), _named(self))
 
     def load_weights(self, path: str | os.PathLike[str]) -> None:
-        """Assign to all Variables what `save_weights` wrote; to all of them or none.
+        """Load the values that `save_weights` wrote, into all Variables or none.
 
         Parameters
         ----------
@@ -122,9 +122,9 @@ class Module:
         Raises
         ------
         WeightsError
-            If the file is damaged or of another kind, or its names, shapes and dtypes are not those of the Variables.
+            If the file is damaged, has another format, or its names, shapes and dtypes do not match the Variables.
         ImportError
-            If the package safetensors is needed and not installed.
+            If the package safetensors is required and not installed.
         OSError
             If the file cannot be read.
 
@@ -139,7 +139,7 @@ class Module:
         >>> bool(jt.reduce_all(one.kernel == other.kernel))
         True
         """
-        from jittape.weights import load  # zipfile takes 12 ms to import
+        from jittape.weights import load  # importing zipfile takes 12 ms
 
         load(path, repr(self.name), _named(self), _REMEDY)
 
@@ -149,9 +149,9 @@ class Module:
 
 
 def _parts(root: Module, names: dict[int, str] | None = None) -> Iterator[Any]:
-    """Everything of interest below `root`, in order, `root` first; shared parts come up once.
+    """Yield the Modules and Variables below `root` in order, `root` first, each once.
 
-    The way to each, as ``layers.0.kernel``, is put into `names` by its identity.
+    `names` gets the path to each, such as ``layers.0.kernel``, by its identity.
     """
     seen: set[int] = set()
     stack: list[Any] = [root]
@@ -179,7 +179,7 @@ def _parts(root: Module, names: dict[int, str] | None = None) -> Iterator[Any]:
 
 
 def _named(root: Module) -> dict[str, Variable]:
-    """The Variables below `root` by the way to each."""
+    """Return the Variables below `root` by their paths."""
     names: dict[int, str] = {}
     found: dict[str, Variable] = {}
     for part in _parts(root, names):

@@ -1,7 +1,7 @@
-"""Random tensors: thin over NumPy's generator, under TensorFlow's names.
+"""``jt.random``: random tensors under TensorFlow's names, from a NumPy generator.
 
-One generator serves the process; `set_seed` makes a run repeatable, `get_state` goes into a checkpoint. What is drawn
-is a constant to every tape. In a function made with `jt.function`, numbers are drawn anew at every call.
+The process has one generator. `set_seed` makes a run repeatable, and `get_state` returns the state for a checkpoint.
+Random numbers are constants for every tape. A `jt.function` draws new numbers at every call.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WORD = (1 << 64) - 1
 
 
 def set_seed(seed: int) -> None:
-    """Begin the sequence of random numbers anew.
+    """Restart the sequence of random numbers.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def set_seed(seed: int) -> None:
 
 
 def get_state() -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """State of the common generator, as an array for any file: what is drawn next depends on nothing else.
+    """Return the complete state of the generator as an array.
 
     Returns
     -------
@@ -72,17 +72,17 @@ def get_state() -> np.ndarray[Any, np.dtype[np.uint64]]:
 
 
 def set_state(state: Any) -> None:
-    """Go on with the random numbers that came next when `get_state` was called.
+    """Restore the state of the generator.
 
     Parameters
     ----------
     state : ndarray or tensor
-        What `get_state` gave, in this process or another.
+        Result of `get_state`, in this process or another.
 
     Raises
     ------
     TypeError, ValueError
-        If it is no such array.
+        If it is not a valid state.
     """
     global _generator
     array = as_array("state", state)
@@ -110,7 +110,7 @@ def normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normally distributed numbers.
+    """Draw normally distributed numbers.
 
     Parameters
     ----------
@@ -119,9 +119,9 @@ def normal(
     dtype : dtype, optional
         `jt.config.default_float` if not given.
     seed : int, optional
-        Draw from a generator of its own with this seed.
+        Seed of a separate generator.
     name : str, optional
-        Accepted for TensorFlow's sake.
+        Ignored; for compatibility with TensorFlow.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normally distributed numbers; those beyond two standard deviations are drawn again. Parameters as for `normal`.
+    """Draw normally distributed numbers within two standard deviations. Parameters as for `normal`.
 
     Examples
     --------
@@ -192,24 +192,24 @@ def uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers equally likely in ``[minval, maxval)``.
+    """Draw uniformly distributed numbers in ``[minval, maxval)``.
 
     Parameters
     ----------
     shape : sequence of int
     minval, maxval : number or array that broadcasts to `shape`
-        `maxval` is 1 for floats if not given; integers need one.
+        `maxval` is 1 for floats by default, and required for integers.
     dtype : dtype, optional
         `jt.config.default_float` if not given; an integer dtype draws integers.
     seed : int, optional
-        Draw from a generator of its own with this seed.
+        Seed of a separate generator.
     name : str, optional
-        Accepted for TensorFlow's sake.
+        Ignored; for compatibility with TensorFlow.
 
     Raises
     ------
     ValueError
-        For an integer dtype without `maxval`, and for a range with nothing in it.
+        For an integer dtype without `maxval`, and for an empty range.
 
     Examples
     --------
@@ -242,21 +242,21 @@ def uniform(
 
 def _uniform(seed: int | None, shape: tuple[int, ...], low: Any, high: Any) -> Any:
     draw = np.asarray(_source(seed).uniform(low, high, shape)).astype(low.dtype)
-    # In fewer digits a number just below `high` may have become `high`.
+    # With fewer digits, a number just below `high` may round to `high`.
     return np.where((draw >= high) & (low < high), np.nextafter(high, low), draw)
 
 
 def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """The rows of `value` in random order.
+    """Return the rows of `value` in random order.
 
     Parameters
     ----------
     value : tensor-like
-        Of one dimension at least.
+        Of at least one dimension.
     seed : int, optional
-        Draw from a generator of its own with this seed.
+        Seed of a separate generator.
     name : str, optional
-        Accepted for TensorFlow's sake.
+        Ignored; for compatibility with TensorFlow.
 
     Examples
     --------
@@ -277,7 +277,7 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
 
 
 def _source(seed: int | None) -> np.random.Generator:
-    """The generator to draw from. The common one is made when it is first needed: numpy.random takes 9 ms to import."""
+    """Return the generator. The common one is created at its first use: importing numpy.random takes 9 ms."""
     global _generator
     if seed is not None:
         return _seeded(seed)
@@ -301,7 +301,7 @@ def _shape(name: str, shape: Sequence[int] | int) -> tuple[int, ...]:
 
 
 def _bound(name: str, argument: str, value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """A parameter of a distribution as an array that broadcasts to `shape`."""
+    """Return a parameter of a distribution as an array that broadcasts to `shape`."""
     array = np.array(convert_to_tensor(value)) if isinstance(value, (list, tuple)) else np.array(value)
     if array.dtype.kind not in "biuf":
         raise DTypeError(
@@ -336,12 +336,16 @@ def _float_dtype(name: str, dtype: Any) -> np.dtype[Any]:
 
 
 def _traced(*values: Any) -> bool:
-    """Whether one of them is another at each call of the function that is traced."""
+    """Return whether a value may change between calls of the traced function."""
     return active_recorder().traced_in is not None and any(
         isinstance(v, (Operators, TracedScalar)) for v in values
     )
 
 
 def _moved(draw: Tensor, center: Any, scale: Any) -> Tensor:
-    """What was drawn, at another place and in another size, in its own dtype."""
+    """Return `drawn` scaled and shifted, in its own dtype."""
     return cast(add(center, multiply(scale, draw)), draw.dtype)
+
+
+def __dir__() -> list[str]:
+    return __all__

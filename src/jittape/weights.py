@@ -1,8 +1,8 @@
-"""Weights in files: ``.npz``, which NumPy reads and writes too, and ``.safetensors``.
+"""Weight files: ``.npz``, which NumPy reads and writes too, and ``.safetensors``.
 
-A file holds arrays by name and nothing else: no code is in it, and none is run by reading it. `save` writes under a
-temporary name and renames; `load` looks at everything before it assigns anything. Of an ``.npz`` file each array is
-under the checksum of the archive.
+A file contains only named arrays: it contains no code, and reading it runs none. `save` writes under a temporary name
+and renames; `load` checks everything before it assigns anything. The archive has a checksum for each array of an
+``.npz`` file.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ WeightsPath = str | os.PathLike[str]
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 _SHOWN = 8
-"""So many of the weights that do not fit are listed in an error."""
+"""Maximum number of mismatched weights that an error lists."""
 
 
 class _Entry(NamedTuple):
-    """An array of a file: what it is, and how to read it."""
+    """An array of a file: shape, dtype and a function that reads it."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -45,22 +45,22 @@ class _Entry(NamedTuple):
 
 
 def save(path: WeightsPath, owner: str, weights: Mapping[str, Variable]) -> None:
-    """Write the values of Variables.
+    """Write the values of Variables to a file.
 
     Parameters
     ----------
     path : str or path
         Ends in ``.npz`` or ``.safetensors``.
     owner : str
-        Whose weights these are, for errors.
+        Name of the owner of the weights, for errors.
     weights : mapping of str to Variable
 
     Raises
     ------
     WeightsError
-        If the name of the file is another one, there are no weights, or the format has no such dtype.
+        If the extension is another one, there are no weights, or the format does not support a dtype.
     OSError
-        If the file cannot be written. What stood there before is still there.
+        If the file cannot be written. A previous file remains.
     """
     target = Path(path)
     form = _format_of(target)
@@ -69,25 +69,25 @@ def save(path: WeightsPath, owner: str, weights: Mapping[str, Variable]) -> None
             f"{owner} has no weights to save in {target}: layers make their Variables at the first call, or when they "
             "are given input_dim"
         )
-    # A symbolic link stays one; what it points to is replaced.
+    # A symbolic link remains; its target is replaced.
     arrays = {name: variable._computed().array for name, variable in weights.items()}
     _publish(Path(os.path.realpath(target)), lambda file: form.pack(target, arrays, file))
 
 
 def load(path: WeightsPath, owner: str, weights: Mapping[str, Variable], remedy: str) -> None:
-    """Assign to Variables what `save` wrote; all of them or none.
+    """Load the values that `save` wrote, into all Variables or none.
 
     Parameters
     ----------
     path, owner, weights
         As for `save`. The names, shapes and dtypes must be those of the file.
     remedy : str
-        What to do if they are not.
+        Remedy for the error if they do not match.
 
     Raises
     ------
     WeightsError
-        If the file is damaged or of another kind, or holds other weights. Nothing has changed then.
+        If the file is damaged, has another format, or contains other weights. Nothing is changed in this case.
     OSError
         If the file cannot be read.
     """
@@ -107,7 +107,7 @@ def load(path: WeightsPath, owner: str, weights: Mapping[str, Variable], remedy:
 
 
 def _problems(owner: str, entries: Mapping[str, _Entry], weights: Mapping[str, Variable]) -> Iterator[str]:
-    """What keeps a file from being loaded, one line for each weight."""
+    """Return the reasons why a file cannot be loaded, one line per weight."""
     for name, variable in weights.items():
         entry, wanted = entries.get(name), Aval(variable.shape, variable.dtype)
         if entry is None:
@@ -125,7 +125,7 @@ def _problems(owner: str, entries: Mapping[str, _Entry], weights: Mapping[str, V
 
 
 def _publish(target: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """Write a file under a temporary name beside it and rename it, which happens at once or not at all."""
+    """Write a file under a temporary name in the same folder and rename it atomically."""
     temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
@@ -145,7 +145,7 @@ def _publish(target: Path, write: Callable[[IO[bytes]], None]) -> None:
 
 
 def _pack_npz(path: Path, arrays: Arrays, file: IO[bytes]) -> None:
-    """As `numpy.savez` does, for any names, and the same bytes for the same weights."""
+    """Write as `numpy.savez`, for any names; equal weights give equal bytes."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
@@ -162,7 +162,7 @@ _DAMAGED = (
     RuntimeError,
     OverflowError,
 )
-"""What `zipfile` and NumPy raise for content that is not as it should be; a RuntimeError is for a password."""
+"""Errors that `zipfile` and NumPy raise for malformed content (RuntimeError: a password is required)."""
 
 
 @contextlib.contextmanager
@@ -185,7 +185,7 @@ def _opened_npz(path: Path) -> Iterator[dict[str, _Entry]]:
 
 @contextlib.contextmanager
 def _complaining(path: Path, start: bytes, member: str = "") -> Iterator[None]:
-    """Say of any error that the file is to blame, and which part of it."""
+    """Convert errors to a `WeightsError` that names the file and the part."""
     try:
         yield
     except WeightsError:
@@ -203,7 +203,7 @@ def _complaining(path: Path, start: bytes, member: str = "") -> Iterator[None]:
 
 
 def _npz_entry(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _Entry:
-    """An array of the archive by its header; the data is read, and its checksum checked, only if the header fits."""
+    """Return an array of the archive by its header; data and checksum are read only if the header matches."""
     with archive.open(info) as member:
         shape, fortran, dtype = _npy_header(member)
         start = member.tell()
@@ -218,7 +218,7 @@ def _npz_entry(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _
         with _complaining(path, b"PK", info.filename), archive.open(info) as member:
             if size != Aval(shape, dtype).nbytes:
                 raise ValueError(f"{size} bytes for {Aval(shape, dtype)}")
-            content = memoryview(member.read())[start:]  # to the end, where the checksum is looked at
+            content = memoryview(member.read())[start:]  # to the end, where the checksum is verified
             flat = np.frombuffer(content, dtype)
         return flat.reshape(shape, order="F" if fortran else "C").astype(dtype.newbyteorder("="), copy=False)
 
@@ -226,14 +226,14 @@ def _npz_entry(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _
 
 
 def _npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether it is in Fortran's order, and dtype."""
+    """Return the shape, whether the order is Fortran's, and the dtype."""
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     version = np.lib.format.read_magic(member)
     if version not in readers:
         raise ValueError(f"version {version} of NumPy's format is not for plain numbers")
     try:
         return readers[version](member)
-    except Exception as error:  # of Python's tokenizer and parser too
+    except Exception as error:  # also errors of Python's tokenizer and parser
         raise ValueError(f"its header cannot be read: {error}") from error
 
 
@@ -266,7 +266,7 @@ def _pack_safetensors(path: Path, arrays: Arrays, file: IO[bytes]) -> None:
 @contextlib.contextmanager
 def _opened_safetensors(path: Path) -> Iterator[dict[str, _Entry]]:
     package = _safetensors(path)
-    open(path, "rb").close()  # an error of the file system is Python's own
+    open(path, "rb").close()  # errors of the file system stay as they are
 
     @contextlib.contextmanager
     def complaining() -> Iterator[None]:
@@ -283,7 +283,7 @@ def _opened_safetensors(path: Path) -> Iterator[dict[str, _Entry]]:
     with file:
         entries: dict[str, _Entry] = {}
         with complaining():
-            for name in file.keys():  # noqa: SIM118 - it is no dict
+            for name in file.keys():  # noqa: SIM118 - not a dict
                 found = file.get_slice(name)
                 dtype = found.get_dtype()
                 read = _reader(file, name, complaining)
@@ -317,7 +317,7 @@ _FORMATS = {
 
 
 def _format_of(path: Path) -> _Format:
-    """The format that the name of a file says."""
+    """Return the format for the extension of a file name."""
     form = _FORMATS.get(path.suffix.lower())
     if form is None:
         raise WeightsError(f"a file of weights ends in {' or '.join(_FORMATS)}, got {str(path)!r}")

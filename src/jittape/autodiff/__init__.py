@@ -3,3 +3,7 @@
 from jittape.autodiff.forward_accumulator import ForwardAccumulator as ForwardAccumulator
 
 __all__ = ["ForwardAccumulator"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -256,7 +256,7 @@ class Tuning:
     """Maximum functions in a module; a process that needs one of them from disk loads all, at 0.07 ms each."""
     compile_threads_limit: int = 8
     """Maximum threads that compile."""
-    shelf_min_bytes: int = 1 << 19
+    code_group_min_bytes: int = 1 << 19
     """Minimum size, in bytes, of object files loaded into one LLVM engine before the next begins; one costs 0.5 ms."""
     modules_per_thread: int = 4
     """Number of modules per thread: with fewer, threads finish at different times, and each module adds work."""

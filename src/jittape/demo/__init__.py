@@ -1,1 +1,1 @@
-"""What ``python -m jittape demo`` runs; needs the extra ``demo``. Read `digits` first: it is the program."""
+"""The demo, ``python -m jittape demo``; it requires the extra ``demo``. The program is in `digits`."""

@@ -1,4 +1,4 @@
-"""The demo: train twice, compiled and interpreted, and say what came out. Start at `run`."""
+"""Demo: train twice, compiled and interpreted, and print the results. Start at `run`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Data:
-    """Handwritten digits, 8 by 8 pixels of 0 to 16: the part to train on, and the part held out."""
+    """Handwritten digits, 8 by 8 pixels of 0 to 16: training set and test set."""
 
     train_images: Array
     train_labels: Array
@@ -35,7 +35,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Training:
-    """What a run of `train` left behind."""
+    """Result of a run of `train`."""
 
     weights: list[jt.Variable]
     losses: list[float]
@@ -44,18 +44,18 @@ class Training:
 
     @property
     def steps_per_second(self) -> float:
-        """That of the median epoch; the first, which also compiles, does not count."""
+        """Steps per second of the median epoch, without the first, which also compiles."""
         ends = np.array(self.times[self.steps_per_epoch - 1 :: self.steps_per_epoch])
         return self.steps_per_epoch / float(np.median(np.diff(ends)))
 
 
 def load() -> Data:
-    """The digits that scikit-learn carries, split and standardized pixel by pixel."""
+    """Return scikit-learn's digits, split and standardized pixel by pixel."""
     pixels, labels = load_digits(return_X_y=True)
     train_pixels, held_out_pixels, train_labels, held_out_labels = train_test_split(
         pixels, labels, test_size=0.2, random_state=0, stratify=labels
     )
-    # Corners are always blank: the 1 keeps them from being divided by zero.
+    # Corners are always blank; the 1 avoids a division by zero.
     mean, spread = train_pixels.mean(axis=0), train_pixels.std(axis=0) + 1.0
 
     def standardized(part: Array) -> Array:
@@ -71,11 +71,11 @@ def load() -> Data:
 
 
 def watched_training(data: Data, epochs: int, name: str) -> Training:
-    """Train behind a progress bar, noting the loss and the time of every step."""
+    """Train with a progress bar; record the loss and the time of every step."""
     steps_per_epoch = len(data.train_images) // BATCH
     losses: list[float] = []
     times: list[float] = []
-    # Where nobody watches (a log file), the bar is written every few seconds only.
+    # In a log file, the bar is written only every few seconds.
     interval = 0.1 if sys.stderr.isatty() else 5.0
     with tqdm(total=epochs * steps_per_epoch, desc=name, unit=" steps", mininterval=interval) as bar:
 
@@ -91,7 +91,7 @@ def watched_training(data: Data, epochs: int, name: str) -> Training:
 
 
 def interpreted_training(data: Data, epochs: int) -> Training:
-    """The same by NumPy, op by op."""
+    """Train with NumPy, op by op."""
     before = jt.config.interpret
     jt.config.interpret = True
     try:
@@ -101,14 +101,14 @@ def interpreted_training(data: Data, epochs: int) -> Training:
 
 
 def run(epochs: int, output: Path) -> None:
-    """Train, compare, draw the picture and print what came out.
+    """Train, compare, draw the picture and print the results.
 
     Parameters
     ----------
     epochs : int
-        Passes over the training digits, at least 2: the speed is that of all passes but the first.
+        Passes over the training set, at least 2; the first is not timed.
     output : Path
-        Where the picture goes.
+        Path of the picture.
     """
     data = load()
     before = jt.stats()

@@ -1,7 +1,6 @@
-"""The demo's program: a classifier of handwritten digits, trained by a plain loop with Adam written out.
+"""Program of the demo: a classifier of handwritten digits, trained by a plain loop with explicit Adam.
 
-`train` is what to read. It is what a user of jittape writes, with nothing of the demo in it but `report`, which is
-told the loss of every step.
+Read `train`: it is the code that a user of jittape writes, except for `report`, which gets the loss of every step.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ RATE, DECAY_MEAN, DECAY_SQUARE = 0.001, 0.9, 0.999
 
 
 def initial_weights(rng: np.random.Generator) -> list[jt.Variable]:
-    """He-normal matrices and zero biases for the layers of `SIZES`."""
+    """Return He-normal matrices and zero biases for the layers of `SIZES`."""
     weights = []
     for fan_in, fan_out in pairwise(SIZES):
         matrix = rng.normal(scale=np.sqrt(2 / fan_in), size=(fan_in, fan_out))
@@ -33,7 +32,7 @@ def initial_weights(rng: np.random.Generator) -> list[jt.Variable]:
 
 
 def classify(images: Array, weights: list[jt.Variable]) -> jt.Tensor:
-    """Logits of the ten digits: two hidden layers with relu between."""
+    """Return the logits of the ten digits: two hidden layers with relu."""
     w1, b1, w2, b2, w3, b3 = weights
     hidden = jt.nn.relu(images @ w1 + b1)
     hidden = jt.nn.relu(hidden @ w2 + b2)
@@ -41,7 +40,7 @@ def classify(images: Array, weights: list[jt.Variable]) -> jt.Tensor:
 
 
 def train(images: Array, labels: Array, epochs: int, report: Callable[[float], None]) -> list[jt.Variable]:
-    """Train by minibatches; two calls see the same batches and start from the same weights."""
+    """Train with minibatches; each call uses the same batches and the same initial weights."""
     rng = np.random.default_rng(0)
     weights = initial_weights(rng)
     means = [jt.Variable(np.zeros(w.shape, np.float32), trainable=False) for w in weights]
@@ -56,7 +55,7 @@ def train(images: Array, labels: Array, epochs: int, report: Callable[[float], N
                 loss = jt.reduce_mean(jt.nn.sparse_softmax_cross_entropy_with_logits(labels[rows], logits))
             gradients = tape.gradient(loss, weights)
 
-            # Adam. Both bias corrections are Python numbers, so they go into the step size.
+            # Adam. Both bias corrections are Python numbers, so they are part of the step size.
             step += 1
             rate = RATE * (1 - DECAY_SQUARE**step) ** 0.5 / (1 - DECAY_MEAN**step)
             for w, mean, square, g in zip(weights, means, squares, gradients, strict=True):
@@ -69,5 +68,5 @@ def train(images: Array, labels: Array, epochs: int, report: Callable[[float], N
 
 
 def predict(images: Array, weights: list[jt.Variable]) -> Array:
-    """The likeliest digit of every image."""
+    """Return the most likely digit of every image."""
     return jt.argmax(classify(images, weights), axis=1).numpy()

@@ -1,4 +1,4 @@
-"""The demo's picture: both loss curves, and the digits that were misread."""
+"""Picture of the demo: both loss curves, and the misclassified digits."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Misread", "draw"]
 ROWS, COLUMNS = 3, 4
 SMOOTH = 20
 
-# By the name of the run, the loss at each step.
+# Loss at each step, by the name of the run.
 Losses = Mapping[str, Sequence[float]]
-# An image, what was read, what it is.
+# Image, predicted digit, true digit.
 Misread = tuple[np.ndarray[Any, Any], int, int]
 
 
@@ -26,13 +26,13 @@ def draw(path: Path, losses: Losses, misread: Sequence[Misread], held_out: int) 
     Parameters
     ----------
     path : Path
-        Where to write; an old file is replaced.
+        Path of the file, which is replaced.
     losses : Losses
         Of two runs.
     misread : sequence of Misread
-        All of them; as many are shown as the grid holds.
+        All misclassified digits; the picture shows as many as fit.
     held_out : int
-        The number of digits that were read.
+        Number of digits in the test set.
     """
     figure = Figure(figsize=(11, 5), layout="constrained")
     left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.2, 1))[0]
@@ -42,7 +42,7 @@ def draw(path: Path, losses: Losses, misread: Sequence[Misread], held_out: int) 
 
 
 def draw_losses(figure: SubFigure, losses: Losses) -> None:
-    """Two curves that should coincide: one broad and pale, one thin and dashed on top of it."""
+    """Draw two curves that should coincide: one broad and pale, one thin and dashed on top of it."""
     axes = figure.subplots()
     styles: list[dict[str, Any]] = [
         {"linewidth": 4.0, "color": "tab:blue", "alpha": 0.45},
@@ -56,7 +56,7 @@ def draw_losses(figure: SubFigure, losses: Losses) -> None:
 
 
 def draw_misread(figure: SubFigure, misread: Sequence[Misread], held_out: int) -> None:
-    """A grid of the first misread digits."""
+    """Draw a grid of the first misclassified digits."""
     figure.suptitle(f"Misread: {len(misread)} of {held_out} held-out digits")
     grid = figure.subplots(ROWS, COLUMNS)
     for axes in grid.flat:

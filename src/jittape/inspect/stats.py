@@ -1,4 +1,4 @@
-"""Counts of what the runtime did: `jt.stats()`."""
+"""Counters of the runtime: `jt.stats()`."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ __all__ = ["Stats", "reset_stats", "stats"]
 
 
 class Stats(NamedTuple):
-    """Totals since the process began or `reset_stats` was called.
+    """Totals since the start of the process or the last call of `reset_stats`.
 
     Attributes
     ----------
     flushes : int
-        Times that pending operations were run; each runs one executable.
+        Number of runs of pending operations; each runs one executable.
     compiled_runs, interpreted_runs : int
-        How they ran.
+        Number of compiled and interpreted runs.
     paths_found, paths_recorded : int
-        Flushes that met a sequence of operations seen before, and a new one.
+        Flushes of known and of new sequences of operations.
     programs : int
         Programs compiled.
     kernels, kernels_found, kernels_loaded : int
-        Kernels compiled for them, kernels that were there already, and kernels that another process had left on disk.
+        Kernels compiled, found in memory, and loaded from disk.
     compile_seconds : float
         Time spent on compiling, in seconds.
     trie_nodes : int
-        Nodes of the trie now: recorded calls that are remembered.
+        Current number of nodes of the trie, that is, of recorded calls.
     """
 
     flushes: int
@@ -45,7 +45,7 @@ class Stats(NamedTuple):
 
 
 def stats() -> Stats:
-    """What jittape has done so far.
+    """Return the counters.
 
     Examples
     --------
@@ -73,5 +73,5 @@ def stats() -> Stats:
 
 
 def reset_stats() -> None:
-    """Count from zero again. What is compiled stays compiled."""
+    """Reset the counters to zero. Compiled code stays compiled."""
     counters.reset()

@@ -39,4 +39,16 @@ from jittape.primitives.nn.losses import (
 from jittape.primitives.reduce.statistics import moments as moments
 from jittape.primitives.reduce.statistics import zero_fraction as zero_fraction
 
+__all__ = [
+    "Dense", "Sequential", "batch_normalization", "bias_add", "crelu", "dropout", "elu", "embedding_lookup",
+    "gelu", "l2_loss", "l2_normalize", "leaky_relu", "log_poisson_loss", "log_softmax", "moments", "relu",
+    "relu6", "selu", "sigmoid", "sigmoid_cross_entropy_with_logits", "silu", "softmax",
+    "softmax_cross_entropy_with_logits", "softplus", "softsign", "sparse_softmax_cross_entropy_with_logits",
+    "swish", "tanh", "top_k", "weighted_cross_entropy_with_logits", "zero_fraction",
+]  # fmt: skip
+
 swish = silu
+
+
+def __dir__() -> list[str]:
+    return __all__

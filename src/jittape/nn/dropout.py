@@ -1,4 +1,4 @@
-"""Dropout: numbers left out at random."""
+"""Dropout."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["dropout"]
 def dropout(
     x: Any, rate: float, noise_shape: Any = None, seed: int | None = None, name: str | None = None
 ) -> Tensor:
-    """`x` with a share `rate` of its elements set to 0 at random, and the others scaled up to keep the expected sum.
+    """Set a random fraction `rate` of the elements to 0 and scale the others up to preserve the expected sum.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ def dropout(
     rate : float
         From 0 to less than 1.
     noise_shape : sequence of int, optional
-        The shape in which elements are chosen, which broadcasts to that of `x`; its own by default.
+        Shape of the random mask, which broadcasts to the shape of `x`; by default that of `x`.
     seed : int, optional
-        Draw from a generator of its own with this seed.
+        Seed of a separate generator.
     name : str, optional
         Ignored.
 

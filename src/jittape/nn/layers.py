@@ -1,4 +1,4 @@
-"""Layers: just enough to write networks without boilerplate."""
+"""Layers of neural networks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ACTIVATIONS: dict[str, Activation] = {
     "softplus": softplus,
     "tanh": tanh,
 }
-"""Activations that a layer can be given by name."""
+"""Activations that layers accept by name."""
 
 
 class Dense(Module):
@@ -49,22 +49,22 @@ class Dense(Module):
     units : int
         Size of the last dimension of the result.
     activation : callable or str, optional
-        Applied at the end; a name such as ``"relu"`` or ``"tanh"`` will do.
+        Applied to the result; a function or a name such as ``"relu"`` or ``"tanh"``.
     use_bias : bool, default True
     input_dim : int, optional
-        Size of the last dimension of the input. If not given, the Variables are made at the first call.
+        Size of the last dimension of the input. If not given, the first call creates the Variables.
     dtype : dtype, optional
         Of the Variables; `jt.config.default_float` if not given.
     name : str, optional
 
     Notes
     -----
-    The kernel begins as Glorot and Bengio's uniform distribution (AISTATS 2010), the bias as zeros.
+    The kernel is initialized with Glorot and Bengio's uniform distribution (AISTATS 2010), the bias with zeros.
 
     Raises
     ------
     ValueError
-        If `units` is not positive, the activation is not known, or an input has another last dimension than before.
+        If `units` is not positive, the activation is unknown, or the last dimension of the input changes.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Dense(Module):
             self.build(input_dim)
 
     def build(self, input_dim: int) -> None:
-        """Make the Variables for inputs whose last dimension is `input_dim`."""
+        """Create the Variables for inputs whose last dimension is `input_dim`."""
         if as_int("input_dim", input_dim) < 0:
             raise ValueError(f"[Dense] input_dim must not be negative, got {input_dim}")
         limit = math.sqrt(6.0 / (input_dim + self.units))
@@ -106,7 +106,7 @@ class Dense(Module):
             self.bias = Variable(np.zeros(self.units, kernel.dtype), name=f"{self.name}/bias")
 
     def __call__(self, inputs: Any, training: bool | None = None) -> Tensor:
-        """The layer's result for `inputs` of shape ``(..., input_dim)``; `training` makes no difference."""
+        """Return the layer's result for `inputs` of shape ``(..., input_dim)``; `training` is ignored."""
         x = inputs if isinstance(inputs, Operators) else convert_to_tensor(inputs)
         if self.kernel is None:
             if not x.shape:
@@ -160,7 +160,7 @@ class Sequential(Module):
             self.add(layer)
 
     def add(self, layer: Callable[..., Any]) -> None:
-        """Put `layer` behind the others."""
+        """Append `layer`."""
         if not callable(layer):
             raise TypeError(
                 f"[Sequential] a layer must be callable, such as jt.nn.Dense(3) or jt.nn.relu, got {layer!r}"
@@ -168,7 +168,7 @@ class Sequential(Module):
         self.layers.append(layer)
 
     def __call__(self, inputs: Any, training: bool | None = None) -> Tensor:
-        """The last layer's result; `training` is passed on to the Modules that take it."""
+        """Return the result of the last layer; Modules that accept `training` get it."""
         x = inputs
         for layer in self.layers:
             kind: Any = type(layer)
@@ -178,7 +178,7 @@ class Sequential(Module):
 
 @cache
 def _takes_training(kind: Any) -> bool:
-    """Whether `kind` is a class of Modules that are called with ``training=``."""
+    """Return whether `kind` is a class of Modules that accept ``training=``."""
     if not issubclass(kind, Module):
         return False
     parameters = inspect.signature(kind.__call__).parameters.values()

@@ -1,4 +1,4 @@
-"""Optimizers, written in jittape operations: an update is recorded and runs with the step that it belongs to."""
+"""Optimizers, written in jittape operations: an update is recorded and runs with the rest of its step."""
 
 from jittape.optimizers import schedules as schedules
 from jittape.optimizers.adadelta import Adadelta as Adadelta
@@ -15,3 +15,12 @@ from jittape.optimizers.optimizer_registry import get as get
 from jittape.optimizers.optimizer_registry import serialize as serialize
 from jittape.optimizers.rmsprop import RMSprop as RMSprop
 from jittape.optimizers.sgd import SGD as SGD
+
+__all__ = [
+    "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Lion", "Nadam", "Optimizer", "RMSprop",
+    "deserialize", "get", "schedules", "serialize",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -19,10 +19,10 @@ __all__ = ["Adadelta"]
 
 
 class Adadelta(Optimizer):
-    """Steps as large as the steps so far, relative to the gradients so far (Zeiler 2012, arXiv:1212.5701, algorithm 1).
+    """Steps in proportion to the previous steps, relative to the previous gradients (Zeiler 2012, arXiv:1212.5701).
 
     ``a = rho * a + (1 - rho) * g**2; d = g * sqrt(b + epsilon) / sqrt(a + epsilon)``, then
-    ``b = rho * b + (1 - rho) * d**2; w -= learning_rate * d``. In the paper the learning rate is 1.
+    ``b = rho * b + (1 - rho) * d**2; w -= learning_rate * d``. In the paper (algorithm 1) the learning rate is 1.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Adadelta(Optimizer):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another kind, or out of its range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -60,14 +60,14 @@ class Adadelta(Optimizer):
         self.epsilon = number(owner, "epsilon", epsilon, NOT_NEGATIVE)
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """Mean squares of zero for each Variable: of its gradients and of its steps."""
+        """Create two mean squares per Variable: of its gradients and of its steps."""
         super().build(variables)
         for variable in variables:
             self.add_variable_from_reference(variable, "accumulated_grad")
             self.add_variable_from_reference(variable, "accumulated_delta_var")
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
-        """One step of Adadelta."""
+        """Make one step of Adadelta."""
         of_gradients = self.state_of(variable, "accumulated_grad")
         of_steps = self.state_of(variable, "accumulated_delta_var")
         constants = (learning_rate, self.rho, 1.0 - self.rho, self.epsilon)
@@ -78,7 +78,7 @@ class Adadelta(Optimizer):
         variable.assign(new_value)
 
     def get_config(self) -> dict[str, Any]:
-        """What the optimizer was made with, as plain values."""
+        """Return the constructor arguments as plain values."""
         return super().get_config() | {"rho": self.rho, "epsilon": self.epsilon}
 
 

@@ -19,7 +19,7 @@ __all__ = ["Adagrad"]
 
 
 class Adagrad(Optimizer):
-    """Gradient descent divided by the root of the sum of all squares so far (Duchi et al., JMLR 12, 2011).
+    """Gradient descent divided by the root of the sum of all squared gradients (Duchi et al., JMLR 12, 2011).
 
     ``a += g**2; w -= learning_rate * g / sqrt(a + epsilon)``
 
@@ -27,7 +27,7 @@ class Adagrad(Optimizer):
     ----------
     learning_rate : float, Variable, LearningRateSchedule or callable, default 0.001
     initial_accumulator_value : float, default 0.1
-        Where the sums begin; at least 0.
+        Initial value of the sums; at least 0.
     epsilon : float, default 1e-7
     **options
         `weight_decay`, `clipnorm`, `clipvalue`, `global_clipnorm`, `use_ema`, `ema_momentum`,
@@ -36,7 +36,7 @@ class Adagrad(Optimizer):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another kind, or out of its range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -61,12 +61,12 @@ class Adagrad(Optimizer):
         self.epsilon = number(owner, "epsilon", epsilon, NOT_NEGATIVE)
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """A sum of squares for each Variable."""
+        """Create a sum of squares for each Variable."""
         super().build(variables)
         self.add_optimizer_variables(variables, "accumulator", self.initial_accumulator_value)
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
-        """One step of Adagrad."""
+        """Make one step of Adagrad."""
         total = self.state_of(variable, "accumulator")
         operands = (variable, gradient, total, learning_rate, self.epsilon)
         new_value, new_total = apply(_updated, operands)
@@ -74,7 +74,7 @@ class Adagrad(Optimizer):
         variable.assign(new_value)
 
     def get_config(self) -> dict[str, Any]:
-        """What the optimizer was made with, as plain values."""
+        """Return the constructor arguments as plain values."""
         return super().get_config() | {
             "initial_accumulator_value": self.initial_accumulator_value,
             "epsilon": self.epsilon,

@@ -22,17 +22,17 @@ __all__ = ["Adam", "AdamW"]
 
 
 class Adam(Optimizer):
-    """Adam (Kingma and Ba, ICLR 2015), in the form with the bias correction folded into the learning rate.
+    """Adam (Kingma and Ba, ICLR 2015), with the bias correction included in the learning rate.
 
     Parameters
     ----------
     learning_rate : float, Variable, LearningRateSchedule or callable, default 0.001
     beta_1, beta_2 : float, default 0.9 and 0.999
-        How slowly the averages of the gradient and of its square change.
+        Decay rates of the averages of the gradient and of its square.
     epsilon : float, default 1e-7
         Added to the root of the second average.
     amsgrad : bool, default False
-        Go by the greatest second average so far (Reddi et al., ICLR 2018).
+        Use the maximum of all previous second averages (Reddi et al., ICLR 2018).
     **options
         `weight_decay`, `clipnorm`, `clipvalue`, `global_clipnorm`, `use_ema`, `ema_momentum`,
         `ema_overwrite_frequency`, `name`: see `Optimizer`.
@@ -40,7 +40,7 @@ class Adam(Optimizer):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another kind, or out of its range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -69,20 +69,20 @@ class Adam(Optimizer):
         self.amsgrad = flag(owner, "amsgrad", amsgrad)
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """Averages of zero for each Variable: of the gradient, of its square, and the greatest of these."""
+        """Create averages of the gradient and of its square for each Variable, and the maximum for AMSGrad."""
         super().build(variables)
         for variable in variables:
             for name in ("momentum", "velocity", "velocity_hat")[: 2 + self.amsgrad]:
                 self.add_variable_from_reference(variable, name)
 
     def begin_step(self, learning_rate: Any) -> Any:
-        """The step size is the same for all Variables."""
+        """Return the step size, which all Variables share."""
         return apply(_step_size, (learning_rate, self.beta_1, self.beta_2, self.iterations))
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
-        """One step of Adam."""
+        """Make one step of Adam."""
         first, second = self.state_of(variable, "momentum"), self.state_of(variable, "velocity")
-        # 1 - beta is taken in double precision: 0.999 as float32 has lost four digits of it.
+        # 1 - beta is computed in double precision: in float32, 0.999 loses four of its digits.
         rates = (1.0 - self.beta_1, 1.0 - self.beta_2)
         operands = (variable, gradient, first, second, self.step_values, *rates, self.epsilon)
         if self.amsgrad:
@@ -96,7 +96,7 @@ class Adam(Optimizer):
         variable.assign(new_value)
 
     def get_config(self) -> dict[str, Any]:
-        """What the optimizer was made with, as plain values."""
+        """Return the constructor arguments as plain values."""
         return super().get_config() | {
             "beta_1": self.beta_1,
             "beta_2": self.beta_2,
@@ -121,7 +121,7 @@ class AdamW(Adam):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another kind, or out of its range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class AdamW(Adam):
 
 
 def _step_size(rate: Any, beta_1: Any, beta_2: Any, iterations: Any) -> Any:
-    """The learning rate times ``sqrt(1 - beta_2**t) / (1 - beta_1**t)``, in double precision."""
+    """Return the learning rate times ``sqrt(1 - beta_2**t) / (1 - beta_1**t)``, in double precision."""
     t = cast_to(add(iterations, 1), float64)
     correction = divide(sqrt(subtract(1.0, pow(beta_2, t))), subtract(1.0, pow(beta_1, t)))
     return multiply(rate, correction)

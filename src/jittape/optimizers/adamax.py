@@ -1,4 +1,4 @@
-"""Adamax: Adam by the greatest gradient instead of the mean square."""
+"""Adamax: Adam with the maximum norm instead of the mean square."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Adamax(Optimizer):
     ----------
     learning_rate : float, Variable, LearningRateSchedule or callable, default 0.001
     beta_1, beta_2 : float, default 0.9 and 0.999
-        How slowly the average of the gradient and its greatest size change.
+        Decay rates of the average of the gradient and of its maximum norm.
     epsilon : float, default 1e-7
     **options
         `weight_decay`, `clipnorm`, `clipvalue`, `global_clipnorm`, `use_ema`, `ema_momentum`,
@@ -39,7 +39,7 @@ class Adamax(Optimizer):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another kind, or out of its range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -64,18 +64,18 @@ class Adamax(Optimizer):
         self.epsilon = number(owner, "epsilon", epsilon, NOT_NEGATIVE)
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """An average and a norm of zero for each Variable."""
+        """Create an average and a norm for each Variable."""
         super().build(variables)
         for variable in variables:
             self.add_variable_from_reference(variable, "momentum")
             self.add_variable_from_reference(variable, "norm")
 
     def begin_step(self, learning_rate: Any) -> Any:
-        """The step size is the same for all Variables."""
+        """Return the step size, which all Variables share."""
         return apply(_step_size, (learning_rate, self.beta_1, self.iterations))
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
-        """One step of Adamax."""
+        """Make one step of Adamax."""
         average, norm = self.state_of(variable, "momentum"), self.state_of(variable, "norm")
         constants = (1.0 - self.beta_1, self.beta_2, self.epsilon)
         operands = (variable, gradient, average, norm, self.step_values, *constants)
@@ -85,7 +85,7 @@ class Adamax(Optimizer):
         variable.assign(new_value)
 
     def get_config(self) -> dict[str, Any]:
-        """What the optimizer was made with, as plain values."""
+        """Return the constructor arguments as plain values."""
         return super().get_config() | {
             "beta_1": self.beta_1,
             "beta_2": self.beta_2,

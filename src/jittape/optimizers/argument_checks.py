@@ -1,4 +1,4 @@
-"""Checks of what optimizers and schedules are made with: each names the class, the argument and what it was given."""
+"""Checks of constructor arguments; each error names the class, the argument and the value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class Interval(NamedTuple):
-    """Numbers that are allowed, and how to say so."""
+    """A set of allowed numbers, with its description for errors."""
 
     text: str
     holds: Callable[[float], bool]
@@ -39,22 +39,22 @@ BELOW_ONE = Interval("at least 0 and below 1", lambda x: 0.0 <= x < 1.0)
 
 
 def number(owner: str, name: str, value: Any, allowed: Interval) -> float:
-    """`value` as a float.
+    """Return `value` as a float.
 
     Parameters
     ----------
     owner : str
-        The class that is made.
+        Name of the class, for errors.
     name : str
         The argument.
     value : number
-        A Python or NumPy number, or a NumPy array without dimensions; a bool is none.
+        A Python or NumPy number, or a 0-d NumPy array, but no bool.
     allowed : Interval
 
     Raises
     ------
     TypeError
-        If it is no number.
+        If it is not a number.
     ValueError
         If it is not in `allowed`.
     """
@@ -67,17 +67,17 @@ def number(owner: str, name: str, value: Any, allowed: Interval) -> float:
 
 
 def optional_number(owner: str, name: str, value: Any, allowed: Interval) -> float | None:
-    """As `number`; None stays None."""
+    """Return `number` of `value`, or None for None."""
     return None if value is None else number(owner, name, value, allowed)
 
 
 def optional_whole_number(owner: str, name: str, value: Any) -> int | None:
-    """`value` as an int of at least 1; None stays None.
+    """Return `value` as an int of at least 1, or None for None.
 
     Raises
     ------
     TypeError
-        If it is no int.
+        If it is not an int.
     ValueError
         If it is below 1.
     """
@@ -91,12 +91,12 @@ def optional_whole_number(owner: str, name: str, value: Any) -> int | None:
 
 
 def flag(owner: str, name: str, value: Any) -> bool:
-    """`value` as a bool.
+    """Return `value` as a bool.
 
     Raises
     ------
     TypeError
-        If it is none.
+        If it is not a bool.
     """
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{owner}: `{name}` must be True or False, got {_shown(value)}")

@@ -1,4 +1,4 @@
-"""The exponential moving averages of Variables."""
+"""Exponential moving averages of Variables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def average(
     momentum: float,
     frequency: int | None,
 ) -> None:
-    """Take the new values of `variables` into their averages; at every `frequency` steps, these into the Variables."""
+    """Update the averages of `variables`; every `frequency` steps, assign the averages to the Variables."""
     momentum_now, due = apply(_of_step, (iterations, momentum), (frequency or 0,))
     for variable, mean in zip(variables, averages, strict=True):
         mean.assign(apply(_averaged, (mean, variable, momentum_now)))
@@ -32,7 +32,7 @@ def average(
 
 
 def _of_step(iterations: Any, momentum: Any, frequency: int) -> tuple[Any, Any]:
-    """How much of the averages stays, nothing in the first step; and whether they are to overwrite."""
+    """Return the decay of the averages (0 in the first step), and whether they overwrite the Variables."""
     momentum = where(equal(iterations, 0), 0.0, cast_to(momentum, float64))
     return momentum, equal(mod(add(iterations, 1), frequency), 0) if frequency else None
 

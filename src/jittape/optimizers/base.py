@@ -1,7 +1,7 @@
-"""`Optimizer`: what all optimizers share.
+"""`Optimizer`: the base class of all optimizers.
 
-Start at `Optimizer.apply_gradients`: it checks what it is given, has state made for Variables that have none, and goes
-through the updates. All of it is recorded like any other operation, so a step with its update runs as one executable.
+Start at `Optimizer.apply_gradients`: it checks the arguments, creates missing state, and makes the updates. The updates
+are recorded like other operations, so a step with its update runs as one executable.
 """
 
 from __future__ import annotations
@@ -40,39 +40,39 @@ __all__ = ["Optimizer"]
 class Optimizer(Stateful):
     """Base class of optimizers.
 
-    A subclass says what state it keeps (`build`) and what one update is (`update_step`).
+    A subclass creates its state in `build` and makes one update in `update_step`.
 
     Parameters
     ----------
     learning_rate : float, Variable, LearningRateSchedule or callable
         A function is called at each step, with `iterations` if it takes an argument.
     weight_decay : float, optional
-        Before each update a Variable becomes ``(1 - learning_rate * weight_decay)`` times as large (decoupled weight
-        decay: Loshchilov and Hutter, ICLR 2019), unless `exclude_from_weight_decay` says otherwise.
+        Before each update, a Variable is multiplied by ``1 - learning_rate * weight_decay`` (decoupled weight decay:
+        Loshchilov and Hutter, ICLR 2019), unless `exclude_from_weight_decay` excludes it.
     clipnorm : float, optional
-        The Euclidean norm of each gradient is brought down to this.
+        Maximum Euclidean norm of each gradient.
     clipvalue : float, optional
         The elements of all gradients are clipped to ``[-clipvalue, clipvalue]``.
     global_clipnorm : float, optional
-        The norm of all gradients together is brought down to this. Only one of the three may be given.
+        Maximum norm of all gradients together. Only one of the three may be given.
     use_ema : bool, default False
         Keep an exponential moving average of each Variable, see `finalize_variable_values`.
     ema_momentum : float, default 0.99
         ``average = ema_momentum * average + (1 - ema_momentum) * variable``, from the value after the first step on.
     ema_overwrite_frequency : int, optional
-        After every so many steps the Variables get the values of their averages.
+        Number of steps after which the averages are assigned to the Variables.
     name : str, optional
-        That of the class by default.
+        The name of the class by default.
 
     Attributes
     ----------
     iterations : Variable
-        Steps done so far, int64.
+        Number of completed steps, int64.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another kind, or out of its range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -122,11 +122,11 @@ class Optimizer(Stateful):
         self.step_values: Any = None
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """Make the state for `variables`.
+        """Create the state for `variables`.
 
-        The first step calls it; a later one only if further Variables come, with the known ones before them. A
-        subclass calls ``super().build(variables)`` first and makes its state by `add_variable_from_reference` or
-        `add_optimizer_variables`, which give what is there already again.
+        The first step calls this method, and a later step with new Variables calls it again, with the known ones first.
+        A subclass calls ``super().build(variables)`` first and creates its state with `add_variable_from_reference` or
+        `add_optimizer_variables`, which return existing state.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class Optimizer(Stateful):
         Raises
         ------
         TypeError
-            If there is anything else in it, or a Variable of ints or complex numbers.
+            If it contains other objects, or a Variable of ints or complex numbers.
         ValueError
             If a Variable occurs twice.
         """
@@ -149,14 +149,14 @@ class Optimizer(Stateful):
     def exclude_from_weight_decay(
         self, var_list: Iterable[Variable] | None = None, var_names: Iterable[str] | None = None
     ) -> None:
-        """Leave Variables out of weight decay.
+        """Exclude Variables from weight decay.
 
         Parameters
         ----------
         var_list : sequence of Variable, optional
         var_names : sequence of str, optional
-            Regular expressions; a Variable is left out if one is found in its name. ``["bias"]`` leaves out all that
-            have it in their name.
+            Regular expressions; a Variable is excluded if one is found in its name. ``["bias"]`` excludes all
+            Variables with "bias" in their name.
 
         Examples
         --------
@@ -183,10 +183,10 @@ class Optimizer(Stateful):
     # ---- a step ------------------------------------------------------------------------------------------------------
 
     def begin_step(self, learning_rate: Any) -> Any:
-        """Work out what is the same for all Variables of a step; `update_step` finds it as ``self.step_values``."""
+        """Compute values that all Variables of a step share; `update_step` reads them from ``self.step_values``."""
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
-        """Assign `variable`, and the state that belongs to it, their next values. To be defined by a subclass.
+        """Assign the next values of `variable` and its state. Subclasses must define this method.
 
         Parameters
         ----------
@@ -206,9 +206,9 @@ class Optimizer(Stateful):
         Parameters
         ----------
         grads_and_vars : iterable of (gradient, Variable)
-            Pairs whose gradient is None are left out, with a warning.
+            Pairs whose gradient is None are skipped, with a warning.
         name : str, optional
-            Accepted for TensorFlow's sake.
+            Ignored; for compatibility with TensorFlow.
 
         Returns
         -------
@@ -219,9 +219,9 @@ class Optimizer(Stateful):
         ------
         ValueError
             If there is no gradient at all, a Variable occurs twice, or a gradient has another shape than its Variable.
-            Nothing has changed then.
+            Nothing is changed in this case.
         TypeError
-            If a pair is none of gradient and Variable, or their dtypes do not fit. Nothing has changed then.
+            If a pair is not a gradient and a Variable, or their dtypes do not match. Nothing is changed in this case.
         """
         pairs, variables = checked_pairs(grads_and_vars)
         self._take_on(variables)
@@ -253,7 +253,7 @@ class Optimizer(Stateful):
         new = [v for v in variables if not self.knows(v)]
         if new:
             self.build([*self._known, *new])
-            Optimizer.build(self, new)  # in case that the subclass has not called it
+            Optimizer.build(self, new)  # in case the subclass has not called it
 
     def _update(self, gradient: Any, variable: Variable, rate: Any) -> None:
         if self.weight_decay is not None and self._is_decayed(variable):
@@ -263,18 +263,18 @@ class Optimizer(Stateful):
             variable.assign(variable.constraint(variable))
 
     def apply(self, grads: Iterable[Any], trainable_variables: Iterable[Variable] | None = None) -> None:
-        """`apply_gradients` with the gradients and the Variables in two lists.
+        """Update every Variable; as `apply_gradients`, with two lists.
 
         Parameters
         ----------
         grads : sequence of tensors
         trainable_variables : sequence of Variables, optional
-            Those that the optimizer was built with, by default.
+            By default, those that the optimizer was built with.
 
         Raises
         ------
         ValueError
-            If there are not as many of the one as of the other. Else as `apply_gradients`.
+            If the lists have different lengths. Otherwise as `apply_gradients`.
         """
         variables = self._known if trainable_variables is None else list(trainable_variables)
         if trainable_variables is None and not variables:
@@ -290,15 +290,15 @@ class Optimizer(Stateful):
         var_list: Sequence[Variable] | Callable[[], Sequence[Variable]],
         tape: GradientTape | None = None,
     ) -> Variable:
-        """Take the gradient of `loss` and apply it.
+        """Compute the gradient of `loss` and apply it.
 
         Parameters
         ----------
         loss : callable or tensor
-            A function without arguments that computes it, or the loss itself together with the tape that recorded it.
+            A function without arguments that computes the loss, or the loss itself if `tape` recorded it.
         var_list : sequence of Variable, or callable that gives one
         tape : GradientTape, optional
-            A function `loss` is called under it; a new one by default.
+            The tape under which a function `loss` is called; a new one by default.
 
         Returns
         -------
@@ -308,7 +308,7 @@ class Optimizer(Stateful):
         Raises
         ------
         ValueError
-            If `loss` is a tensor and there is no tape. Else as `apply_gradients`.
+            If `loss` is a tensor and there is no tape. Otherwise as `apply_gradients`.
 
         Examples
         --------
@@ -334,7 +334,7 @@ class Optimizer(Stateful):
     # ---- the moving average ------------------------------------------------------------------------------------------
 
     def finalize_variable_values(self, var_list: Sequence[Variable]) -> None:
-        """Give Variables the values of their moving averages, at the end of the training. Nothing without `use_ema`.
+        """Assign the moving averages to the Variables, at the end of training. No effect without `use_ema`.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ class Optimizer(Stateful):
         Raises
         ------
         ValueError
-            If a Variable has never been updated. Nothing has changed then.
+            If a Variable has never been updated. Nothing is changed in this case.
         """
         variables = checked_variables(var_list, "finalize_variable_values")
         unknown = [v.name for v in variables if not self.knows(v)]
@@ -355,12 +355,12 @@ class Optimizer(Stateful):
     # ---- as data -----------------------------------------------------------------------------------------------------
 
     def get_config(self) -> dict[str, Any]:
-        """What the optimizer was made with, as plain values; the learning rate is that of now. No state.
+        """Return the constructor arguments as plain values, with the current learning rate and without state.
 
         Raises
         ------
         TypeError
-            If the learning rate is a function of your own.
+            If the learning rate is a custom function.
         """
         rate = self._learning_rate
         return {
@@ -381,13 +381,13 @@ class Optimizer(Stateful):
         config: Mapping[str, Any],
         custom_objects: Mapping[str, type[LearningRateSchedule]] | None = None,
     ) -> Self:
-        """An optimizer from what `get_config` gave, without state.
+        """Create an optimizer from the result of `get_config`, without state.
 
         Parameters
         ----------
         config : dict
         custom_objects : dict, optional
-            Schedules of your own, by the name of their class.
+            Custom schedules by the name of their class.
         """
         arguments = dict(config)
         if isinstance(arguments.get("learning_rate"), Mapping):

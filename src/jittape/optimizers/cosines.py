@@ -1,4 +1,4 @@
-"""Learning rates that follow a cosine: the classes, each with its formulas below it (see `decays`)."""
+"""Cosine learning rate schedules: each class with its formulas below it (see `decays`)."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def _half_wave(fraction: Any, alpha: Any, height: Any = 1.0) -> Any:
 
 
 class CosineDecay(LearningRateSchedule):
-    """Half a period of a cosine, after a linear rise if there is a `warmup_target` (Loshchilov and Hutter, ICLR 2017).
+    """Half a period of a cosine, after an optional linear warmup (Loshchilov and Hutter, ICLR 2017).
 
     Parameters
     ----------
     initial_learning_rate : float
     decay_steps : float
-        Greater than 0. The steps of the decay, those of the warmup not counted.
+        Greater than 0. Number of steps of the decay, without the warmup.
     alpha : float, default 0.0
         The last rate as a fraction of the highest.
     name : str, optional
     warmup_target : float, optional
-        Where the rise from `initial_learning_rate` ends and the decay begins; None: there is no rise.
+        Learning rate at the end of the warmup, where the decay starts. None means no warmup.
     warmup_steps : float, default 0
-        The steps of the rise.
+        Number of steps of the warmup.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class CosineDecay(LearningRateSchedule):
         self.warmup_steps = number(name, "warmup_steps", warmup_steps, NOT_NEGATIVE)
 
     def __call__(self, step: TensorLike) -> Tensor:
-        """The learning rate after `step` steps, float64."""
+        """Return the learning rate after `step` steps, as float64."""
         operands = (step, self.initial_learning_rate, self.decay_steps, self.alpha)
         if self.warmup_target is None:
             return apply(_cosine, operands)
@@ -76,20 +76,20 @@ class CosineDecay(LearningRateSchedule):
 
 
 def _cosine(step: Any, first: Any, steps: Any, alpha: Any) -> Any:
-    """Without a warmup."""
+    """Return the rate without a warmup."""
     step, first, steps, alpha = doubles(step, first, steps, alpha)
     return multiply(first, _half_wave(divide(minimum(step, steps), steps), alpha))
 
 
 def _cosine_after_warmup(step: Any, first: Any, steps: Any, alpha: Any, top: Any, rise: Any) -> Any:
-    """From `top`, after a rise of `rise` steps."""
+    """Return the rate with a warmup of `rise` steps to `top`."""
     step, first, top, rise = doubles(step, first, top, rise)
     risen = add(first, multiply(subtract(top, first), divide(step, rise)))
     return where(less(step, rise), risen, _cosine(subtract(step, rise), top, steps, alpha))
 
 
 class CosineDecayRestarts(LearningRateSchedule):
-    """A cosine decay that begins again and again, each time longer (SGDR: Loshchilov and Hutter, ICLR 2017).
+    """A cosine decay with restarts and growing periods (SGDR: Loshchilov and Hutter, ICLR 2017).
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ class CosineDecayRestarts(LearningRateSchedule):
     first_decay_steps : float
         Greater than 0. Steps of the first period.
     t_mul : float, default 2.0
-        Each period is so many times as long as the one before; at least 1.
+        Factor between the lengths of successive periods; at least 1.
     m_mul : float, default 1.0
-        Each begins at so many times the rate of the one before.
+        Factor between the initial rates of successive periods.
     alpha : float, default 0.0
         The lowest rate as a fraction of the first.
     name : str, optional
@@ -134,7 +134,7 @@ class CosineDecayRestarts(LearningRateSchedule):
             )
 
     def __call__(self, step: TensorLike) -> Tensor:
-        """The learning rate after `step` steps, float64."""
+        """Return the learning rate after `step` steps, as float64."""
         operands = (step, self.initial_learning_rate, self.first_decay_steps, self.m_mul, self.alpha)
         if self.t_mul == 1.0:
             return apply(_cosine_again, operands)
@@ -142,7 +142,7 @@ class CosineDecayRestarts(LearningRateSchedule):
 
 
 def _cosine_again(step: Any, first: Any, steps: Any, m_mul: Any, alpha: Any) -> Any:
-    """With equal periods."""
+    """Return the rate for equal periods."""
     step, first, steps, m_mul, alpha = doubles(step, first, steps, m_mul, alpha)
     periods = divide(step, steps)
     begun = floor(periods)
@@ -150,7 +150,7 @@ def _cosine_again(step: Any, first: Any, steps: Any, m_mul: Any, alpha: Any) -> 
 
 
 def _cosine_restarted(step: Any, first: Any, steps: Any, m_mul: Any, alpha: Any, t_mul: Any) -> Any:
-    """The periods end at the geometric sums ``(t_mul**i - 1) / (t_mul - 1)``."""
+    """Return the rate for periods that end at the geometric sums ``(t_mul**i - 1) / (t_mul - 1)``."""
     step, first, steps, m_mul, alpha, t_mul = doubles(step, first, steps, m_mul, alpha, t_mul)
     periods = divide(step, steps)
     growth = subtract(t_mul, 1.0)
@@ -159,7 +159,7 @@ def _cosine_restarted(step: Any, first: Any, steps: Any, m_mul: Any, alpha: Any,
         return divide(subtract(pow(t_mul, i), 1.0), growth)
 
     begun = floor(divide(log(add(1.0, multiply(periods, growth))), log(t_mul)))
-    # At a restart the quotient may be off by its last digit, and that is one period.
+    # At a restart, an error in the last digit of the quotient would change the period.
     begun = where(greater_equal(periods, end(add(begun, 1.0))), add(begun, 1.0), begun)
     fraction = divide(subtract(periods, end(begun)), pow(t_mul, begun))
     return multiply(first, _half_wave(fraction, alpha, pow(m_mul, begun)))

@@ -1,7 +1,7 @@
-"""Learning rates that fall: the classes, each with its formula below it.
+"""Decaying learning rate schedules: each class with its formula below it.
 
-The formulas are bodies to be recorded, in double precision. A number that was given is weak and would take the dtype of
-its neighbor; two of them would meet in float32. So each is made a double first.
+The formulas are recorded bodies in double precision. A Python number is weakly typed and takes the dtype of the other
+operand, and two of them give float32. Each number is therefore converted to a double first.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = [
 
 
 def doubles(*values: Any) -> list[Any]:
-    """All of them in double precision."""
+    """Return `numbers` in double precision."""
     return [cast_to(value, float64) for value in values]
 
 
 class _InPeriods(LearningRateSchedule):
-    """What falls by a rate in each period of steps, along it or, with a staircase, at its end."""
+    """A decay by a rate per period of steps, continuous or, with a staircase, at the end of each period."""
 
     def __init__(
         self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool, name: str
@@ -86,7 +86,7 @@ class ExponentialDecay(_InPeriods):
         super().__init__(initial_learning_rate, decay_steps, decay_rate, staircase, name)
 
     def __call__(self, step: TensorLike) -> Tensor:
-        """The learning rate after `step` steps, float64."""
+        """Return the learning rate after `step` steps, as float64."""
         return self._rate(_exponential, step)
 
 
@@ -132,7 +132,7 @@ class InverseTimeDecay(_InPeriods):
         super().__init__(initial_learning_rate, decay_steps, decay_rate, staircase, name)
 
     def __call__(self, step: TensorLike) -> Tensor:
-        """The learning rate after `step` steps, float64."""
+        """Return the learning rate after `step` steps, as float64."""
         return self._rate(_inverse_time, step)
 
 
@@ -174,12 +174,12 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             raise ValueError(f"{name}: `boundaries` must increase, got {list(boundaries)}")
 
     def __call__(self, step: TensorLike) -> Tensor:
-        """The learning rate after `step` steps, float64."""
+        """Return the learning rate after `step` steps, as float64."""
         return apply(_piecewise, (step, *self.boundaries, *self.values))
 
 
 def _piecewise(step: Any, *numbers: Any) -> Any:
-    """`numbers` are the boundaries, then the values."""
+    """Return the value for `step`; `numbers` are the boundaries, then the values."""
     count = len(numbers) // 2
     step, *numbers = doubles(step, *numbers)  # type: ignore[assignment]
     rate = numbers[-1]
@@ -191,18 +191,18 @@ def _piecewise(step: Any, *numbers: Any) -> Any:
 
 
 class PolynomialDecay(LearningRateSchedule):
-    """From the initial to the end value as ``(1 - step / decay_steps) ** power``.
+    """A decay from the initial to the end value, as ``(1 - step / decay_steps) ** power``.
 
     Parameters
     ----------
     initial_learning_rate : float
     decay_steps : float
-        Greater than 0. After so many steps the rate stays what it is.
+        Greater than 0. Number of steps after which the rate is constant.
     end_learning_rate : float, default 0.0001
     power : float, default 1.0
         At least 0.
     cycle : bool, default False
-        After `decay_steps` begin again, with a decay over the next multiple of them.
+        Restart after `decay_steps`, with a decay over the next multiple of `decay_steps`.
     name : str, optional
 
     Examples
@@ -231,7 +231,7 @@ class PolynomialDecay(LearningRateSchedule):
         self.name = name
 
     def __call__(self, step: TensorLike) -> Tensor:
-        """The learning rate after `step` steps, float64."""
+        """Return the learning rate after `step` steps, as float64."""
         operands = (step, self.initial_learning_rate, self.decay_steps, self.end_learning_rate, self.power)
         return apply(_polynomial, operands, (self.cycle,))
 

@@ -35,10 +35,10 @@ class Ftrl(Optimizer):
     learning_rate_power : float, default -0.5
         At most 0; at 0 the learning rate is fixed.
     initial_accumulator_value : float, default 0.1
-        Where the sums of squares begin.
+        Initial value of the sums of squares.
     l1_regularization_strength, l2_regularization_strength : float, default 0.0
     l2_shrinkage_regularization_strength : float, default 0.0
-        A penalty on the size of the weights, where `l2_regularization_strength` is one on the step.
+        A penalty on the size of the weights; `l2_regularization_strength` is a penalty on the step.
     beta : float, default 0.0
         As in the paper.
     **options
@@ -48,7 +48,7 @@ class Ftrl(Optimizer):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another kind, or out of its range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -87,14 +87,14 @@ class Ftrl(Optimizer):
         self.beta = strength("beta", beta)
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """A sum of squares and a linear term for each Variable."""
+        """Create a sum of squares and a linear term for each Variable."""
         super().build(variables)
         for variable in variables:
             self.add_variable_from_reference(variable, "accumulator", self.initial_accumulator_value)
             self.add_variable_from_reference(variable, "linear")
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
-        """One step of Ftrl."""
+        """Make one step of Ftrl."""
         total, linear = self.state_of(variable, "accumulator"), self.state_of(variable, "linear")
         constants = (
             learning_rate,
@@ -111,7 +111,7 @@ class Ftrl(Optimizer):
         variable.assign(new_value)
 
     def get_config(self) -> dict[str, Any]:
-        """What the optimizer was made with, as plain values."""
+        """Return the constructor arguments as plain values."""
         return super().get_config() | {
             "learning_rate_power": self.learning_rate_power,
             "initial_accumulator_value": self.initial_accumulator_value,

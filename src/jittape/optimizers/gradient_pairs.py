@@ -1,6 +1,6 @@
-"""What an optimizer is given: pairs of a gradient and a Variable. They are checked before anything changes.
+"""Pairs of gradients and Variables, the arguments of optimizers. They are checked before anything changes.
 
-The gradients may then be clipped.
+The gradients are then clipped if a limit is set.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _PAIRS = "apply_gradients takes pairs (gradient, jt.Variable), as zip(gradients,
 
 
 def is_trained(variable: Variable) -> bool:
-    """Whether an optimizer can update `variable`."""
+    """Return whether an optimizer can update `variable`."""
     return variable.dtype.kind == "f"
 
 
 def checked_variables(variables: Any, caller: str) -> list[Variable]:
-    """`variables` as a list of distinct Variables of real numbers.
+    """Return `variables` as a list of distinct Variables of real numbers.
 
     Raises
     ------
     TypeError
-        If it is something else, or one is complex or of ints.
+        If an element is not a Variable, or is complex or of ints.
     ValueError
-        If one occurs twice.
+        If a Variable occurs twice.
     """
     found = (
         [variables] if isinstance(variables, Variable) else _listed(variables, f"{caller} takes Variables")
@@ -53,12 +53,12 @@ def checked_variables(variables: Any, caller: str) -> list[Variable]:
 
 
 def checked_pairs(grads_and_vars: Any) -> tuple[list[Pair], list[Variable]]:
-    """The pairs that have a gradient, each fit for its Variable; and all Variables that may have one later.
+    """Return the pairs with a gradient, converted for their Variables, and all Variables that may have one later.
 
     Raises
     ------
     TypeError
-        If a pair is none of gradient and Variable, or their dtypes do not fit.
+        If a pair is not a gradient and a Variable, or their dtypes do not match.
     ValueError
         If there is no gradient at all, a Variable occurs twice, or a gradient has another shape than its Variable.
     """
@@ -84,7 +84,7 @@ def checked_pairs(grads_and_vars: Any) -> tuple[list[Pair], list[Variable]]:
 def clipped(
     pairs: list[Pair], norm: float | None, value: float | None, global_norm: float | None
 ) -> list[Pair]:
-    """The pairs with gradients that keep the limit, if one is given: of each norm, each element, or all together."""
+    """Return the pairs with clipped gradients: by each norm, by element, or by the norm of all together."""
     gradients: list[Any] = [g for g, _ in pairs]
     if norm is not None:
         gradients = [clip_by_norm(g, norm) for g in gradients]
@@ -123,7 +123,7 @@ def _check_dtype(variable: Variable) -> None:
 
 
 def _fitting(gradient: Any, variable: Variable) -> Any:
-    """`gradient`, if `variable` can be updated with it."""
+    """Return `gradient` for an update of `variable`, or raise an error."""
     _check_dtype(variable)
     if isinstance(gradient, IndexedSlices):
         raise TypeError(

@@ -22,7 +22,7 @@ _ABOVE_ZERO = Interval(
 
 
 class Lion(Optimizer):
-    """Steps of equal size, by the sign of an average (Chen et al. 2023, arXiv:2302.06675, algorithm 2).
+    """Steps of equal size, with the sign of an average (Chen et al. 2023, arXiv:2302.06675, algorithm 2).
 
     ``w -= learning_rate * sign(beta_1 * m + (1 - beta_1) * g); m = beta_2 * m + (1 - beta_2) * g``
 
@@ -40,7 +40,7 @@ class Lion(Optimizer):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another kind, or out of its range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -63,12 +63,12 @@ class Lion(Optimizer):
         self.beta_2 = number(owner, "beta_2", beta_2, UNIT)
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """An average of zero for each Variable."""
+        """Create an average for each Variable."""
         super().build(variables)
         self.add_optimizer_variables(variables, "momentum")
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
-        """One step of Lion."""
+        """Make one step of Lion."""
         average = self.state_of(variable, "momentum")
         betas = (self.beta_1, 1.0 - self.beta_1, self.beta_2, 1.0 - self.beta_2)
         new_value, new_average = apply(_updated, (variable, gradient, average, learning_rate, *betas))
@@ -76,7 +76,7 @@ class Lion(Optimizer):
         variable.assign(new_value)
 
     def get_config(self) -> dict[str, Any]:
-        """What the optimizer was made with, as plain values."""
+        """Return the constructor arguments as plain values."""
         return super().get_config() | {"beta_1": self.beta_1, "beta_2": self.beta_2}
 
 

@@ -31,7 +31,7 @@ class Nadam(Optimizer):
     ----------
     learning_rate : float, Variable, LearningRateSchedule or callable, default 0.001
     beta_1, beta_2 : float, default 0.9 and 0.999
-        How slowly the averages of the gradient and of its square change.
+        Decay rates of the averages of the gradient and of its square.
     epsilon : float, default 1e-7
         Added to the root of the second average.
     **options
@@ -41,7 +41,7 @@ class Nadam(Optimizer):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another kind, or out of its range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Nadam(Optimizer):
         self.epsilon = number(owner, "epsilon", epsilon, NOT_NEGATIVE)
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """The product of the momenta so far; two averages of zero for each Variable."""
+        """Create the product of the momenta, and two averages for each Variable."""
         super().build(variables)
         self.add_variable((), 1.0, float64, "momentum_product")
         for variable in variables:
@@ -76,7 +76,7 @@ class Nadam(Optimizer):
             self.add_variable_from_reference(variable, "velocity")
 
     def begin_step(self, learning_rate: Any) -> Any:
-        """The factors of the average, the gradient and the mean square are the same for all Variables."""
+        """Return the factors of the average, the gradient and the mean square, which all Variables share."""
         product = self.add_variable(name="momentum_product")
         operands = (learning_rate, self.beta_1, self.beta_2, self.iterations, product)
         new_product, *factors = apply(_factors, operands)
@@ -84,7 +84,7 @@ class Nadam(Optimizer):
         return factors
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
-        """One step of Nadam."""
+        """Make one step of Nadam."""
         first, second = self.state_of(variable, "momentum"), self.state_of(variable, "velocity")
         constants = (1.0 - self.beta_1, 1.0 - self.beta_2, self.epsilon)
         operands = (variable, gradient, first, second, *self.step_values, *constants)
@@ -94,7 +94,7 @@ class Nadam(Optimizer):
         variable.assign(new_value)
 
     def get_config(self) -> dict[str, Any]:
-        """What the optimizer was made with, as plain values."""
+        """Return the constructor arguments as plain values."""
         return super().get_config() | {
             "beta_1": self.beta_1,
             "beta_2": self.beta_2,

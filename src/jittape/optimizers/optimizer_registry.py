@@ -1,4 +1,4 @@
-"""Optimizers by name, and as plain data."""
+"""Optimizers by name and as plain data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CLASSES: dict[str, type[Optimizer]] = {
 
 
 def serialize(optimizer: Optimizer) -> dict[str, Any]:
-    """What an optimizer was made with, as a dict of plain values; without its state.
+    """Return the constructor arguments of an optimizer as a dict of plain values, without its state.
 
     Parameters
     ----------
@@ -45,19 +45,19 @@ def serialize(optimizer: Optimizer) -> dict[str, Any]:
 
 
 def deserialize(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Optimizer:
-    """An optimizer from what `serialize` gave.
+    """Create an optimizer from the result of `serialize`.
 
     Parameters
     ----------
     config : dict
-        The name of the class may be written in small letters.
+        The name of the class is not case-sensitive.
     custom_objects : dict, optional
-        Optimizers and schedules of your own, by the name of their class.
+        Custom optimizers and schedules by the name of their class.
 
     Raises
     ------
     ValueError
-        If there is no such class, or the dict is none of an optimizer.
+        If the class is unknown, or the dict does not describe an optimizer.
 
     Examples
     --------
@@ -79,18 +79,18 @@ def deserialize(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | N
 
 
 def get(identifier: Any) -> Optimizer | None:
-    """The optimizer that `identifier` means.
+    """Return the optimizer that `identifier` describes.
 
     Parameters
     ----------
     identifier : str, dict, Optimizer or None
-        The name of a class, in any spelling; what `serialize` gave; or an optimizer, which is given back. None stays
-        None.
+        The name of a class (not case-sensitive), a result of `serialize`, or an optimizer, which is returned. None
+        gives None.
 
     Raises
     ------
     ValueError
-        If it is anything else, or there is no such optimizer.
+        If it has another type, or the optimizer is unknown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The keyword arguments that optimizers have in common, as types for ``**options``."""
+"""Types of the keyword arguments ``**options`` that optimizers share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["CommonOptions", "Options"]
 
 
 class CommonOptions(TypedDict, total=False):
-    """Keyword arguments that every optimizer takes: see `Optimizer`."""
+    """Keyword arguments of every optimizer; see `Optimizer`."""
 
     clipnorm: float | None
     clipvalue: float | None
@@ -20,6 +20,6 @@ class CommonOptions(TypedDict, total=False):
 
 
 class Options(CommonOptions, total=False):
-    """The same with weight decay, which `AdamW` has among its own."""
+    """`CommonOptions` and weight decay, which is an explicit argument of `AdamW`."""
 
     weight_decay: float | None

@@ -1,4 +1,4 @@
-"""The learning rate of an optimizer: a Variable, a schedule, or a function of the user's."""
+"""Learning rates of optimizers: a Variable, a schedule, or a user function."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Rate = Variable | Callable[..., Any]
 
 
 class LearningRateSchedule:
-    """Base class of schedules: an object that is called with the number of steps done.
+    """Base class of schedules, which are called with the number of completed steps.
 
-    A schedule of your own defines ``__call__(step)``, with `step` a scalar tensor or a number, and returns a scalar. To
-    be stored it must have attributes named like the arguments that it is made with, or a `get_config` of its own.
+    A custom schedule defines ``__call__(step)``, where `step` is a scalar tensor or a number, and returns a scalar. To
+    be serialized, it must have attributes named like its constructor arguments, or its own `get_config`.
 
     Examples
     --------
@@ -45,35 +45,35 @@ class LearningRateSchedule:
     """
 
     def __call__(self, step: TensorLike) -> Any:
-        """The learning rate after `step` steps."""
+        """Return the learning rate after `step` steps."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(step)")
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make such a schedule: its attributes, unless a subclass says otherwise."""
+        """Return the constructor arguments: the attributes, unless a subclass overrides this method."""
         return dict(vars(self))
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> LearningRateSchedule:
-        """A schedule from what `get_config` gave."""
+        """Create a schedule from the result of `get_config`."""
         return cls(**config)
 
 
 def rate_from(owner: str, value: Any, name: str = "") -> Rate:
-    """What `value` is as a learning rate.
+    """Return `value` as a learning rate.
 
     Parameters
     ----------
     owner : str
-        The optimizer's class.
+        Name of the optimizer's class, for errors.
     value : float, Variable, tensor, LearningRateSchedule or callable
-        A number or tensor becomes a float64 Variable of the optimizer's own, a Variable is taken itself.
+        A number or tensor becomes a new float64 Variable; a Variable is used directly.
     name : str
-        For that Variable.
+        Name of the new Variable.
 
     Raises
     ------
     TypeError
-        If it is none of these, or has dimensions or another dtype than floating point.
+        If it has another type, dimensions, or a dtype that is not floating.
     ValueError
         If it is negative, nan or infinite.
     """
@@ -92,7 +92,7 @@ def rate_from(owner: str, value: Any, name: str = "") -> Rate:
 
 
 def checked_rate(owner: str, value: Any) -> Any:
-    """`value` if it can be assigned to a learning rate; a tensor will be checked by the assignment."""
+    """Return `value` if it is a valid learning rate; the assignment checks tensors."""
     return (
         value
         if isinstance(value, (Operators, TracedScalar))
@@ -101,7 +101,7 @@ def checked_rate(owner: str, value: Any) -> Any:
 
 
 def rate_now(rate: Rate, iterations: Variable) -> Any:
-    """The learning rate of the step that comes next."""
+    """Return the learning rate of the next step."""
     if isinstance(rate, Variable):
         return rate
     if isinstance(rate, LearningRateSchedule) or _takes_step(rate):
@@ -115,7 +115,7 @@ def rate_now(rate: Rate, iterations: Variable) -> Any:
 
 
 def _takes_step(rate: Callable[..., Any]) -> bool:
-    """Whether a function of the user's wants to know the number of steps done."""
+    """Return whether a user function takes the number of completed steps."""
     try:
         parameters = inspect.signature(rate).parameters.values()
     except ValueError:
@@ -126,7 +126,7 @@ def _takes_step(rate: Callable[..., Any]) -> bool:
 
 
 def in_dtype(value: Any, dtype: np.dtype[Any]) -> Any:
-    """`value` cast to `dtype`; a number fits any."""
+    """Return `value` cast to `dtype`; a number is returned unchanged."""
     if isinstance(value, (int, float, TracedScalar)) or value.dtype == dtype:
         return value
     return apply(_cast, (value,), (dtype,))

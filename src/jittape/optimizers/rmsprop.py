@@ -19,7 +19,7 @@ __all__ = ["RMSprop"]
 
 
 class RMSprop(Optimizer):
-    """Gradient descent divided by the root of a running mean of squares (Hinton's Coursera lecture 6e, 2012).
+    """Gradient descent divided by the root of a moving mean of squares (Hinton's Coursera lecture 6e, 2012).
 
     ``v = rho * v + (1 - rho) * g**2; w -= learning_rate * g / sqrt(v + epsilon)``
 
@@ -32,7 +32,7 @@ class RMSprop(Optimizer):
         The update becomes ``m = momentum * m + update; w -= m``.
     epsilon : float, default 1e-7
     centered : bool, default False
-        Divide by an estimate of the variance: subtract from v the square of a running mean of g (Graves 2013,
+        Divide by an estimate of the variance: subtract the square of a moving mean of g from v (Graves 2013,
         arXiv:1308.0850, equations 38 to 45).
     **options
         `weight_decay`, `clipnorm`, `clipvalue`, `global_clipnorm`, `use_ema`, `ema_momentum`,
@@ -41,7 +41,7 @@ class RMSprop(Optimizer):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another kind, or out of its range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -68,19 +68,19 @@ class RMSprop(Optimizer):
         self.centered = flag(owner, "centered", centered)
 
     def _names(self) -> list[str]:
-        """What is kept for each Variable."""
+        """Names of the state of each Variable."""
         momentum = ["momentum"] if self.momentum else []
         return ["velocity", *momentum, *(["average_gradient"] if self.centered else [])]
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """Zeros for each Variable: the mean square, and the momentum and the mean where they are wanted."""
+        """Create a mean square for each Variable, and the momentum and the mean if they are enabled."""
         super().build(variables)
         for variable in variables:
             for name in self._names():
                 self.add_variable_from_reference(variable, name)
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
-        """One step of RMSprop."""
+        """Make one step of RMSprop."""
         state = [self.state_of(variable, name) for name in self._names()]
         constants = (learning_rate, self.rho, 1.0 - self.rho, self.momentum, self.epsilon)
         static = (self.momentum != 0.0, self.centered)
@@ -90,7 +90,7 @@ class RMSprop(Optimizer):
         variable.assign(new_value)
 
     def get_config(self) -> dict[str, Any]:
-        """What the optimizer was made with, as plain values."""
+        """Return the constructor arguments as plain values."""
         return super().get_config() | {
             "rho": self.rho,
             "momentum": self.momentum,

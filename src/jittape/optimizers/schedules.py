@@ -1,7 +1,7 @@
-"""Learning rates that change with the step: functions of the number of steps done, in double precision.
+"""Learning rate schedules: functions of the number of completed steps, in double precision.
 
-They are written in jittape operations on the optimizer's `iterations`, so a schedule is a part of the compiled step and
-costs a few scalar instructions. Formulas and argument names are those of ``tf.keras.optimizers.schedules``.
+Schedules are jittape operations on the optimizer's `iterations`, so a schedule is part of the compiled step and costs a
+few scalar instructions. Formulas and argument names are those of ``tf.keras.optimizers.schedules``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CLASSES: tuple[type[LearningRateSchedule], ...] = (
 
 
 def serialize(learning_rate_schedule: Any) -> dict[str, Any]:
-    """The schedule as a dict of plain values.
+    """Return a schedule as a dict of plain values.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def serialize(learning_rate_schedule: Any) -> dict[str, Any]:
     Raises
     ------
     TypeError
-        If it is no schedule.
+        If it is not a schedule.
 
     Examples
     --------
@@ -78,18 +78,18 @@ def serialize(learning_rate_schedule: Any) -> dict[str, Any]:
 def deserialize(
     config: Mapping[str, Any], custom_objects: Mapping[str, type[LearningRateSchedule]] | None = None
 ) -> LearningRateSchedule:
-    """A schedule from what `serialize` gave.
+    """Create a schedule from the result of `serialize`.
 
     Parameters
     ----------
     config : dict
     custom_objects : dict, optional
-        Classes of your own, by name.
+        Custom classes by name.
 
     Raises
     ------
     ValueError
-        If there is no such class.
+        If the class is unknown.
     """
     classes = {cls.__name__: cls for cls in _CLASSES} | dict(custom_objects or {})
     name = config["class_name"]
@@ -98,3 +98,7 @@ def deserialize(
             f"there is no schedule {name!r}; there are {', '.join(sorted(classes))}, or give custom_objects"
         )
     return classes[name].from_config(config["config"])
+
+
+def __dir__() -> list[str]:
+    return __all__

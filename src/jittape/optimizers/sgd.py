@@ -33,7 +33,7 @@ class SGD(Optimizer):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another kind, or out of its range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -58,13 +58,13 @@ class SGD(Optimizer):
         self.nesterov = flag(owner, "nesterov", nesterov)
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """Velocities of zero, where there is momentum."""
+        """Create velocities if there is momentum."""
         super().build(variables)
         if self.momentum:
             self.add_optimizer_variables(variables, "momentum")
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
-        """One step down the gradient."""
+        """Make one step down the gradient."""
         if not self.momentum:
             variable.assign(apply(_descended, (variable, gradient, learning_rate)))
             return
@@ -75,7 +75,7 @@ class SGD(Optimizer):
         variable.assign(new_value)
 
     def get_config(self) -> dict[str, Any]:
-        """What the optimizer was made with, as plain values."""
+        """Return the constructor arguments as plain values."""
         return super().get_config() | {"momentum": self.momentum, "nesterov": self.nesterov}
 
 

@@ -1,4 +1,4 @@
-"""`Stateful`: what an optimizer keeps: its learning rate, and Variables by name and by the Variable they belong to."""
+"""`Stateful`: the state of an optimizer, known by name and by the Variable that it belongs to."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["Stateful", "work_dtype"]
 
 
 def work_dtype(variable: Variable) -> np.dtype[Any]:
-    """The dtype that `variable` is updated in: squares of small gradients are zero in float16."""
+    """Return the dtype in which `variable` is updated: float32 for float16, where squares underflow."""
     return info_of(variable.dtype).work
 
 
 class Stateful(StateFile):
-    """The learning rate of an optimizer, and its state for Variables, each known by its place in their order."""
+    """The learning rate of an optimizer and its state; Variables are known by their position."""
 
     def __init__(self, name: str, learning_rate: Any) -> None:
         self.name = name
@@ -40,10 +40,10 @@ class Stateful(StateFile):
 
     @property
     def learning_rate(self) -> Any:
-        """The learning rate: a Variable to read and to assign; of a schedule or a function, its value now.
+        """The learning rate: a Variable to read and to assign, or the current value of a schedule or function.
 
-        It may be set to another number, which is assigned, or to a schedule. Neither makes a new program; only, a
-        compiled function goes on with the *kind* of learning rate that it was traced with.
+        It may be set to a number, which is assigned, or to a schedule. Neither creates a new program, but a
+        compiled function keeps the *kind* of learning rate that it was traced with.
         """
         self._end_step()
         return rate_now(self._learning_rate, self.iterations)
@@ -52,7 +52,7 @@ class Stateful(StateFile):
     def learning_rate(self, value: Any) -> None:
         rate = self._learning_rate
         if type(value) is float and rate.__class__ is Variable and 0.0 <= value < math.inf:
-            rate.assign(value)  # as it is set at every step: 0.6 µs instead of 1.2
+            rate.assign(value)  # it may be set at every step: 0.6 µs instead of 1.2 µs
             return
         owner = type(self).__name__
         if callable(value) and not isinstance(value, (Operators, TracedScalar)):
@@ -66,10 +66,10 @@ class Stateful(StateFile):
             self._learning_rate.assign(checked_rate(owner, value))
 
     def _end_step(self) -> None:
-        """If a step is recorded but has not run, let it run.
+        """Run a recorded step that has not run yet.
 
-        What is made of the learning rate after a step, as in ``optimizer.learning_rate = optimizer.learning_rate / 2``,
-        is then no part of the step's program, which would be another one each time that this is done.
+        Otherwise arithmetic on the learning rate after a step, as in ``optimizer.learning_rate =
+        optimizer.learning_rate / 2``, would become part of the step's program and create a new program.
         """
         recorder: Any = active_recorder()
         if self.iterations._assigned_in is recorder and recorder.traced_in is None and not recorder.intervals:
@@ -77,7 +77,7 @@ class Stateful(StateFile):
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The optimizer's own state: `iterations`, the learning rate if it is a number, and what `build` made."""
+        """The state of the optimizer: `iterations`, the learning rate if it is a number, and the state from `build`."""
         rate = self._learning_rate
         own = (self.iterations, rate) if isinstance(rate, Variable) else (self.iterations,)
         return (*own, *self._state.values())
@@ -91,45 +91,45 @@ class Stateful(StateFile):
                 self._known.append(variable)
 
     def knows(self, variable: Variable) -> bool:
-        """Whether `build` was given it."""
+        """Return whether `build` got `variable`."""
         return id(variable) in self._positions
 
     def position(self, variable: Variable) -> int:
-        """The place of `variable` in the list that `build` was given."""
+        """Return the position of `variable` in the list that `build` got."""
         return self._positions[id(variable)]
 
-    _get_variable_index = position  # by which name the optimizers that people write for Keras call it
+    _get_variable_index = position  # the name that optimizers written for Keras use
 
     def add_variable(
         self, shape: Sequence[int] = (), initializer: Any = 0.0, dtype: Any = None, name: str = "variable"
     ) -> Variable:
-        """State that belongs to no Variable.
+        """Create state that belongs to no Variable.
 
         Parameters
         ----------
         shape : sequence of int
-        initializer : number, array, or callable that gives one
-            The first value; a number fills `shape`.
+        initializer : number, array, or callable that returns one
+            Initial value; a number fills `shape`.
         dtype : dtype, optional
             float64 by default.
         name : str
-            State of this name that is there already is given again.
+            Existing state of this name is returned.
         """
         return self._added((name, -1), tuple(shape), initializer, dtype or float64, f"{self.name}/{name}")
 
     def add_variable_from_reference(
         self, reference_variable: Variable, name: str = "variable", initializer: Any = 0.0
     ) -> Variable:
-        """State of the shape of a Variable, and of its dtype, but float32 for float16: squares do not fit that.
+        """Create state of the shape and dtype of a Variable; float32 for float16, where squares underflow.
 
         Parameters
         ----------
         reference_variable : Variable
-            One that `build` was given.
+            One of the Variables that `build` got.
         name : str
-            Tells it from other state of the same Variable. If it is there already it is given again.
-        initializer : number, array, or callable that gives one
-            The first value.
+            Distinguishes states of the same Variable. Existing state of this name is returned.
+        initializer : number, array, or callable that returns one
+            Initial value.
         """
         v = reference_variable
         own = f"{self.name}/{v.name.removesuffix(':0')}/{name}"
@@ -138,7 +138,7 @@ class Stateful(StateFile):
     def add_optimizer_variables(
         self, variables: Sequence[Variable], name: str, initializer: Any = 0.0
     ) -> list[Variable]:
-        """`add_variable_from_reference` for each of `variables`, as a list."""
+        """Call `add_variable_from_reference` for each of `variables`; return a list."""
         return [self.add_variable_from_reference(v, name, initializer) for v in variables]
 
     def _added(
@@ -153,9 +153,9 @@ class Stateful(StateFile):
         return known
 
     def state_of(self, variable: Variable, name: str) -> Variable:
-        """What `add_variable_from_reference` made under this name."""
+        """Return the state that `add_variable_from_reference` created under this name."""
         return self._state[name, self._positions[id(variable)]]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._positions = {id(v): i for i, v in enumerate(self._known)}  # copies have identities of their own
+        self._positions = {id(v): i for i, v in enumerate(self._known)}  # copies have other identities

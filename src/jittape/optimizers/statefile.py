@@ -1,4 +1,4 @@
-"""The state of an optimizer in a file."""
+"""Optimizer state in files."""
 
 from __future__ import annotations
 
@@ -14,61 +14,61 @@ _REMEDY = (
     "Make the optimizer with the same options, and give load_weights the Variables in the order in which the one that "
     "was saved met them"
 )
-"""What to do about a state that does not fit."""
+"""Remedy in errors about state that does not match."""
 
 
 class StateFile:
-    """The part of an optimizer that writes and reads its `variables`."""
+    """Base class of optimizers that writes and reads their `variables`."""
 
     name: str
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The optimizer's own state."""
+        """The state of the optimizer."""
         raise NotImplementedError(f"{type(self).__name__} must define variables")
 
     def _take_on(self, variables: Iterable[Variable]) -> None:
-        """Make the state for those of `variables` that have none yet."""
+        """Create the state of those `variables` that have none yet."""
         raise NotImplementedError(f"{type(self).__name__} must define _take_on(variables)")
 
     def save_weights(self, path: str | os.PathLike[str]) -> None:
-        """Write the optimizer's state, `variables`, to a file, as `Module.save_weights` does.
+        """Write the optimizer's `variables` to a file, as `Module.save_weights` does.
 
         Parameters
         ----------
         path : str or path
-            Ends in ``.npz``, or in ``.safetensors`` where the package safetensors is installed.
+            Ends in ``.npz``, or in ``.safetensors`` if the package safetensors is installed.
 
         Raises
         ------
         WeightsError
-            If the name ends otherwise, or the format has no such dtype.
+            If the extension is another one, or the format does not support a dtype.
         ImportError
-            If the package safetensors is needed and not installed.
+            If the package safetensors is required and not installed.
         OSError
-            If the file cannot be written. What stood there before is still there.
+            If the file cannot be written. A previous file remains.
         """
-        from jittape.weights import save  # zipfile takes 12 ms to import
+        from jittape.weights import save  # importing zipfile takes 12 ms
 
         save(path, f"the optimizer {self.name!r}", self._state_by_name())
 
     def load_weights(self, path: str | os.PathLike[str], variables: Iterable[Variable] = ()) -> None:
-        """Go on with the state that `save_weights` wrote; with all of it or none.
+        """Load the state that `save_weights` wrote, all of it or none.
 
         Parameters
         ----------
         path : str or path
             Ends in ``.npz`` or ``.safetensors``.
         variables : iterable of Variable, optional
-            What is optimized, in the order in which the optimizer that was saved met it. Only a new optimizer needs it,
-            which has no state for them yet.
+            The optimized Variables, in the order in which the saved optimizer first updated them. Only a new
+            optimizer, which has no state yet, needs them.
 
         Raises
         ------
         WeightsError
-            If the file is damaged or of another kind, or holds the state of another optimizer or other Variables.
+            If the file is damaged, has another format, or contains the state of another optimizer or other Variables.
         ImportError
-            If the package safetensors is needed and not installed.
+            If the package safetensors is required and not installed.
         OSError
             If the file cannot be read.
 
@@ -85,7 +85,7 @@ class StateFile:
         >>> int(later.iterations)
         1
         """
-        from jittape.weights import load  # zipfile takes 12 ms to import
+        from jittape.weights import load  # importing zipfile takes 12 ms
 
         before = {name: copy.copy(v) for name, v in vars(self).items() if isinstance(v, (list, dict))}
         try:
@@ -96,6 +96,6 @@ class StateFile:
             raise
 
     def _state_by_name(self) -> dict[str, Variable]:
-        """The state as ``0.iterations``, ``1.velocity``, ...; the attributes that it is kept in may change."""
+        """Return the state as ``0.iterations``, ``1.velocity``, ..., independent of the attributes that hold it."""
         names = [v.name.partition(":")[0].rpartition("/")[2] for v in self.variables]
         return {f"{i}.{name}": v for i, (name, v) in enumerate(zip(names, self.variables, strict=True))}

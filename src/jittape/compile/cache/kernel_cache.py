@@ -239,7 +239,7 @@ class Registry:
         with self._linking:
             new = [name for name in batch.names if name not in self._addresses]
             permanent = any(name in self._own or name in self._apart for name in new)
-            if not (permanent or (self._kept and self._kept[-1].nbytes < tuning.shelf_min_bytes)):
+            if not (permanent or (self._kept and self._kept[-1].nbytes < tuning.code_group_min_bytes)):
                 self._kept.append(CodeGroup())
             group = self._permanent if permanent else self._kept[-1]
             if not permanent and self._n_objects() >= _most_objects():
