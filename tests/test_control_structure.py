@@ -91,6 +91,24 @@ def test_a_dead_result_is_not_computed():
     assert "exp" not in used
 
 
+@pytest.mark.parametrize("interpret", [False, True])
+def test_an_error_in_a_dead_result_is_none(monkeypatch, interpret):
+    """Compiled and interpreted: a bad index in a carry or a branch's result that nothing uses ends no run."""
+    monkeypatch.setattr(jt.config, "interpret", interpret)
+    x, bad = jt.constant([1.0, 2.0]), jt.constant(7)
+
+    def step(i, s):
+        return s[0] * 2.0, s[1] + jt.gather(x, bad)
+
+    for _ in range(3):
+        used, _ = jt.fori_loop(0, 3, step, (x, jt.constant(0.0)))
+        np.testing.assert_array_equal(used.numpy(), [8.0, 16.0])
+        taken, _ = jt.cond(jt.reduce_sum(x) > 0.0, lambda: (x + 1.0, jt.gather(x, bad)), lambda: (x, x[0]))
+        np.testing.assert_array_equal(taken.numpy(), [2.0, 3.0])
+        with pytest.raises(IndexError):
+            jt.fori_loop(0, 3, step, (x, jt.constant(0.0)))[1].numpy()
+
+
 def test_python_runs_the_body_when_it_is_recorded_and_never_between_iterations():
     calls = []
 

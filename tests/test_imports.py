@@ -16,8 +16,6 @@ ROOT = Path(jittape.__file__).parent
 ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.rst"
 FILES_IN_A_FOLDER = 24
 """Maximum number of files in one folder."""
-LARGER_FOLDERS = {"recording": 27}
-"""Folders that still have more files."""
 
 
 def module_name(path: Path) -> str:
@@ -212,7 +210,7 @@ def test_no_module_name_occurs_twice():
 
 def test_no_folder_has_too_many_files():
     sizes = Counter(path.relative_to(ROOT).parent.as_posix() for path in FILES.values())
-    too_many = {folder: n for folder, n in sizes.items() if n > LARGER_FOLDERS.get(folder, FILES_IN_A_FOLDER)}
+    too_many = {folder: n for folder, n in sizes.items() if n > FILES_IN_A_FOLDER}
     assert too_many == {}
 
 

@@ -24,7 +24,7 @@ FIXED = {
     "compile/cache/object_store.py": {"_DIGEST_SIZE", "_HEADER_START", "_BLOCK"},
     "compile/ir/index_maps.py": {"REMEMBERED"},
     "compile/ir/table_layouts.py": {"ABORTABLE", "CELL_BITS", "DIAGONAL_LOOPS", "ON_DEMAND", "SHARES_SHIFT"},
-    "compile/kernels/loop/pairwise.py": {"CARRIES"},
+    "compile/kernels/loop/pairwise.py": {"LEVELS"},
     "compile/kernels/scalar_vm/bytecode.py": {
         "CONSTANT",
         "END",

@@ -15,7 +15,7 @@ from jittape.core.builder import Symbol
 from jittape.core.forms import Control
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
-from jittape.core.program import Aval, Body
+from jittape.core.program import Aval, Body, dead_code_removed
 from jittape.errors import ProgramError
 from jittape.transform.opaque import Flow, Follow, joined
 
@@ -35,8 +35,10 @@ def _result(which: Aval, *operands: Aval, bodies: tuple[Body, ...], result_index
 
 
 def _run(operands: Sequence[Any], picks: Sequence[int], *, bodies: tuple[Body, ...]) -> list[Any]:
-    results = interpret(bodies[_taken(int(operands[0]), len(bodies))].program, operands[1:])
-    return [results[result_index] for result_index in picks]
+    program = bodies[_taken(int(operands[0]), len(bodies))].program
+    outputs = tuple([program.outputs[result_index] for result_index in picks])
+    # The compiled body computes no more than what is used: an error in the rest is none.
+    return interpret(dead_code_removed(program.replaced(program.ops, outputs, program.avals)), operands[1:])
 
 
 def _taken(which: int, count: int) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 
 from jittape.control.batched_control import stacked_loop
 from jittape.control.body import Pullback, active_slots, saved_slots, total, zeros
-from jittape.control.loop_parts import COUNT, COUNTED, WHILE, Parts, Pick, carry, stack
+from jittape.control.loop_parts import COUNT, COUNTED, WHILE, Parts, Pick, carry, live_part, stack
 from jittape.core.builder import Symbol
 from jittape.core.forms import Control
 from jittape.core.interpret import interpret
@@ -76,25 +76,28 @@ def _run(
     recompute: bool,
 ) -> list[Any]:
     given = Parts.of_operands(operands, trips, fixed, carries)
-    program = body.program
     slots = list(dict.fromkeys(number for kind, number in picks if kind == "stack"))
-    program = program.replaced(program.ops, (*program.outputs, *slots), program.avals)
-    first = len(body.program.outputs)
+    used = frozenset(number for kind, number in picks if kind == "carry")
+    live, program = live_part(body, Parts.of_body(body, fixed, carries), used, tuple(slots), trips)
+    positions = [body.program.inputs.index(slot) for slot in program.inputs]
+    first = len(live) + (trips == WHILE)
     going, length = _begin(given, trips)
     state, count = list(given.carries), 0
     rows: list[list[Any]] = [[] for _ in slots]
     while count < length and going and (limit is None or count < limit):
         at = length - 1 - count if backwards else count
-        outputs = interpret(program, [at, *given.fixed, *state, *[stack[at] for stack in given.stacks]])
-        state = outputs[:carries]
-        going = bool(outputs[carries]) if trips == WHILE else True
+        values = [at, *given.fixed, *state, *[stack[at] for stack in given.stacks]]
+        outputs = interpret(program, [values[position] for position in positions])
+        for i, value in zip(live, outputs, strict=False):
+            state[i] = value
+        going = bool(outputs[len(live)]) if trips == WHILE else True
         for kept, row in zip(rows, outputs[first:], strict=True):
             kept.append(row)
         count += 1
     results: dict[Pick, Any] = {("carry", i): value for i, value in enumerate(state)}
     results[COUNT] = np.int64(count)
     for slot, kept in zip(slots, rows, strict=True):
-        aval = program.avals[slot]
+        aval = body.program.avals[slot]
         results["stack", slot] = np.array(kept[::-1] if backwards else kept, aval.dtype).reshape(
             count, *aval.shape
         )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from jittape.core.program import Body
+from jittape.core.program import Body, Program, dead_code_removed
 
-__all__ = ["COUNT", "COUNTED", "WHILE", "Parts", "Pick", "carry", "stack"]
+__all__ = ["COUNT", "COUNTED", "WHILE", "Parts", "Pick", "carry", "live_part", "stack"]
 
 WHILE = -1
 """Value of `trips` for a loop that runs while its predicate holds. The first operand is the predicate of the first
@@ -50,3 +51,41 @@ class Parts(NamedTuple):
     @classmethod
     def of_body(cls, body: Body, fixed: int, carries: int) -> Parts:
         return cls.of(body.program.inputs, 1, fixed, carries)
+
+
+@lru_cache(maxsize=256)
+def live_part(
+    body: Body, inputs: Parts, used: frozenset[int], stacked: tuple[int, ...], trips: int
+) -> tuple[list[int], Program]:
+    """Return the carries that the used results of a loop depend on, and the part of the body that it runs.
+
+    Parameters
+    ----------
+    body : Body
+    inputs : Parts
+        Of the body.
+    used : frozenset of int
+        Carries whose final values are used.
+    stacked : tuple of int
+        Slots of the body whose values are stacked.
+    trips : int
+        As for `loop_op`.
+
+    Returns
+    -------
+    carries : list of int
+        In ascending order.
+    program : Program
+        Its outputs are the new values of these carries, the predicate of a ``while`` loop, and the stacked slots. Its
+        inputs are those of the body that it reads.
+    """
+    program, live = body.program, set(used)
+    predicate = program.outputs[len(inputs.carries) :][: trips == WHILE]
+    while True:
+        order = sorted(live)
+        outputs = (*[program.outputs[i] for i in order], *predicate, *stacked)
+        part = dead_code_removed(program.replaced(program.ops, outputs, program.avals), keep_inputs=False)
+        read = {i for i, slot in enumerate(inputs.carries) if slot in part.inputs}
+        if read <= live:
+            return order, part
+        live |= read

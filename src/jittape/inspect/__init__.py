@@ -1,4 +1,4 @@
-"""Where to look: what was recorded, what was compiled, and why."""
+"""Reports of what was recorded and compiled, and why: `jt.explain` and `jt.stats`."""
 
 from jittape.inspect.explain import Explanation as Explanation
 from jittape.inspect.explain import explain as explain

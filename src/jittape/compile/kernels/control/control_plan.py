@@ -31,7 +31,7 @@ from jittape.compile.ir.table_layouts import (
 )
 from jittape.compile.kernels.scalar_vm.bytecode import instructions_of
 from jittape.compile.rewrite.diagonal_op import DiagonalScatter, table_of
-from jittape.control.loop_parts import COUNT, WHILE, Parts
+from jittape.control.loop_parts import COUNT, WHILE, Parts, live_part
 from jittape.core.forms import Control
 from jittape.core.locks import cached_property
 from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program, dead_code_removed
@@ -159,22 +159,10 @@ class _Loop:
         self.temporaries.append(aval)
         return self.first_temporary + len(self.temporaries) - 1
 
-    def _live(self) -> tuple[list[int], Program]:
-        """Return the carries that are used, and the program of these, the predicate and the stacked values."""
-        live = {number for kind, number in self.results if kind == "carry"}
-        more = self.body.outputs[len(self.inputs.carries) :][: self.trips == WHILE]
-        while True:
-            order = sorted(live)
-            outputs = (*[self.body.outputs[i] for i in order], *more, *self.stacked)
-            program = self.body.replaced(self.body.ops, outputs, self.body.avals)
-            program = dead_code_removed(program, keep_inputs=False)
-            used = {i for i, slot in enumerate(self.inputs.carries) if slot in program.inputs}
-            if used <= live:
-                return order, program
-            live |= used
-
     def plan(self) -> Plan | None:
-        live, program = self._live()
+        used = frozenset(number for kind, number in self.results if kind == "carry")
+        body: Body = dict(self.run[0].params)["body"]
+        live, program = live_part(body, self.inputs, used, tuple(self.stacked), self.trips)
         program = simplify(program)
         scheduled = self.schedule(program)
         if not _native(scheduled):
