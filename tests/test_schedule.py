@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jittape.compile.fuse.partition import Partition
-from jittape.compile.ir.instructions import BoundsMask
+from jittape.compile.ir.instructions import BoundsMask, Load
 from jittape.compile.ir.kernel import Gemm, LoopKernel
 from jittape.compile.schedule.memory_planning import Arena
 from jittape.compile.schedule.schedule import schedule
@@ -571,3 +571,11 @@ def test_rows_are_added_one_by_one_where_that_costs_nothing():
     assert set(rows((1000, 10), lambda x: sum_op.bind(exp(sin(x)), axes=(0,)))) == {1}
     assert set(rows((1000, 10), lambda x: (negative(x), sum_op.bind(x, axes=(0,))))) == {1}
     assert set(rows((1000, 10), lambda x: sum_op.bind(x, axes=(1,)))) == {1}
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(7, 0), (0, 7), (0, 0)])
+def test_a_reduction_without_elements_loads_nothing(rows, columns):
+    """A load that is hoisted out of an empty loop would read an array without elements."""
+    program = program_of(lambda x: sum_op.bind(exp(x), axes=(1,)), np.ones((rows, columns)))
+    for step in schedule(program).steps:
+        assert not any(isinstance(instruction, Load) for instruction in step.kernel.instructions)

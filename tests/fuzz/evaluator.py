@@ -184,7 +184,10 @@ class Run:
         if isinstance(step.op.primitive.lowering, Control):
             values = run_control(schedule.program, step.ops, arrays)
         else:
-            values = [run_op(schedule.program, step.op, arrays)]
+            try:
+                values = [run_op(schedule.program, step.op, arrays)]
+            except IndexError:
+                raise Stopped from None
         for storage, aval, value in zip(step.results, step.result_avals, values, strict=True):
             if is_dynamic_dim(aval):
                 self.grown[storage] = value

@@ -75,6 +75,12 @@ def test_schedules_compute_what_the_interpreter_computes(numbers: range) -> None
         run_wide(number)
 
 
+@pytest.mark.parametrize("number", [164467, 185006, 221410, 229600])
+def test_programs_that_failed(number: int) -> None:
+    """A product whose parts overflow, a bad index that no result needs, a loop without iterations, a NumPy step."""
+    run_wide(number)
+
+
 def test_programs_without_control() -> None:
     for number in range(100):
         run(number, *random_program(number))

@@ -14,7 +14,9 @@ from jittape.compile.ir.instructions import (
     Reduction,
     Store,
     ZeroMask,
+    dtype_of,
 )
+from jittape.core.builder import literal_op
 
 __all__ = [
     "ConcreteAddress",
@@ -91,6 +93,17 @@ class LoopNest:
     origins: list[int] = field(default_factory=list)
     stores: list[NestStore] = field(default_factory=list)
     reductions: list[NestReduction] = field(default_factory=list)
+
+    def drop_iterations(self) -> None:
+        """Keep what a nest with an empty loop does: its reductions write their neutral elements.
+
+        A store or a load that is hoisted out of the empty loop would run, and read an array without elements.
+        """
+        dtypes = [dtype_of(self.instructions, r.value) for r in self.reductions]
+        self.instructions[:] = [Compute(literal_op, (("dtype", d), ("value", 0)), (), d) for d in dtypes]
+        self.origins[:] = [0] * len(dtypes)
+        self.stores.clear()
+        self.reductions[:] = [r._replace(value=i) for i, r in enumerate(self.reductions)]
 
     def with_loops(self, extents: tuple[int, ...], renamed: dict[int, int]) -> LoopNest:
         """Return the nest over other loops; addresses lose the loops that are not in `renamed`."""

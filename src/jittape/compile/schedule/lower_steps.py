@@ -135,8 +135,7 @@ class _Lowering:
         position = self.position[ops[-1].out]
         steps: list[UnplacedStep] = []
         if 0 in builder.nest.extents:
-            # An empty loop stores nothing, but a store hoisted out of it would run.
-            builder.nest.stores.clear()
+            builder.nest.drop_iterations()
             if not builder.nest.reductions:
                 return steps
         for nest in split(builder.nest, self.draft.temporary):
