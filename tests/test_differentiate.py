@@ -370,8 +370,8 @@ def test_an_op_without_rule_off_the_way_does_no_harm():
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (lambda g, out, x: jt.reduce_sum(g), r"rule of careless gave float64\[\] for float64\[3\]"),
-        (lambda g, out, x: jt.cast(g, "float32"), r"rule of careless gave float32\[3\] for float64\[3\]"),
+        (lambda g, out, x: jt.reduce_sum(g), r"rule of careless returned float64\[\] for float64\[3\]"),
+        (lambda g, out, x: jt.cast(g, "float32"), r"rule of careless returned float32\[3\] for float64\[3\]"),
     ],
 )
 def test_a_rule_that_gives_another_shape_or_dtype_is_found(rule: Any, message: str):

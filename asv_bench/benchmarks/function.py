@@ -148,7 +148,7 @@ class DigitsStep:
         """Return the time of a step without its kernels, in µs."""
         concrete = self.step._recent
         compiled = concrete.compiled
-        inputs = concrete.inputs((32,), concrete.host.run((32,)))
+        inputs = concrete.inputs((32,), concrete.scalars.run((32,)))
         results = compiled.run(inputs, 1)
         (table,), workspace = compiled.tables, compiled.free_workspaces[-1]
         drive = registry.driver()

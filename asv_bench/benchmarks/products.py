@@ -9,12 +9,12 @@ import time
 
 import numpy as np
 
-from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, form_of, pieces
+from jittape.compile.analysis.gemm_operands import BatchLoop, Matrix, Product, block_sizes, form_of
 from jittape.compile.cache.kernel_cache import registry
 from jittape.compile.ir.instructions import Operand
 from jittape.compile.ir.kernel import Gemm, bits_of
 from jittape.compile.llvm.blas import blas, has_avx512
-from jittape.runtime.threads import cells_address
+from jittape.runtime.threads import pool_address
 
 CASES = {
     "4x4 @ 4x4": (1, 4, 4, 4),
@@ -66,7 +66,7 @@ def kernel_calls(x, y, out):
     loops = BatchLoop(1, 0, 0), BatchLoop(batch, m * k, k * n)
     product = Product(Matrix(0, False, k, 0), Matrix(1, False, n, 0), m, n, k, loops)
     form = form_of(product, x.dtype, has_avx512())
-    cut = pieces(product, form == "matrix" and blas().unpacked)
+    cut = block_sizes(product, form == "matrix" and blas().unpacked)
     if form.startswith(("vector", "columns")) and n > 1:
         sizes = (1, batch, n, 1, k, 1, n, 0, 0, k * n, 1, 0, 0, m * k, *cut, 1, batch, n, 1, k)
         operands, flags = (y, x, out), (True, False)
@@ -83,7 +83,7 @@ def kernel_calls(x, y, out):
         np.zeros(1, np.int64),  # the list of growing stacks, which is empty
     )
     call = [machine_code, address(memory[1]), address(memory[2]), 1, 1]
-    table = np.array([CALLS, cells_address(1), *call * CALLS])
+    table = np.array([CALLS, pool_address(1), *call * CALLS])
     drive = registry.driver()
 
     def run():
