@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jittape as jt
-from jittape.core.buffers import Buffer
+from jittape.core.buffers import LARGE, Buffer
 from jittape.recording.flushing import Flushing
 from jittape.recording.trace import Trace, current_trace
 from jittape.recording.trie import trie
@@ -238,6 +238,26 @@ def test_an_interrupt_while_values_are_handed_out(monkeypatch: pytest.MonkeyPatc
     assert v.tolist() == [4.0, 5.0]
     assert float(w) == 4.0
     assert x.tolist() == [4.0, 5.0]
+
+
+def test_an_interrupt_repeats_no_update_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of a large Variable is updated in place; a second run would add the update once more."""
+    v = jt.Variable(np.zeros(LARGE // 8))
+    distribute = Flushing._distribute
+    for step in range(1, 6):
+        v.assign_add(jt.ones_like(v))
+        calls = itertools.count(1)
+
+        def first_interrupted(*args: Any, calls: Any = calls) -> None:
+            if next(calls) == 1:
+                raise KeyboardInterrupt
+            distribute(*args)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Flushing, "_distribute", first_interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                v[0].numpy()
+        assert float(v[0]) == step
 
 
 def interrupting(method: Any, at: int) -> Any:

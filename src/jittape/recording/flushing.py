@@ -111,9 +111,11 @@ class Flushing:
                     raise
                 except BaseException:
                     self.pending[:0] = pending
-                    # If there are buffers, some tensors may have their values; the next flush computes all of them.
                     if buffers is None:
                         self._keep_pending(alive, needed, available)
+                    else:  # a Variable may have been updated in place, which must not happen twice
+                        self._commit(alive, buffers)
+                        self.pending = [tensor for tensor in self.pending if tensor._buffer is None]
                     raise
             self._end()
 
