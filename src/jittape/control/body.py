@@ -9,6 +9,7 @@ from __future__ import annotations
 import copyreg
 import functools
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from jittape.core.builder import Builder, Symbol, literal
@@ -26,6 +27,7 @@ __all__ = [
     "Pullback",
     "active_slots",
     "body_of",
+    "body_part",
     "inlined",
     "numbered",
     "saved_slots",
@@ -48,6 +50,13 @@ copyreg.pickle(Body, lambda body: (_unpickled, (body.program,)))
 def body_of(program: Program) -> Body:
     """Return the body of `program`. All inputs are kept; dead ops are removed."""
     return numbered(program)[0]
+
+
+@lru_cache(maxsize=256)
+def body_part(body: Body, outputs: tuple[int, ...]) -> Program:
+    """Return the part of a body that computes the slots `outputs`. Its inputs are those of the body that it reads."""
+    program = body.program
+    return dead_code_removed(program.replaced(program.ops, outputs, program.avals), keep_inputs=False)
 
 
 def numbered(program: Program) -> tuple[Body, dict[int, int]]:

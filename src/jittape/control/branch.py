@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jittape.control.batched_control import stacked_branch
-from jittape.control.body import Pullback, active_slots, total
+from jittape.control.body import Pullback, active_slots, body_part, total
 from jittape.core.builder import Symbol
 from jittape.core.forms import Control
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
-from jittape.core.program import Aval, Body, dead_code_removed
+from jittape.core.program import Aval, Body
 from jittape.errors import ProgramError
 from jittape.transform.opaque import Flow, Follow, joined
 
@@ -35,10 +35,11 @@ def _result(which: Aval, *operands: Aval, bodies: tuple[Body, ...], result_index
 
 
 def _run(operands: Sequence[Any], picks: Sequence[int], *, bodies: tuple[Body, ...]) -> list[Any]:
-    program = bodies[_taken(int(operands[0]), len(bodies))].program
-    outputs = tuple([program.outputs[result_index] for result_index in picks])
-    # The compiled body computes no more than what is used: an error in the rest is none.
-    return interpret(dead_code_removed(program.replaced(program.ops, outputs, program.avals)), operands[1:])
+    body = bodies[_taken(int(operands[0]), len(bodies))]
+    # Like the compiled body, this computes only what is used: an error in the rest is none.
+    part = body_part(body, tuple([body.program.outputs[result_index] for result_index in picks]))
+    values = dict(zip(body.program.inputs, operands[1:], strict=True))
+    return interpret(part, [values[slot] for slot in part.inputs])
 
 
 def _taken(which: int, count: int) -> int:

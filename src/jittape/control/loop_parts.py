@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from jittape.core.program import Body, Program, dead_code_removed
+from jittape.control.body import body_part
+from jittape.core.program import Body, Program
 
 __all__ = ["COUNT", "COUNTED", "WHILE", "Parts", "Pick", "carry", "live_part", "stack"]
 
@@ -53,7 +53,6 @@ class Parts(NamedTuple):
         return cls.of(body.program.inputs, 1, fixed, carries)
 
 
-@lru_cache(maxsize=256)
 def live_part(
     body: Body, inputs: Parts, used: frozenset[int], stacked: tuple[int, ...], trips: int
 ) -> tuple[list[int], Program]:
@@ -84,7 +83,7 @@ def live_part(
     while True:
         order = sorted(live)
         outputs = (*[program.outputs[i] for i in order], *predicate, *stacked)
-        part = dead_code_removed(program.replaced(program.ops, outputs, program.avals), keep_inputs=False)
+        part = body_part(body, outputs)
         read = {i for i, slot in enumerate(inputs.carries) if slot in part.inputs}
         if read <= live:
             return order, part

@@ -31,10 +31,11 @@ from jittape.compile.ir.table_layouts import (
 )
 from jittape.compile.kernels.scalar_vm.bytecode import instructions_of
 from jittape.compile.rewrite.diagonal_op import DiagonalScatter, table_of
+from jittape.control.body import body_part
 from jittape.control.loop_parts import COUNT, WHILE, Parts, live_part
 from jittape.core.forms import Control
 from jittape.core.locks import cached_property
-from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program, dead_code_removed
+from jittape.core.program import ALIGNMENT, Aval, Body, Op, Program
 from jittape.core.records import WORD
 from jittape.core.simplify import simplify
 
@@ -261,10 +262,7 @@ class _Branch:
         frame, arena = given + len(self.run), given + len(self.run) + 1
         schedules, fixed = [], []
         for body in self.bodies:
-            program = body.program
-            outputs = tuple([program.outputs[p] for p in self.picks])
-            program = program.replaced(program.ops, outputs, program.avals)
-            program = simplify(dead_code_removed(program, keep_inputs=False))
+            program = simplify(body_part(body, tuple([body.program.outputs[p] for p in self.picks])))
             scheduled = self.schedule(program)
             if not _native(scheduled):
                 return None
