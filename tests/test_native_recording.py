@@ -532,7 +532,7 @@ for i in range({LOOP + 5}):
         y = jt.reduce_sum(w * x)
     w.assign_sub(0.1 * tape.gradient(y, w))
     used.append(switch.is_used())
-print(used.index(True), w.numpy()[0].round(6), any("method" in name for name in registry._own))
+print(used.index(True), w.numpy()[0].round(6), any("method" in name for name in registry._announced))
 """
 
 
@@ -574,7 +574,7 @@ def test_python_records_where_there_is_no_machine_code(monkeypatch: pytest.Monke
     elif reason == "place":
         monkeypatch.setattr(native_methods, "slot_places", fail)
     else:
-        monkeypatch.setattr(native_methods.registry, "apart", fail)
+        monkeypatch.setattr(native_methods.registry, "addresses_of_module", fail)
     switch.use()
     assert not switch.is_used()
     x, _, w, _ = data()

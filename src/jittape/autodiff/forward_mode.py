@@ -27,7 +27,7 @@ from jittape.recording.trie_insertion import insert_ops
 from jittape.recording.user_line import user_line
 from jittape.transform.batching import batched
 from jittape.transform.differentiate import TapeView
-from jittape.transform.opaque import Demand
+from jittape.transform.opaque import OpaqueRules
 
 __all__ = ["placeholders", "record_batch", "record_tangents"]
 
@@ -88,7 +88,7 @@ def record_tangents(
     with placeholders(trace, [aval_of(trace.node, slot) for slot in targets]) as cotangents:
         seeds = tuple([c._slot for c in cotangents])
         begin = trace.node.n_slots
-        gradients = record_gradient(trace, targets, sources, seeds, view, Demand(zeros, jointly=True))
+        gradients = record_gradient(trace, targets, sources, seeds, view, OpaqueRules(zeros, jointly=True))
         unknown = trace.node.unknown
     pairs = [
         (g._slot, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and t is not None
@@ -99,7 +99,7 @@ def record_tangents(
     outputs = tuple([slot for slot, _ in pairs])
     given = tuple([t for _, t in pairs])
     varied = tuple([() if i in unknown else (s,) for i, s in enumerate(seeds)])
-    return record_gradient(trace, outputs, varied, given, linear, Demand(zeros=True))
+    return record_gradient(trace, outputs, varied, given, linear, OpaqueRules(zeros=True))
 
 
 def record_batch(trace: Trace, over: int, outputs: Sequence[int], stack: int) -> list[Tensor]:

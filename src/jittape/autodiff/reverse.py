@@ -23,13 +23,13 @@ from jittape.recording.trie_insertion import insert_ops
 from jittape.recording.user_line import user_line
 from jittape.runtime.gc_pause import gc_paused
 from jittape.transform.differentiate import Callback, Path, Reverse, TapeView, seen
-from jittape.transform.opaque import Demand, unknown_among
+from jittape.transform.opaque import OpaqueRules, unknown_among
 
 __all__ = ["ORDINARY", "Slots", "gradient_key", "record_gradient"]
 
 Slots = tuple[int, ...]
-ORDINARY = Demand()
-"""The demand of a gradient in reverse mode whose unconnected sources get None."""
+ORDINARY = OpaqueRules()
+"""Rules for opaque ops of a gradient in reverse mode whose unconnected sources get None."""
 
 
 def record_gradient(
@@ -38,7 +38,7 @@ def record_gradient(
     sources: tuple[Slots, ...],
     seeds: tuple[int | None, ...],
     view: TapeView,
-    demand: Demand = ORDINARY,
+    opaque_rules: OpaqueRules = ORDINARY,
 ) -> list[Tensor | None]:
     """Append the reverse ops to `trace`; return a pending cotangent or None for each source.
 
@@ -53,16 +53,16 @@ def record_gradient(
         Slot of the cotangent of each target; None means ones.
     view : TapeView
         Positions and slots that the tape recorded and watched.
-    demand : Demand
+    opaque_rules : OpaqueRules
         Dependences for which a missing derivative is an error.
     """
     key = gradient_key(targets, sources, seeds, view)
-    if demand is not ORDINARY:
-        key = (*key, demand)
+    if opaque_rules is not ORDINARY:
+        key = (*key, opaque_rules)
     node = trace.node.children.get(key)
     if node is None:
         with gc_paused():
-            node = _derive(trace, key, path_to(trace.node), demand)
+            node = _derive(trace, key, path_to(trace.node), opaque_rules)
     trace.node = node
     while node.callback is not None:
         node = _after_callback(trace, node)
@@ -76,12 +76,12 @@ def gradient_key(
     return ("gradient", targets, sources, seeds, view)
 
 
-def _derive(trace: Trace, key: tuple[Any, ...], path: Path, demand: Demand) -> Node:
+def _derive(trace: Trace, key: tuple[Any, ...], path: Path, opaque_rules: OpaqueRules) -> Node:
     """Return the node for the first part of a gradient: to the end or to the first Python function."""
     _, targets, sources, seeds, view, *_ = key
     tracked = seen(path, view)
-    unknown = unknown_among(path, view, tracked, targets, sources, demand)
-    if not demand.jointly:
+    unknown = unknown_among(path, view, tracked, targets, sources, opaque_rules)
+    if not opaque_rules.jointly:
         sources = tuple([() if i in unknown else slots for i, slots in enumerate(sources)])
     flat = [slot for slots in sources for slot in slots]
     reverse = Reverse.between(path, tracked, targets, flat)

@@ -31,7 +31,7 @@ from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.trie import Node, path_to
 from jittape.recording.variable import Variable
-from jittape.transform.opaque import Demand
+from jittape.transform.opaque import OpaqueRules
 
 __all__ = ["GradientTape"]
 
@@ -205,8 +205,8 @@ class GradientTape:
         query = self._interval.query(trace, targets, leaves)
         before = trace.node
         slots = _seed_slots(trace, query, targets, seeds)
-        demand = Demand(zeros=True) if zero else ORDINARY
-        results = record_gradient(trace, query.targets, query.sources, slots, query.view, demand)
+        opaque_rules = OpaqueRules(zeros=True) if zero else ORDINARY
+        results = record_gradient(trace, query.targets, query.sources, slots, query.view, opaque_rules)
         if not zero:
             _explain_missing(results, query, before, trace.node)
         return results

@@ -20,7 +20,7 @@ from jittape.primitives.shape.creation import eye
 from jittape.primitives.shape.reshaping import broadcast_to, reshape, transpose
 from jittape.recording.tensor import Tensor, tensor_of
 from jittape.recording.trace import Trace
-from jittape.transform.opaque import Demand
+from jittape.transform.opaque import OpaqueRules
 
 __all__ = ["batch_jacobian_of", "jacobians_of", "takes_forward"]
 
@@ -75,9 +75,11 @@ def _reverse(
     trace: Trace, target: Aval, query: GradientQuery, stack: Tensor, zeros: bool
 ) -> list[Tensor | None]:
     """Return for each source the stacked cotangents for the rows of `stack`."""
-    demand = Demand(zeros=True) if zeros else ORDINARY
+    opaque_rules = OpaqueRules(zeros=True) if zeros else ORDINARY
     with placeholders(trace, [target]) as (seed,):
-        gradients = record_gradient(trace, query.targets, query.sources, (seed._slot,), query.view, demand)
+        gradients = record_gradient(
+            trace, query.targets, query.sources, (seed._slot,), query.view, opaque_rules
+        )
     outputs = [g._slot for g in gradients if g is not None]
     found = iter(record_batch(trace, seed._slot, outputs, trace.import_tensor(stack)))
     return [None if g is None else next(found) for g in gradients]

@@ -22,7 +22,7 @@ from jittape.core.program import Aval, Program
 from jittape.core.scalar_program import GuardFailed, ScalarProgram
 from jittape.core.traced_scalar import TracedScalar, static
 from jittape.functions.signature import GUARD_FAILED, Call, is_same_array
-from jittape.recording.function_trace import Captured, Leaf, RandomInput, Tracing
+from jittape.recording.function_trace import Captured, FunctionTrace, Leaf, RandomInput
 from jittape.recording.tensor import FailedBuffer, Tensor, tensor_of
 from jittape.recording.trace import Trace
 from jittape.recording.variable import Variable
@@ -37,8 +37,8 @@ class Concrete:
 
     Parameters
     ----------
-    tracing : Tracing
-        Tracing of the function, which has returned; its context must still be active.
+    tracing : FunctionTrace
+        Trace of the function, which has returned; its context must still be active.
     result : any
         Result of the function.
     keys : tuple
@@ -75,7 +75,7 @@ class Concrete:
     """
 
     def __init__(
-        self, tracing: Tracing, result: Any, keys: tuple[Any, ...], call: Call, same: Mapping[int, int]
+        self, tracing: FunctionTrace, result: Any, keys: tuple[Any, ...], call: Call, same: Mapping[int, int]
     ) -> None:
         self.keys = keys
         self.structure = call.structure
@@ -93,7 +93,7 @@ class Concrete:
         self.program, self.sources = tracing.program(tuple(outputs))
         special = any(op.primitive.reads_variable or op.primitive.calls_back for op in self.program.ops)
         self.recordable = not (special or self.prints)
-        self.specialized = list(tracing.settled)
+        self.specialized = list(tracing.specialized)
         numbers = [source for source in self.sources if isinstance(source, TracedScalar)]
         self.computed = list(tracing.computed)
         self.scalars = ScalarProgram([*numbers, *self._numbers.values()], self.specialized, self.computed)
@@ -105,7 +105,7 @@ class Concrete:
         self._prepared = False
         self.fast_call: Callable[[tuple[Any, ...]], Any] = _no_fast_path
 
-    def _take_result(self, tracing: Tracing, result: Any) -> None:
+    def _take_result(self, tracing: FunctionTrace, result: Any) -> None:
         """Find the tensors and numbers among the result's leaves; the other leaves are constant."""
         self._rebuild: Callable[[list[Any]], Any]
         if tracing.owns(result):
@@ -343,7 +343,7 @@ class _Replay:
         return tuple([values[slot] for slot in program.outputs])
 
 
-def _printing(tracing: Tracing) -> tuple[list[tuple[list[Any], dict[str, Any]]], list[int]]:
+def _printing(tracing: FunctionTrace) -> tuple[list[tuple[list[Any], dict[str, Any]]], list[int]]:
     """Return the printed values, with `_Printed` in place of tensors, and the slots of these tensors."""
     slots: list[int] = []
     prints: list[tuple[list[Any], dict[str, Any]]] = []

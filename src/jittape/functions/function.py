@@ -45,16 +45,16 @@ from jittape.functions.trace_report import (
     Reason,
     Signature,
     Uncompiled,
-    look_of_error,
     not_compiled,
     often_traced,
     reason_of_trace,
     recorded_because,
     too_many,
+    value_needed_by,
 )
 from jittape.functions.trace_table import TraceTable
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.function_trace import Look, Tracing
+from jittape.recording.function_trace import FunctionTrace, ValueNeeded
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace
@@ -206,20 +206,20 @@ class Function:
                     return known
             names = leaf_names(self._python, call, len(owner))
             reason = reason_of_trace(self._traces.traces(), call, keys, names)
-            trace, look = self._trace(owner, call, keys, names)
+            trace, needed = self._trace(owner, call, keys, names)
             values = [] if isinstance(trace, Uncompiled) else trace.specialized
             holds_for = tuple([(number.text, value) for number, value in values])
             arguments = tuple([(name, describe_key(key)) for name, key in zip(names, keys, strict=True)])
-            recorded = "" if look is None else recorded_because(look)
+            recorded = "" if needed is None else recorded_because(needed)
             dropped = self._traces.add(key, trace, Signature(arguments, holds_for, reason.text, recorded))
             if self._recent in dropped or self._recent_nested in dropped:
                 self._recent = self._recent_nested = None
-        self._warn(look, reason)
+        self._warn(needed, reason)
         return trace
 
     def _trace(
         self, owner: tuple[Any, ...], call: Call, keys: tuple[Any, ...], names: list[str]
-    ) -> tuple[Concrete | Uncompiled, Look | None]:
+    ) -> tuple[Concrete | Uncompiled, ValueNeeded | None]:
         """Run the Python function with placeholders; run it again if it created Variables.
 
         Arguments that are the same tensor get separate placeholders, so that other calls can use the trace, unless the
@@ -235,27 +235,27 @@ class Function:
         more = [[i for i in numbers if numbers[i]], list(numbers)]
         bools = [i for i in numbers if keys[i] is bool]
         plain = bools if bools and tests_bool_identity(self._python) else []
-        failed: Look | None = None
+        failed: ValueNeeded | None = None
         leaves = [leaf.aval if isinstance(leaf, TensorSpec) else leaf for leaf in call.leaves]
         while True:
-            tracing = Tracing(self._name, leaves, may_create)
+            tracing = FunctionTrace(self._name, leaves, may_create)
             with tracing:
                 placeholders = placeholders_of(tracing, call, names, numbers, plain, same)
                 self.trace_count += 1
                 try:
                     with recording_with(tracing):
                         result = call_python(self._python, self._name, owner, call, placeholders)
-                except Look as look:
-                    return Uncompiled(keys, call), look
+                except ValueNeeded as needed:
+                    return Uncompiled(keys, call), needed
                 except Exception as error:
                     more = [wider for wider in more if len(wider) > len(plain)]
                     if not more:
                         raise
                     plain = more[0]
-                    failed = look_of_error(error, [names[i] for i in numbers if not numbers[i]])
+                    failed = value_needed_by(error, [names[i] for i in numbers if not numbers[i]])
                     continue
-                if tracing.look is not None:
-                    return Uncompiled(keys, call), tracing.look
+                if tracing.needed_value is not None:
+                    return Uncompiled(keys, call), tracing.needed_value
                 if any([not numbers[i] for i in plain]):
                     return Uncompiled(keys, call), failed
                 before, same = same, shared_leaves(call.leaves, tracing.distinct)
@@ -263,9 +263,9 @@ class Function:
                     return Concrete(tracing, result, keys, call, same), None
             may_create = may_create and not tracing.made
 
-    def _warn(self, look: Look | None, reason: Reason) -> None:
-        if look is not None:
-            warnings.warn(not_compiled(self._name, look), FunctionWarning, stacklevel=stack_level())
+    def _warn(self, needed: ValueNeeded | None, reason: Reason) -> None:
+        if needed is not None:
+            warnings.warn(not_compiled(self._name, needed), FunctionWarning, stacklevel=stack_level())
         if self._traces.dropped:
             self._warn_once(too_many, reason)
         elif len(self._traces) > _RETRACES:

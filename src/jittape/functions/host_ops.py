@@ -16,7 +16,7 @@ from jittape.core.user_calls import function_name
 from jittape.errors import NoGradientError
 from jittape.functions.signature import TensorSpec
 from jittape.recording.convert import cast_to_dtype, convert_to_tensor
-from jittape.recording.function_trace import Tracing
+from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.handles import own_handles
 from jittape.recording.tensor import tensor_of
 from jittape.recording.trace import Trace
@@ -66,7 +66,7 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     tensors = [convert_to_tensor(x) for x in inp]
     expected = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
     if (
-        isinstance(active_recorder(), Tracing)
+        isinstance(active_recorder(), FunctionTrace)
         and expected
         and all(isinstance(t, TensorSpec) for t in expected)
     ):
@@ -187,7 +187,7 @@ def numpy_function(
     expected = [Tout] if single else list(Tout)
     tensors = [convert_to_tensor(x) for x in inp]
     recorder = active_recorder()
-    if isinstance(recorder, Tracing):
+    if isinstance(recorder, FunctionTrace):
         if not all(isinstance(t, TensorSpec) for t in expected):
             raise recorder.needed("a traced tensor", "pass shapes too: Tout=jt.TensorSpec(shape, dtype)")
         results = list(apply(_record_call, tuple(tensors), (func, tuple([t.aval for t in expected]))))

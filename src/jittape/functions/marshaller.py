@@ -67,7 +67,7 @@ def marshaller() -> (
     slots = {f"Variable.{name}": at for name, at in slot_places(Variable, _VARIABLE).items()}
     slots |= {f"Tensor.{name}": at for name, at in slot_places(Tensor, _TENSOR).items()}
     definition = built_in("marshaller", lambda function, places: _Marshaller(function, places).emit(), slots)
-    return None if definition is None else as_function(registry.own(definition))
+    return None if definition is None else as_function(registry.address_of(definition))
 
 
 class _Marshaller(Arithmetic):

@@ -8,7 +8,7 @@ from typing import Any
 from jittape.core.primitive import active_recorder
 from jittape.core.traced_scalar import TracedScalar
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.function_trace import Tracing
+from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.operators import Operators
 
 __all__ = ["print"]
@@ -46,7 +46,7 @@ def print(
     """
     options = {"file": output_stream, "sep": sep, "end": end}
     recorder = active_recorder()
-    if isinstance(recorder, Tracing):
+    if isinstance(recorder, FunctionTrace):
         values = [convert_to_tensor(x) if isinstance(x, (Operators, TracedScalar)) else x for x in inputs]
         recorder.prints.append((tuple(values), options))
     else:

@@ -7,7 +7,7 @@ from typing import Any
 
 from jittape.core.primitive import active_recorder
 from jittape.functions.signature import Call, aval_of_leaf, parameters_of
-from jittape.recording.function_trace import Tracing
+from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor
@@ -43,7 +43,7 @@ def call_python(
 
 
 def placeholders_of(
-    tracing: Tracing,
+    tracing: FunctionTrace,
     call: Call,
     names: Sequence[str],
     numbers: Mapping[int, bool],

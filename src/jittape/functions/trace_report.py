@@ -10,19 +10,19 @@ from jittape.core.config import config
 from jittape.core.program import Aval
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.signature import Call, distance, key_changes
-from jittape.recording.function_trace import Look
+from jittape.recording.function_trace import ValueNeeded
 from jittape.recording.user_line import line_of_error
 
 __all__ = [
     "Reason",
     "Signature",
     "Uncompiled",
-    "look_of_error",
     "not_compiled",
     "often_traced",
     "reason_of_trace",
     "recorded_because",
     "too_many",
+    "value_needed_by",
 ]
 
 
@@ -127,25 +127,25 @@ def _remedy(old: Sequence[Any], new: Sequence[Any]) -> str:
     return ", and ".join(remedies)
 
 
-def look_of_error(error: Exception, names: list[str]) -> Look:
+def value_needed_by(error: Exception, names: list[str]) -> ValueNeeded:
     """Return the reason why a function is not compiled: a traced number, one of `names`, made it fail with `error`."""
     action = f"what raises {type(error).__name__} ({error})"
     remedy = "pass an array instead of the number"
-    return Look(action, f"the number {' or '.join(names)}", line_of_error(error), remedy)
+    return ValueNeeded(action, f"the number {' or '.join(names)}", line_of_error(error), remedy)
 
 
-def recorded_because(look: Look) -> str:
+def recorded_because(needed: ValueNeeded) -> str:
     """Return the reason why a function is not compiled."""
-    place = "an unknown line" if look.line is None else look.line.link
-    action = look.action if " " in look.action else f"{look.action}()"
-    return f"the value of {look.of} is needed by {action} at {place}"
+    place = "an unknown line" if needed.line is None else needed.line.link
+    action = needed.action if " " in needed.action else f"{needed.action}()"
+    return f"the value of {needed.of} is needed by {action} at {place}"
 
 
-def not_compiled(name: str, look: Look) -> str:
+def not_compiled(name: str, needed: ValueNeeded) -> str:
     """Return the warning about a function that needs a traced value."""
     return (
-        f"{name} is not compiled for these arguments: {recorded_because(look)}. It is recorded at each call instead, "
-        f"which gives the same results. To keep it compiled, {look.remedy}"
+        f"{name} is not compiled for these arguments: {recorded_because(needed)}. It is recorded at each call instead, "
+        f"which gives the same results. To keep it compiled, {needed.remedy}"
     )
 
 

@@ -22,7 +22,7 @@ from jittape.core.traced_scalar import TracedScalar
 from jittape.functions.signature import TensorSpec
 from jittape.functions.trace_report import recorded_because
 from jittape.primitives.identity import identity
-from jittape.recording.function_trace import Captured, Leaf, Look, RandomInput, Tracing
+from jittape.recording.function_trace import Captured, FunctionTrace, Leaf, RandomInput, ValueNeeded
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 from jittape.recording.variable import Variable
@@ -78,7 +78,7 @@ def trace(function: Callable[..., Any], name: str, parameters: Sequence[str], sp
     arguments = tuple([_argument(name, parameter, s) for parameter, s in zip(parameters, specs, strict=True)])
     avals: list[Aval] = []
     numbered = tuple([_numbered(argument, avals) for argument in arguments])
-    tracing = Tracing(name, avals, may_create=False)
+    tracing = FunctionTrace(name, avals, may_create=False)
     with tracing:
         tensors = tracing.placeholders(list(enumerate(avals)))
         try:
@@ -86,10 +86,10 @@ def trace(function: Callable[..., Any], name: str, parameters: Sequence[str], sp
                 returned = function(*[_unflatten(argument, tensors) for argument in numbered])
                 slots: list[int] = []
                 result = _result(name, tracing, returned, slots)
-        except Look as look:
-            raise _not_compilable(name, recorded_because(look) + "; use jt.where there") from None
-        if tracing.look is not None:
-            raise _not_compilable(name, recorded_because(tracing.look) + "; use jt.where there")
+        except ValueNeeded as needed:
+            raise _not_compilable(name, recorded_because(needed) + "; use jt.where there") from None
+        if tracing.needed_value is not None:
+            raise _not_compilable(name, recorded_because(tracing.needed_value) + "; use jt.where there")
         for variable, *_ in tracing.assigned.values():
             raise _not_compilable(
                 name, f"it assigns the Variable {variable.name!r}; return the new value instead"
@@ -135,7 +135,7 @@ def _unflatten(numbered: Any, tensors: Any) -> Any:
     return tuple([_unflatten(part, tensors) for part in numbered])
 
 
-def _result(name: str, tracing: Tracing, returned: Any, slots: list[int]) -> Result:
+def _result(name: str, tracing: FunctionTrace, returned: Any, slots: list[int]) -> Result:
     """Return the structure of the function's result; append the slots of its tensors to `slots`."""
     if type(returned) in (tuple, list):
         return tuple([_result(name, tracing, part, slots) for part in returned])

@@ -1,8 +1,8 @@
-"""`Tracing`: the trace of a function that runs once with placeholders, to be compiled.
+"""`FunctionTrace`: the trace of a function that runs once with placeholders, to be compiled.
 
-The trace records like any other but computes nothing: code that needs a value ends it with the exception `Look`. The
-inputs of the path are kept as their sources (an argument, a Variable, a draw of random numbers) and not as values.
-After the trace, Variables and tensors are in their former state.
+The trace records like any other but computes nothing: code that needs a value ends it with the exception
+`ValueNeeded`. The inputs of the path are kept as their sources (an argument, a Variable, a draw of random numbers) and
+not as values. After the trace, Variables and tensors are in their former state.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from jittape.recording.trie_insertion import insert_call, marker_for
 from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable
 
-__all__ = ["Captured", "Leaf", "Look", "RandomInput", "Tracing", "drawn", "read_each_call"]
+__all__ = ["Captured", "FunctionTrace", "Leaf", "RandomInput", "ValueNeeded", "drawn", "read_each_call"]
 
 _one_at_a_time = rlock()
 """The lock of the current tracing, which owns all Variables. Another thread that needs a Variable waits."""
@@ -72,7 +72,7 @@ class Captured:
         )
 
 
-class Look(BaseException):
+class ValueNeeded(BaseException):
     """The signal that a traced function needs a value. It is no `Exception`, so handlers do not catch it.
 
     Attributes
@@ -94,7 +94,7 @@ class Look(BaseException):
         self.line = line
 
 
-class Tracing(SymbolicTrace):
+class FunctionTrace(SymbolicTrace):
     """The trace of one run of a function with placeholders.
 
     Parameters
@@ -112,11 +112,11 @@ class Tracing(SymbolicTrace):
         Number of Variables created during the tracing.
     computed : list of TracedScalar
         Numbers computed from other numbers, in order.
-    settled : list of (TracedScalar, value)
+    specialized : list of (TracedScalar, value)
         Ints and bools, arguments or computed, that the trace is specialized on.
     over : bool
         Whether the tracing has ended.
-    look : Look or None
+    needed_value : ValueNeeded or None
         The first value that was needed; the function may have caught the exception.
     prints : list of tuples
         Arguments of `jt.print`, to print at each call.
@@ -126,11 +126,12 @@ class Tracing(SymbolicTrace):
 
     def __init__(self, name: str, leaves: Sequence[Any], may_create: bool) -> None:
         super().__init__(name)
-        self._root = self.node = trie.apart()  # shared nodes could name the source lines of another function
+        # Shared nodes could name the source lines of another function.
+        self._root = self.node = trie.separate_root()
         self.made = 0
         self.computed: list[TracedScalar] = []
-        self.settled: list[tuple[TracedScalar, Any]] = []
-        self.look: Look | None = None
+        self.specialized: list[tuple[TracedScalar, Any]] = []
+        self.needed_value: ValueNeeded | None = None
         self.prints: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
         self.distinct: set[int] = set()
         self._placeholders: dict[int, list[int]] = {}
@@ -143,7 +144,7 @@ class Tracing(SymbolicTrace):
 
     # ---- life --------------------------------------------------------------------------------------------------
 
-    def __enter__(self) -> Tracing:
+    def __enter__(self) -> FunctionTrace:
         _one_at_a_time.acquire()
         return self
 
@@ -246,7 +247,7 @@ class Tracing(SymbolicTrace):
     # ---- needed values -----------------------------------------------------------------------------------------
 
     def flush(self, wanted: Tensor | None = None) -> None:
-        """Raise `Look`, or an error after the end of the tracing. Another thread waits for the end instead."""
+        """Raise `ValueNeeded`, or an error after the end of the tracing. Another thread waits for the end instead."""
         if self.over:
             raise self._leaked(wanted)
         if threading.get_ident() != self._thread:
@@ -255,7 +256,7 @@ class Tracing(SymbolicTrace):
         raise self.needed("a traced tensor" if wanted is not None else "a Variable")
 
     def demanded(self, number: TracedScalar) -> Any:
-        """Return the value of an int or bool and specialize the trace on it; raise `Look` for a float."""
+        """Return the value of an int or bool and specialize the trace on it; raise `ValueNeeded` for a float."""
         if self.over:
             raise LeakedTensorError(
                 f"the {number.described} of the function {self.traced_in!r} is used outside of it, where it has no "
@@ -265,7 +266,7 @@ class Tracing(SymbolicTrace):
             raise self.needed(f"the {number.described}, which may be another at each call,")
         if not number.specialized:
             number.specialized = True
-            self.settled.append((number, number.now))
+            self.specialized.append((number, number.now))
         return number.now
 
     def failed(self, number: TracedScalar) -> None:
@@ -275,12 +276,12 @@ class Tracing(SymbolicTrace):
         else:
             self.needed(f"the {number.described}, which may be another at each call,")
 
-    def needed(self, of: str, remedy: str = _REMEDY) -> Look:
-        """Return the `Look` to raise if the value `of` is needed."""
-        look = Look(call_of_user(), of, user_line(), remedy)
-        if self.look is None:
-            self.look = look
-        return look
+    def needed(self, of: str, remedy: str = _REMEDY) -> ValueNeeded:
+        """Return the `ValueNeeded` to raise if the value `of` is needed."""
+        signal = ValueNeeded(call_of_user(), of, user_line(), remedy)
+        if self.needed_value is None:
+            self.needed_value = signal
+        return signal
 
     def _leaked(self, tensor: Tensor | None) -> LeakedTensorError:
         made = None if tensor is None else _line_of(self.node, tensor._slot)
@@ -363,6 +364,6 @@ def read_each_call(read: Callable[[], Any], text: str) -> Any:
     """Return the result of `read`; in a traced function, a float that is read again at each call."""
     recorder = current_trace().outermost
     now = read()
-    if isinstance(recorder, Tracing) and type(now) is float:
+    if isinstance(recorder, FunctionTrace) and type(now) is float:
         return TracedScalar(recorder, now, text, compute=read)
     return now

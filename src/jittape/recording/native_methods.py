@@ -178,7 +178,7 @@ def methods() -> tuple[NativeMethod, ...]:
                 m.owner, m.name, python, as_method(m.owner, m.name, address, m.flags, _described(python))
             )
             for m, python, address in zip(
-                _METHODS, _python.values(), registry.apart(definitions), strict=True
+                _METHODS, _python.values(), registry.addresses_of_module(definitions), strict=True
             )
             if python.__module__ == m.owner.__module__  # unless another package has replaced the method
         ]

@@ -139,7 +139,7 @@ class Trie:
         self._roots: dict[tuple[Any, ...], Node] = {}
         self.places: dict[int, Node] = {}
         self._known_code: dict[int, Any] = {}  # keeps the objects at these addresses alive
-        self._apart: dict[int, Node] = {}
+        self._separate_roots: dict[int, Node] = {}
         self.n_nodes = 0
         self.clock = 0
         self.pruned = 0
@@ -200,15 +200,15 @@ class Trie:
         if self.n_nodes > config._max_trie_nodes:
             self.prune()
 
-    def apart(self) -> Node:
+    def separate_root(self) -> Node:
         """Return a root that no other path shares; call `forget` when it is not needed any more."""
         root = Node(None)
-        self._apart[id(root)] = root
+        self._separate_roots[id(root)] = root
         return root
 
     def forget(self, root: Node) -> None:
         """Remove `root`, a result of `apart`, and the nodes below it from the count."""
-        if self._apart.pop(id(root), None) is root:
+        if self._separate_roots.pop(id(root), None) is root:
             self.n_nodes -= sum(1 for _ in _below([root])) - 1
 
     def prune(self) -> None:
@@ -236,12 +236,12 @@ class Trie:
         """Drop all paths."""
         self._roots.clear()
         self.forget_places()
-        self._apart.clear()
+        self._separate_roots.clear()
         self.n_nodes = 0
 
     def _walk(self) -> Iterator[Node]:
         """Yield the roots and all nodes below them, parents first."""
-        return _below([*self._roots.values(), *self._apart.values()])
+        return _below([*self._roots.values(), *self._separate_roots.values()])
 
 
 def _below(stack: list[Node]) -> Iterator[Node]:

@@ -95,7 +95,7 @@ def _launch_table(
         if tile is not None:
             blocks = _tile_table(tile, cell_of, cells, found)
             memory.append(blocks)
-            address, size = registry.own(_TILE_LOOP), address_of(blocks)
+            address, size = registry.address_of(_TILE_LOOP), address_of(blocks)
             worth = min(tile.groups, max(1, tile.work // tuning.work_per_thread_ns))
             found = [{"kernel": address, "slots": 0, "sizes": size, "tasks": tile.groups, "threads": worth}]
         for call in found:

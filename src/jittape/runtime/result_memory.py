@@ -103,7 +103,7 @@ def busy() -> Callable[[tuple[Buffer, ...], bool, None], int]:
     """
     if _BUSY is None:
         return count_busy
-    found = as_function(registry.own(_BUSY))
+    found = as_function(registry.address_of(_BUSY))
     free = (Buffer(np.empty(1)),)
     other = (free[0],)
     counts = found(free, False, None)

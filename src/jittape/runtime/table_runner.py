@@ -42,7 +42,7 @@ def runner() -> Callable[[tuple[Any, ...], int, int], int] | None:
 
     `run` does not check its arguments: the values must be the buffers and floats that the plan says.
     """
-    return None if _RUNNER is None else as_function(registry.own(_RUNNER))
+    return None if _RUNNER is None else as_function(registry.address_of(_RUNNER))
 
 
 def _write_runner(function: ir.Function, places: Mapping[str, int]) -> None:

@@ -74,7 +74,7 @@ def _start_helpers(wanted: int) -> None:
     start = python.PyThread_start_new_thread
     start.argtypes, start.restype = [ctypes.c_void_p, ctypes.c_void_p], ctypes.c_ulong
     if not _pool["acquire"] and wanted > 0:
-        _helper_code = registry.own(_HELPER)
+        _helper_code = registry.address_of(_HELPER)
         _pool["acquire"] = _address(python.PyThread_acquire_lock)
         _pool["acquire_timed"] = _address(python.PyThread_acquire_lock_timed)
         _pool["release"] = _address(python.PyThread_release_lock)

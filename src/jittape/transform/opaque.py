@@ -17,7 +17,7 @@ from jittape.core.program import Aval, Body, Op, Program
 from jittape.errors import NoGradientError
 from jittape.transform.differentiate import Path, Seen, TapeView, carries
 
-__all__ = ["Demand", "Flow", "Follow", "joined", "opaque_op_between", "unknown_among"]
+__all__ = ["Flow", "Follow", "OpaqueRules", "joined", "opaque_op_between", "unknown_among"]
 
 
 class Flow(NamedTuple):
@@ -27,7 +27,7 @@ class Flow(NamedTuple):
     unknown: Op | None
 
 
-class Demand(NamedTuple):
+class OpaqueRules(NamedTuple):
     """Rules for gradients with opaque ops.
 
     Attributes
@@ -64,7 +64,7 @@ def unknown_among(
     tracked: Seen,
     targets: Sequence[int],
     sources: Sequence[Sequence[int]],
-    demand: Demand,
+    opaque_rules: OpaqueRules,
 ) -> tuple[int, ...]:
     """Return the numbers of the sources whose gradients are None because an opaque op is the only path.
 
@@ -75,7 +75,7 @@ def unknown_among(
     targets : sequence of int
     sources : sequence of sequences of int
         The slots of each source.
-    demand : Demand
+    opaque_rules : OpaqueRules
         If it is joint, the numbers returned are those of targets.
 
     Raises
@@ -85,7 +85,7 @@ def unknown_among(
     """
     if not any([_hides(op) for op in path.ops]):
         return ()
-    if demand.jointly:
+    if opaque_rules.jointly:
         at = _flows(path, view, tracked, [slot for slots in sources for slot in slots])
         found = [at.get(slot) for slot in targets]
     else:
@@ -94,7 +94,7 @@ def unknown_among(
             for at in [_flows(path, view, tracked, slots) for slots in sources]
         ]
     for flow in found:
-        if flow is not None and flow.unknown is not None and (flow.known or demand.zeros):
+        if flow is not None and flow.unknown is not None and (flow.known or opaque_rules.zeros):
             raise _no_gradient(flow.unknown, flow.known)
     return tuple([i for i, flow in enumerate(found) if flow is not None and not flow.known])
 

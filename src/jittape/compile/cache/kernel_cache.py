@@ -74,9 +74,9 @@ class Registry:
         self._clock = 0
         self.relieve: Callable[[], None] = lambda: None
         """Called to release cold executables if there is more code than `config.max_code_bytes`."""
-        self._own = {_DRIVER.name: _DRIVER}
+        self._announced = {_DRIVER.name: _DRIVER}
         self._driver: Callable[[int, int, int], Any] | None = None
-        self._apart: set[str] = set()
+        self._separate: set[str] = set()
         self._counts = dict.fromkeys(Origin, 0)
         self._seconds = 0.0
 
@@ -128,25 +128,25 @@ class Registry:
         with _turn:
             pass
         with self._lock:
-            self._own[definition.name] = definition
+            self._announced[definition.name] = definition
 
-    def own(self, definition: Definition) -> int:
+    def address_of(self, definition: Definition) -> int:
         """Return the address of a function that is not a kernel."""
         with _turn:
             pass
         with self._lock:
-            self._own[definition.name] = definition
+            self._announced[definition.name] = definition
             self._require({})
             return self._addresses[definition.name]
 
-    def apart(self, definitions: Iterable[Definition]) -> list[int]:
+    def addresses_of_module(self, definitions: Iterable[Definition]) -> list[int]:
         """Return the addresses of functions that are not kernels, compiled in a module of their own."""
         wanted = {definition.name: definition for definition in definitions}
         with _turn:
             pass
         with self._lock:
             cache = object_store.current()
-            self._apart.update(wanted)
+            self._separate.update(wanted)
             if cache is not None:
                 self._load(cache, wanted)
             missing = [definition for name, definition in wanted.items() if name not in self._addresses]
@@ -163,12 +163,12 @@ class Registry:
 
     def _require(self, wanted: dict[str, Kernel]) -> dict[str, Origin]:
         """Load or compile these kernels, the driver and the announced functions; return the kernels' origins."""
-        missing = [name for name in (*self._own, *wanted) if name not in self._addresses]
+        missing = [name for name in (*self._announced, *wanted) if name not in self._addresses]
         origins = dict.fromkeys(wanted, Origin.MEMORY)
         if not missing:
             return origins
         cache = object_store.current()
-        cacheable = [name for name in missing if name in self._own or is_cacheable(wanted[name])]
+        cacheable = [name for name in missing if name in self._announced or is_cacheable(wanted[name])]
         if cache is not None:
             self._load(cache, cacheable)
         for name in missing:
@@ -210,7 +210,9 @@ class Registry:
     ) -> None:
         """Compile the functions with these names, several modules at once."""
         threads = min(config.threads, tuning.compile_threads_limit)
-        definitions = [self._own[n] if n in self._own else definition_of(wanted[n]) for n in names]
+        definitions = [
+            self._announced[n] if n in self._announced else definition_of(wanted[n]) for n in names
+        ]
         weights = {
             d: (len(wanted[d.name].listing) if d.name in wanted else tuning.function_compile_weight)
             * tuning.effort_weights[d.effort.name]
@@ -238,7 +240,7 @@ class Registry:
         """Load a batch. Functions that are loaded already stay, since executables hold their addresses."""
         with self._linking:
             new = [name for name in batch.names if name not in self._addresses]
-            permanent = any(name in self._own or name in self._apart for name in new)
+            permanent = any(name in self._announced or name in self._separate for name in new)
             if not (permanent or (self._kept and self._kept[-1].nbytes < tuning.code_group_min_bytes)):
                 self._kept.append(CodeGroup())
             group = self._permanent if permanent else self._kept[-1]
