@@ -152,7 +152,7 @@ RULES = (
     ),
     Mutation(
         "update", "primitives/shape/views.py",
-        "return update_op.bind(g, broadcast(literal(0, g.dtype), v.shape), *starts, region=region)",
+        "return dynamic_update_slice_op.bind(g, broadcast(literal(0, g.dtype), v.shape), *starts, region=region)",
         "return g",
         "overwritten elements keep their gradient", "tests/test_setitem.py",
     ),

@@ -17,7 +17,7 @@ from jittape.primitives.linalg import matmul as ct
 from jittape.primitives.shape import creation as cr
 from jittape.primitives.shape import joining as jo
 from jittape.primitives.shape import reshaping as sh
-from jittape.primitives.shape.views import again
+from jittape.primitives.shape.views import recompute_after
 from primitive_table import INF, NAN, Array, Row, Sampler, normal
 
 CUBE = (2, 3, 4)
@@ -64,7 +64,12 @@ SHAPES = (
     moved("roll", lambda x: sh.roll(x, [1, -3], [0, 2]), lambda x: np.roll(x, (1, -3), (0, 2)), EMPTY),
     moved("roll all", lambda x: sh.roll(x, 5, None), lambda x: np.roll(x, 5), EMPTY),
     Row(
-        "again", again, normal((3, 4), (3,)), lambda x, after: x, wrt=(0,), edges=((np.ones(3), np.zeros(0)),)
+        "recompute",
+        recompute_after,
+        normal((3, 4), (3,)),
+        lambda x, after: x,
+        wrt=(0,),
+        edges=((np.ones(3), np.zeros(0)),),
     ),
     moved("concat", lambda x: jo.concat([x, x, x], 1), lambda x: np.concatenate([x, x, x], 1), EMPTY),
     Row(

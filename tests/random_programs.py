@@ -19,7 +19,14 @@ from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.reduce.cumulative import cumsum_op, recurrence_op
 from jittape.primitives.reduce.reductions import max_op, min_op, prod_op
 from jittape.primitives.reduce.statistics import argmax_op, argmin_op
-from jittape.primitives.shape.views import Region, concat_op, place_op, slice_op, transpose_op, update_op
+from jittape.primitives.shape.views import (
+    Region,
+    concat_op,
+    dynamic_update_slice_op,
+    pad_op,
+    slice_op,
+    transpose_op,
+)
 
 SHAPES = [
     (),
@@ -148,9 +155,9 @@ class Generator:
         room = self.rng.randint(0, 3)
         shape = (*x.shape[:axis], span + room, *x.shape[axis + 1 :])
         if room >= 2 and step > 0:
-            return place_op.bind(x, self.start, region=Region((axis,), (None,), (n,), (step,)), shape=shape)
+            return pad_op.bind(x, self.start, region=Region((axis,), (None,), (n,), (step,)), shape=shape)
         offset = self.rng.randint(0, room) + (0 if step > 0 else span - 1)
-        return place_op.bind(x, region=Region((axis,), (offset,), (n,), (step,)), shape=shape)
+        return pad_op.bind(x, region=Region((axis,), (offset,), (n,), (step,)), shape=shape)
 
     def concat(self, x: Symbol) -> Any:
         if not x.shape:
@@ -174,13 +181,15 @@ class Generator:
         size = 1 + (n - 1) // abs(step)
         region = Region((axis,), (0 if step > 0 else n - 1,), (size,), (step,))
         if step == 1 and n >= 3:
-            return update_op.bind(
+            return dynamic_update_slice_op.bind(
                 x,
                 square_op.bind(slice_op.bind(x, region=Region((axis,), (0,), (n - 2,), (1,)))),
                 self.start,
                 region=Region((axis,), (None,), (n - 2,), (1,)),
             )
-        return update_op.bind(x, negative_op.bind(slice_op.bind(x, region=region)), region=region)
+        return dynamic_update_slice_op.bind(
+            x, negative_op.bind(slice_op.bind(x, region=region)), region=region
+        )
 
     def cumulate(self, x: Symbol) -> Any:
         if not x.shape or x.dtype.kind != "f":

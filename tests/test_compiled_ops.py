@@ -16,7 +16,7 @@ from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.reduce.cumulative import cumprod_op, cumsum_op, recurrence_op
 from jittape.primitives.reduce.statistics import argmax_op, argmin_op
-from jittape.primitives.shape.views import Region, concat_op, place_op, slice_op, update_op
+from jittape.primitives.shape.views import Region, concat_op, dynamic_update_slice_op, pad_op, slice_op
 from programs import compiled, program_of
 
 Array = np.ndarray[Any, Any]
@@ -101,20 +101,26 @@ def test_a_part_is_laid_over_an_array() -> None:
         Region((1,), (8,), (3,), (-4,)),
         Region((1,), (6,), (3,), (1,)),
     ):
-        check(lambda x, v, region=region: multiply(update_op.bind(exp(x), sin(v), region=region), x), x, v)
+        check(
+            lambda x, v, region=region: multiply(
+                dynamic_update_slice_op.bind(exp(x), sin(v), region=region), x
+            ),
+            x,
+            v,
+        )
     dynamic = Region((1,), (None,), (3,), (1,))
     for start in (0, 4, 6):
         check(
-            lambda x, v, i: update_op.bind(
-                update_op.bind(x, sin(v), i, region=dynamic), v, i, region=dynamic
+            lambda x, v, i: dynamic_update_slice_op.bind(
+                dynamic_update_slice_op.bind(x, sin(v), i, region=dynamic), v, i, region=dynamic
             ),
             *(x, v, np.int64(start)),
         )
     outer = Region((0, 1), (1, 2), (6, 9), (1, 1))
 
     def padded(x: Any, v: Any) -> Any:
-        updated = update_op.bind(x, v, region=Region((1,), (2,), (3,), (2,)))
-        return place_op.bind(updated, region=outer, shape=(8, 13))
+        updated = dynamic_update_slice_op.bind(x, v, region=Region((1,), (2,), (3,), (2,)))
+        return pad_op.bind(updated, region=outer, shape=(8, 13))
 
     check(padded, x, v)
 
@@ -126,7 +132,7 @@ def test_the_edges_of_loops_whose_middle_has_no_masks(n: int) -> None:
     def placed(x: Any, offset: int, function: Callable[..., Any]) -> Any:
         part = slice_op.bind(x, region=Region((0,), (5,), (n,), (1,)))
         region = Region((0,), (offset,), (n,), (1,))
-        return place_op.bind(function(part), region=region, shape=(n + 2,))
+        return pad_op.bind(function(part), region=region, shape=(n + 2,))
 
     def neighbors(x: Any) -> Any:
         total = add(placed(x, 0, exp), multiply(placed(x, 1, sin), 10.0))

@@ -23,7 +23,7 @@ from jittape.primitives.elementwise.arithmetic import (
 )
 from jittape.primitives.shape.creation import eye
 from jittape.primitives.shape.reshaping import reshape, transpose
-from jittape.primitives.shape.views import Region, concat_op, place_op, slice_op
+from jittape.primitives.shape.views import Region, concat_op, pad_op, slice_op
 from programs import aval_of, compiled, program_of
 
 N = 24
@@ -205,7 +205,7 @@ def test_terms_that_cancel_leave_zeros_for_an_infinite_derivative() -> None:
 
     def joined(x):
         unit = eye(n, dtype=np.dtype("float64"))
-        other = place_op.bind(slice_op.bind(unit, region=rest), region=rest, shape=(n, n))
+        other = pad_op.bind(slice_op.bind(unit, region=rest), region=rest, shape=(n, n))
         return zero_dominant_multiply_op.bind(add(unit, negative(other)), broadcast(x, (n, n)))
 
     def crossing(x):
@@ -294,7 +294,7 @@ def random_walk(seed: int):
                 wider = (*shape[:axis], before + span + 1 + after, *shape[axis + 1 :])
                 start = before if step > 0 else before + span
                 region = Region((axis,), (start,), (shape[axis],), (step,))
-                s = place_op.bind(s, region=region, shape=wider)
+                s = pad_op.bind(s, region=region, shape=wider)
             elif kind == "reshape" and shape and choose(True, False):
                 s = reshape(s, choose((-1,), (1, *shape), (*shape, 1), (shape[0], -1), (-1, shape[-1])))
             elif kind == "reshape" and shape:

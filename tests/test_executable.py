@@ -21,7 +21,7 @@ from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.identity import identity_op
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.reduce.reductions import all_op, any_op, max_op, min_op, prod_op
-from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
+from jittape.primitives.shape.views import Region, pad_op, slice_op, transpose_op
 from jittape.runtime.executable import CompiledExecutable
 from programs import program_of
 from random_programs import random_program
@@ -190,18 +190,14 @@ def test_placed_values_are_surrounded_by_zeros(step, room):
     span = 3 * abs(step) + 1
     for offset in range(room + 1):
         region = Region((0,), (offset if step > 0 else offset + span - 1,), (4,), (step,))
-        program = program_of(
-            lambda a, r=region: add(place_op.bind(a, region=r, shape=(span + room,)), 1.0), x
-        )
+        program = program_of(lambda a, r=region: add(pad_op.bind(a, region=r, shape=(span + room,)), 1.0), x)
         agree(run(program, [x])[0], interpret(program, [x])[0])
 
 
 def test_placing_in_two_dimensions_with_a_dynamic_start():
     x = np.arange(6.0).reshape(2, 3)
     region = Region((0, 1), (None, 1), (2, 3), (1, 1))
-    program = program_of(
-        lambda a, i: place_op.bind(square(a), i, region=region, shape=(5, 6)), x, np.int64(0)
-    )
+    program = program_of(lambda a, i: pad_op.bind(square(a), i, region=region, shape=(5, 6)), x, np.int64(0))
     for start in range(4):
         agree(run(program, [x, np.int64(start)], {program.inputs[1]})[0], interpret(program, [x, start])[0])
 

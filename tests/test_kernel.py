@@ -22,7 +22,7 @@ from jittape.primitives.elementwise.arithmetic import add, multiply, negative, s
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.reduce.cumulative import cumsum_op
-from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
+from jittape.primitives.shape.views import Region, pad_op, slice_op, transpose_op
 from jittape.runtime.executable import CompiledExecutable
 from programs import program_of
 
@@ -165,7 +165,7 @@ def test_constant_offsets_and_dynamic_starts_are_run_time_integers():
 
 def test_a_padded_value_is_a_masked_load():
     region = Region((0,), (3,), (3,), (2,))
-    kernel = kernel_of(lambda x: place_op.bind(x, region=region, shape=(10,)), (3,))
+    kernel = kernel_of(lambda x: pad_op.bind(x, region=region, shape=(10,)), (3,))
     assert "(i0 + o0) / 2 exact < d0" in kernel.text
     assert "where %" in kernel.text
 

@@ -28,7 +28,14 @@ from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.reduce.cumulative import cumsum_op
 from jittape.primitives.reduce.reductions import max_op
 from jittape.primitives.reduce.statistics import argmax_op
-from jittape.primitives.shape.views import Region, concat_op, place_op, slice_op, transpose_op, update_op
+from jittape.primitives.shape.views import (
+    Region,
+    concat_op,
+    dynamic_update_slice_op,
+    pad_op,
+    slice_op,
+    transpose_op,
+)
 from programs import compiled, gradient_program, program_of
 from random_programs import random_program
 
@@ -215,7 +222,9 @@ def test_operands_of_a_concatenation_are_written_where_they_belong():
 
 def test_an_update_is_a_choice_within_the_loop():
     region = Region((0,), (3,), (10,), (2,))
-    (step,) = steps_of(lambda x, v: multiply(update_op.bind(exp(x), v, region=region), 3.0), N, N[:10])
+    (step,) = steps_of(
+        lambda x, v: multiply(dynamic_update_slice_op.bind(exp(x), v, region=region), 3.0), N, N[:10]
+    )
     assert step.kernel.loops == 1
     assert "where" in step.kernel.text
 
@@ -254,8 +263,8 @@ def test_neighbors_are_one_nest_and_masks_are_left_out_in_its_middle():
 
 def test_masks_of_halves_are_no_reason_for_a_loop_of_their_own():
     def halves(x):
-        left = place_op.bind(x, region=Region((0,), (0,), (1000,), (1,)), shape=(2000,))
-        right = place_op.bind(sin(x), region=Region((0,), (1000,), (1000,), (1,)), shape=(2000,))
+        left = pad_op.bind(x, region=Region((0,), (0,), (1000,), (1,)), shape=(2000,))
+        right = pad_op.bind(sin(x), region=Region((0,), (1000,), (1000,), (1,)), shape=(2000,))
         return add(left, right)
 
     kernels = [step.kernel for step in steps_of(halves, N)]

@@ -159,7 +159,7 @@ def test_what_changes_nothing_records_nothing(function: Any) -> None:
 
 def test_a_gradient_of_a_part_is_that_part_laid_into_zeros() -> None:
     program = gradient_program(program_of(lambda x: joining.unstack(x)[1], X), (0,))
-    assert [op.primitive.name for op in dead_code_removed(program).ops] == ["reshape", "place"]
+    assert [op.primitive.name for op in dead_code_removed(program).ops] == ["reshape", "pad"]
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------

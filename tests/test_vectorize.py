@@ -40,7 +40,7 @@ from jittape.primitives.elementwise.powers import pow as power
 from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.reduce.cumulative import cumsum_op
 from jittape.primitives.reduce.reductions import all_op, any_op, max_op, min_op, prod_op
-from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
+from jittape.primitives.shape.views import Region, pad_op, slice_op, transpose_op
 from primitive_table import Row
 from programs import compiled, program_of
 
@@ -118,7 +118,7 @@ def test_lanes_fill_vectors_of_the_widest_dtype(masks: Masks) -> None:
         (lambda x, at: slice_op.bind(x, region=Region((1,), (0,), (20,), (2,))), NOT_ADJACENT),
         (lambda x, at: jt.gather(x, at, axis=1), NOT_ADJACENT),
         (lambda x, at: cumsum_op.bind(x, axis=1), "a scan runs along the innermost loop"),
-        (lambda x, at: place_op.bind(x, region=SPACED, shape=(50, 120)), NOT_ADJACENT),
+        (lambda x, at: pad_op.bind(x, region=SPACED, shape=(50, 120)), NOT_ADJACENT),
         (lambda x, at: power(at, at), "an expression takes one number at a time"),
     ],
     ids=["transposed", "steps", "gather", "scan", "divided", "integer power"],
@@ -191,7 +191,7 @@ def several(x: Any, y: Any) -> Any:
     """Compute maps, neighbors, masks, coordinates and reductions of all kinds, over float64 and float32."""
     n = x.shape[-1]
     axis = len(x.shape) - 1
-    padded = place_op.bind(x, region=Region((axis,), (2,), (n,), (1,)), shape=(*x.shape[:-1], n + 5))
+    padded = pad_op.bind(x, region=Region((axis,), (2,), (n,), (1,)), shape=(*x.shape[:-1], n + 5))
     numbers = cast_op.bind(iota_op.bind(shape=x.shape, axis=axis, dtype=np.dtype(np.int64)), dtype=x.dtype)
     large = greater(x, y)
     reduced = [op.bind(x, axes=(axis,)) for op in (sum_op, max_op, min_op, prod_op)]

@@ -22,7 +22,7 @@ from jittape.primitives.elementwise.piecewise import absolute_op
 from jittape.primitives.elementwise.trigonometric import sin
 from jittape.primitives.indexing.gather_ops import gather_op, scatter_add_op
 from jittape.primitives.linalg.matmul import matmul_op
-from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
+from jittape.primitives.shape.views import Region, pad_op, slice_op, transpose_op
 from programs import compiled, program_of
 
 
@@ -92,7 +92,7 @@ def test_temporaries_that_share_bytes_are_noticed():
 
 def test_a_sum_that_runs_along_with_longer_loops_writes_no_more_than_its_result():
     def function(x):
-        placed = place_op.bind(x, region=Region((0,), (0,), (4,), (1,)), shape=(5, 6))
+        placed = pad_op.bind(x, region=Region((0,), (0,), (4,), (1,)), shape=(5, 6))
         return matmul_op.bind(placed, transpose_op.bind(placed, perm=(1, 0))), sum_op.bind(x, axes=(1,))
 
     x = np.random.default_rng(0).normal(size=(4, 6))

@@ -35,7 +35,7 @@ from jittape.primitives.indexing.sorting import argsort_op
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.reduce.reductions import max_op, prod_op
 from jittape.primitives.shape.creation import eye
-from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
+from jittape.primitives.shape.views import Region, pad_op, slice_op, transpose_op
 from jittape.transform.differentiate import Path, Reverse, TapeView, seen
 from random_programs import SHAPES, Generator
 
@@ -143,7 +143,7 @@ class WideGenerator(Generator):
         n, first = x.shape[0], self.rng.randint(0, 1)
         part = slice_op.bind(x, region=Region((0,), (1 - first,), (n - 1,), (1,)))
         return subtract_op.bind(
-            x, place_op.bind(part, region=Region((0,), (first,), (n - 1,), (1,)), shape=x.shape)
+            x, pad_op.bind(part, region=Region((0,), (first,), (n - 1,), (1,)), shape=x.shape)
         )
 
     def product(self, x: Symbol) -> Any:

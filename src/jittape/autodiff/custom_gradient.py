@@ -118,13 +118,13 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
         )
     gradients = functools.partial(_gradients, grad_fn, tensors, variables)
     if isinstance(trace, BodyTrace):
-        return rebuild(_ruled(trace, f, results, [*tensors, *variables], gradients))
+        return rebuild(_custom_vjp(trace, f, results, [*tensors, *variables], gradients))
     made = apply(_custom, (*results, *tensors, *variables), (len(results),))
     trace.callbacks[made[0]._slot] = gradients
     return rebuild(list(made))
 
 
-def _ruled(
+def _custom_vjp(
     outer: BodyTrace,
     f: Callable[..., Any],
     results: list[Tensor],

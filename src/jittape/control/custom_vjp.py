@@ -52,11 +52,11 @@ def _batch(n: int, stacked: tuple[bool, ...], *operands: Symbol, result_index: i
 
 
 ruled_op = Primitive(
-    "ruled",
+    "custom_vjp",
     abstract_eval=_result,
     impl=lambda *operands, result_index, **params: operands[result_index],
     vjp=lambda *_, **__: None,
-    lowering=Control("ruled", _run, _vjp, _flow),
+    lowering=Control("custom_vjp", _run, _vjp, _flow),
     batch=_batch,
     simplified=lambda op, producers: op.args[dict(op.params)["result_index"]],
     batch_loses_gradient=True,

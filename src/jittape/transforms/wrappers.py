@@ -12,7 +12,7 @@ from jittape.autodiff.tape import GradientTape
 from jittape.core.dtypes import is_differentiable
 from jittape.core.primitive import apply
 from jittape.primitives.identity import identity
-from jittape.primitives.shape.views import again
+from jittape.primitives.shape.views import recompute_after
 from jittape.recording.handles import own_handles
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
@@ -107,7 +107,7 @@ def _with_values(handles: list[Any], others: list[Any]) -> Iterator[None]:
 
 def _again(leaf: Any, upstream: Tensor) -> Any:
     """Return a copy of a tensor that depends on `upstream`, so that ops on it are recomputed in the backward pass."""
-    return apply(again, (leaf, upstream)) if isinstance(leaf, Operators) else leaf
+    return apply(recompute_after, (leaf, upstream)) if isinstance(leaf, Operators) else leaf
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:

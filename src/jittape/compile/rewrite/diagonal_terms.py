@@ -34,7 +34,7 @@ from jittape.primitives.broadcast import broadcast_to_op, iota_op, reshape_op
 from jittape.primitives.elementwise.arithmetic import add_op
 from jittape.primitives.elementwise.comparison import equal_op, where_op
 from jittape.primitives.record_parts import constant_of
-from jittape.primitives.shape.views import Region, place_op, slice_op, transpose_op
+from jittape.primitives.shape.views import Region, pad_op, slice_op, transpose_op
 
 __all__ = ["Term", "TermWriter"]
 
@@ -54,8 +54,8 @@ def _pick(x: Any, *, shape: tuple[int, ...], index: tuple[Index, ...]) -> Any:
     return np.broadcast_to(x[tuple(places)], shape)
 
 
-picked_op = Primitive(
-    "picked",
+selected_op = Primitive(
+    "selected",
     abstract_eval=lambda x, *, shape, index: Aval(shape, x.dtype),
     impl=_pick,
     lowering=View(lambda x, out, *, shape, index: index),
@@ -106,7 +106,7 @@ class TermWriter:
             if shape != aval.shape:
                 axes = tuple(range(len(shape)))
                 region = Region(axes, tuple([index.offset for index in maps]), shape, (1,) * len(shape))
-                values = self.bind(place_op, values, region=region, shape=aval.shape)
+                values = self.bind(pad_op, values, region=region, shape=aval.shape)
             total = values if total is None else self.bind(add_op, total, values)
         return total
 
@@ -163,9 +163,9 @@ class TermWriter:
         (first,), (second,) = self.shape(one.values), self.shape(other.values)
         count = max(first, begin + second)
         region = Region((0,), (0,), (first,), (1,))
-        values = self.bind(place_op, one.values, region=region, shape=(count,))
+        values = self.bind(pad_op, one.values, region=region, shape=(count,))
         further = self.bind(
-            place_op, other.values, region=region._replace(offsets=(begin,), sizes=(second,)), shape=(count,)
+            pad_op, other.values, region=region._replace(offsets=(begin,), sizes=(second,)), shape=(count,)
         )
         return Term(self.bind(add_op, values, further), one.maps)
 
@@ -201,7 +201,7 @@ class TermWriter:
         view = tuple(found)
         if shape == tuple(extents) and all(entry == Index(axis) for axis, entry in enumerate(view)):
             return slot
-        return self.bind(picked_op, slot, shape=shape, index=view)
+        return self.bind(selected_op, slot, shape=shape, index=view)
 
     def summed(self, term: Term, primitive: Primitive, params: Mapping[str, Any]) -> Term:
         """Return a term summed over dimensions; an axis of the values that no other dimension has is summed itself."""

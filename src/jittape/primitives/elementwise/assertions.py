@@ -12,12 +12,12 @@ from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.primitives.broadcast import without_axes
 
-__all__ = ["MADE", "assert_op", "end_run_where", "some_op"]
+__all__ = ["MADE", "any_failed_op", "assert_op", "end_run_where"]
 
 MADE = "it is made by the compiler"
 
-some_op = Primitive(
-    "some",
+any_failed_op = Primitive(
+    "any_failed",
     abstract_eval=lambda x, *, axes: Aval(without_axes(x.shape, axes), bool_),
     impl=lambda x, *, axes: np.any(x, axis=axes),
     lowering=Reduce(combine=lambda m, a, b: m.logical_or(a, b), identity=lambda dtype: False),
@@ -41,4 +41,4 @@ exception named `error` with the text `message`."""
 def end_run_where(bad: Any, error: str, message: str) -> None:
     """Record that the run ends if an element of `bad` is true; see `assert_op` for `error` and `message`."""
     axes = tuple(range(len(bad.shape)))
-    assert_op.bind(some_op.bind(bad, axes=axes) if axes else bad, error=error, message=message)
+    assert_op.bind(any_failed_op.bind(bad, axes=axes) if axes else bad, error=error, message=message)

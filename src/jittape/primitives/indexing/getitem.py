@@ -20,7 +20,7 @@ from jittape.primitives.broadcast import as_symbol, broadcast, broadcast_operand
 from jittape.primitives.elementwise.comparison import where
 from jittape.primitives.indexing.gather_ops import gather_op, integer_index, scatter_update_op
 from jittape.primitives.indexing.index_keys import Picking, Slicing, check_mask, parsed
-from jittape.primitives.shape.views import Region, inverse, permuted, slice_op, update_op
+from jittape.primitives.shape.views import Region, dynamic_update_slice_op, inverse, permuted, slice_op
 from jittape.typing import Tensor
 
 __all__ = ["getitem", "setitem"]
@@ -151,7 +151,9 @@ def _set_slice(x: Any, value: Any, *starts_and_slicing: Any) -> Any:
     if slicing.region is None:
         return to_shape(value, x.shape)
     part = to_shape(value, slicing.region.within("setitem", x.shape))
-    return update_op.bind(x, part, *[cast_to(start, int64) for start in starts], region=slicing.region)
+    return dynamic_update_slice_op.bind(
+        x, part, *[cast_to(start, int64) for start in starts], region=slicing.region
+    )
 
 
 def _set_picked(x: Any, value: Any, *operands_and_picking: Any) -> Any:

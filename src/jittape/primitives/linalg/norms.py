@@ -16,7 +16,7 @@ from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.elementwise.powers import pow
 from jittape.primitives.linalg.svd import singular_values
 from jittape.primitives.record_parts import filled
-from jittape.primitives.reduce.euclidean import length_op
+from jittape.primitives.reduce.euclidean import euclidean_norm_op
 from jittape.primitives.reduce.reductions import Axis, reduce_max, reduce_min, reduce_sum
 from jittape.primitives.shape.reshaping import moveaxis
 from jittape.typing import Tensor, TensorLike
@@ -33,7 +33,7 @@ def norm_body(x: Any, ord: Any, axis: Any, matrix: bool, keepdims: bool) -> Any:
     x = x if is_differentiable(x.dtype) else cast_to(x, float64)
     axes = normalized_axes("norm", axis, len(x.shape))
     if ord in (None, "euclidean", "fro", "f") or (ord == 2 and not matrix):
-        out = length_op.bind(absolute(x) if x.dtype.kind == "c" else x, axes=(axes,))
+        out = euclidean_norm_op.bind(absolute(x) if x.dtype.kind == "c" else x, axes=(axes,))
     elif matrix:
         rows, columns = [a % len(x.shape) for a in axis]
         out = _matrix_norm(x, ord, rows, columns)

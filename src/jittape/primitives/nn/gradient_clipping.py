@@ -13,7 +13,7 @@ from jittape.primitives.elementwise.exponential import sqrt
 from jittape.primitives.elementwise.piecewise import absolute, maximum
 from jittape.primitives.identity import identity, stop_gradient
 from jittape.primitives.record_parts import floating, not_enlarged
-from jittape.primitives.reduce.euclidean import length_op
+from jittape.primitives.reduce.euclidean import euclidean_norm_op
 from jittape.primitives.reduce.reductions import Axis, reduce_sum
 from jittape.typing import Tensor, TensorLike
 
@@ -59,7 +59,7 @@ def _squares(t: Any, axes: Any, keepdims: bool) -> Any:
 def _global_norm(*tensors: Any) -> Any:
     operands = [floating(as_symbol(t)) for t in tensors]
     sizes = promote(*[absolute(x) if x.dtype.kind == "c" else x for x in operands])
-    return length_op.bind(*sizes, axes=tuple([tuple(range(len(x.shape))) for x in sizes]))
+    return euclidean_norm_op.bind(*sizes, axes=tuple([tuple(range(len(x.shape))) for x in sizes]))
 
 
 def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) -> Tensor:

@@ -19,36 +19,36 @@ from jittape.primitives.elementwise.arithmetic import add, multiply, square, sub
 from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import sqrt
 
-__all__ = ["length_op", "std_op"]
+__all__ = ["euclidean_norm_op", "std_op"]
 
 
 # ---- root of a sum of squares ----------------------------------------------------------------------------------------
 
 
-def _length_impl(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
+def _euclidean_norm_impl(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
     return np.sqrt(sum(np.sum(x * x, axis=a, dtype=x.dtype) for x, a in zip(operands, axes, strict=True)))
 
 
-def _length_vjp(i: int, g: Any, out: Any, *operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
+def _euclidean_norm_vjp(i: int, g: Any, out: Any, *operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
     x = operands[i]
     return zero_dominant_multiply(
         broadcast_back(g, x.shape, axes[i]), multiply(x, broadcast_back(reciprocal(out), x.shape, axes[i]))
     )
 
 
-def _length_decomposition(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
+def _euclidean_norm_decomposition(*operands: Any, axes: tuple[tuple[int, ...], ...]) -> Any:
     first, *others = [sum_over(square(x), a) for x, a in zip(operands, axes, strict=True)]
     for x in others:
         first = add(first, x)
     return sqrt(first)
 
 
-length_op = Primitive(
-    "length",
+euclidean_norm_op = Primitive(
+    "euclidean_norm",
     abstract_eval=lambda x, *others, axes: Aval(without_axes(x.shape, axes[0]), x.dtype),
-    impl=_length_impl,
-    vjp=_length_vjp,
-    lowering=Decomposition(_length_decomposition),
+    impl=_euclidean_norm_impl,
+    vjp=_euclidean_norm_vjp,
+    lowering=Decomposition(_euclidean_norm_decomposition),
     batch=Batch(lambda n, params: {"axes": tuple([tuple([a + 1 for a in axes]) for axes in params["axes"]])}),
 )
 """Square root of the sum of squares of all operands, each over its own `axes`; the remaining shapes are equal."""

@@ -1,8 +1,8 @@
-"""Ops that only move elements: transpose, slice, place (the inverse of slice), update and concat.
+"""Ops that only move elements: transpose, slice, pad (the adjoint of slice), dynamic_update_slice and concat.
 
-`slice_op` and `place_op` are adjoints of each other. Together with `update_op` they use one description of a part of an
-array, `Region`. If the offset of an axis is None, the start of the region is an *operand*, so that a loop over
-minibatches ``x[i:i + 32]`` is one path for all ``i``. If the op itself determines the offset, as in `split` and
+`slice_op` and `pad_op` are adjoints of each other. Together with `dynamic_update_slice_op` they use one description of
+a part of an array, `Region`. If the offset of an axis is None, the start of the region is an *operand*, so that a loop
+over minibatches ``x[i:i + 32]`` is one path for all ``i``. If the op itself determines the offset, as in `split` and
 `reverse`, it is structure (an int).
 """
 
@@ -23,17 +23,17 @@ from jittape.primitives.broadcast import broadcast, to_shape
 
 __all__ = [
     "Region",
-    "again",
     "concat_op",
+    "dynamic_update_slice_op",
     "flipped",
     "inverse",
+    "pad_op",
     "permuted",
-    "place_op",
     "placed",
+    "recompute_after",
     "slice_op",
     "sliced",
     "transpose_op",
-    "update_op",
 ]
 
 
@@ -148,7 +148,7 @@ def _slice_impl(x: Any, *starts: Any, region: Region) -> Any:
 
 
 def _slice_vjp(g: Any, out: Any, x: Any, *starts: Any, region: Region) -> Any:
-    return place_op.bind(g, *starts, region=region, shape=x.shape)
+    return pad_op.bind(g, *starts, region=region, shape=x.shape)
 
 
 slice_op = Primitive(
@@ -161,59 +161,59 @@ slice_op = Primitive(
 )
 
 
-def _place_abstract_eval(x: Aval, *starts: Aval, region: Region, shape: tuple[int, ...]) -> Aval:
-    if region.within("place", shape) != x.shape:
+def _pad_abstract_eval(x: Aval, *starts: Aval, region: Region, shape: tuple[int, ...]) -> Aval:
+    if region.within("pad", shape) != x.shape:
         raise ShapeError(
-            f"[place] a value of shape {x.shape} does not fill a region of {region.sizes} in {shape}"
+            f"[pad] a value of shape {x.shape} does not fill a region of {region.sizes} in {shape}"
         )
     return Aval(shape, x.dtype)
 
 
-def _place_impl(x: Any, *starts: Any, region: Region, shape: tuple[int, ...]) -> Any:
+def _pad_impl(x: Any, *starts: Any, region: Region, shape: tuple[int, ...]) -> Any:
     result = np.zeros(shape, x.dtype)
     result[region.key(len(shape), starts)] = x
     return result
 
 
-def _place_vjp(g: Any, out: Any, x: Any, *starts: Any, region: Region, shape: tuple[int, ...]) -> Any:
+def _pad_vjp(g: Any, out: Any, x: Any, *starts: Any, region: Region, shape: tuple[int, ...]) -> Any:
     return slice_op.bind(g, *starts, region=region)
 
 
-place_op = Primitive(
-    "place",
-    abstract_eval=_place_abstract_eval,
-    impl=_place_impl,
-    vjp=(_place_vjp,),
+pad_op = Primitive(
+    "pad",
+    abstract_eval=_pad_abstract_eval,
+    impl=_pad_impl,
+    vjp=(_pad_vjp,),
     lowering=Pad(lambda x, out, *, region, shape: region.indices(x.ndim)),
     batch=in_shape(Batch(_region_params, 1)),
 )
 
 
-def _update_abstract_eval(x: Aval, v: Aval, *starts: Aval, region: Region) -> Aval:
-    if region.within("update", x.shape) != v.shape or v.dtype != x.dtype:
-        raise ShapeError(f"[update] {v} does not fill a region of {region.sizes} in {x}")
+def _dynamic_update_slice_abstract_eval(x: Aval, v: Aval, *starts: Aval, region: Region) -> Aval:
+    if region.within("dynamic_update_slice", x.shape) != v.shape or v.dtype != x.dtype:
+        raise ShapeError(f"[dynamic_update_slice] {v} does not fill a region of {region.sizes} in {x}")
     return x
 
 
-def _update_impl(x: Any, v: Any, *starts: Any, region: Region) -> Any:
+def _dynamic_update_slice_impl(x: Any, v: Any, *starts: Any, region: Region) -> Any:
     result = x.copy()
     result[region.key(x.ndim, starts)] = v
     return result
 
 
-def _update_x_vjp(g: Any, out: Any, x: Any, v: Any, *starts: Any, region: Region) -> Any:
-    return update_op.bind(g, broadcast(literal(0, g.dtype), v.shape), *starts, region=region)
+def _dynamic_update_slice_x_vjp(g: Any, out: Any, x: Any, v: Any, *starts: Any, region: Region) -> Any:
+    return dynamic_update_slice_op.bind(g, broadcast(literal(0, g.dtype), v.shape), *starts, region=region)
 
 
-def _update_v_vjp(g: Any, out: Any, x: Any, v: Any, *starts: Any, region: Region) -> Any:
+def _dynamic_update_slice_v_vjp(g: Any, out: Any, x: Any, v: Any, *starts: Any, region: Region) -> Any:
     return slice_op.bind(g, *starts, region=region)
 
 
-update_op = Primitive(
-    "update",
-    abstract_eval=_update_abstract_eval,
-    impl=_update_impl,
-    vjp=(_update_x_vjp, _update_v_vjp),
+dynamic_update_slice_op = Primitive(
+    "dynamic_update_slice",
+    abstract_eval=_dynamic_update_slice_abstract_eval,
+    impl=_dynamic_update_slice_impl,
+    vjp=(_dynamic_update_slice_x_vjp, _dynamic_update_slice_v_vjp),
     lowering=DynamicUpdateSlice(lambda v, out, *, region: region.indices(out.ndim, arrays=2)),
     batch=Batch(_region_params, 2),
 )
@@ -233,7 +233,7 @@ def placed(x: Any, offsets: tuple[int, ...], shape: tuple[int, ...]) -> Any:
         return x
     sizes = tuple([x.shape[axis] for axis in axes])
     region = Region(axes, tuple([offsets[axis] for axis in axes]), sizes, (1,) * len(axes))
-    return place_op.bind(x, region=region, shape=shape)
+    return pad_op.bind(x, region=region, shape=shape)
 
 
 def flipped(x: Any, axes: tuple[int, ...]) -> Any:
@@ -246,27 +246,27 @@ def flipped(x: Any, axes: tuple[int, ...]) -> Any:
 # ---- recomputation ---------------------------------------------------------------------------------------------------
 
 
-def _again_batch(n: int, stacked: tuple[bool, ...], x: Any, *after: Any) -> Any:
+def _recompute_batch(n: int, stacked: tuple[bool, ...], x: Any, *after: Any) -> Any:
     return x if stacked[0] else broadcast(x, (n, *x.shape))
 
 
-again_op = Primitive(
-    "again",
+recompute_op = Primitive(
+    "recompute",
     abstract_eval=lambda x, *after: x,
     impl=lambda x, *after: x,
     vjp=(lambda g, out, x, *after: g,),
     lowering=View(lambda x, out: tuple([Index(axis=axis) for axis in range(x.ndim)])),
-    batch=_again_batch,
+    batch=_recompute_batch,
 )
 """The first operand. Values computed from the result are recomputed, and not before the second operand is computed."""
 
 
-def again(x: Any, after: Any) -> Any:
+def recompute_after(x: Any, after: Any) -> Any:
     """Return `x` as a new value that is available only after `after` has been computed."""
     if 0 in after.shape:
-        return again_op.bind(x)
+        return recompute_op.bind(x)
     first = sliced(to_shape(after, (after.aval.size,)), 0, 0, 1)
-    return again_op.bind(x, to_shape(first, ()))
+    return recompute_op.bind(x, to_shape(first, ()))
 
 
 # ---- concat ----------------------------------------------------------------------------------------------------------
