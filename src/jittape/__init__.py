@@ -49,6 +49,7 @@ from jittape.errors import ControlFlowError as ControlFlowError
 from jittape.errors import DTypeError as DTypeError
 from jittape.errors import FunctionWarning as FunctionWarning
 from jittape.errors import LeakedTensorError as LeakedTensorError
+from jittape.errors import LinAlgError as LinAlgError
 from jittape.errors import NoGradientError as NoGradientError
 from jittape.errors import NumericsError as NumericsError
 from jittape.errors import ProgramError as ProgramError
@@ -237,7 +238,7 @@ from jittape.version import __version__ as __version__
 
 __all__ = [
     "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DTypeError", "Explanation",
-    "Function", "FunctionWarning", "GradientTape", "IndexedSlices", "LeakedTensorError", "Module",
+    "Function", "FunctionWarning", "GradientTape", "IndexedSlices", "LeakedTensorError", "LinAlgError", "Module",
     "NativeFunction", "NoGradientError", "NumbaOp", "NumericsError", "ProgramError", "ShapeError",
     "Signature", "Stats", "TapeExitWarning", "TapeUsageWarning", "Tensor", "TensorSpec",
     "UnconnectedGradientWarning", "UnconnectedGradients", "Variable", "WeightsError", "__version__", "abs",

@@ -6,6 +6,8 @@ exceptions, so that ``except ValueError`` works.
 
 from __future__ import annotations
 
+import numpy as np
+
 
 class ShapeError(ValueError):
     """Operand shapes do not fit the operation.
@@ -16,6 +18,13 @@ class ShapeError(ValueError):
 
 class DTypeError(TypeError):
     """Operand dtypes do not fit the operation."""
+
+
+class LinAlgError(np.linalg.LinAlgError):
+    """A matrix is singular or not positive definite, or an iteration does not converge.
+
+    The message names the op and the index of the matrix in the batch. NumPy's exception is a `ValueError`.
+    """
 
 
 class NumericsError(FloatingPointError):

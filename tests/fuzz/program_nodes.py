@@ -13,9 +13,16 @@ import primitive_table
 import primitive_table_order
 import primitive_table_reduce
 import primitive_table_shape
+import primitive_table_solves
 
 Array = np.ndarray[Any, Any]
-TABLES = (primitive_table, primitive_table_order, primitive_table_reduce, primitive_table_shape)
+TABLES = (
+    primitive_table,
+    primitive_table_order,
+    primitive_table_reduce,
+    primitive_table_shape,
+    primitive_table_solves,
+)
 
 ROWS = [row for table in TABLES for row in table.ROWS]
 """The table of all primitives."""

@@ -1,0 +1,122 @@
+"""The Cholesky factorization of symmetric or Hermitian, positive definite matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import int64
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.primitives.batched_params import alike
+from jittape.primitives.broadcast import cast_to, iota
+from jittape.primitives.elementwise.arithmetic import add, doubly_zero_dominant_multiply_op, multiply
+from jittape.primitives.elementwise.comparison import less, less_equal
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.linalg.matrices import adjoint
+from jittape.primitives.linalg.matrix_operands import (
+    matrix_operand,
+    raise_for_first,
+    require_matrix_dtype,
+    require_square,
+)
+from jittape.primitives.linalg.triangular import triangular_solve_op
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["cholesky", "cholesky_op"]
+
+
+def _abstract_eval(x: Aval) -> Aval:
+    require_matrix_dtype("cholesky", "input", x)
+    require_square("cholesky", "input", x)
+    return x
+
+
+def _impl(x: Any) -> Any:
+    try:
+        return np.linalg.cholesky(x)
+    except np.linalg.LinAlgError:
+        raise_for_first(
+            _not_positive_definite(x),
+            "[cholesky] Cholesky decomposition was not successful. The input might not be valid:",
+            "is not positive definite",
+            "a matrix that is so only up to rounding needs a small multiple of the identity added",
+        )
+        raise
+
+
+def _not_positive_definite(x: Any) -> Any:
+    from scipy.linalg.lapack import get_lapack_funcs  # imported on first use, not with the package
+
+    (potrf,) = get_lapack_funcs(("potrf",), (x,))
+    lead = x.shape[:-2]
+    return np.array([potrf(x[index], lower=True)[1] > 0 for index in np.ndindex(lead)]).reshape(lead)
+
+
+def _vjp(g: Any, out: Any, x: Any) -> Any:
+    """Return the Hermitian cotangent of `x` (Murray, Differentiation of the Cholesky decomposition, 2016).
+
+    With the lower triangle P of ``out^H g``, its diagonal halved, it is ``out^-H (P + P^H) / 2 out^-1``.
+    """
+    product = matmul_op.bind(adjoint(out), g)
+    half = doubly_zero_dominant_multiply_op.bind(product, _half_of_lower(product.shape, product.dtype))
+    middle = add(half, adjoint(half))
+    left = triangular_solve_op.bind(out, middle, lower=True, adjoint=True)
+    # The result is Hermitian, so a second solve from the left replaces one from the right.
+    return triangular_solve_op.bind(out, adjoint(left), lower=True, adjoint=True)
+
+
+def _half_of_lower(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return 1/2 below the diagonal, 1/4 on it and 0 above."""
+    rows, columns = (iota(shape, axis, int64) for axis in (len(shape) - 2, len(shape) - 1))
+    quarters = add(cast_to(less_equal(columns, rows), dtype), cast_to(less(columns, rows), dtype))
+    return multiply(quarters, 0.25)
+
+
+cholesky_op = Primitive("cholesky", abstract_eval=_abstract_eval, impl=_impl, vjp=(_vjp,), batch=alike())
+"""The lower factor of Hermitian matrices; the strict upper triangle of the operand is not read.
+
+The cotangent of the operand is Hermitian: an element and its mirror image share the gradient equally."""
+
+
+def _cholesky(x: Any) -> Any:
+    x = matrix_operand("cholesky", "input", x)
+    return cholesky_op.bind(x)
+
+
+def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
+    """Factorize symmetric or Hermitian, positive definite matrices as ``L @ L^H`` with a lower triangular L.
+
+    Only the lower triangle of `input` is read. The gradient is symmetric (Hermitian), as if both triangles were
+    perturbed together; this is TensorFlow's convention. A nan in the input gives nans.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (..., m, m)
+        float32, float64, complex64 or complex128.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    tensor of shape (..., m, m)
+        The factor, with zeros above the diagonal.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is not positive definite; the message has its index in the batch. The error is also a `ValueError`
+        and a `numpy.linalg.LinAlgError`.
+    ShapeError
+        If the matrices are not square.
+    DTypeError
+        If the dtype is not supported.
+
+    Examples
+    --------
+    >>> jt.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]).numpy()
+    array([[2., 0.],
+           [1., 2.]], dtype=float32)
+    """
+    return apply(_cholesky, (input,))

@@ -1,0 +1,306 @@
+"""Factorizations and systems of equations: properties that the primitive table does not cover."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+RNG = np.random.default_rng(5)
+A = RNG.normal(size=(3, 4, 4)) + 3 * np.roll(np.eye(4), 1, axis=0)
+B = RNG.normal(size=(3, 4, 2))
+SPD = A @ np.swapaxes(A, -1, -2) + np.eye(4)
+
+
+def complex_normal(*shape):
+    return RNG.normal(size=shape) + 1j * RNG.normal(size=shape)
+
+
+CA = complex_normal(2, 3, 3) + 3 * np.roll(np.eye(3), 1, axis=0)
+CB = complex_normal(2, 3, 2)
+HPD = CA @ np.conj(np.swapaxes(CA, -1, -2)) + np.eye(3)
+
+
+def hermitian(x):
+    return np.conj(np.swapaxes(x, -1, -2))
+
+
+def cholesky_of_gram(x):
+    return jt.linalg.cholesky(jt.matmul(x, x, adjoint_b=True) + jt.eye(x.shape[-1], dtype=x.dtype))
+
+
+FUNCTIONS = {
+    "cholesky": (cholesky_of_gram, (A,), (CA,)),
+    "triangular_solve": (jt.linalg.triangular_solve, (A + 3 * np.eye(4), B), (CA + 3 * np.eye(3), CB)),
+    "triangular_solve adjoint": (
+        lambda a, b: jt.linalg.triangular_solve(a, b, lower=False, adjoint=True),
+        (A + 3 * np.eye(4), B),
+        (CA + 3 * np.eye(3), CB),
+    ),
+    "solve": (jt.linalg.solve, (A, B), (CA, CB)),
+    "solve adjoint": (lambda a, b: jt.linalg.solve(a, b, adjoint=True), (A, B), (CA, CB)),
+}
+each_function = pytest.mark.parametrize("name", FUNCTIONS)
+
+
+# ---- derivatives -----------------------------------------------------------------------------------------------------
+
+
+@each_function
+def test_forward_mode_against_reverse_mode(name):
+    f, operands, _ = FUNCTIONS[name]
+    tangents = [RNG.normal(size=x.shape) for x in operands]
+    value, tangent = jt.jvp(f, operands, tangents)
+    weight = RNG.normal(size=value.shape)
+    _, pullback = jt.vjp(f, *operands)
+    gradients = pullback(jt.constant(weight))
+    expected = sum(np.sum(np.asarray(g) * t) for g, t in zip(gradients, tangents, strict=True))
+    assert np.sum(weight * np.asarray(tangent)) == pytest.approx(expected, rel=1e-10)
+
+
+@each_function
+def test_complex_values_and_gradients_against_differences(name):
+    f, _, operands = FUNCTIONS[name]
+    weight = complex_normal(*f(*operands).shape)
+
+    def loss(*operands):
+        return jt.math.real(jt.reduce_sum(jt.math.conj(weight) * f(*operands)))
+
+    gradients = jt.grad(loss, argnums=tuple(range(len(operands))))(*operands)
+    directions = [complex_normal(*x.shape) for x in operands]
+    along = sum(np.sum(np.conj(g) * d).real for g, d in zip(gradients, directions, strict=True))
+    step = 1e-6
+    near, far = (
+        float(loss(*[x + s * step * d for x, d in zip(operands, directions, strict=True)])) for s in (1, -1)
+    )
+    assert along == pytest.approx((near - far) / (2 * step), rel=1e-6)
+
+
+@each_function
+def test_jacobian_of_a_stack_against_single_gradients(name, mode):
+    f, operands, _ = FUNCTIONS[name]
+    sources = [jt.Variable(x[0]) for x in operands]
+    for _ in range(2):
+        with jt.GradientTape(persistent=True) as tape:
+            out = f(*sources)
+            parts = [out[i, 0] for i in range(out.shape[0])]
+        for source in sources:
+            jacobian = tape.jacobian(out, source).numpy()
+            for i, part in enumerate(parts):
+                np.testing.assert_allclose(jacobian[i, 0], tape.gradient(part, source), rtol=1e-9, atol=1e-12)
+
+
+def test_one_factorization_serves_a_solution_and_its_derivatives():
+    a, b = jt.Variable(A), jt.Variable(B)
+    with jt.GradientTape() as outer:
+        with jt.GradientTape() as tape:
+            loss = jt.reduce_sum(jt.linalg.solve(a, b) ** 2)
+        gradient = tape.gradient(loss, a)
+        slope = jt.reduce_sum(gradient**2)
+    outer.gradient(slope, a).numpy()
+    names = [op.primitive.name for op in jt.explain().program.ops]
+    assert names.count("lu_factor") == 1
+    assert names.count("lu_solve") > 2
+
+
+def test_the_gradient_of_cholesky_is_hermitian_and_ignores_the_upper_triangle_of_its_result():
+    g = jt.grad(lambda x: jt.reduce_sum(jt.linalg.cholesky(x)))(SPD)
+    np.testing.assert_allclose(g, np.swapaxes(g, -1, -2), rtol=1e-12)
+    _, pullback = jt.vjp(jt.linalg.cholesky, SPD[0])
+    noise = np.triu(RNG.normal(size=(4, 4)), 1)
+    np.testing.assert_allclose(pullback(np.eye(4) + noise)[0], pullback(np.eye(4))[0], rtol=1e-12)
+
+
+def test_triangles_that_are_not_read():
+    lower = np.tril(SPD) + np.triu(np.full((4, 4), np.nan), 1)
+    np.testing.assert_array_equal(jt.linalg.cholesky(lower), np.linalg.cholesky(SPD))
+    np.testing.assert_array_equal(
+        jt.linalg.triangular_solve(lower, B), jt.linalg.triangular_solve(np.tril(SPD), B)
+    )
+    g = jt.grad(lambda a: jt.reduce_sum(jt.linalg.triangular_solve(a, B)))(lower)
+    assert np.all(np.asarray(g)[:, np.triu_indices(4, 1)[0], np.triu_indices(4, 1)[1]] == 0)
+
+
+@pytest.mark.parametrize(("a", "b"), [((4, 4), (5, 3, 4, 2)), ((3, 4, 4), (4, 2)), ((3, 1, 4, 4), (5, 4, 2))])
+def test_leading_dimensions_broadcast(a, b):
+    a = RNG.normal(size=a) + 4 * np.eye(4)
+    b = RNG.normal(size=b)
+    np.testing.assert_allclose(jt.linalg.solve(a, b), np.linalg.solve(a, b), rtol=1e-10)
+    np.testing.assert_allclose(
+        jt.linalg.triangular_solve(a, b), np.linalg.solve(np.tril(a), b), rtol=1e-10, atol=1e-12
+    )
+    total = jt.grad(lambda a, b: jt.reduce_sum(jt.linalg.solve(a, b)), argnums=(0, 1))
+    assert [g.shape for g in total(a, b)] == [a.shape, b.shape]
+
+
+# ---- functions and loops ---------------------------------------------------------------------------------------------
+
+
+@each_function
+def test_inside_a_function(name, mode):
+    f, operands, _ = FUNCTIONS[name]
+    expected = f(*operands).numpy()
+    gradient = jt.grad(lambda *x: jt.reduce_sum(jt.sin(f(*x))))
+    slope = np.asarray(gradient(*operands))
+    compiled = jt.function(f)
+    compiled_gradient = jt.function(gradient)
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(*operands), expected, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(compiled_gradient(*operands), slope, rtol=1e-9, atol=1e-12)
+
+
+def test_cholesky_and_solve_in_a_scan(mode):
+    def step(p, row):
+        p = p + row[:, None] * row[None, :]
+        whitened = jt.linalg.triangular_solve(jt.linalg.cholesky(p), row[:, None])
+        return p - 0.1 * jt.matmul(whitened, whitened, transpose_b=True)
+
+    def total(rows):
+        return jt.reduce_sum(jt.scan(step, rows, initializer=jt.eye(3, dtype="float64"))[-1])
+
+    def reference(rows):
+        p = np.eye(3)
+        for row in rows:
+            p = p + np.outer(row, row)
+            whitened = np.linalg.solve(np.linalg.cholesky(p), row)
+            p = p - 0.1 * np.outer(whitened, whitened)
+        return p.sum()
+
+    rows = RNG.normal(size=(6, 3))
+    compiled, gradient = jt.function(total), jt.function(jt.grad(total))
+    direction = RNG.normal(size=rows.shape)
+    slope = (reference(rows + 1e-6 * direction) - reference(rows - 1e-6 * direction)) / 2e-6
+    for _ in range(3):
+        assert float(compiled(rows)) == pytest.approx(reference(rows), rel=1e-12)
+        assert np.sum(np.asarray(gradient(rows)) * direction) == pytest.approx(slope, rel=1e-6)
+
+
+# ---- bad input -------------------------------------------------------------------------------------------------------
+
+
+def with_one_bad(good, bad, at):
+    stack = np.broadcast_to(good, (2, 3, *good.shape)).copy()
+    stack[at] = bad
+    return stack
+
+
+INDEFINITE = with_one_bad(np.eye(2), [[1.0, 2.0], [2.0, 1.0]], (1, 2))
+SINGULAR = with_one_bad(np.eye(2), np.ones((2, 2)), (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("do", "message"),
+    [
+        (
+            lambda: jt.linalg.cholesky(INDEFINITE),
+            r"\[cholesky\].*Matrix \(1, 2\) of the batch is not positive",
+        ),
+        (lambda: jt.linalg.cholesky([[-1.0]]), r"\[cholesky\].*The matrix is not positive definite"),
+        (lambda: jt.linalg.cholesky([[0.0]]), r"\[cholesky\].*The matrix is not positive definite"),
+        (
+            lambda: jt.linalg.solve(SINGULAR, np.ones((2, 3, 2, 1))),
+            r"Input matrix is not invertible. Matrix \(0, 1\) of the batch is singular",
+        ),
+        (lambda: jt.linalg.solve(SINGULAR[0, 1:], np.ones((2, 0))), r"\[solve\].*Matrix 0 of the batch"),
+        (lambda: jt.linalg.solve(np.zeros((2, 2)), np.ones((2, 1))), r"\[solve\].*The matrix is singular"),
+    ],
+)
+def test_the_matrix_that_does_not_fit_is_named(do, message, mode):
+    for _ in range(3):
+        for kind in (jt.LinAlgError, ValueError, np.linalg.LinAlgError):
+            with pytest.raises(kind, match=message):
+                do().numpy()
+
+
+@pytest.mark.parametrize(
+    ("do", "error", "message"),
+    [
+        (lambda: jt.linalg.cholesky(np.ones(3)), ValueError, r"\[cholesky\] input must have at least 2 dim"),
+        (lambda: jt.linalg.cholesky(3.0), ValueError, r"\[cholesky\] input must have at least 2 dimensions"),
+        (lambda: jt.linalg.cholesky(np.ones((2, 3))), ValueError, r"\[cholesky\] input must be square"),
+        (
+            lambda: jt.linalg.cholesky([[4, 2], [2, 3]]),
+            TypeError,
+            r"\[cholesky\] input must have one of.*int32",
+        ),
+        (
+            lambda: jt.linalg.cholesky(np.eye(2, dtype=np.float16)),
+            TypeError,
+            r"float16; cast it first",
+        ),
+        (
+            lambda: jt.linalg.solve(np.eye(2), [1.0, 2.0]),
+            ValueError,
+            r"\[solve\] rhs must have at least 2 dim",
+        ),
+        (
+            lambda: jt.linalg.solve(np.eye(2), np.ones((3, 1))),
+            ValueError,
+            r"\[solve\] rhs must have as many rows",
+        ),
+        (lambda: jt.linalg.solve(np.eye(2), np.ones((2, 1), int)), TypeError, r"\[solve\] rhs must have one"),
+        (
+            lambda: jt.linalg.solve(np.ones((2, 3)), np.ones((2, 1))),
+            ValueError,
+            r"\[solve\] matrix must be sq",
+        ),
+        (
+            lambda: jt.linalg.solve(np.ones((2, 3, 3)), np.ones((4, 3, 1))),
+            ValueError,
+            r"\[solve\] the leading dimensions of matrix and rhs must broadcast",
+        ),
+        (
+            lambda: jt.linalg.triangular_solve(np.eye(2), np.ones(2)),
+            ValueError,
+            r"\[triangular_solve\] rhs must have at least 2",
+        ),
+    ],
+)
+def test_operands_that_do_not_fit(do, error, message):
+    with pytest.raises(error, match=message):
+        do()
+
+
+def test_nan_gives_nan_and_a_zero_on_a_diagonal_divides_by_zero(mode):
+    nan = np.array([[np.nan, 1.0], [1.0, 2.0]])
+    stack = np.stack([np.eye(2), nan, np.eye(2)])
+    for _ in range(3):
+        factor = jt.linalg.cholesky(stack).numpy()
+        assert np.isnan(factor[1, 0, 0])
+        np.testing.assert_array_equal(factor[[0, 2]], stack[[0, 2]])
+        solution = jt.linalg.solve(stack, np.ones((3, 2, 1))).numpy()
+        assert np.isnan(solution[1]).any()
+        np.testing.assert_array_equal(solution[[0, 2]], np.ones((2, 2, 1)))
+        zero = jt.linalg.triangular_solve([[2.0, 0.0], [1.0, 0.0]], [[2.0, 0.0], [3.0, 0.0]]).numpy()
+        np.testing.assert_array_equal(zero, [[1.0, 0.0], [np.inf, np.nan]])
+
+
+@pytest.mark.parametrize("lead", [(), (0,), (2, 0), (3,)])
+@pytest.mark.parametrize("n", [0, 2])
+@pytest.mark.parametrize("columns", [0, 2])
+def test_empty_matrices(lead, n, columns, mode):
+    a, b = np.broadcast_to(np.eye(n), (*lead, n, n)), np.ones((*lead, n, columns))
+    for _ in range(2):
+        for f in (jt.linalg.solve, jt.linalg.triangular_solve):
+            np.testing.assert_array_equal(f(a, b), b)
+            gradients = jt.grad(lambda a, b, f=f: jt.reduce_sum(f(a, b)), argnums=(0, 1))(a, b)
+            assert [g.shape for g in gradients] == [a.shape, b.shape]
+        np.testing.assert_array_equal(jt.linalg.cholesky(a), a)
+
+
+def test_a_singular_matrix_loses_no_assignment(mode):
+    v = jt.Variable(np.eye(2))
+    for _ in range(3):
+        v.assign(np.eye(2))
+        with pytest.raises(ValueError, match="not invertible"):
+            jt.linalg.solve(np.zeros((2, 2)), v).numpy()
+        np.testing.assert_array_equal(v.numpy(), np.eye(2))
+
+
+def test_the_reason_of_a_missing_gradient_names_no_factors():
+    a, b = jt.Variable(A), jt.constant(B)
+    with jt.GradientTape(persistent=True) as tape:
+        out = jt.linalg.solve(a, b)
+    assert tape.gradient(out, a) is not None
+    assert "lu_factor" not in str(tape.explain(out, a))
