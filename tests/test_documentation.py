@@ -130,6 +130,7 @@ PUBLIC_MODULES = (
     jt.optimizers,
     jt.optimizers.schedules,
     jt.random,
+    jt.signal,
     jt.test,
 )
 

@@ -317,6 +317,7 @@ INTERNALS = (
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     modules: dict[str, ModuleType] = {"": jt, "math.": jt.math, "nn.": jt.nn, "linalg.": jt.linalg}
     modules |= {"random.": jt.random, "bitwise.": jt.bitwise}
+    modules |= {"signal.": jt.signal}
     seen: set[Any] = set()
     for prefix, module in modules.items():
         public = module.__all__ if module is jt.random else dir(module)

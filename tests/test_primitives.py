@@ -16,6 +16,7 @@ import primitive_table
 import primitive_table_order
 import primitive_table_reduce
 import primitive_table_shape
+import primitive_table_signal
 import primitive_table_solves
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret
@@ -35,6 +36,7 @@ ROWS: tuple[Row, ...] = (
     *primitive_table_shape.ROWS,
     *primitive_table_order.ROWS,
     *primitive_table_solves.ROWS,
+    *primitive_table_signal.ROWS,
 )
 DIFFERENTIABLE = [row for row in ROWS if row.wrt != ()]
 

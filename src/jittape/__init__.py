@@ -20,6 +20,7 @@ from jittape import math as math
 from jittape import nn as nn
 from jittape import optimizers as optimizers
 from jittape import random as random
+from jittape import signal as signal
 from jittape import test as test
 from jittape.autodiff.custom_gradient import custom_gradient as custom_gradient
 from jittape.autodiff.tape import GradientTape as GradientTape
@@ -259,7 +260,7 @@ __all__ = [
     "random", "range", "rank", "real", "realdiv", "recompute_grad", "reduce_all", "reduce_any",
     "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat",
     "reset_stats", "reshape", "reverse", "right_shift", "roll", "round", "scalar_mul", "scan", "scatter_nd",
-    "searchsorted", "sequence_mask", "shape", "sigmoid", "sign", "sin", "sinh", "size", "slice", "sort",
+    "searchsorted", "sequence_mask", "shape", "sigmoid", "sign", "signal", "sin", "sinh", "size", "slice", "sort",
     "split", "sqrt", "square", "squared_difference", "squeeze", "stack", "stats", "stop_gradient", "subtract",
     "switch_case", "tan", "tanh", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
     "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensordot", "test", "tile", "transpose", "truediv",

@@ -13,6 +13,7 @@ import primitive_table
 import primitive_table_order
 import primitive_table_reduce
 import primitive_table_shape
+import primitive_table_signal
 import primitive_table_solves
 
 Array = np.ndarray[Any, Any]
@@ -21,6 +22,7 @@ TABLES = (
     primitive_table_order,
     primitive_table_reduce,
     primitive_table_shape,
+    primitive_table_signal,
     primitive_table_solves,
 )
 

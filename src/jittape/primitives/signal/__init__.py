@@ -1,0 +1,1 @@
+"""Fourier and cosine transforms, windows and frames of signals."""
