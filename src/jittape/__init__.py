@@ -14,6 +14,7 @@ Examples
 
 from jittape import autodiff as autodiff
 from jittape import bitwise as bitwise
+from jittape import data as data
 from jittape import debugging as debugging
 from jittape import linalg as linalg
 from jittape import math as math
@@ -248,7 +249,7 @@ __all__ = [
     "bitwise_xor", "bool", "boolean_mask", "broadcast_to", "case", "cast", "ceil", "check_gradient",
     "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128", "concat",
     "cond", "config", "conj", "constant", "convert_to_tensor", "cos", "cosh", "cumprod", "cumsum",
-    "custom_gradient", "debugging", "divide", "divide_no_nan", "double", "einsum", "ensure_shape", "equal",
+    "custom_gradient", "data", "debugging", "divide", "divide_no_nan", "double", "einsum", "ensure_shape", "equal",
     "exp", "expand_dims", "explain", "eye", "fill", "float16", "float32", "float64", "floor", "floor_divide",
     "floordiv", "foldl", "foldr", "fori_loop", "function", "gather", "gather_nd", "grad", "grad_pass_through",
     "greater", "greater_equal", "half", "hessian", "hvp", "identity", "identity_n", "imag", "int8", "int16",

@@ -1,0 +1,538 @@
+"""`Dataset`: a sequence of elements that is computed while it is iterated over.
+
+A dataset is a function that begins a stream of *items*, and a function that makes an element of an item. The items of a
+dataset of array rows are row numbers: `shuffle` and `take` change a stream of numbers, and a batch is one slice
+or one gather of the arrays. The items of other datasets are the elements themselves.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from jittape import random
+from jittape.core.primitive import active_recorder
+from jittape.core.user_calls import as_int
+from jittape.data.elements import Rows, as_element, element_like, rows_of, stack, unstack
+from jittape.data.prefetching import prefetched
+from jittape.recording.convert import constant
+from jittape.recording.nested import flatten
+from jittape.recording.tensor import Tensor
+
+__all__ = ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Dataset"]
+
+AUTOTUNE = -1
+"""Argument of `Dataset.prefetch` and `Dataset.map` that leaves the number to jittape."""
+INFINITE_CARDINALITY = -1
+"""Result of `Dataset.cardinality` for a dataset without end."""
+UNKNOWN_CARDINALITY = -2
+"""Result of `Dataset.cardinality` for a dataset whose number of elements is not known before it is iterated over."""
+
+_PREFETCH_DEFAULT = 2
+_DRAWS = 256
+"""Number of random places drawn at once: a single draw takes 2 µs."""
+
+
+class Dataset:
+    """A sequence of elements, which are tensors or nested tuples and dicts of tensors.
+
+    Make one with `from_tensor_slices`, `from_tensors`, `from_generator`, `range` or `zip`. Every method returns a new
+    dataset. A ``for`` loop begins a new pass over the elements.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> data = jt.data.Dataset.range(5).map(lambda i: i * i).batch(2)
+    >>> [batch.tolist() for batch in data]
+    [[0, 1], [4, 9], [16]]
+    """
+
+    def __init__(
+        self,
+        items: Callable[[], Iterator[Any]],
+        count: int,
+        element: Callable[[Any], Any] | None = None,
+        rows: Rows | None = None,
+    ) -> None:
+        self._items = items
+        self._count = count
+        self._element = element
+        self._rows = rows
+
+    def _with(self, items: Callable[[], Iterator[Any]], count: int) -> Dataset:
+        """Return a dataset with another stream of the same kind of items."""
+        return Dataset(items, count, self._element, self._rows)
+
+    def _elements(self) -> Iterator[Any]:
+        return self._items() if self._element is None else map(self._element, self._items())
+
+    # ---- sources -------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """Return the rows of arrays as a dataset.
+
+        Parameters
+        ----------
+        tensors : tensor_like, or nested tuples and dicts of them
+            All with the same first extent, which is the number of elements. A list is one array.
+        name : str, optional
+            Ignored; for compatibility with TensorFlow.
+
+        Examples
+        --------
+        >>> data = jt.data.Dataset.from_tensor_slices(([1.0, 2.0, 3.0], [0, 1, 0]))
+        >>> [(x.numpy().item(), y.numpy().item()) for x, y in data]
+        [(1.0, 0), (2.0, 1), (3.0, 0)]
+        """
+        rows = rows_of("Dataset.from_tensor_slices", tensors)
+        count = len(rows.arrays[0])
+        return Dataset(lambda: iter(range(count)), count, rows.row, rows)
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+        """Return a dataset with one element.
+
+        Examples
+        --------
+        >>> [x.tolist() for x in jt.data.Dataset.from_tensors([1, 2])]
+        [[1, 2]]
+        """
+        element = as_element(tensors)
+        return Dataset(lambda: iter((element,)), 1)
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Iterable[Any]],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: tuple[Any, ...] = (),
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return the dataset of what ``generator(*args)`` yields; it is called at the beginning of each pass.
+
+        Parameters
+        ----------
+        generator : callable
+            Returns an iterable of elements.
+        output_types, output_shapes : nested dtypes and shapes, optional
+            Dtypes of the parts of an element, to which they are converted, and their shapes, which are checked.
+        args : tuple
+        output_signature : nested TensorSpec, optional
+            Dtypes and shapes in one.
+        name : str, optional
+            Ignored.
+
+        Raises
+        ------
+        ValueError
+            At the element that differs from the signature.
+
+        Examples
+        --------
+        >>> data = jt.data.Dataset.from_generator(lambda: (n * n for n in range(3)), output_types="float32")
+        >>> [x.numpy().item() for x in data]
+        [0.0, 1.0, 4.0]
+        """
+        _require_callable("from_generator", "generator", generator)
+        convert = element_like(output_types, output_shapes, output_signature)
+        return Dataset(lambda: map(convert, generator(*args)), UNKNOWN_CARDINALITY)
+
+    @staticmethod
+    def range(*args: int, output_type: Any = "int64", name: str | None = None) -> Dataset:
+        """Return the integers of Python's ``range(*args)``.
+
+        Examples
+        --------
+        >>> [i.numpy().item() for i in jt.data.Dataset.range(2, 8, 3)]
+        [2, 5]
+        """
+        numbers = range(*[as_int("argument", a) for a in args])
+        return Dataset.from_tensor_slices(constant(np.array(numbers, np.int64), output_type))
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+        """Return tuples of the elements of several datasets, until one of them ends.
+
+        Examples
+        --------
+        >>> a, b = jt.data.Dataset.range(3), jt.data.Dataset.range(10, 12)
+        >>> [(x.numpy().item(), y.numpy().item()) for x, y in jt.data.Dataset.zip(a, b)]
+        [(0, 10), (1, 11)]
+        """
+        given: Any = args if datasets is None else (datasets,)
+        if len(given) == 1 and not isinstance(given[0], Dataset):
+            (given,) = given
+        parts, rebuild = flatten(given)
+        for part in parts:
+            if not isinstance(part, Dataset):
+                raise TypeError(f"[Dataset.zip] arguments must be datasets, got {part!r}")
+        finite = [part._count for part in parts if part._count != INFINITE_CARDINALITY]
+        count = (
+            UNKNOWN_CARDINALITY
+            if UNKNOWN_CARDINALITY in finite
+            else min(finite, default=INFINITE_CARDINALITY)
+        )
+        return Dataset(
+            lambda: (rebuild(list(e)) for e in zip(*[p._elements() for p in parts], strict=False)), count
+        )
+
+    # ---- streams of items ------------------------------------------------------------------------------------------
+
+    def shuffle(
+        self,
+        buffer_size: int,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool = True,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return the elements in random order.
+
+        Parameters
+        ----------
+        buffer_size : int
+            Each element is drawn from the next `buffer_size` ones. With at least the number of elements, every order is
+            equally likely.
+        seed : int, optional
+            Makes the orders repeatable. Without it they follow `jt.random.set_seed`.
+        reshuffle_each_iteration : bool
+            Whether each pass has another order.
+        name : str, optional
+            Ignored.
+
+        Examples
+        --------
+        >>> sorted(i.numpy().item() for i in jt.data.Dataset.range(4).shuffle(4))
+        [0, 1, 2, 3]
+        """
+        size = _at_least_1("shuffle", "buffer_size", buffer_size)
+        passes = itertools.count()
+        fixed = None if reshuffle_each_iteration else _draw_seed(seed, 0)
+
+        def items() -> Iterator[Any]:
+            entropy = _draw_seed(seed, next(passes)) if fixed is None else fixed
+            return _shuffled(self._items(), size, np.random.default_rng(entropy))
+
+        return self._with(items, self._count)
+
+    def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
+        """Return the elements `count` times; without end for None or -1.
+
+        Examples
+        --------
+        >>> [i.numpy().item() for i in jt.data.Dataset.range(2).repeat(2)]
+        [0, 1, 0, 1]
+        """
+        times = -1 if count is None else as_int("count", count)
+        if times >= 0:
+            total = 0 if not times else self._count if self._count < 0 else times * self._count
+        else:
+            total = 0 if not self._count else INFINITE_CARDINALITY
+
+        def items() -> Iterator[Any]:
+            for _ in itertools.count() if times < 0 else range(times):
+                empty = True
+                for item in self._items():
+                    empty = False
+                    yield item
+                if empty:
+                    return
+
+        return self._with(items, total)
+
+    def take(self, count: int, name: str | None = None) -> Dataset:
+        """Return the first `count` elements; all for -1.
+
+        Examples
+        --------
+        >>> [i.numpy().item() for i in jt.data.Dataset.range(5).take(2)]
+        [0, 1]
+        """
+        n = as_int("count", count)
+        if n < 0:
+            return self
+        known = n if self._count == INFINITE_CARDINALITY else min(n, self._count)
+        return self._with(lambda: itertools.islice(self._items(), n), known)
+
+    def skip(self, count: int, name: str | None = None) -> Dataset:
+        """Return the elements after the first `count`; none for -1.
+
+        Examples
+        --------
+        >>> [i.numpy().item() for i in jt.data.Dataset.range(5).skip(3)]
+        [3, 4]
+        """
+        n = as_int("count", count)
+        if n < 0:
+            return self.take(0)
+        known = self._count if self._count < 0 else max(self._count - n, 0)
+        return self._with(lambda: itertools.islice(self._items(), n, None), known)
+
+    def cache(self, filename: str = "", name: str | None = None) -> Dataset:
+        """Return the dataset with its elements kept in memory after the first complete pass.
+
+        Raises
+        ------
+        ValueError
+            If `filename` is given: elements are kept in memory only.
+
+        Examples
+        --------
+        >>> data = jt.data.Dataset.range(3).map(lambda i: i + 1).cache()
+        >>> [i.numpy().item() for i in data], [i.numpy().item() for i in data]
+        ([1, 2, 3], [1, 2, 3])
+        """
+        if filename:
+            raise ValueError(f"[Dataset.cache] elements are kept in memory only, got filename={filename!r}")
+        kept: list[list[Any]] = []
+
+        def items() -> Iterator[Any]:
+            if not kept:
+                found = []
+                for item in self._items():
+                    found.append(item)
+                    yield item
+                kept.append(found)
+            else:
+                yield from kept[0]
+
+        return self._with(items, self._count)
+
+    # ---- functions of elements -------------------------------------------------------------------------------------
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return ``map_func(element)`` for each element; a tuple is passed as several arguments.
+
+        Parameters
+        ----------
+        map_func : callable
+            It is called for each element at each pass, and returns a structure of tensors. Its ops run compiled, as
+            everywhere. Call it on batches where that is possible: ``data.batch(32).map(f)``.
+        num_parallel_calls, deterministic : optional
+            Accepted for compatibility with TensorFlow. Calls run one after another.
+        name : str, optional
+            Ignored.
+
+        Examples
+        --------
+        >>> data = jt.data.Dataset.from_tensor_slices(([1.0, 2.0], [3.0, 4.0]))
+        >>> [z.numpy().item() for z in data.map(lambda x, y: x * y)]
+        [3.0, 8.0]
+        """
+        _require_callable("map", "map_func", map_func)
+        return Dataset(
+            lambda: (as_element(_called(map_func, element)) for element in self._elements()), self._count
+        )
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Return the elements for which ``predicate(element)`` is true.
+
+        Examples
+        --------
+        >>> [i.numpy().item() for i in jt.data.Dataset.range(5).filter(lambda i: i % 2 == 0)]
+        [0, 2, 4]
+        """
+        _require_callable("filter", "predicate", predicate)
+        return Dataset(
+            lambda: (element for element in self._elements() if bool(_called(predicate, element))),
+            UNKNOWN_CARDINALITY if self._count else 0,
+        )
+
+    def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
+        """Return pairs of a number, counted from `start`, and an element.
+
+        Examples
+        --------
+        >>> [(n.numpy().item(), x.numpy().item()) for n, x in jt.data.Dataset.range(5, 7).enumerate()]
+        [(0, 5), (1, 6)]
+        """
+        first = as_int("start", start)
+        return Dataset(
+            lambda: (
+                (constant(np.int64(number)), element)
+                for number, element in enumerate(self._elements(), first)
+            ),
+            self._count,
+        )
+
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
+        """Return the elements of this dataset, then those of another.
+
+        Examples
+        --------
+        >>> [i.numpy().item() for i in jt.data.Dataset.range(2).concatenate(jt.data.Dataset.range(7, 8))]
+        [0, 1, 7]
+        """
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"[Dataset.concatenate] dataset must be a Dataset, got {dataset!r}")
+        counts = (self._count, dataset._count)
+        negative = [count for count in (INFINITE_CARDINALITY, UNKNOWN_CARDINALITY) if count in counts]
+        return Dataset(
+            lambda: itertools.chain(self._elements(), dataset._elements()), (*negative, sum(counts))[0]
+        )
+
+    # ---- batches -----------------------------------------------------------------------------------------------------
+
+    def batch(
+        self,
+        batch_size: int,
+        drop_remainder: bool = False,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return batches of `batch_size` elements, stacked along a new first dimension.
+
+        Rows of arrays that follow one another are views, not copies.
+
+        Parameters
+        ----------
+        batch_size : int
+        drop_remainder : bool
+            Whether the last batch is left out if it is smaller. All batches then have one shape, so a training step is
+            one program.
+        num_parallel_calls, deterministic, name : optional
+            Accepted for compatibility with TensorFlow.
+
+        Raises
+        ------
+        ValueError
+            At the batch whose elements differ in structure, shape or dtype.
+
+        Examples
+        --------
+        >>> [b.tolist() for b in jt.data.Dataset.range(5).batch(2, drop_remainder=True)]
+        [[0, 1], [2, 3]]
+        """
+        size = _at_least_1("batch", "batch_size", batch_size)
+        together = stack if self._rows is None else self._rows.batch
+
+        def items() -> Iterator[Any]:
+            source = self._items() if self._rows is not None else self._elements()
+            while chunk := list(itertools.islice(source, size)):
+                if len(chunk) == size or not drop_remainder:
+                    yield together(chunk)
+
+        whole, rest = divmod(self._count, size)
+        count = self._count if self._count < 0 else whole + bool(rest and not drop_remainder)
+        return Dataset(items, count)
+
+    def unbatch(self, name: str | None = None) -> Dataset:
+        """Return the rows of the elements as elements.
+
+        Examples
+        --------
+        >>> [i.numpy().item() for i in jt.data.Dataset.range(3).batch(2).unbatch()]
+        [0, 1, 2]
+        """
+        return Dataset(
+            lambda: itertools.chain.from_iterable(map(unstack, self._elements())), UNKNOWN_CARDINALITY
+        )
+
+    def prefetch(self, buffer_size: int = AUTOTUNE, name: str | None = None) -> Dataset:
+        """Return the dataset with up to `buffer_size` elements computed ahead by a thread.
+
+        Examples
+        --------
+        >>> [i.numpy().item() for i in jt.data.Dataset.range(3).prefetch(2)]
+        [0, 1, 2]
+        """
+        size = as_int("buffer_size", buffer_size)
+        if size < AUTOTUNE:
+            raise ValueError(f"[Dataset.prefetch] buffer_size must not be negative, got {buffer_size}")
+        if not size:
+            return self
+        ahead = _PREFETCH_DEFAULT if size == AUTOTUNE else size
+        return Dataset(lambda: prefetched(self._elements, ahead), self._count)
+
+    # ---- iteration ---------------------------------------------------------------------------------------------------
+
+    def cardinality(self) -> Tensor:
+        """Return the number of elements, `INFINITE_CARDINALITY` or `UNKNOWN_CARDINALITY`, as an int64 tensor.
+
+        Examples
+        --------
+        >>> jt.data.Dataset.range(5).batch(2).cardinality().numpy().item()
+        3
+        """
+        return constant(np.int64(self._count))
+
+    def __len__(self) -> int:
+        if self._count < 0:
+            kind = "infinite" if self._count == INFINITE_CARDINALITY else "unknown before a pass"
+            raise TypeError(
+                f"the number of elements of this dataset is {kind}; take(n) gives one of n elements"
+            )
+        return self._count
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        traced_in = active_recorder().traced_in
+        if traced_in is not None:
+            raise TypeError(
+                f"a dataset cannot be iterated over inside the traced function {traced_in}, which would keep the "
+                "elements of its first call; write the loop around calls of the function"
+            )
+        return self._elements()
+
+    def as_numpy_iterator(self) -> Iterator[Any]:
+        """Return an iterator over the elements as NumPy arrays.
+
+        Examples
+        --------
+        >>> list(jt.data.Dataset.range(2).batch(2).as_numpy_iterator())
+        [array([0, 1])]
+        """
+        for element in self:
+            leaves, rebuild = flatten(element)
+            yield rebuild([leaf.numpy() for leaf in leaves])
+
+    def __repr__(self) -> str:
+        known = {INFINITE_CARDINALITY: "infinite", UNKNOWN_CARDINALITY: "unknown"}
+        return f"<jt.data.Dataset: cardinality {known.get(self._count, self._count)}>"
+
+
+def _called(function: Callable[..., Any], element: Any) -> Any:
+    return function(*element) if isinstance(element, tuple) else function(element)
+
+
+def _require_callable(method: str, argument: str, value: Any) -> None:
+    if not callable(value):
+        raise TypeError(f"[Dataset.{method}] {argument} must be callable, got {value!r}")
+
+
+def _at_least_1(method: str, argument: str, value: Any) -> int:
+    number = as_int(argument, value)
+    if number < 1:
+        raise ValueError(f"[Dataset.{method}] {argument} must be at least 1, got {value!r}")
+    return number
+
+
+def _draw_seed(seed: int | None, number: int) -> list[int]:
+    """Return the entropy of pass `number`: from `seed`, or from `jt.random`."""
+    if seed is not None:
+        return [as_int("seed", seed), number]
+    return [int(part * 2**53) for part in random.uniform([2], dtype="float64").numpy()]
+
+
+def _shuffled(items: Iterator[Any], size: int, generator: np.random.Generator) -> Iterator[Any]:
+    """Yield `items` in random order, drawn from a buffer of `size`."""
+    buffer = list(itertools.islice(items, size))
+    blocks = (generator.integers(size, size=_DRAWS).tolist() for _ in itertools.count())
+    for item, place in zip(items, itertools.chain.from_iterable(blocks), strict=False):
+        yield buffer[place]
+        buffer[place] = item
+    for place in generator.permutation(len(buffer)).tolist():
+        yield buffer[place]
