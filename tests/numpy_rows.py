@@ -78,6 +78,3 @@ BOOL_AXIS = Deviation(
 )
 WHOLE = Deviation("a float is no count, index or width", "(must be|indices must be) (an int|int)")
 BELOW = Deviation("one dimension may be -1, no other negative number", "has a negative dimension")
-COMPLEX_SVD = Deviation(
-    "there is no derivative rule for the SVD of complex matrices", "the singular values of a matrix of"
-)

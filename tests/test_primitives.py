@@ -18,6 +18,7 @@ import primitive_table_reduce
 import primitive_table_shape
 import primitive_table_signal
 import primitive_table_solves
+import primitive_table_spectra
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
@@ -37,6 +38,7 @@ ROWS: tuple[Row, ...] = (
     *primitive_table_order.ROWS,
     *primitive_table_solves.ROWS,
     *primitive_table_signal.ROWS,
+    *primitive_table_spectra.ROWS,
 )
 DIFFERENTIABLE = [row for row in ROWS if row.wrt != ()]
 

@@ -1,6 +1,8 @@
 """Linear algebra under TensorFlow's names (``jt.linalg``)."""
 
 from jittape.primitives.linalg.cholesky import cholesky as cholesky
+from jittape.primitives.linalg.eigh import eigh as eigh
+from jittape.primitives.linalg.eigh import eigvalsh as eigvalsh
 from jittape.primitives.linalg.einsum import diag_part as diag_part
 from jittape.primitives.linalg.einsum import einsum as einsum
 from jittape.primitives.linalg.einsum import trace as trace
@@ -15,6 +17,8 @@ from jittape.primitives.linalg.matrices import set_diag as set_diag
 from jittape.primitives.linalg.norms import norm as norm
 from jittape.primitives.linalg.norms import normalize as normalize
 from jittape.primitives.linalg.solve import solve as solve
+from jittape.primitives.linalg.svd import svd as svd
+from jittape.primitives.linalg.svd import svdvals as svdvals
 from jittape.primitives.linalg.triangular import triangular_solve as triangular_solve
 from jittape.primitives.nn.activation import l2_normalize as l2_normalize
 from jittape.primitives.nn.gradient_clipping import global_norm as global_norm
@@ -22,10 +26,31 @@ from jittape.primitives.shape.creation import eye as eye
 from jittape.primitives.shape.reshaping import matrix_transpose as matrix_transpose
 
 __all__ = [
-    "adjoint", "band_part", "cholesky", "cross", "diag", "diag_part", "einsum", "eye", "global_norm",
-    "l2_normalize", "matmul", "matrix_transpose", "matvec", "norm", "normalize", "set_diag", "solve",
-    "tensordot", "trace", "triangular_solve",
-]  # fmt: skip
+    "adjoint",
+    "band_part",
+    "cholesky",
+    "cross",
+    "diag",
+    "diag_part",
+    "eigh",
+    "eigvalsh",
+    "einsum",
+    "eye",
+    "global_norm",
+    "l2_normalize",
+    "matmul",
+    "matrix_transpose",
+    "matvec",
+    "norm",
+    "normalize",
+    "set_diag",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "triangular_solve",
+]
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,145 @@
+"""Eigenvalues and eigenvectors of symmetric and Hermitian matrices, computed with NumPy.
+
+One op returns the complete decomposition in one array: the eigenvalues are the first row, and the eigenvectors are the
+rows below it, so values and vectors are views. For a complex matrix the values are stored with imaginary parts of 0.
+
+The gradient rule needs the vectors. They are results of the op itself, so the rule can be differentiated again. It is
+that of M. Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation" (2008),
+section 3.1, with the antisymmetric part of the cotangent of the vectors: only this part depends on the matrix.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.primitives.batched_params import alike
+from jittape.primitives.broadcast import conj, to_shape
+from jittape.primitives.elementwise.arithmetic import multiply, subtract, zero_dominant_multiply
+from jittape.primitives.elementwise.complex_numbers import real
+from jittape.primitives.linalg.decomposition_parts import (
+    decompose_stack,
+    float_matrix,
+    reciprocal_of_gap,
+    require_lapack,
+    require_matrices,
+    rounding_error,
+)
+from jittape.primitives.linalg.einsum import diag_part
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.linalg.matrices import adjoint, band_part, set_diag
+from jittape.primitives.record_parts import filled
+from jittape.primitives.shape.joining import split
+from jittape.primitives.shape.reshaping import matrix_transpose
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["eigh", "eigvalsh"]
+
+
+def _abstract_eval(x: Aval) -> Aval:
+    require_matrices("eigh", "tensor", x, square=True)
+    require_lapack("eigh", "tensor", x)
+    *lead, n, _ = x.shape
+    return Aval((*lead, n + 1, n), x.dtype)
+
+
+def _decomposed(x: Any) -> Any:
+    values, vectors = np.linalg.eigh(x)
+    return np.concatenate([values[..., None, :].astype(x.dtype), np.swapaxes(vectors, -1, -2)], -2)
+
+
+def _vjp(g: Any, out: Any, x: Any) -> Any:
+    """Return the cotangent of the lower triangle, which is all that the op reads."""
+    n = x.shape[-1]
+    if n == 0:
+        return filled(x, 0)
+    values, rows = split(out, [1, n], -2)
+    g_values, g_rows = split(g, [1, n], -2)
+    turn = matmul(conj(rows), matrix_transpose(g_rows))
+    column = matrix_transpose(values)
+    gaps = reciprocal_of_gap(subtract(values, column), rounding_error(values, n))
+    inner = zero_dominant_multiply(multiply(0.5, subtract(turn, adjoint(turn))), gaps)
+    inner = set_diag(inner, to_shape(real(g_values), (*x.shape[:-2], n)))
+    total = matmul(matmul(rows, inner, transpose_a=True), conj(rows))
+    lower = band_part(multiply(2.0, total), -1, 0)
+    return set_diag(lower, diag_part(real(total)))
+
+
+eigh_op = Primitive(
+    "eigh",
+    abstract_eval=_abstract_eval,
+    impl=lambda x: decompose_stack("eigh", _decomposed, x),
+    vjp=(_vjp,),
+    batch=alike(),
+    promote_args=float_matrix,
+)
+
+
+def _eigh(x: Any) -> tuple[Any, Any]:
+    out = eigh_op(x)
+    n = out.shape[-1]
+    values, rows = split(out, [1, n], -2)
+    return real(to_shape(values, (*out.shape[:-2], n))), matrix_transpose(rows)
+
+
+def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Return the eigenvalues and eigenvectors of symmetric or Hermitian matrices.
+
+    Only the lower triangle is read, so a gradient is zero above the diagonal. The sign (for complex matrices: the
+    phase) of each vector is LAPACK's choice; use results that do not depend on it. In the gradient, eigenvalues whose
+    difference is at most ``n * eps`` times the greatest absolute value are regarded as equal, and the terms that divide
+    by their difference are dropped.
+
+    Parameters
+    ----------
+    tensor : tensor_like, shape (..., n, n)
+        float32, float64, complex64 or complex128; integers give float64.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    e : Tensor, shape (..., n)
+        Eigenvalues in ascending order, real. nan if the matrix contains nan or inf.
+    v : Tensor, shape (..., n, n)
+        Column ``v[..., :, i]`` is the vector for ``e[..., i]``, with Euclidean length 1.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+    DTypeError
+        If the dtype is float16.
+
+    Examples
+    --------
+    >>> e, v = jt.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])
+    >>> e.numpy()
+    array([1., 3.], dtype=float32)
+    >>> abs(v.numpy()[:, 1]).round(4)
+    array([0.7071, 0.7071], dtype=float32)
+    """
+    values, vectors = apply(_eigh, (tensor,))
+    return values, vectors
+
+
+def _eigvalsh(x: Any) -> Any:
+    return _eigh(x)[0]
+
+
+def eigvalsh(tensor: TensorLike, name: str | None = None) -> Tensor:
+    """Return the eigenvalues of symmetric or Hermitian matrices in ascending order; see `eigh`.
+
+    Examples
+    --------
+    >>> x = jt.Variable([[2.0, 0.0], [1.0, 2.0]])
+    >>> with jt.GradientTape() as tape:
+    ...     greatest = jt.linalg.eigvalsh(x)[-1]
+    >>> tape.gradient(greatest, x).numpy().round(4)
+    array([[0.5, 0. ],
+           [1. , 0.5]], dtype=float32)
+    """
+    return apply(_eigvalsh, (tensor,))
