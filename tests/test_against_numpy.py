@@ -24,6 +24,7 @@ import numpy_table_protocol
 import numpy_table_protocol_shape
 import numpy_table_reduce
 import numpy_table_shape
+import numpy_table_spectra
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_protocol import REDUCTIONS, UFUNCS, VALUE_FUNCTIONS
 from numpy_rows import Deviation, Row
@@ -38,6 +39,7 @@ TABLES = (
     numpy_table_picking,
     numpy_table_protocol,
     numpy_table_protocol_shape,
+    numpy_table_spectra,
 )
 ROWS = [row for table in TABLES for row in table.ROWS]
 ROWS += numpy_table.rows_of_primitives({row.call for row in ROWS})
