@@ -181,12 +181,12 @@ def test_forward_mode_batches_and_functions(name, mode):
 @pytest.mark.parametrize("function", [jt.linalg.eigh, jt.linalg.eigvalsh])
 def test_refused_matrices_of_eigh(function):
     with pytest.raises(
-        jt.errors.ShapeError, match=r"tensor must have at least 2 dimensions, got shape \(3,\)"
+        jt.errors.ShapeError, match=r"tensor must have at least 2 dimensions, .* got shape \(3,\)"
     ):
         function(np.ones(3))
     with pytest.raises(jt.errors.ShapeError, match=r"tensor must be square .* got shape \(2, 3\)"):
         function(np.ones((2, 3)))
-    with pytest.raises(jt.errors.DTypeError, match="tensor is float16, .* cast it to float32"):
+    with pytest.raises(jt.errors.DTypeError, match="tensor must have one of the dtypes .* got float16; cast"):
         function(np.ones((2, 2), np.float16))
 
 
@@ -195,7 +195,7 @@ def test_refused_matrices_of_svd(function):
     for x in (np.ones(3), 1.0):
         with pytest.raises(jt.errors.ShapeError, match="must have at least 2 dimensions"):
             function(x)
-    with pytest.raises(jt.errors.DTypeError, match="tensor is float16, .* cast it to float32"):
+    with pytest.raises(jt.errors.DTypeError, match="tensor must have one of the dtypes .* got float16; cast"):
         function(np.ones((2, 2), np.float16))
 
 
@@ -222,11 +222,9 @@ def test_an_error_of_lapack_names_the_matrix(monkeypatch):
     monkeypatch.setattr(np.linalg, "eigh", eigh)
     x = spread(2, 3, 3, 3)
     x[1, 2] = 7
-    with pytest.raises(
-        np.linalg.LinAlgError, match=r"\[eigh\].* matrix at index \(1, 2\) of shape \(2, 3, 3, 3\)"
-    ):
+    with pytest.raises(jt.errors.LinAlgError, match=r"Matrix \(1, 2\) of the batch does not converge"):
         jt.linalg.eigvalsh(x).numpy()
-    with pytest.raises(np.linalg.LinAlgError, match=r"for a matrix of shape \(3, 3\)"):
+    with pytest.raises(jt.errors.LinAlgError, match=r"The matrix does not converge"):
         jt.linalg.eigvalsh(x[1, 2]).numpy()
 
 
@@ -245,8 +243,3 @@ def test_empty_matrices(shape):
         e, v = jt.linalg.eigh(np.zeros(shape))
         assert (e.shape, v.shape) == (shape[:-1], shape)
         assert jt.grad(lambda a: jt.reduce_sum(jt.linalg.eigvalsh(a)))(np.zeros(shape)).shape == shape
-
-
-def test_integers_give_float64():
-    assert jt.linalg.eigvalsh([[2, 1], [1, 2]]).dtype == np.float64
-    assert jt.linalg.svdvals(np.eye(2, dtype=bool)).dtype == np.float64

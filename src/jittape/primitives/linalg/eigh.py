@@ -22,15 +22,13 @@ from jittape.primitives.elementwise.arithmetic import multiply, subtract, zero_d
 from jittape.primitives.elementwise.complex_numbers import real
 from jittape.primitives.linalg.decomposition_parts import (
     decompose_stack,
-    float_matrix,
     reciprocal_of_gap,
-    require_lapack,
-    require_matrices,
     rounding_error,
 )
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import adjoint, band_part, set_diag
+from jittape.primitives.linalg.matrix_operands import matrix_operand, require_matrix_dtype, require_square
 from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.joining import split
 from jittape.primitives.shape.reshaping import matrix_transpose
@@ -40,8 +38,8 @@ __all__ = ["eigh", "eigvalsh"]
 
 
 def _abstract_eval(x: Aval) -> Aval:
-    require_matrices("eigh", "tensor", x, square=True)
-    require_lapack("eigh", "tensor", x)
+    require_matrix_dtype("eigh", "tensor", x)
+    require_square("eigh", "tensor", x)
     *lead, n, _ = x.shape
     return Aval((*lead, n + 1, n), x.dtype)
 
@@ -74,12 +72,11 @@ eigh_op = Primitive(
     impl=lambda x: decompose_stack("eigh", _decomposed, x),
     vjp=(_vjp,),
     batch=alike(),
-    promote_args=float_matrix,
 )
 
 
 def _eigh(x: Any) -> tuple[Any, Any]:
-    out = eigh_op(x)
+    out = eigh_op.bind(matrix_operand("eigh", "tensor", x))
     n = out.shape[-1]
     values, rows = split(out, [1, n], -2)
     return real(to_shape(values, (*out.shape[:-2], n))), matrix_transpose(rows)
@@ -96,7 +93,7 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     Parameters
     ----------
     tensor : tensor_like, shape (..., n, n)
-        float32, float64, complex64 or complex128; integers give float64.
+        float32, float64, complex64 or complex128.
     name : str, optional
         Ignored.
 
@@ -112,7 +109,9 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     ShapeError
         If the matrices are not square.
     DTypeError
-        If the dtype is float16.
+        If the dtype is not supported.
+    LinAlgError
+        If LAPACK does not converge; the message has the index of the matrix in the batch.
 
     Examples
     --------

@@ -28,14 +28,12 @@ from jittape.primitives.elementwise.arithmetic import (
 from jittape.primitives.elementwise.complex_numbers import real
 from jittape.primitives.linalg.decomposition_parts import (
     decompose_stack,
-    float_matrix,
     reciprocal_of_gap,
-    require_lapack,
-    require_matrices,
     rounding_error,
 )
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import adjoint, diag
+from jittape.primitives.linalg.matrix_operands import matrix_operand, require_matrix_dtype
 from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.joining import concat, split
 from jittape.primitives.shape.reshaping import matrix_transpose
@@ -48,8 +46,7 @@ __all__ = ["singular_values", "svd", "svdvals"]
 
 
 def _abstract_eval(x: Aval) -> Aval:
-    require_matrices("svd", "tensor", x)
-    require_lapack("svd", "tensor", x)
+    require_matrix_dtype("svd", "tensor", x)
     *lead, rows, columns = x.shape
     return Aval((*lead, min(rows, columns), rows + 1 + columns), x.dtype)
 
@@ -103,14 +100,13 @@ svd_op = Primitive(
     impl=lambda x: decompose_stack("svd", _decomposed, x),
     vjp=(_vjp,),
     batch=alike(),
-    promote_args=float_matrix,
 )
 
 
 def _svd(x: Any) -> tuple[Any, Any, Any]:
     """Return `u`, `s` and `vh` with ``min(rows, columns)`` singular vectors."""
     rows, columns = x.shape[-2:]
-    ut, s, vh = split(svd_op(x), [rows, 1, columns], -1)
+    ut, s, vh = split(svd_op.bind(x), [rows, 1, columns], -1)
     return matrix_transpose(ut), real(to_shape(s, s.shape[:-1])), vh
 
 
@@ -151,10 +147,7 @@ def _completed(x: Any) -> Any:
 
 
 def _svd_body(x: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
-    (x,) = float_matrix(x)
-    if len(x.shape) < 2:
-        require_matrices("svd", "tensor", x.aval)
-    u, s, vh = _svd(x)
+    u, s, vh = _svd(matrix_operand("svd", "tensor", x))
     v = adjoint(vh)
     return (s, _completed(u), _completed(v)) if full_matrices else (s, u, v)
 
@@ -172,7 +165,7 @@ def svd(
     Parameters
     ----------
     tensor : tensor_like, shape (..., m, n)
-        float32, float64, complex64 or complex128; integers give float64.
+        float32, float64, complex64 or complex128.
     full_matrices : bool
         Return square `u` and `v`. The additional columns are an arbitrary orthonormal basis. Otherwise both have
         ``min(m, n)`` columns.
@@ -195,7 +188,9 @@ def svd(
     ShapeError
         If `tensor` has less than 2 dimensions.
     DTypeError
-        If the dtype is float16.
+        If the dtype is not supported.
+    LinAlgError
+        If LAPACK does not converge; the message has the index of the matrix in the batch.
 
     Examples
     --------
