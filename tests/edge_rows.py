@@ -90,6 +90,15 @@ def powers() -> list[EdgeRow]:
     return [EdgeRow(f"pow (x ** {p!r})", lambda t, x, p=p: t.pow(x, p), (POINTS,)) for p in exponents]
 
 
+def segments(name: str, *arguments: Any) -> EdgeRow:
+    """A row for a reduction of segments: the first two elements of each case, and the third."""
+
+    def function(t: Any, x: Any) -> Any:
+        return t.transpose(resolve(t, name)(t.transpose(x), [0, 0, 1], *arguments))
+
+    return EdgeRow(name, function, (CASES,), True)
+
+
 ONE = np.array([[1.0], [0.0], [INF], [NAN]])
 LOGITS, LABELS = (
     a.ravel() for a in np.meshgrid([0.0, -0.0, INF, -INF, NAN, 1e5, -1e5, 2.0], [0.0, 1.0, 0.5])
@@ -261,6 +270,9 @@ ROWS: tuple[EdgeRow, ...] = (
         )
         for name, case in [("zeros", [0, 0]), ("at the bound", [0, 2]), ("above", [3, 4]), ("inf", [INF, 1])]
     ],
+    # segments
+    *[segments(f"math.segment_{how}") for how in ("max", "mean", "min", "prod", "sum")],
+    *[segments(f"math.unsorted_segment_{how}", 2) for how in ("max", "mean", "min", "prod", "sqrt_n", "sum")],
 )
 
 

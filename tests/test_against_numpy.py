@@ -23,6 +23,7 @@ import numpy_table_picking
 import numpy_table_protocol
 import numpy_table_protocol_shape
 import numpy_table_reduce
+import numpy_table_segments
 import numpy_table_shape
 import numpy_table_spectra
 from jittape.numpy_api.numpy_functions import FUNCTIONS
@@ -37,6 +38,7 @@ TABLES = (
     numpy_table_algebra,
     numpy_table_networks,
     numpy_table_picking,
+    numpy_table_segments,
     numpy_table_protocol,
     numpy_table_protocol_shape,
     numpy_table_spectra,

@@ -80,6 +80,20 @@ OTHERWISE: dict[tuple[str, int], Callable[[Array], Array | None]] = {
     ("nn.moments", 2): unknown,
     # TensorFlow lacks the derivative by the labels here.
     ("nn.softmax_cross_entropy_with_logits", 5): unknown,
+    # An element that is nan makes the extremum of its segment nan, as in NumPy and in `reduce_max`.
+    **{(f"math.{p}segment_{how}", VALUE): at((10, [NAN, 2.0])) for p in ("", "unsorted_") for how in ("max", "min")},
+    ("math.segment_max", BY_FIRST): at((10, [NAN, NAN, 2.0])),
+    ("math.segment_min", BY_FIRST): at((10, [NAN, NAN, 2.0])),
+    # TensorFlow begins with the least finite number, which is more than -inf.
+    ("math.unsorted_segment_max", VALUE): at((10, [NAN, 2.0]), (9, [-INF, -INF])),
+    ("math.unsorted_segment_max", BY_FIRST): at((10, [NAN, NAN, 2.0]), (9, [0.5, 0.5, 2.0])),
+    ("math.unsorted_segment_min", VALUE): at((10, [NAN, 2.0]), (8, [INF, 1.0])),
+    ("math.unsorted_segment_min", BY_FIRST): at((10, [NAN, NAN, 2.0]), (8, [0.5, 0.5, 2.0])),
+    # TensorFlow divides by the elements, some of which are 0 or infinite.
+    **{(f"math.{p}segment_prod", BY_FIRST): at(
+        (6, [1.0, INF, 2.0]), (7, [1.0, -INF, 2.0]), (8, [INF, INF, 2.0]), (9, [-INF, -INF, 2.0]), (10, [1.0, NAN, 2.0])
+    ) for p in ("", "unsorted_")},
+    **{(f"math.{p}segment_prod", 2): at((1, [2.0, 1.0, 0.0])) for p in ("", "unsorted_")},
 }  # fmt: skip
 """What differs on purpose from TensorFlow: a function of its result, None if that says nothing."""
 

@@ -15,6 +15,7 @@ import jittape.primitives
 import primitive_table
 import primitive_table_order
 import primitive_table_reduce
+import primitive_table_segments
 import primitive_table_shape
 import primitive_table_signal
 import primitive_table_solves
@@ -39,6 +40,7 @@ ROWS: tuple[Row, ...] = (
     *primitive_table_solves.ROWS,
     *primitive_table_signal.ROWS,
     *primitive_table_spectra.ROWS,
+    *primitive_table_segments.ROWS,
 )
 DIFFERENTIABLE = [row for row in ROWS if row.wrt != ()]
 

@@ -72,6 +72,17 @@ from jittape.primitives.elementwise.trigonometric import atan2 as atan2
 from jittape.primitives.elementwise.trigonometric import cos as cos
 from jittape.primitives.elementwise.trigonometric import sin as sin
 from jittape.primitives.elementwise.trigonometric import tan as tan
+from jittape.primitives.indexing.segments import segment_max as segment_max
+from jittape.primitives.indexing.segments import segment_mean as segment_mean
+from jittape.primitives.indexing.segments import segment_min as segment_min
+from jittape.primitives.indexing.segments import segment_prod as segment_prod
+from jittape.primitives.indexing.segments import segment_sum as segment_sum
+from jittape.primitives.indexing.segments import unsorted_segment_max as unsorted_segment_max
+from jittape.primitives.indexing.segments import unsorted_segment_mean as unsorted_segment_mean
+from jittape.primitives.indexing.segments import unsorted_segment_min as unsorted_segment_min
+from jittape.primitives.indexing.segments import unsorted_segment_prod as unsorted_segment_prod
+from jittape.primitives.indexing.segments import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
+from jittape.primitives.indexing.segments import unsorted_segment_sum as unsorted_segment_sum
 from jittape.primitives.indexing.sorting import top_k as top_k
 from jittape.primitives.linalg.norms import reduce_euclidean_norm as reduce_euclidean_norm
 from jittape.primitives.nn.activation import l2_normalize as l2_normalize
@@ -105,9 +116,11 @@ __all__ = [
     "multiply_no_nan", "negative", "not_equal", "polygamma", "polyval", "positive", "pow", "real",
     "reciprocal", "reciprocal_no_nan", "reduce_all", "reduce_any", "reduce_euclidean_norm",
     "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_std", "reduce_sum",
-    "reduce_variance", "rint", "round", "rsqrt", "scalar_mul", "sigmoid", "sign", "sin", "sinh", "softmax",
-    "softplus", "softsign", "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "top_k",
-    "truediv", "xdivy", "xlog1py", "xlogy", "zero_fraction",
+    "reduce_variance", "rint", "round", "rsqrt", "scalar_mul", "segment_max", "segment_mean", "segment_min",
+    "segment_prod", "segment_sum", "sigmoid", "sign", "sin", "sinh", "softmax", "softplus", "softsign",
+    "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "top_k", "truediv",
+    "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min", "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n", "unsorted_segment_sum", "xdivy", "xlog1py", "xlogy", "zero_fraction",
 ]  # fmt: skip
 
 abs = absolute

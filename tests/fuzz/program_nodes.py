@@ -12,6 +12,7 @@ import numpy_namespace
 import primitive_table
 import primitive_table_order
 import primitive_table_reduce
+import primitive_table_segments
 import primitive_table_shape
 import primitive_table_signal
 import primitive_table_solves
@@ -24,6 +25,7 @@ TABLES = (
     primitive_table_shape,
     primitive_table_signal,
     primitive_table_solves,
+    primitive_table_segments,
 )
 
 ROWS = [row for table in TABLES for row in table.ROWS]

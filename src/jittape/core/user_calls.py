@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from jittape.errors import ControlFlowError
+
 __all__ = [
     "argument_of_user",
     "as_array",
@@ -179,8 +181,10 @@ def as_float(argument: str, value: Any) -> float:
         raise named(TypeError(f"{argument} must be a number, got {shown(value)}")) from None
 
 
-def as_array(argument: str, value: Any) -> np.ndarray[Any, Any]:
+def as_array(argument: str, value: Any, remedy: str = "") -> np.ndarray[Any, Any]:
     """Return `value`, given as `argument`, as an ndarray of numbers; pending ops run.
+
+    `remedy` ends the message if the body of a loop or a branch, which has no values, asks for one.
 
     Raises
     ------
@@ -194,6 +198,9 @@ def as_array(argument: str, value: Any) -> np.ndarray[Any, Any]:
         array = np.asarray(value)
     except TypeError as error:
         raise named(TypeError(f"{argument}: {error}")) from None
+    except ControlFlowError as error:
+        error.args = (f"{error}; {remedy}",) if remedy else error.args
+        raise
     except ValueError:
         raise named(
             ValueError(

@@ -174,6 +174,20 @@ def by_formula(name: str) -> Callable[..., Any]:
     return impl
 
 
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """Return the least value of a real or bool dtype, the neutral element of the maximum."""
+    if dtype.kind == "f":
+        return -np.inf
+    return False if dtype.kind == "b" else int(np.iinfo(dtype).min)
+
+
+def highest(dtype: np.dtype[Any]) -> Any:
+    """Return the greatest value of a real or bool dtype, the neutral element of the minimum."""
+    if dtype.kind == "f":
+        return np.inf
+    return True if dtype.kind == "b" else int(np.iinfo(dtype).max)
+
+
 # ---- simplification --------------------------------------------------------------------------------------------------
 
 

@@ -56,10 +56,15 @@ def _with_checks(program: Program) -> Program:
 
 
 def _is_below(slot: int, size: int, op_of: Mapping[int, Op], avals: Mapping[int, Aval]) -> bool:
-    """Return whether the integers of a slot are coordinates, or a view of these, from 0 to below `size`."""
+    """Return whether the integers of a slot are known to be from 0 to below `size`.
+
+    They are if they are coordinates or checked indices, or a view of these.
+    """
     while slot in op_of and isinstance(op_of[slot].primitive.lowering, View | Alias):
         slot = op_of[slot].args[0]
     op = op_of.get(slot)
+    if op is not None and isinstance(op.primitive.lowering, CheckedMap):
+        return bool(dict(op.params)["size"] <= size)
     if op is None or not isinstance(op.primitive.lowering, Iota):
         return False
     return avals[slot].shape[dict(op.params)["axis"]] <= size

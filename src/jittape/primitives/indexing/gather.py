@@ -19,7 +19,15 @@ from jittape.primitives.shape.reshaping import one_axis, shape_of
 from jittape.primitives.shape.views import permuted, sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["boolean_mask", "coordinates", "gather", "gather_nd", "index_operand", "take_along_axis"]
+__all__ = [
+    "boolean_mask",
+    "coordinates",
+    "gather",
+    "gather_nd",
+    "index_operand",
+    "known_indices",
+    "take_along_axis",
+]
 
 
 def index_operand(op: str, indices: Any) -> Any:
@@ -31,7 +39,7 @@ def index_operand(op: str, indices: Any) -> Any:
     return cast_to(indices, int64)
 
 
-def _known(indices: Any) -> Any:
+def known_indices(indices: Any) -> Any:
     """Return `indices` as an integer ndarray if their values are known without running anything, else None."""
     if isinstance(indices, (list, tuple)) and all(isinstance(i, (int, np.integer)) for i in indices):
         return np.asarray(indices, np.int64)
@@ -102,7 +110,7 @@ def gather(
     """
     batch_dims = as_int("batch_dims", batch_dims)
     along = batch_dims if axis is None else one_axis_key(axis)
-    known = _known(indices)
+    known = known_indices(indices)
     if known is None:
         return apply(_gather, (params, indices), (along, batch_dims))
     shape = shape_of(params)

@@ -32,7 +32,7 @@ from jittape.primitives.broadcast import (
 from jittape.primitives.elementwise.arithmetic import multiply, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import equal
 from jittape.primitives.elementwise.division import divide, reciprocal
-from jittape.primitives.record_parts import floating, require_kinds
+from jittape.primitives.record_parts import floating, highest, lowest, require_kinds
 from jittape.primitives.reduce.cumulative import products_of_others
 from jittape.typing import Tensor, TensorLike
 
@@ -137,18 +137,6 @@ def _extremum_vjp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
     )
 
 
-def _lowest(dtype: np.dtype[Any]) -> Any:
-    if dtype.kind == "f":
-        return -np.inf
-    return False if dtype.kind == "b" else int(np.iinfo(dtype).min)
-
-
-def _highest(dtype: np.dtype[Any]) -> Any:
-    if dtype.kind == "f":
-        return np.inf
-    return True if dtype.kind == "b" else int(np.iinfo(dtype).max)
-
-
 def _ordered_abstract_eval(x: Aval, *, axes: tuple[int, ...]) -> Aval:
     return Aval(without_axes(x.shape, axes), require_kinds("reduce_max", "biuf", x).dtype)
 
@@ -156,18 +144,18 @@ def _ordered_abstract_eval(x: Aval, *, axes: tuple[int, ...]) -> Aval:
 max_op = Primitive(
     "max",
     abstract_eval=_ordered_abstract_eval,
-    impl=lambda x, *, axes: np.max(x, axis=axes, initial=_lowest(x.dtype)),
+    impl=lambda x, *, axes: np.max(x, axis=axes, initial=lowest(x.dtype)),
     vjp=(_extremum_vjp,),
-    lowering=Reduce(combine=lambda m, a, b: m.maximum(a, b), identity=_lowest),
+    lowering=Reduce(combine=lambda m, a, b: m.maximum(a, b), identity=lowest),
     batch=along_axes(),
 )
 
 min_op = Primitive(
     "min",
     abstract_eval=_ordered_abstract_eval,
-    impl=lambda x, *, axes: np.min(x, axis=axes, initial=_highest(x.dtype)),
+    impl=lambda x, *, axes: np.min(x, axis=axes, initial=highest(x.dtype)),
     vjp=(_extremum_vjp,),
-    lowering=Reduce(combine=lambda m, a, b: m.minimum(a, b), identity=_highest),
+    lowering=Reduce(combine=lambda m, a, b: m.minimum(a, b), identity=highest),
     batch=along_axes(),
 )
 

@@ -1,0 +1,363 @@
+"""Reductions over segments: rows with equal ids are summed, averaged, multiplied or compared.
+
+The ``unsorted_`` functions take the number of segments, so their results have a known shape. The others take sorted ids
+and derive the number of segments from the last id: they read the ids, so pending operations run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.builder import literal
+from jittape.core.dtypes import int32, is_differentiable
+from jittape.core.primitive import apply
+from jittape.core.user_calls import as_array, as_int, named
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, to_shape
+from jittape.primitives.elementwise.comparison import equal, where
+from jittape.primitives.elementwise.division import divide, floor_divide
+from jittape.primitives.elementwise.exponential import sqrt
+from jittape.primitives.elementwise.piecewise import maximum
+from jittape.primitives.indexing.gather import index_operand, known_indices
+from jittape.primitives.indexing.gather_ops import scatter_add_op
+from jittape.primitives.indexing.segment_ops import (
+    along_rows,
+    check_ids,
+    kept_rows,
+    segment_extremum_op,
+    segment_prod_op,
+    segment_row_op,
+)
+from jittape.primitives.record_parts import require_kinds
+from jittape.primitives.shape.reshaping import shape_of
+from jittape.typing import Tensor, TensorLike
+
+__all__ = [
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
+    "unsorted_segment_max",
+    "unsorted_segment_mean",
+    "unsorted_segment_min",
+    "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n",
+    "unsorted_segment_sum",
+]
+
+KINDS = {"sum": "iufc", "mean": "iufc", "prod": "iufc", "max": "iuf", "min": "iuf", "sqrt_n": "fc"}
+"""Kinds of `numpy.dtype` that each reduction supports."""
+
+
+# ---- bodies ----------------------------------------------------------------------------------------------------------
+
+
+def _operands(data: Any, ids: Any, how: str, op: str) -> tuple[Any, Any]:
+    """Return the data with the dimensions of the ids merged into rows, and one id per row."""
+    data, ids = as_symbol(data), index_operand(op, ids)
+    require_kinds(op, KINDS[how], data)
+    rank = len(ids.shape)
+    if data.shape[:rank] != ids.shape:
+        raise ShapeError(
+            f"[{op}] the shape of data {data.shape} must start with the shape of segment_ids {ids.shape}"
+        )
+    return to_shape(data, (ids.aval.size, *data.shape[rank:])), to_shape(ids, (ids.aval.size,))
+
+
+def _sum(data: Any, ids: Any, size: int, op: str, all_kept: bool) -> Any:
+    row = segment_row_op.bind(ids, size=size, op=op)
+    if not all_kept:
+        data = where(along_rows(kept_rows(ids), data, 0), data, 0)
+    return scatter_add_op.bind(data, row, axis=0, shape=(size, *data.shape[1:]))
+
+
+def _counts(ids: Any, size: int, op: str, all_kept: bool) -> Any:
+    """Return the number of rows of each segment, at least 1."""
+    ones = broadcast(literal(1, int32), ids.shape)
+    return maximum(_sum(ones, ids, size, op, all_kept), 1)
+
+
+def _mean(data: Any, ids: Any, how: str, size: int, op: str, all_kept: bool) -> Any:
+    total = _sum(data, ids, size, op, all_kept)
+    counts = along_rows(_counts(ids, size, op, all_kept), total, 0)
+    if not is_differentiable(data.dtype):
+        return divide(total, counts)
+    counts = cast_to(counts, data.dtype)
+    return divide(total, sqrt(counts) if how == "sqrt_n" else counts)
+
+
+def _reduced(data: Any, ids: Any, how: str, size: int, op: str, all_kept: bool) -> Any:
+    if size == 0:
+        return broadcast(literal(0, data.dtype), (0, *data.shape[1:]))
+    if how == "sum":
+        return _sum(data, ids, size, op, all_kept)
+    if how == "prod":
+        return segment_prod_op.bind(data, ids, size=size, axis=0, op=op)
+    if how in ("max", "min"):
+        return segment_extremum_op.bind(data, ids, how=how, size=size, axis=0, op=op)
+    return _mean(data, ids, how, size, op, all_kept)
+
+
+def _unsorted_body(data: Any, ids: Any, how: str, size: int) -> Any:
+    op = f"unsorted_segment_{how}"
+    data, ids = _operands(data, ids, how, op)
+    return _reduced(data, ids, how, size, op, False)
+
+
+def _unsorted(data: Any, segment_ids: Any, num_segments: Any, how: str) -> Tensor:
+    size = as_int("num_segments", num_segments)
+    if size < 0:
+        raise named(ValueError(f"num_segments must not be negative, got {size}"))
+    known = known_indices(segment_ids)
+    if known is not None:
+        check_ids(f"unsorted_segment_{how}", known, size)
+    return apply(_unsorted_body, (data, segment_ids if known is None else known), (how, size))
+
+
+def _sorted_body(data: Any, ids: Any, how: str, size: int) -> Any:
+    op = f"segment_{how}"
+    data, ids = _operands(data, ids, how, op)
+    integer_mean = how == "mean" and not is_differentiable(data.dtype)
+    out = _reduced(data, ids, "sum" if integer_mean else how, size, op, True)
+    if how in ("sum", "prod") or size == 0:
+        return out
+    counts = along_rows(_sum(broadcast(literal(1, int32), ids.shape), ids, size, op, True), out, 0)
+    if integer_mean:
+        return floor_divide(out, cast_to(maximum(counts, 1), out.dtype))
+    return where(equal(counts, 0), 0, out) if how in ("max", "min") else out
+
+
+def _sorted(data: Any, segment_ids: Any, how: str) -> Tensor:
+    ids: np.ndarray[Any, Any] = as_array(
+        "segment_ids",
+        segment_ids,
+        f"or use unsorted_segment_{how}, which reads no ids but takes num_segments",
+    )
+    if ids.ndim != 1:
+        raise named(ShapeError(f"segment_ids must have 1 dimension, got shape {ids.shape}"))
+    if ids.dtype.kind not in "iu" and ids.size:
+        raise named(DTypeError(f"segment_ids must be integers, got {ids.dtype.name}; cast them first"))
+    falls = np.flatnonzero(ids[1:] < ids[:-1])
+    if falls.size:
+        place = int(falls[0])
+        raise named(
+            ValueError(
+                f"segment_ids must be sorted, got {ids[place + 1]} after {ids[place]} at index {place + 1}; "
+                f"use unsorted_segment_{how}, which also needs num_segments"
+            )
+        )
+    if ids.size and ids[0] < 0:
+        raise named(IndexError(f"segment_ids must not be negative, got segment_ids[0] = {ids[0]}"))
+    size = int(ids[-1]) + 1 if ids.size else 0
+    shape = shape_of(data)
+    if shape[:1] != ids.shape:
+        raise named(
+            ShapeError(f"segment_ids must have one id for each of the rows of data {shape}, got {ids.size}")
+        )
+    return apply(_sorted_body, (data, ids.astype(np.int64, copy=False)), (how, size))
+
+
+# ---- sorted ids ------------------------------------------------------------------------------------------------------
+
+
+def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
+    """Sum the rows of `data` with equal ids; an empty segment gives 0.
+
+    Parameters
+    ----------
+    data : tensor_like
+        Rows along the first dimension; a number dtype.
+    segment_ids : tensor_like of int
+        Shape ``(n,)``, sorted and not negative: the segment of each row. The result has ``segment_ids[-1] + 1`` rows,
+        so the ids are read and pending operations run. Inside `jt.function`, use `unsorted_segment_sum`.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ValueError
+        If the ids are not sorted, or their number differs from the number of rows.
+    IndexError
+        If an id is negative.
+
+    Examples
+    --------
+    >>> jt.math.segment_sum([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [0, 0, 2]).numpy()
+    array([[4., 6.],
+           [0., 0.],
+           [5., 6.]], dtype=float32)
+    """
+    return _sorted(data, segment_ids, "sum")
+
+
+def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
+    """Compute the mean of the rows of `data` with equal ids; an empty segment gives 0.
+
+    Means of integers are rounded down to integers, as in TensorFlow. See `segment_sum` for the arguments and errors.
+
+    Examples
+    --------
+    >>> jt.math.segment_mean([1.0, 3.0, 5.0], [0, 0, 1]).numpy()
+    array([2., 5.], dtype=float32)
+    """
+    return _sorted(data, segment_ids, "mean")
+
+
+def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
+    """Multiply the rows of `data` with equal ids; an empty segment gives 1.
+
+    The gradient is correct for elements that are 0, to any order. See `segment_sum` for the arguments and errors.
+
+    Examples
+    --------
+    >>> x = jt.Variable([0.0, 2.0, 3.0])
+    >>> with jt.GradientTape() as tape:
+    ...     y = jt.math.segment_prod(x, [0, 0, 1])
+    >>> tape.gradient(y, x).numpy()
+    array([2., 0., 1.], dtype=float32)
+    """
+    return _sorted(data, segment_ids, "prod")
+
+
+def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
+    """Return the maximum of the rows of `data` with equal ids; an empty segment gives 0.
+
+    Equal maxima share the gradient equally. If an element is nan, the result is nan. See `segment_sum` for the
+    arguments and errors.
+
+    Examples
+    --------
+    >>> jt.math.segment_max([1.0, 3.0, 5.0], [0, 0, 1]).numpy()
+    array([3., 5.], dtype=float32)
+    """
+    return _sorted(data, segment_ids, "max")
+
+
+def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
+    """Return the minimum of the rows of `data` with equal ids; an empty segment gives 0.
+
+    Equal minima share the gradient equally. If an element is nan, the result is nan. See `segment_sum` for the
+    arguments and errors.
+
+    Examples
+    --------
+    >>> jt.math.segment_min([1.0, 3.0, 5.0], [0, 0, 1]).numpy()
+    array([1., 5.], dtype=float32)
+    """
+    return _sorted(data, segment_ids, "min")
+
+
+# ---- unsorted ids ----------------------------------------------------------------------------------------------------
+
+
+def unsorted_segment_sum(
+    data: TensorLike, segment_ids: TensorLike, num_segments: int, name: str | None = None
+) -> Tensor:
+    """Sum the rows of `data` with equal ids; an empty segment gives 0.
+
+    Parameters
+    ----------
+    data : tensor_like
+        Shape ``(*segment_ids.shape, ...)``; a number dtype.
+    segment_ids : tensor_like of int
+        The segment of each row, in any order. Rows with a negative id are dropped.
+    num_segments : int
+        Number of rows of the result, which has the shape ``(num_segments, ...)``.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    IndexError
+        If an id is not less than `num_segments`: immediately if the ids are a list or an array, when the result is read
+        if they are a tensor.
+    ValueError
+        If the shapes do not fit, or `num_segments` is negative.
+
+    Examples
+    --------
+    >>> jt.math.unsorted_segment_sum([1.0, 2.0, 4.0, 8.0], [1, 0, 1, -1], 3).numpy()
+    array([2., 5., 0.], dtype=float32)
+    """
+    return _unsorted(data, segment_ids, num_segments, "sum")
+
+
+def unsorted_segment_mean(
+    data: TensorLike, segment_ids: TensorLike, num_segments: int, name: str | None = None
+) -> Tensor:
+    """Compute the mean of the rows of `data` with equal ids; an empty segment gives 0.
+
+    Means of integers are floats. See `unsorted_segment_sum` for the arguments and errors.
+
+    Examples
+    --------
+    >>> jt.math.unsorted_segment_mean([1.0, 2.0, 4.0], [1, 0, 1], 3).numpy()
+    array([2. , 2.5, 0. ], dtype=float32)
+    """
+    return _unsorted(data, segment_ids, num_segments, "mean")
+
+
+def unsorted_segment_sqrt_n(
+    data: TensorLike, segment_ids: TensorLike, num_segments: int, name: str | None = None
+) -> Tensor:
+    """Sum the rows of `data` with equal ids and divide each sum by the square root of the number of its rows.
+
+    `data` must have a floating or complex dtype. See `unsorted_segment_sum` for the other arguments and errors.
+
+    Examples
+    --------
+    >>> jt.math.unsorted_segment_sqrt_n([1.0, 1.0, 1.0, 1.0], [0, 0, 0, 0], 1).numpy()
+    array([2.], dtype=float32)
+    """
+    return _unsorted(data, segment_ids, num_segments, "sqrt_n")
+
+
+def unsorted_segment_prod(
+    data: TensorLike, segment_ids: TensorLike, num_segments: int, name: str | None = None
+) -> Tensor:
+    """Multiply the rows of `data` with equal ids; an empty segment gives 1.
+
+    The gradient is correct for elements that are 0, to any order. See `unsorted_segment_sum` for the arguments and
+    errors.
+
+    Examples
+    --------
+    >>> jt.math.unsorted_segment_prod([1.0, 2.0, 4.0], [1, 0, 1], 3).numpy()
+    array([2., 4., 1.], dtype=float32)
+    """
+    return _unsorted(data, segment_ids, num_segments, "prod")
+
+
+def unsorted_segment_max(
+    data: TensorLike, segment_ids: TensorLike, num_segments: int, name: str | None = None
+) -> Tensor:
+    """Return the maximum of the rows of `data` with equal ids.
+
+    An empty segment gives the least finite number of the dtype, as in TensorFlow. Equal maxima share the gradient
+    equally. If an element is nan, the result is nan. See `unsorted_segment_sum` for the arguments and errors.
+
+    Examples
+    --------
+    >>> jt.math.unsorted_segment_max([1.0, 2.0, 4.0], [1, 0, 1], 2).numpy()
+    array([2., 4.], dtype=float32)
+    """
+    return _unsorted(data, segment_ids, num_segments, "max")
+
+
+def unsorted_segment_min(
+    data: TensorLike, segment_ids: TensorLike, num_segments: int, name: str | None = None
+) -> Tensor:
+    """Return the minimum of the rows of `data` with equal ids.
+
+    An empty segment gives the greatest finite number of the dtype, as in TensorFlow. Equal minima share the gradient
+    equally. If an element is nan, the result is nan. See `unsorted_segment_sum` for the arguments and errors.
+
+    Examples
+    --------
+    >>> jt.math.unsorted_segment_min([1.0, 2.0, 4.0], [1, 0, 1], 2).numpy()
+    array([2., 1.], dtype=float32)
+    """
+    return _unsorted(data, segment_ids, num_segments, "min")
