@@ -26,8 +26,12 @@ def hermitian(x):
     return np.conj(np.swapaxes(x, -1, -2))
 
 
+def gram(x):
+    return jt.matmul(x, x, adjoint_b=True) + jt.eye(x.shape[-1], dtype=x.dtype)
+
+
 def cholesky_of_gram(x):
-    return jt.linalg.cholesky(jt.matmul(x, x, adjoint_b=True) + jt.eye(x.shape[-1], dtype=x.dtype))
+    return jt.linalg.cholesky(gram(x))
 
 
 FUNCTIONS = {
@@ -40,6 +44,21 @@ FUNCTIONS = {
     ),
     "solve": (jt.linalg.solve, (A, B), (CA, CB)),
     "solve adjoint": (lambda a, b: jt.linalg.solve(a, b, adjoint=True), (A, B), (CA, CB)),
+    "cholesky_solve": (
+        lambda a, b: jt.linalg.cholesky_solve(cholesky_of_gram(a), b),
+        (A, B),
+        (CA, CB),
+    ),
+    "inv": (jt.linalg.inv, (A,), (CA,)),
+    "inv adjoint": (lambda a: jt.linalg.inv(a, adjoint=True), (A,), (CA,)),
+    "det": (lambda a: jt.linalg.det(a)[..., None], (A,), (CA,)),
+    "sign": (lambda a: jt.linalg.slogdet(a).sign[..., None], (A,), (CA,)),
+    "log_abs_determinant": (lambda a: jt.linalg.slogdet(a)[1][..., None], (A,), (CA,)),
+    "logdet": (lambda a: jt.linalg.logdet(gram(a))[..., None], (A,), (CA,)),
+    "lu": (lambda a: jt.linalg.lu(a).lu, (A,), (CA,)),
+    "lu_solve": (lambda a, b: jt.linalg.lu_solve(*jt.linalg.lu(a), b), (A, B), (CA, CB)),
+    "lu_matrix_inverse": (lambda a: jt.linalg.lu_matrix_inverse(*jt.linalg.lu(a)), (A,), (CA,)),
+    "lu_reconstruct": (lambda a: jt.linalg.lu_reconstruct(*jt.linalg.lu(a)), (A,), (CA,)),
 }
 each_function = pytest.mark.parametrize("name", FUNCTIONS)
 
@@ -47,7 +66,7 @@ each_function = pytest.mark.parametrize("name", FUNCTIONS)
 # ---- derivatives -----------------------------------------------------------------------------------------------------
 
 
-@each_function
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "sign"])
 def test_forward_mode_against_reverse_mode(name):
     f, operands, _ = FUNCTIONS[name]
     tangents = [RNG.normal(size=x.shape) for x in operands]
@@ -84,11 +103,12 @@ def test_jacobian_of_a_stack_against_single_gradients(name, mode):
     for _ in range(2):
         with jt.GradientTape(persistent=True) as tape:
             out = f(*sources)
-            parts = [out[i, 0] for i in range(out.shape[0])]
+            parts = [out[i, 0] if len(out.shape) > 1 else out[i] for i in range(out.shape[0])]
         for source in sources:
             jacobian = tape.jacobian(out, source).numpy()
             for i, part in enumerate(parts):
-                np.testing.assert_allclose(jacobian[i, 0], tape.gradient(part, source), rtol=1e-9, atol=1e-12)
+                row = jacobian[i, 0] if len(out.shape) > 1 else jacobian[i]
+                np.testing.assert_allclose(row, tape.gradient(part, source), rtol=1e-9, atol=1e-12)
 
 
 def test_one_factorization_serves_a_solution_and_its_derivatives():
@@ -132,6 +152,50 @@ def test_leading_dimensions_broadcast(a, b):
     )
     total = jt.grad(lambda a, b: jt.reduce_sum(jt.linalg.solve(a, b)), argnums=(0, 1))
     assert [g.shape for g in total(a, b)] == [a.shape, b.shape]
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3), (9, 3, 3)])
+def test_complex_factors_and_determinants_are_numpys(shape):
+    a = complex_normal(*shape)
+    np.testing.assert_allclose(jt.linalg.det(a), np.linalg.det(a), rtol=1e-12)
+    for got, expected in zip(jt.linalg.slogdet(a), np.linalg.slogdet(a), strict=True):
+        assert got.dtype == expected.dtype
+        np.testing.assert_allclose(got, expected, rtol=1e-12)
+    np.testing.assert_allclose(jt.linalg.inv(a), np.linalg.inv(a), rtol=1e-11)
+    factors, p = jt.linalg.lu(a)
+    lower, upper = np.tril(factors, -1) + np.eye(3), np.triu(factors)
+    np.testing.assert_allclose(lower @ upper, np.take_along_axis(a, p.numpy()[..., None], -2), rtol=1e-12)
+    np.testing.assert_allclose(jt.linalg.lu_reconstruct(factors, p), a, rtol=1e-12)
+    assert np.max(np.abs(lower)) <= 2**0.5 + 1e-12
+
+
+def test_determinants_of_singular_matrices(mode):
+    a = np.stack([np.eye(3), np.outer([1.0, 2.0, 3.0], [1.0, 1.0, 1.0]), np.diag([1.0, 0.0, 2.0])])
+    for _ in range(3):
+        sign, logarithm = jt.linalg.slogdet(a)
+        np.testing.assert_array_equal(sign, [1, 0, 0])
+        np.testing.assert_array_equal(logarithm, [0, -np.inf, -np.inf])
+        np.testing.assert_array_equal(jt.linalg.det(a), [1, 0, 0])
+        gradient = np.asarray(jt.grad(lambda a: jt.reduce_sum(jt.linalg.det(a)))(a))
+        np.testing.assert_allclose(
+            gradient, [np.eye(3), np.zeros((3, 3)), np.diag([0.0, 2.0, 0.0])], atol=1e-14
+        )
+        with pytest.raises(jt.LinAlgError, match=r"not invertible. Matrix 1 of the batch is singular"):
+            np.asarray(jt.grad(lambda a: jt.reduce_sum(jt.linalg.slogdet(a)[1]))(a))
+    wild = complex_normal(3, 3)
+    wild[2] = wild[0] + 1j * wild[1]
+    step = 1e-6 * complex_normal(3, 3)
+    gradient = np.asarray(jt.grad(lambda a: jt.math.real(jt.linalg.det(a)))(wild))
+    slope = (np.linalg.det(wild + step) - np.linalg.det(wild - step)).real / 2
+    assert np.sum(np.conj(gradient) * step).real == pytest.approx(slope, rel=1e-6)
+
+
+def test_determinants_that_overflow_have_logarithms():
+    a = 1e200 * np.stack([np.eye(3), -np.eye(3)])
+    sign, logarithm = jt.linalg.slogdet(a)
+    np.testing.assert_array_equal(sign, [1, -1])
+    np.testing.assert_allclose(logarithm, 600 * np.log(10), rtol=1e-14)
+    np.testing.assert_array_equal(jt.linalg.det(a), [np.inf, -np.inf])
 
 
 # ---- functions and loops ---------------------------------------------------------------------------------------------
@@ -204,6 +268,8 @@ SINGULAR = with_one_bad(np.eye(2), np.ones((2, 2)), (0, 1))
         ),
         (lambda: jt.linalg.solve(SINGULAR[0, 1:], np.ones((2, 0))), r"\[solve\].*Matrix 0 of the batch"),
         (lambda: jt.linalg.solve(np.zeros((2, 2)), np.ones((2, 1))), r"\[solve\].*The matrix is singular"),
+        (lambda: jt.linalg.inv(SINGULAR), r"not invertible. Matrix \(0, 1\) of the batch is singular"),
+        (lambda: jt.linalg.logdet(INDEFINITE), r"Matrix \(1, 2\) of the batch is not positive definite"),
     ],
 )
 def test_the_matrix_that_does_not_fit_is_named(do, message, mode):
@@ -250,6 +316,26 @@ def test_the_matrix_that_does_not_fit_is_named(do, message, mode):
             ValueError,
             r"\[solve\] the leading dimensions of matrix and rhs must broadcast",
         ),
+        (lambda: jt.linalg.inv(np.ones((2, 3))), ValueError, r"\[inv\] input must be square.*\(2, 3\)"),
+        (lambda: jt.linalg.det(np.eye(2, dtype=int)), TypeError, r"\[det\] input must have one.*int64"),
+        (lambda: jt.linalg.slogdet(np.ones(2)), ValueError, r"\[slogdet\] input must have at least 2"),
+        (lambda: jt.linalg.logdet(np.ones((1, 2))), ValueError, r"\[logdet\] matrix must be square"),
+        (lambda: jt.linalg.lu(np.eye(2), "float32"), TypeError, r"\[lu\] output_idx_type must be int32 or"),
+        (
+            lambda: jt.linalg.lu_solve(np.eye(2), [0.0, 1.0], np.eye(2)),
+            TypeError,
+            r"\[lu_solve\] perm must be",
+        ),
+        (
+            lambda: jt.linalg.lu_solve(np.eye(2), [0], np.eye(2)),
+            ValueError,
+            r"\[lu_solve\] perm must have the",
+        ),
+        (
+            lambda: jt.linalg.cholesky_solve(np.eye(2), np.eye(3)),
+            ValueError,
+            r"\[cholesky_solve\] rhs must have as many rows as chol",
+        ),
         (
             lambda: jt.linalg.triangular_solve(np.eye(2), np.ones(2)),
             ValueError,
@@ -287,6 +373,23 @@ def test_empty_matrices(lead, n, columns, mode):
             gradients = jt.grad(lambda a, b, f=f: jt.reduce_sum(f(a, b)), argnums=(0, 1))(a, b)
             assert [g.shape for g in gradients] == [a.shape, b.shape]
         np.testing.assert_array_equal(jt.linalg.cholesky(a), a)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3, 3), (2, 0, 0)])
+def test_determinants_and_inverses_of_empty_matrices(shape, mode):
+    a = np.zeros(shape)
+    for _ in range(2):
+        np.testing.assert_array_equal(jt.linalg.det(a), np.ones(shape[:-2]))
+        np.testing.assert_array_equal(jt.stack(jt.linalg.slogdet(a)), np.stack(np.linalg.slogdet(a)))
+        np.testing.assert_array_equal(jt.linalg.inv(a), a)
+        np.testing.assert_array_equal(jt.linalg.logdet(a), np.zeros(shape[:-2]))
+        assert [x.shape for x in jt.linalg.lu(a)] == [shape, shape[:-1]]
+        assert jt.grad(lambda a: jt.reduce_sum(jt.linalg.det(a)))(a).shape == shape
+
+
+def test_an_index_out_of_range_in_a_permutation():
+    with pytest.raises(IndexError, match="index 2 is out of bounds"):
+        jt.linalg.lu_solve(np.eye(2), [0, 2], np.eye(2)).numpy()
 
 
 def test_a_singular_matrix_loses_no_assignment(mode):

@@ -1,11 +1,19 @@
 """Linear algebra under TensorFlow's names (``jt.linalg``)."""
 
 from jittape.primitives.linalg.cholesky import cholesky as cholesky
+from jittape.primitives.linalg.cholesky import cholesky_solve as cholesky_solve
+from jittape.primitives.linalg.determinants import det as det
+from jittape.primitives.linalg.determinants import logdet as logdet
+from jittape.primitives.linalg.determinants import slogdet as slogdet
 from jittape.primitives.linalg.eigh import eigh as eigh
 from jittape.primitives.linalg.eigh import eigvalsh as eigvalsh
 from jittape.primitives.linalg.einsum import diag_part as diag_part
 from jittape.primitives.linalg.einsum import einsum as einsum
 from jittape.primitives.linalg.einsum import trace as trace
+from jittape.primitives.linalg.lu import lu as lu
+from jittape.primitives.linalg.lu import lu_matrix_inverse as lu_matrix_inverse
+from jittape.primitives.linalg.lu import lu_reconstruct as lu_reconstruct
+from jittape.primitives.linalg.lu import lu_solve as lu_solve
 from jittape.primitives.linalg.matmul import matmul as matmul
 from jittape.primitives.linalg.matmul import matvec as matvec
 from jittape.primitives.linalg.matmul import tensordot as tensordot
@@ -16,6 +24,7 @@ from jittape.primitives.linalg.matrices import diag as diag
 from jittape.primitives.linalg.matrices import set_diag as set_diag
 from jittape.primitives.linalg.norms import norm as norm
 from jittape.primitives.linalg.norms import normalize as normalize
+from jittape.primitives.linalg.solve import inv as inv
 from jittape.primitives.linalg.solve import solve as solve
 from jittape.primitives.linalg.svd import svd as svd
 from jittape.primitives.linalg.svd import svdvals as svdvals
@@ -29,7 +38,9 @@ __all__ = [
     "adjoint",
     "band_part",
     "cholesky",
+    "cholesky_solve",
     "cross",
+    "det",
     "diag",
     "diag_part",
     "eigh",
@@ -37,13 +48,20 @@ __all__ = [
     "einsum",
     "eye",
     "global_norm",
+    "inv",
     "l2_normalize",
+    "logdet",
+    "lu",
+    "lu_matrix_inverse",
+    "lu_reconstruct",
+    "lu_solve",
     "matmul",
     "matrix_transpose",
     "matvec",
     "norm",
     "normalize",
     "set_diag",
+    "slogdet",
     "solve",
     "svd",
     "svdvals",

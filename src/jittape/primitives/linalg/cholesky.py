@@ -6,25 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import int64
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.primitives.batched_params import alike
-from jittape.primitives.broadcast import cast_to, iota
+from jittape.primitives.broadcast import cast_to
 from jittape.primitives.elementwise.arithmetic import add, doubly_zero_dominant_multiply_op, multiply
 from jittape.primitives.elementwise.comparison import less, less_equal
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.linalg.matrices import adjoint
 from jittape.primitives.linalg.matrix_operands import (
+    common_matrices,
     matrix_operand,
     raise_for_first,
     require_matrix_dtype,
     require_square,
+    row_and_column,
+    solve_broadcast,
 )
 from jittape.primitives.linalg.triangular import triangular_solve_op
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["cholesky", "cholesky_op"]
+__all__ = ["cholesky", "cholesky_op", "cholesky_solve"]
 
 
 def _abstract_eval(x: Aval) -> Aval:
@@ -69,7 +71,7 @@ def _vjp(g: Any, out: Any, x: Any) -> Any:
 
 def _half_of_lower(shape: tuple[int, ...], dtype: Any) -> Any:
     """Return 1/2 below the diagonal, 1/4 on it and 0 above."""
-    rows, columns = (iota(shape, axis, int64) for axis in (len(shape) - 2, len(shape) - 1))
+    rows, columns = row_and_column(shape)
     quarters = add(cast_to(less_equal(columns, rows), dtype), cast_to(less(columns, rows), dtype))
     return multiply(quarters, 0.25)
 
@@ -120,3 +122,46 @@ def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
            [1., 2.]], dtype=float32)
     """
     return apply(_cholesky, (input,))
+
+
+def _cholesky_solve(factor: Any, rhs: Any) -> Any:
+    factor, rhs = common_matrices("cholesky_solve", ("chol", "rhs"), factor, rhs)
+
+    def solve(factor: Any, b: Any) -> Any:
+        forward = triangular_solve_op.bind(factor, b, lower=True, adjoint=False)
+        return triangular_solve_op.bind(factor, forward, lower=True, adjoint=True)
+
+    return solve_broadcast(solve, factor, rhs)
+
+
+def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
+    """Solve systems of linear equations ``A @ x = rhs`` from the lower Cholesky factors of the matrices A.
+
+    Parameters
+    ----------
+    chol : tensor_like of shape (..., m, m)
+        Only the lower triangle is read.
+    rhs : tensor_like of shape (..., m, n)
+        Right-hand sides in columns. The leading dimensions of both broadcast.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    tensor of shape (..., m, n)
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square or the shapes do not fit.
+    DTypeError
+        If an operand is not float32, float64, complex64 or complex128.
+
+    Examples
+    --------
+    >>> factor = jt.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
+    >>> jt.linalg.cholesky_solve(factor, [[8.0], [12.0]]).numpy()
+    array([[1.],
+           [2.]], dtype=float32)
+    """
+    return apply(_cholesky_solve, (chol, rhs))

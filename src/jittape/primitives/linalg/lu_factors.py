@@ -31,7 +31,7 @@ from jittape.primitives.linalg.matrix_operands import (
 )
 from jittape.primitives.linalg.triangular import substituted
 
-__all__ = ["NOT_INVERTIBLE", "lu_factor_op", "lu_solve_op", "permutation", "pivots"]
+__all__ = ["NOT_INVERTIBLE", "lu_factor_op", "lu_solve_op", "permutation", "pivots", "solved"]
 
 NOT_INVERTIBLE = "Input matrix is not invertible."
 
@@ -115,6 +115,11 @@ def _solve_impl(a: Any, packed: Any, b: Any, *, adjoint: bool) -> Any:
         "is singular: a pivot is zero",
         "use lstsq or pinv for a least-squares solution",
     )
+    return solved(packed, b, adjoint)
+
+
+def solved(packed: Any, b: Any, adjoint: bool) -> Any:
+    """Return the solutions from packed factors; zero pivots give infinities or nans."""
     if b.size == 0:
         return np.empty_like(b)
     n, columns = b.shape[-2:]
@@ -122,7 +127,7 @@ def _solve_impl(a: Any, packed: Any, b: Any, *, adjoint: bool) -> Any:
         return _solved_stack(packed, b, adjoint)
     from scipy.linalg.lapack import get_lapack_funcs  # imported on first use, not with the package
 
-    (getrs,) = get_lapack_funcs(("getrs",), (a, b))
+    (getrs,) = get_lapack_funcs(("getrs",), (packed, b))
 
     def solve(factors: Any, rhs: Any) -> Any:
         interchanges = factors[-1].real.astype(np.int32)
@@ -144,6 +149,12 @@ def _solved_stack(packed: Any, b: Any, adjoint: bool) -> Any:
     factors = np.swapaxes(factors, -1, -2)
     x = np.take_along_axis(b, order, axis=-2)
     return substituted(factors, substituted(factors, x, lower=True, unit=True), lower=False)
+
+
+def interchange_count(packed: Any) -> Any:
+    """Return the number of steps that exchange two rows as an array."""
+    n = packed.shape[-1]
+    return np.count_nonzero(packed[..., -1, :] != np.arange(n), axis=-1)
 
 
 def permutation(packed: Any) -> Any:

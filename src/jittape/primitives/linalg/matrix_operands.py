@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import BLAS
+from jittape.core.dtypes import BLAS, int64
 from jittape.core.program import Aval
 from jittape.errors import DTypeError, LinAlgError, ShapeError
-from jittape.primitives.broadcast import as_symbol, broadcast, promote, to_shape
+from jittape.primitives.broadcast import as_symbol, broadcast, iota, promote, to_shape
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.primitives.shape.views import permuted
@@ -27,6 +27,7 @@ __all__ = [
     "raise_for_first",
     "require_matrix_dtype",
     "require_square",
+    "row_and_column",
     "same_stack",
     "solve_batch",
     "solve_broadcast",
@@ -128,6 +129,11 @@ def solve_batch(primitive: Callable[[], Any]) -> Callable[..., Any]:
         return permuted(solution, (rank - 2, *range(rank - 2), rank - 1))
 
     return batch
+
+
+def row_and_column(shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return the row numbers and the column numbers of the elements of matrices of `shape`."""
+    return iota(shape, len(shape) - 2, int64), iota(shape, len(shape) - 1, int64)
 
 
 def times_adjoint(x: Any, y: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
+from jittape.core.user_calls import as_flag
 from jittape.primitives.elementwise.arithmetic import negative
 from jittape.primitives.linalg.matrices import band_part
 from jittape.primitives.linalg.matrix_operands import (
@@ -135,4 +136,4 @@ def triangular_solve(
     array([[1.],
            [2.]], dtype=float32)
     """
-    return apply(_triangular_solve, (matrix, rhs), (bool(lower), bool(adjoint)))
+    return apply(_triangular_solve, (matrix, rhs), (as_flag("lower", lower), as_flag("adjoint", adjoint)))
