@@ -71,4 +71,180 @@ SPECTRA = [
     ),
 ]
 
-ROWS: list[Row] = [*SPECTRA]
+
+def rank(a: Any, tol: Any = None) -> Any:
+    """NumPy's, as int32; vectors are refused."""
+    checked(a.ndim > 1, a)
+    return np.asarray(np.linalg.matrix_rank(supported(a), tol)).astype(np.int32)
+
+
+def vecdot(x1: Any, x2: Any, axis: Any = -1) -> Any:
+    """NumPy's, for an axis of both operands."""
+    axis = int(checked(axis % x1.ndim - x1.ndim == axis % x2.ndim - x2.ndim, axis))
+    checked(x1.shape[axis] == x2.shape[axis], x1)
+    return np.linalg.vecdot(x1, x2, axis=axis)
+
+
+def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
+    """NumPy's, in the dtype of the operand."""
+    return np.vander(x, N, increasing).astype(x.dtype)
+
+
+def square(x: Any) -> Any:
+    return checked(x.ndim > 1 and x.shape[-1] == x.shape[-2], x)
+
+
+def on_diagonal(x: Any) -> Any:
+    """A tensor with `x` on its diagonal."""
+    return (
+        np.where(np.eye(checked(x.ndim, x).size, dtype=bool), x.ravel(), 0)
+        .astype(x.dtype)
+        .reshape(x.shape * 2)
+    )
+
+
+def diagonal(x: Any) -> Any:
+    """The diagonal of a tensor."""
+    half = x.ndim // 2
+    checked(half and x.shape[:half] == x.shape[half:], x)
+    size = int(np.prod(x.shape[:half]))
+    return np.diagonal(x.reshape(size, size)).reshape(x.shape[:half])
+
+
+FOURFOLD = numbers("int32", (2, 3, 2, 3))
+ALL = (X, SQUARE, CUBE, V, S, E, INTS, BOOLS, COMPLEX)
+PAIRS = [(p, q) for p in ALL for q in ALL]
+RANKED = np.stack([SQUARE, np.ones((3, 3)), np.zeros((3, 3))])
+ORDERS = ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)
+
+PRODUCTS = [
+    Row(
+        "jt.linalg.pinv",
+        jt.linalg.pinv,
+        lambda a, rcond=1e-5: np.linalg.pinv(supported(a), rcond),
+        given(
+            *[(a, 1e-5) for a in MATRICES_AND_HALF],
+            (RANKED[1:], 0.1),
+            (RANKED[:2], np.array([1e-3, 1e-4])),
+            (RANKED, np.ones(2)),
+        ),
+        rtol=1024,
+        signed_zeros=False,
+    ),
+    Row(
+        "jt.linalg.matrix_rank",
+        jt.linalg.matrix_rank,
+        rank,
+        given(
+            *[(a,) for a in MATRICES_AND_HALF],
+            (RANKED,),
+            (RANKED, 2.5),
+            (RANKED, np.ones(3)),
+            (RANKED, np.ones(2)),
+        ),
+    ),
+    Row(
+        "jt.linalg.matrix_norm",
+        jt.linalg.matrix_norm,
+        np.linalg.matrix_norm,
+        given(
+            *[
+                (a, {"ord": o, "keepdims": k})
+                for a in MATRICES[1:-1]
+                for o in (*ORDERS, 3, "x")
+                for k in (True, False)
+            ]
+        ),
+        rtol=64,
+    ),
+    Row(
+        "jt.linalg.vector_norm",
+        jt.linalg.vector_norm,
+        np.linalg.vector_norm,
+        given(
+            *[
+                (a, {"ord": o, "axis": ax, "keepdims": k})
+                for a in (X, V, S, INTS, COMPLEX, CUBE)
+                for o in (0, 1, 2, 3, 0.5, -1, np.inf, -np.inf)
+                for ax in (None, 0, -1, (0, 1), 3)
+                for k in (True, False)
+            ],
+            (E,),
+            (E, {"ord": np.inf, "axis": 1}),
+            (E, {"ord": -np.inf}),
+        ),
+        rtol=64,
+    ),
+    Row(
+        "jt.linalg.matrix_power",
+        jt.linalg.matrix_power,
+        lambda a, n: np.linalg.matrix_power(square(a) if n >= 0 else supported(square(a)), n),
+        given(
+            *[
+                (a, n)
+                for a in (X, SQUARE, CUBE[:, :, :3], V, INTS[:, :2], COMPLEX[:, :2], BOOLS[:, :2])
+                for n in (0, 1, 2, 7)
+            ],
+            (np.eye(3) * 2, -3),
+            (np.zeros((2, 2)), -1),
+            (np.eye(2, dtype=np.int64), -1),
+            (SQUARE, 1.5),
+            (np.zeros((0, 0)), 3),
+        ),
+        rtol=64,
+        signed_zeros=False,
+    ),
+    Row(
+        "jt.linalg.multi_dot",
+        jt.linalg.multi_dot,
+        np.linalg.multi_dot,
+        given(
+            ([X, SQUARE],),
+            ([X, SQUARE, X.T.copy(), X],),
+            ([X[0], SQUARE, SQUARE, X[1]],),
+            ([X[0], X[1]],),
+            ([INTS, SQUARE, COMPLEX.T.copy()],),
+            ([X],),
+            ([X, X],),
+            ([CUBE, X],),
+            ([X, X[0], X.T.copy()],),
+            ([E, SQUARE, X.T.copy()],),
+        ),
+        rtol=64,
+        signed_zeros=False,
+    ),
+    Row("jt.linalg.inner", jt.linalg.inner, np.inner, given(*PAIRS), rtol=64, signed_zeros=False),
+    Row("jt.linalg.outer", jt.linalg.outer, np.outer, given(*PAIRS), signed_zeros=False),
+    Row("jt.linalg.kron", jt.linalg.kron, np.kron, given(*PAIRS)),
+    Row(
+        "jt.linalg.vecdot",
+        jt.linalg.vecdot,
+        vecdot,
+        given(*PAIRS, (X, INTS, 0), (X, COMPLEX), (COMPLEX, X), (X, X, 2), (X, CUBE[:, :, :3], -1)),
+        rtol=64,
+        signed_zeros=False,
+    ),
+    Row(
+        "jt.linalg.vander",
+        jt.linalg.vander,
+        vander,
+        given(
+            *[
+                (a, n, up)
+                for a in (V, V[:0], INTS[0], COMPLEX[0], X, S)
+                for n in (None, 0, 1, 3, -1)
+                for up in (True, False)
+            ],
+            (V, 1.5),
+        ),
+    ),
+    Row("jt.linalg.tensor_diag", jt.linalg.tensor_diag, on_diagonal, given(*[(a,) for a in ALL])),
+    Row(
+        "jt.linalg.tensor_diag_part",
+        jt.linalg.tensor_diag_part,
+        diagonal,
+        given(*[(a,) for a in (*ALL, FOURFOLD)]),
+    ),
+]
+
+ROWS: list[Row] = [*SPECTRA, *PRODUCTS]

@@ -11,11 +11,15 @@ import scipy.linalg
 from jittape.primitives.elementwise import exponential as el
 from jittape.primitives.elementwise import trigonometric as tr
 from jittape.primitives.linalg import eigh as eh
+from jittape.primitives.linalg import matrices as ma
+from jittape.primitives.linalg import matrix_products as mp
+from jittape.primitives.linalg import norms as no
+from jittape.primitives.linalg import pseudoinverse as ps
 from jittape.primitives.linalg import svd as sv
 from jittape.primitives.linalg.einsum import einsum
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.joining import split
-from primitive_table import INF, NAN, Array, Row, Sampler
+from primitive_table import INF, NAN, Array, Row, Sampler, normal
 
 DTYPES = ("float64", "float32")
 
@@ -82,7 +86,7 @@ def singular_values(x: Array) -> Array:
 
 EDGES = ((BROKEN,), (np.zeros((0, 2, 2)),), (np.zeros((2, 0, 0)),), (np.eye(3),), (np.zeros((3, 3)),))
 
-ROWS: tuple[Row, ...] = (
+SPECTRA = (
     Row("eigvalsh", eh.eigvalsh, spread(2, 4, 4), eigenvalues, DTYPES, EDGES, rtol=1e-13),
     Row(
         "eigh",
@@ -110,3 +114,92 @@ ROWS: tuple[Row, ...] = (
         rtol=1e-12,
     ),
 )
+
+
+def pseudoinverse(x: Array) -> Array:
+    """NumPy's, and nan for matrices that contain nan or inf."""
+    finite = np.isfinite(x).all((-2, -1), keepdims=True)
+    return np.where(finite, np.linalg.pinv(np.where(finite, x, 0), rcond=1e-5), NAN)
+
+
+PRODUCTS = (
+    *(
+        Row(
+            f"pinv {shape}",
+            lambda x: ps.pinv(x, 1e-5),
+            spread(*shape),
+            pseudoinverse,
+            DTYPES,
+            ((BROKEN,), (np.ones((2, 3)),), (np.zeros((2, 0, 3)),), (np.zeros((3, 2)),)),
+            rtol=1e-12,
+        )
+        for shape in ((2, 4, 3), (3, 4), (3, 3))
+    ),
+    *(
+        Row(
+            f"matrix_power {n}",
+            lambda x, n=n: mp.matrix_power(x, n),
+            spread(2, 3, 3),
+            lambda x, n=n: np.linalg.matrix_power(x, n),
+            DTYPES,
+            rtol=1e-12,
+        )
+        for n in (0, 1, 5, -2)
+    ),
+    Row(
+        "multi_dot",
+        lambda *arrays: mp.multi_dot(arrays),
+        normal((4, 2), (2, 5), (5, 3), (3,)),
+        lambda *arrays: np.linalg.multi_dot(arrays),
+        DTYPES,
+        rtol=1e-13,
+    ),
+    Row("inner", mp.inner, normal((2, 3), (4, 2, 3)), np.inner, DTYPES, rtol=1e-13),
+    Row("vecdot", mp.vecdot, normal((2, 3), (4, 1, 3)), np.linalg.vecdot, DTYPES, rtol=1e-13),
+    Row("kron", mp.kron, normal((2, 3), (4, 1, 2)), np.kron, DTYPES),
+    Row(
+        "vander",
+        lambda x: mp.vander(x, 4),
+        lambda rng: (np.array([0.0, -1.5, 0.7]),),
+        lambda x: np.vander(x, 4),
+        DTYPES,
+        ((np.array([INF, NAN, -0.0]),), (np.zeros(0),)),
+    ),
+    Row(
+        "tensor_diag",
+        ma.tensor_diag,
+        normal((2, 3)),
+        lambda x: np.diag(x.ravel()).reshape(2, 3, 2, 3),
+        edges=(),
+    ),
+    Row(
+        "tensor_diag_part",
+        ma.tensor_diag_part,
+        normal((2, 3, 2, 3)),
+        lambda x: np.diag(x.reshape(6, 6)).reshape(2, 3),
+    ),
+    *(
+        Row(
+            f"vector_norm {order}",
+            lambda x, order=order: no.vector_norm(x, axis=(0, 2), ord=order),
+            normal((3, 2, 2)),
+            lambda x, order=order: np.linalg.vector_norm(x, axis=(0, 2), ord=order),
+            DTYPES,
+            rtol=1e-13,
+        )
+        for order in (0, 1, 2, 3.5, -1, INF, -INF)
+    ),
+    *(
+        Row(
+            f"matrix_norm {order}",
+            lambda x, order=order: no.matrix_norm(x, ord=order, keepdims=True),
+            spread(2, 3, 4),
+            lambda x, order=order: np.linalg.matrix_norm(x, ord=order, keepdims=True),
+            DTYPES,
+            rtol=1e-13,
+        )
+        for order in ("fro", "nuc", 1, -1, 2, -2, INF, -INF)
+    ),
+)
+
+ROWS: tuple[Row, ...] = (*SPECTRA, *PRODUCTS)

@@ -140,6 +140,57 @@ def test_the_gradient_of_the_nuclear_norm_is_finite_at_rank_one():
     assert np.sum(gradient * x) == pytest.approx(15.0)
 
 
+# ---- pseudoinverse and rank ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4)])
+def test_derivatives_of_a_complex_pseudoinverse(shape):
+    rng = np.random.default_rng(10)
+    x, direction = complex_normal(rng, *shape), complex_normal(rng, *shape)
+    w = complex_normal(rng, *shape[::-1])
+    np.testing.assert_allclose(jt.linalg.pinv(x), np.linalg.pinv(x), rtol=1e-12)
+    assert_derivatives(lambda a: jt.reduce_sum(jt.math.real(jt.linalg.pinv(a) * w)), x, direction)
+
+
+def test_a_pseudoinverse_has_its_gradient_where_singular_values_are_equal_or_zero():
+    rng = np.random.default_rng(11)
+    columns, w = rng.normal(size=(4, 2)), rng.normal(size=(3, 4))
+
+    def f(a: Any) -> Any:
+        of_rank_two = jt.matmul(a, np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]]))
+        return jt.reduce_sum(jt.linalg.pinv(of_rank_two) * w)
+
+    assert_derivatives(f, columns, rng.normal(size=(4, 2)))
+    equal = np.linalg.qr(columns)[0]
+    v = w[:2]
+    assert_derivatives(lambda a: jt.reduce_sum(jt.linalg.pinv(a) * v), equal, rng.normal(size=(4, 2)))
+
+
+def test_singular_values_at_rcond_are_zero():
+    x = np.diag([4.0, 2.0, 1.0])
+    np.testing.assert_allclose(jt.linalg.pinv(x, 0.5), np.diag([0.25, 0.0, 0.0]))
+    np.testing.assert_allclose(jt.linalg.pinv(np.stack([x, x]), [0.5, 0.4])[1], np.diag([0.25, 0.5, 0.0]))
+    assert jt.linalg.matrix_rank(x, 2.0).numpy() == 1
+    with pytest.raises(jt.errors.ShapeError, match=r"rcond must broadcast to the leading dimensions \(2,\)"):
+        jt.linalg.pinv(np.stack([x, x]), [0.5, 0.5, 0.5])
+    with pytest.raises(jt.errors.ShapeError, match=r"tol must broadcast to the leading dimensions \(\)"):
+        jt.linalg.matrix_rank(x, [0.5])
+
+
+def test_a_chain_is_multiplied_in_the_cheapest_order():
+    shapes = [(10, 100), (100, 5), (5, 50), (50, 1), (1, 30)]
+    arrays = [jt.constant(np.ones(shape)) for shape in shapes]
+    product = jt.linalg.multi_dot(arrays).numpy()
+    program = jt.explain().program
+    multiplications = 0
+    for op in program.ops:
+        if op.primitive.is_matmul:
+            (rows, inner), (_, columns) = (program.avals[slot].shape for slot in op.args)
+            multiplications += rows * inner * columns
+    # (a (b (c d))) e: 5*50*1 + 100*5*1 + 10*100*1 + 10*1*30
+    assert (multiplications, product.shape) == (2050, (10, 30))
+
+
 # ---- transforms ------------------------------------------------------------------------------------------------------
 
 FUNCTIONS = {

@@ -16,14 +16,27 @@ from jittape.primitives.linalg.lu import lu_reconstruct as lu_reconstruct
 from jittape.primitives.linalg.lu import lu_solve as lu_solve
 from jittape.primitives.linalg.matmul import matmul as matmul
 from jittape.primitives.linalg.matmul import matvec as matvec
+from jittape.primitives.linalg.matmul import outer as outer
 from jittape.primitives.linalg.matmul import tensordot as tensordot
 from jittape.primitives.linalg.matrices import adjoint as adjoint
 from jittape.primitives.linalg.matrices import band_part as band_part
 from jittape.primitives.linalg.matrices import cross as cross
 from jittape.primitives.linalg.matrices import diag as diag
 from jittape.primitives.linalg.matrices import set_diag as set_diag
+from jittape.primitives.linalg.matrices import tensor_diag as tensor_diag
+from jittape.primitives.linalg.matrices import tensor_diag_part as tensor_diag_part
+from jittape.primitives.linalg.matrix_products import inner as inner
+from jittape.primitives.linalg.matrix_products import kron as kron
+from jittape.primitives.linalg.matrix_products import matrix_power as matrix_power
+from jittape.primitives.linalg.matrix_products import multi_dot as multi_dot
+from jittape.primitives.linalg.matrix_products import vander as vander
+from jittape.primitives.linalg.matrix_products import vecdot as vecdot
+from jittape.primitives.linalg.norms import matrix_norm as matrix_norm
 from jittape.primitives.linalg.norms import norm as norm
 from jittape.primitives.linalg.norms import normalize as normalize
+from jittape.primitives.linalg.norms import vector_norm as vector_norm
+from jittape.primitives.linalg.pseudoinverse import matrix_rank as matrix_rank
+from jittape.primitives.linalg.pseudoinverse import pinv as pinv
 from jittape.primitives.linalg.solve import inv as inv
 from jittape.primitives.linalg.solve import solve as solve
 from jittape.primitives.linalg.svd import svd as svd
@@ -48,7 +61,9 @@ __all__ = [
     "einsum",
     "eye",
     "global_norm",
+    "inner",
     "inv",
+    "kron",
     "l2_normalize",
     "logdet",
     "lu",
@@ -56,18 +71,29 @@ __all__ = [
     "lu_reconstruct",
     "lu_solve",
     "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
     "matvec",
+    "multi_dot",
     "norm",
     "normalize",
+    "outer",
+    "pinv",
     "set_diag",
     "slogdet",
     "solve",
     "svd",
     "svdvals",
+    "tensor_diag",
+    "tensor_diag_part",
     "tensordot",
     "trace",
     "triangular_solve",
+    "vander",
+    "vecdot",
+    "vector_norm",
 ]
 
 

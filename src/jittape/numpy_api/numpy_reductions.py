@@ -16,7 +16,7 @@ from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import multiply, subtract
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
-from jittape.primitives.linalg.norms import norm_body
+from jittape.primitives.linalg.norms import MATRIX_ORDERS, norm_body
 from jittape.primitives.reduce.reductions import reduce_max, reduce_mean, reduce_min, reduce_sum
 from jittape.primitives.shape.reshaping import expand_dims, reshape
 
@@ -278,9 +278,6 @@ def numpy_average(
         raise TypeError("np.average on a tensor requires weights of the shape of a; broadcast them first")
     total = reduce_sum(multiply(wide(a, None), weights), axis, bool(keepdims))
     return divide(total, cast(reduce_sum(wide(weights, None), axis, bool(keepdims)), total.dtype))
-
-
-MATRIX_ORDERS = (None, "fro", "f", "nuc", 1, -1, 2, -2, np.inf, -np.inf)
 
 
 def numpy_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from jittape.core.dtypes import int64
@@ -19,12 +20,13 @@ from jittape.primitives.broadcast import (
 )
 from jittape.primitives.elementwise.arithmetic import multiply, subtract
 from jittape.primitives.elementwise.comparison import equal, less_equal, where
+from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.reshaping import matrix_transpose, roll
 from jittape.primitives.shape.views import placed
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["adjoint", "band_part", "cross", "diag", "set_diag"]
+__all__ = ["adjoint", "band_part", "cross", "diag", "set_diag", "tensor_diag", "tensor_diag_part"]
 
 
 def _beyond(shape: tuple[int, ...]) -> Any:
@@ -164,3 +166,69 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     array([0., 0., 1.], dtype=float32)
     """
     return apply(_cross, (a, b))
+
+
+def _tensor_diag(diagonal: Any) -> Any:
+    diagonal = as_symbol(diagonal)
+    if not diagonal.shape:
+        raise ShapeError("[tensor_diag] diagonal must have at least 1 dimension, got a scalar")
+    flat = to_shape(diagonal, (diagonal.aval.size,))
+    return to_shape(diag(flat), (*diagonal.shape, *diagonal.shape))
+
+
+def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
+    """Return a tensor with `diagonal` at the positions whose two halves of indices are equal, and 0 elsewhere.
+
+    Parameters
+    ----------
+    diagonal : tensor_like of shape s
+        At least one dimension.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    tensor of shape (*s, *s)
+
+    Examples
+    --------
+    >>> jt.linalg.tensor_diag([1.0, 2.0]).numpy()
+    array([[1., 0.],
+           [0., 2.]], dtype=float32)
+    """
+    return apply(_tensor_diag, (diagonal,))
+
+
+def _tensor_diag_part(x: Any) -> Any:
+    x = as_symbol(x)
+    half = len(x.shape) // 2
+    shape = x.shape[:half]
+    if not half or len(x.shape) % 2 or shape != x.shape[half:]:
+        raise ShapeError(
+            f"[tensor_diag_part] the second half of the shape of input must be equal to the first, got {x.shape}"
+        )
+    size = math.prod(shape)
+    return to_shape(diag_part(to_shape(x, (size, size))), shape)
+
+
+def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
+    """Return the elements whose two halves of indices are equal, the inverse of `tensor_diag`.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (*s, *s)
+        An even number of dimensions.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If the halves of the shape differ.
+
+    Examples
+    --------
+    >>> jt.linalg.tensor_diag_part([[1.0, 5.0], [6.0, 2.0]]).numpy()
+    array([1., 2.], dtype=float32)
+    """
+    return apply(_tensor_diag_part, (input,))

@@ -8,6 +8,7 @@ import numpy as np
 
 from jittape.core.dtypes import float64, is_differentiable
 from jittape.core.primitive import apply
+from jittape.core.user_calls import as_flag, as_float
 from jittape.errors import ShapeError
 from jittape.primitives.broadcast import as_symbol, axis_key, cast_to, normalized_axes, to_shape, with_ones
 from jittape.primitives.elementwise.comparison import not_equal
@@ -21,7 +22,18 @@ from jittape.primitives.reduce.reductions import Axis, reduce_max, reduce_min, r
 from jittape.primitives.shape.reshaping import moveaxis
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["norm", "norm_body", "normalize", "reduce_euclidean_norm"]
+__all__ = [
+    "MATRIX_ORDERS",
+    "matrix_norm",
+    "norm",
+    "norm_body",
+    "normalize",
+    "reduce_euclidean_norm",
+    "vector_norm",
+]
+
+MATRIX_ORDERS = (None, "fro", "f", "nuc", 1, -1, 2, -2, np.inf, -np.inf)
+"""NumPy's orders of matrix norms."""
 
 
 def norm_body(x: Any, ord: Any, axis: Any, matrix: bool, keepdims: bool) -> Any:
@@ -122,6 +134,78 @@ def norm(
     if count > 2 and ord not in ("euclidean", "fro"):
         raise ValueError(f"[norm] axis must be one dimension or two for ord={ord!r}, got {axis!r}")
     return apply(norm_body, (tensor,), (ord, axes, count == 2, keepdims))
+
+
+def matrix_norm(x: TensorLike, *, keepdims: bool = False, ord: float | str | None = "fro") -> Tensor:
+    """Compute norms of the matrices in the last two dimensions, as the Array API defines them.
+
+    Parameters
+    ----------
+    x : tensor_like of shape (..., m, n)
+        Integers give float64.
+    keepdims : bool
+        Keep the last two dimensions with length 1.
+    ord : {'fro', 'nuc', 1, -1, 2, -2, inf, -inf}
+        The root of the sum of squares ('fro' or None), the sum of the singular values ('nuc'), the greatest or least
+        sum of absolute values of a column (1, -1) or of a row (inf, -inf), or the greatest or least singular value
+        (2, -2).
+
+    Raises
+    ------
+    ValueError
+        If the order is another one.
+    ShapeError
+        If `x` has less than 2 dimensions, or matrices without elements have no such norm.
+
+    Examples
+    --------
+    >>> jt.linalg.matrix_norm([[3.0, 0.0], [4.0, 5.0]], ord="nuc").numpy().round(4)
+    np.float32(8.9443)
+    """
+    if isinstance(ord, np.ndarray) or ord not in MATRIX_ORDERS:
+        raise ValueError(f"[matrix_norm] ord must be one of {MATRIX_ORDERS}, got {ord!r}")
+    return apply(_matrix_norm_body, (x,), (ord, as_flag("keepdims", keepdims)))
+
+
+def _matrix_norm_body(x: Any, ord: Any, keepdims: bool) -> Any:
+    x = as_symbol(x)
+    if len(x.shape) < 2:
+        raise ShapeError(f"[matrix_norm] x must have at least 2 dimensions, got shape {x.shape}")
+    return norm_body(x, ord, (len(x.shape) - 2, len(x.shape) - 1), True, keepdims)
+
+
+def vector_norm(x: TensorLike, *, axis: Axis = None, keepdims: bool = False, ord: float = 2) -> Tensor:
+    """Compute norms of vectors, as the Array API defines them.
+
+    The gradient of most norms is nan at 0.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Integers give float64.
+    axis : int or sequence of int, optional
+        The elements along these dimensions form a vector. By default, all elements do.
+    keepdims : bool
+        Keep the reduced dimensions with length 1.
+    ord : float
+        inf and -inf: the greatest and the least absolute value. 0: the number of elements that are not 0. Another
+        number p: ``sum(abs(x) ** p) ** (1 / p)``.
+
+    Raises
+    ------
+    ShapeError
+        If an axis is out of range, or vectors without elements have no such norm.
+
+    Examples
+    --------
+    >>> jt.linalg.vector_norm([[3.0, 4.0], [0.0, 2.0]], axis=1).numpy()
+    array([5., 2.], dtype=float32)
+    >>> jt.linalg.vector_norm([3.0, 0.0, 4.0], ord=0).numpy()
+    array(2., dtype=float32)
+    """
+    return apply(
+        norm_body, (x,), (as_float("ord", ord), axis_key(axis), False, as_flag("keepdims", keepdims))
+    )
 
 
 def reduce_euclidean_norm(
