@@ -129,6 +129,63 @@ def lion(beta_1=0.9, beta_2=0.99):
         m = beta_2 * m + (1 - beta_2) * gradient
 
 
+def lamb(beta_1=0.9, beta_2=0.999, epsilon=1e-7):
+    """You et al., ICLR 2020, algorithm 2 without decay; the ratio is 1 if a norm is 0."""
+    w, m, v, t = (yield), 0.0, 0.0, 0
+    while True:
+        gradient, rate = yield w
+        t += 1
+        m = beta_1 * m + (1 - beta_1) * gradient
+        v = beta_2 * v + (1 - beta_2) * gradient**2
+        step = m / (1 - beta_1**t) / (np.sqrt(v / (1 - beta_2**t)) + epsilon)
+        norm, length = np.sqrt(np.sum(np.square(w))), np.sqrt(np.sum(np.square(step)))
+        w = w - rate * (norm / length if norm * length > 0 else 1.0) * step
+
+
+def root_mean_square(x):
+    return np.sqrt(np.mean(np.square(x)))
+
+
+def adafactor(decay=-0.8, epsilon_1=1e-30, epsilon_2=1e-3, threshold=1.0, relative=True):
+    """Shazeer and Stern 2018, algorithms 4 (matrices) and 5."""
+    w, rows, columns, v, t = (yield), 0.0, 0.0, 0.0, 0
+    while True:
+        gradient, rate = yield w
+        t += 1
+        size = max(epsilon_2, root_mean_square(w)) * (min(rate, t**-0.5) if relative else rate)
+        beta, squares = 1 - t**decay, gradient**2 + epsilon_1
+        if np.ndim(w) < 2:
+            v = beta * v + (1 - beta) * squares
+        else:
+            rows = beta * rows + (1 - beta) * np.sum(squares, -1, keepdims=True)
+            columns = beta * columns + (1 - beta) * np.sum(squares, -2, keepdims=True)
+            v = rows * columns / np.sum(rows, -2, keepdims=True)
+        step = gradient / np.sqrt(v)
+        w = w - size * step / max(1.0, root_mean_square(step) / threshold)
+
+
+def muon(momentum=0.95, nesterov=True, steps=5, rms_rate=0.2, ratio=1.0):
+    """Jordan et al. 2024, by the singular values, on which the iteration acts; Adam for what is no matrix."""
+    w = yield
+    if np.ndim(w) != 2:
+        update = adam()
+        next(update)
+        w = update.send(w)
+        while True:
+            gradient, rate = yield w
+            w = update.send((gradient, rate * ratio))
+    m = 0.0
+    while True:
+        gradient, rate = yield w
+        m = momentum * m + gradient
+        u, s, vt = np.linalg.svd(gradient + momentum * m if nesterov else m, full_matrices=False)
+        s = s / (np.sqrt(np.sum(s**2)) + 1e-7)
+        for _ in range(steps):
+            s = 3.4445 * s - 4.7750 * s**3 + 2.0315 * s**5
+        scale = 1.0 if rms_rate is None else rms_rate * np.sqrt(max(w.shape))
+        w = w - rate * scale * (u * s) @ vt
+
+
 Case = tuple[Callable[[Any], jt.optimizers.Optimizer], Callable[[], Any]]
 
 CASES: dict[str, Case] = {
@@ -179,6 +236,30 @@ CASES: dict[str, Case] = {
         lambda: ftrl(-0.5, 0.2, 0.4, 0.3, 0.05, 0.7),
     ),
     "ftrl of another power": (lambda rate: optimizers.Ftrl(rate, -0.3), lambda: ftrl(-0.3)),
+    "lamb": (lambda rate: optimizers.Lamb(rate), lamb),
+    "lamb of other constants": (
+        lambda rate: optimizers.Lamb(rate, 0.5, 0.6, 1e-2),
+        lambda: lamb(0.5, 0.6, 1e-2),
+    ),
+    "adafactor": (lambda rate: optimizers.Adafactor(rate), adafactor),
+    "adafactor of other constants": (
+        lambda rate: optimizers.Adafactor(rate, -0.5, 1e-3, 0.1, 0.5, False),
+        lambda: adafactor(-0.5, 1e-3, 0.1, 0.5, False),
+    ),
+    "muon": (lambda rate: optimizers.Muon(rate, weight_decay=None, adam_weight_decay=None), muon),
+    "muon of other constants": (
+        lambda rate: optimizers.Muon(
+            rate,
+            weight_decay=None,
+            adam_weight_decay=None,
+            adam_lr_ratio=0.5,
+            momentum=0.5,
+            ns_steps=2,
+            nesterov=False,
+            rms_rate=None,
+        ),
+        lambda: muon(0.5, False, 2, None, 0.5),
+    ),
     "lion": (lambda rate: optimizers.Lion(rate), lion),
     "lion of other constants": (lambda rate: optimizers.Lion(rate, 0.5, 0.6), lambda: lion(0.5, 0.6)),
 }

@@ -291,8 +291,9 @@ def test_arguments_that_do_not_go_together_or_do_not_exist():
         optimizers.Adam(clipnorm=1.0, clipvalue=1.0)
     with pytest.raises(TypeError, match="unexpected keyword argument 'momentun'"):
         optimizers.SGD(momentun=0.9)
-    with pytest.raises(TypeError, match="AdamW: `weight_decay` must be a number, got None"):
-        optimizers.AdamW(weight_decay=None)
+    with pytest.raises(TypeError, match="AdamW: `weight_decay` must be a number, got 'much'"):
+        optimizers.AdamW(weight_decay="much")
+    assert optimizers.AdamW(weight_decay=None).weight_decay is None
 
 
 # ---- what is given to a step -----------------------------------------------------------------------------------------
@@ -569,7 +570,9 @@ def test_a_schedule_is_stored_with_the_optimizer():
 
 def test_what_names_no_optimizer():
     assert optimizers.get(None) is None
-    with pytest.raises(ValueError, match="there is no optimizer 'adaam'; there are Adadelta, Adagrad, Adam"):
+    with pytest.raises(
+        ValueError, match="there is no optimizer 'adaam'; there are Adadelta, Adafactor, Adagrad, Adam"
+    ):
         optimizers.get("adaam")
     with pytest.raises(ValueError, match="Could not interpret optimizer identifier: 3"):
         optimizers.get(3)
@@ -605,3 +608,145 @@ def test_a_step_is_one_executable_and_each_update_one_pass(name):
     scalars = 8 * 200 * 12
     assert sum(s.bytes_written for s in updates) <= 8 * elements * (1 + slots) + scalars
     assert sum(s.bytes_read for s in updates) <= 8 * elements * (2 + slots) + scalars
+
+
+# ---- accumulated and scaled gradients, weights -----------------------------------------------------------------------
+
+
+def accumulated(function, **options):
+    """Return three values: those of six steps in groups of three, and of two steps with the averages."""
+    rng = np.random.default_rng(0)
+    gradients = rng.normal(size=(6, 4))
+    results = []
+    for steps, given in ((3, gradients), (None, gradients.reshape(2, 3, 4).mean(1))):
+        w = jt.Variable(np.arange(4.0))
+        optimizer = optimizers.Adam(0.1, gradient_accumulation_steps=steps, **options)
+        step = jt.function(lambda g, o=optimizer, w=w: o.apply_gradients([(g, w)])) if function else None
+        values = []
+        for g in given:
+            optimizer.apply_gradients([(jt.constant(g), w)]) if step is None else step(g)
+            values.append(w.numpy())
+        results.append((values, int(optimizer.iterations)))
+    return results
+
+
+@pytest.mark.parametrize("function", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"clipnorm": 0.5},
+        {"weight_decay": 0.3},
+        {"use_ema": True, "ema_momentum": 0.5, "ema_overwrite_frequency": 2},
+    ],
+    ids=str,
+)
+def test_accumulated_gradients_are_one_step_with_their_average(function, options):
+    (small, iterations), (large, expected) = accumulated(function, **options)
+    assert iterations == expected == 2
+    for unchanged in (small[0], small[1]):
+        np.testing.assert_array_equal(unchanged, np.arange(4.0))
+    np.testing.assert_array_equal(small[3], small[2])
+    np.testing.assert_allclose(small[2], large[0], rtol=1e-14)
+    np.testing.assert_allclose(small[5], large[1], rtol=1e-14)
+
+
+def test_accumulation_is_traced_once():
+    w = jt.Variable(np.ones(3))
+    optimizer = optimizers.SGD(0.1, gradient_accumulation_steps=2)
+
+    @jt.function
+    def step(g):
+        optimizer.apply_gradients([(g, w)])
+
+    for _ in range(5):
+        step(np.ones(3))
+    assert len(step.signatures()) == 1
+    np.testing.assert_allclose(w.numpy(), 0.8)
+
+
+def test_a_scaled_loss_gives_the_same_step():
+    values = []
+    for factor in (None, 1024.0):
+        w, optimizer = jt.Variable([1.0, 2.0]), optimizers.SGD(0.1, loss_scale_factor=factor)
+        with jt.GradientTape() as tape:
+            loss = optimizer.scale_loss(jt.reduce_sum(jt.square(w)))
+        optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+        values.append(w.numpy())
+    np.testing.assert_array_equal(*values)
+    np.testing.assert_allclose(values[0], [0.8, 1.6], rtol=1e-6)
+
+
+def test_small_gradients_of_float16_survive_with_a_scale():
+    lengths = []
+    for factor in (None, 2.0**14):
+        w, optimizer = jt.Variable(np.float16(1.0)), optimizers.SGD(1e5, loss_scale_factor=factor)
+        with jt.GradientTape() as tape:
+            loss = optimizer.scale_loss(w * np.float16(1e-4)) * np.float16(1e-4)
+        optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+        lengths.append(float(w))
+    assert lengths[0] == 1.0
+    assert 0.9985 < lengths[1] < 0.9995
+
+
+def test_weights_are_read_and_set():
+    w = jt.Variable([1.0, 2.0])
+    first, second = optimizers.Adam(0.1), optimizers.Adam(0.5)
+    first.apply_gradients([([1.0, -1.0], w)])
+    second.build([w])
+    second.set_weights(first.get_weights())
+    assert float(second.learning_rate) == pytest.approx(0.1)
+    for a, b in zip(first.get_weights(), second.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    kept = second.get_weights()
+    for wrong in (kept[:-1], [*kept[:-1], np.ones(3)]):
+        with pytest.raises(ValueError, match=r"set_weights needs values of the shapes .* got"):
+            second.set_weights(wrong)
+    for a, b in zip(kept, second.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"loss_scale_factor": 0.0}, ValueError, "`loss_scale_factor` must be greater than 0"),
+        ({"gradient_accumulation_steps": 0}, ValueError, "`gradient_accumulation_steps` must be at least 1"),
+        ({"gradient_accumulation_steps": 1.5}, TypeError, "must be an int"),
+    ],
+)
+def test_wrong_scales_and_steps(options, error, message):
+    with pytest.raises(error, match=message):
+        optimizers.SGD(0.1, **options)
+
+
+@pytest.mark.parametrize("name", ["Muon", "Adafactor", "Lamb"])
+def test_state_of_new_optimizers_goes_through_files_and_dicts(name, tmp_path):
+    def step(optimizer, w):
+        optimizer.apply_gradients(
+            [(jt.sin(jt.range(6.0, dtype="float64") + w[0, 0]) + jt.zeros([4, 6], "float64"), w)]
+        )
+
+    made = optimizers.get(name)
+    w = jt.Variable(np.ones((4, 6)))
+    step(made, w)
+    made.save_weights(tmp_path / "state.npz")
+    copy = optimizers.deserialize(optimizers.serialize(made))
+    assert copy.get_config() == made.get_config()
+    v = jt.Variable(w)
+    copy.load_weights(tmp_path / "state.npz", [v])
+    step(made, w)
+    step(copy, v)
+    np.testing.assert_array_equal(v.numpy(), w.numpy())
+    assert not np.array_equal(w.numpy(), np.ones((4, 6)))
+
+
+def test_muon_leaves_embeddings_and_excluded_layers_to_adam():
+    names = {"weight": False, "embedding": True, "head/weight": True, "bias": True}
+    variables = [jt.Variable(np.ones(3 if name == "bias" else (3, 3)), name=name) for name in names]
+    optimizer = optimizers.Muon(0.1, exclude_layers=["^head"], weight_decay=0.5, adam_weight_decay=None)
+    optimizer.build(variables)
+    state = {v.name for v in optimizer.variables}
+    for name, adam in names.items():
+        assert (f"Muon/{name}/velocity:0" in state) == adam
+    optimizer.apply_gradients([(np.zeros(v.shape), v) for v in variables])
+    assert [float(np.ravel(v.numpy())[0]) for v in variables] == pytest.approx([0.95, 1.0, 1.0, 1.0])

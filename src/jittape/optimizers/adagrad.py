@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+from jittape.core.argument_checks import NOT_NEGATIVE, number
 from jittape.core.primitive import apply
-from jittape.optimizers.argument_checks import NOT_NEGATIVE, number
 from jittape.optimizers.base import Optimizer
 from jittape.optimizers.options import Options
 from jittape.primitives.broadcast import cast_to
@@ -31,7 +31,7 @@ class Adagrad(Optimizer):
     epsilon : float, default 1e-7
     **options
         `weight_decay`, `clipnorm`, `clipvalue`, `global_clipnorm`, `use_ema`, `ema_momentum`,
-        `ema_overwrite_frequency`, `name`: see `Optimizer`.
+        `ema_overwrite_frequency`, `loss_scale_factor`, `gradient_accumulation_steps`, `name`: see `Optimizer`.
 
     Raises
     ------

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+from jittape.core.argument_checks import BELOW_ONE, NOT_NEGATIVE, flag, number
 from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
-from jittape.optimizers.argument_checks import BELOW_ONE, NOT_NEGATIVE, flag, number
 from jittape.optimizers.base import Optimizer
 from jittape.optimizers.options import CommonOptions, Options
 from jittape.primitives.broadcast import cast_to
@@ -35,7 +35,7 @@ class Adam(Optimizer):
         Use the maximum of all previous second averages (Reddi et al., ICLR 2018).
     **options
         `weight_decay`, `clipnorm`, `clipvalue`, `global_clipnorm`, `use_ema`, `ema_momentum`,
-        `ema_overwrite_frequency`, `name`: see `Optimizer`.
+        `ema_overwrite_frequency`, `loss_scale_factor`, `gradient_accumulation_steps`, `name`: see `Optimizer`.
 
     Raises
     ------
@@ -111,7 +111,7 @@ class AdamW(Adam):
     Parameters
     ----------
     learning_rate : float, Variable, LearningRateSchedule or callable, default 0.001
-    weight_decay : float, default 0.004
+    weight_decay : float or None, default 0.004
     beta_1, beta_2, epsilon, amsgrad
         As for `Adam`.
     **options
@@ -134,15 +134,16 @@ class AdamW(Adam):
     def __init__(
         self,
         learning_rate: Any = 0.001,
-        weight_decay: float = 0.004,
+        weight_decay: float | None = 0.004,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
         amsgrad: bool = False,
         **options: Unpack[CommonOptions],
     ) -> None:
-        decay = number(type(self).__name__, "weight_decay", weight_decay, NOT_NEGATIVE)
-        super().__init__(learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay=decay, **options)
+        super().__init__(
+            learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay=weight_decay, **options
+        )
 
 
 def _step_size(rate: Any, beta_1: Any, beta_2: Any, iterations: Any) -> Any:

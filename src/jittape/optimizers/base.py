@@ -6,16 +6,11 @@ are recorded like other operations, so a step with its update runs as one execut
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
-import numpy as np
-
 from jittape.autodiff.tape import GradientTape
-from jittape.core.primitive import apply
-from jittape.optimizers.argument_checks import (
-    NOT_NEGATIVE,
+from jittape.core.argument_checks import (
     POSITIVE,
     UNIT,
     flag,
@@ -23,21 +18,22 @@ from jittape.optimizers.argument_checks import (
     optional_number,
     optional_whole_number,
 )
+from jittape.optimizers.accumulation import ACCUMULATOR, OF_EVERY_STEP, accumulate, keep_unless_due
 from jittape.optimizers.assignment_rollback import roll_back, snapshot
 from jittape.optimizers.averages import average
 from jittape.optimizers.gradient_pairs import Pair, checked_pairs, checked_variables, clipped
-from jittape.optimizers.rates import LearningRateSchedule, in_dtype, rate_now
-from jittape.optimizers.schedules import deserialize, serialize
-from jittape.optimizers.state import Stateful, work_dtype
-from jittape.primitives.broadcast import cast_to
-from jittape.primitives.elementwise.arithmetic import multiply, subtract
+from jittape.optimizers.schedules.rates import LearningRateSchedule, in_dtype, rate_now
+from jittape.optimizers.schedules.schedule_registry import deserialize, serialize
+from jittape.optimizers.state import work_dtype
+from jittape.optimizers.weight_decay import WeightDecay
+from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.recording.operators import Operators
 from jittape.recording.variable import Variable
 
 __all__ = ["Optimizer"]
 
 
-class Optimizer(Stateful):
+class Optimizer(WeightDecay):
     """Base class of optimizers.
 
     A subclass creates its state in `build` and makes one update in `update_step`.
@@ -61,13 +57,18 @@ class Optimizer(Stateful):
         ``average = ema_momentum * average + (1 - ema_momentum) * variable``, from the value after the first step on.
     ema_overwrite_frequency : int, optional
         Number of steps after which the averages are assigned to the Variables.
+    loss_scale_factor : float, optional
+        Gradients are divided by this factor, with which `scale_loss` multiplies the loss: small gradients of a float16
+        program then do not underflow.
+    gradient_accumulation_steps : int, optional
+        Number of steps whose gradients are averaged for one update.
     name : str, optional
         The name of the class by default.
 
     Attributes
     ----------
     iterations : Variable
-        Number of completed steps, int64.
+        Number of completed updates, int64.
 
     Raises
     ------
@@ -98,11 +99,12 @@ class Optimizer(Stateful):
         use_ema: bool = False,
         ema_momentum: float = 0.99,
         ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
         name: str | None = None,
     ) -> None:
         owner = type(self).__name__
-        super().__init__(owner if name is None else name, learning_rate)
-        self.weight_decay = optional_number(owner, "weight_decay", weight_decay, NOT_NEGATIVE)
+        super().__init__(owner if name is None else name, learning_rate, weight_decay)
         self.clipnorm = optional_number(owner, "clipnorm", clipnorm, POSITIVE)
         self.clipvalue = optional_number(owner, "clipvalue", clipvalue, POSITIVE)
         self.global_clipnorm = optional_number(owner, "global_clipnorm", global_clipnorm, POSITIVE)
@@ -116,9 +118,10 @@ class Optimizer(Stateful):
         self.ema_overwrite_frequency = optional_whole_number(
             owner, "ema_overwrite_frequency", ema_overwrite_frequency
         )
-        self._undecayed: list[Variable] = []
-        self._undecayed_names: list[str] = []
-        self._decayed: dict[int, bool] = {}
+        self.loss_scale_factor = optional_number(owner, "loss_scale_factor", loss_scale_factor, POSITIVE)
+        self.gradient_accumulation_steps = optional_whole_number(
+            owner, "gradient_accumulation_steps", gradient_accumulation_steps
+        )
         self.step_values: Any = None
 
     def build(self, variables: Sequence[Variable]) -> None:
@@ -140,47 +143,23 @@ class Optimizer(Stateful):
             If a Variable occurs twice.
         """
         self._register(checked_variables(variables, "build"))
-        if self.use_ema:
-            for variable in self._known:
+        for variable in self._known:
+            if self.use_ema:
                 self.add_variable_from_reference(variable, "average", variable.value)
+            if self.gradient_accumulation_steps is not None:
+                self.add_variable_from_reference(variable, ACCUMULATOR)
 
-    # ---- weight decay ------------------------------------------------------------------------------------------------
+    # ---- a step ------------------------------------------------------------------------------------------------------
 
-    def exclude_from_weight_decay(
-        self, var_list: Iterable[Variable] | None = None, var_names: Iterable[str] | None = None
-    ) -> None:
-        """Exclude Variables from weight decay.
-
-        Parameters
-        ----------
-        var_list : sequence of Variable, optional
-        var_names : sequence of str, optional
-            Regular expressions; a Variable is excluded if one is found in its name. ``["bias"]`` excludes all
-            Variables with "bias" in their name.
+    def scale_loss(self, loss: Any) -> Any:
+        """Return `loss` times `loss_scale_factor`; take the gradient of the result.
 
         Examples
         --------
-        >>> weight, bias = jt.Variable(1.0, name="weight"), jt.Variable(1.0, name="bias")
-        >>> optimizer = jt.optimizers.SGD(0.5, weight_decay=0.5)
-        >>> optimizer.exclude_from_weight_decay(var_names=["bias"])
-        >>> _ = optimizer.apply_gradients([(0.0, weight), (0.0, bias)])
-        >>> print(float(weight), float(bias))
-        0.75 1.0
+        >>> jt.optimizers.SGD(0.1, loss_scale_factor=1024.0).scale_loss(2.0).numpy().item()
+        2048.0
         """
-        self._undecayed = [] if var_list is None else checked_variables(var_list, "exclude_from_weight_decay")
-        self._undecayed_names = [] if var_names is None else [re.compile(n).pattern for n in var_names]
-        self._decayed = {}
-
-    def _is_decayed(self, variable: Variable) -> bool:
-        position = self.position(variable)
-        if position not in self._decayed:
-            self._decayed[position] = not (
-                any(variable is other for other in self._undecayed)
-                or any(re.search(pattern, variable.name) for pattern in self._undecayed_names)
-            )
-        return self._decayed[position]
-
-    # ---- a step ------------------------------------------------------------------------------------------------------
+        return multiply(loss, 1.0 if self.loss_scale_factor is None else self.loss_scale_factor)
 
     def begin_step(self, learning_rate: Any) -> Any:
         """Compute values that all Variables of a step share; `update_step` reads them from ``self.step_values``."""
@@ -234,8 +213,20 @@ class Optimizer(Stateful):
         return self.iterations
 
     def _step(self, pairs: list[Pair]) -> None:
-        rate = rate_now(self._learning_rate, self.iterations)
         pairs = [(in_dtype(g, work_dtype(v)), v) for g, v in pairs]
+        if self.loss_scale_factor is not None:
+            pairs = [(multiply(g, 1.0 / self.loss_scale_factor), v) for g, v in pairs]
+        if self.gradient_accumulation_steps is None:
+            self._update_all(pairs)
+            return
+        due, pairs = accumulate(self, pairs, self.gradient_accumulation_steps)
+        states = [variable for (name, _), variable in self._state.items() if name not in OF_EVERY_STEP]
+        before = [(v, v.value()) for v in (self.iterations, *self._known, *states)]
+        self._update_all(pairs)
+        keep_unless_due(due, before)
+
+    def _update_all(self, pairs: list[Pair]) -> None:
+        rate = rate_now(self._learning_rate, self.iterations)
         pairs = clipped(pairs, self.clipnorm, self.clipvalue, self.global_clipnorm)
         rates = {dtype: in_dtype(rate, dtype) for dtype in dict.fromkeys([g.dtype for g, _ in pairs])}
         try:
@@ -256,8 +247,7 @@ class Optimizer(Stateful):
             Optimizer.build(self, new)  # in case the subclass has not called it
 
     def _update(self, gradient: Any, variable: Variable, rate: Any) -> None:
-        if self.weight_decay is not None and self._is_decayed(variable):
-            variable.assign(apply(_decayed, (variable, rate, self.weight_decay), (gradient.dtype,)))
+        self.decay(variable, rate, gradient.dtype)
         self.update_step(gradient, variable, rate)
         if variable.constraint is not None:
             variable.assign(variable.constraint(variable))
@@ -373,6 +363,8 @@ class Optimizer(Stateful):
             "use_ema": self.use_ema,
             "ema_momentum": self.ema_momentum,
             "ema_overwrite_frequency": self.ema_overwrite_frequency,
+            "loss_scale_factor": self.loss_scale_factor,
+            "gradient_accumulation_steps": self.gradient_accumulation_steps,
         }
 
     @classmethod
@@ -393,8 +385,3 @@ class Optimizer(Stateful):
         if isinstance(arguments.get("learning_rate"), Mapping):
             arguments["learning_rate"] = deserialize(arguments["learning_rate"], custom_objects)
         return cls(**arguments)
-
-
-def _decayed(w: Any, rate: Any, decay: Any, dtype: np.dtype[Any]) -> Any:
-    w = cast_to(w, dtype)
-    return subtract(w, multiply(w, multiply(cast_to(rate, dtype), decay)))

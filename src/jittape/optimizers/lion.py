@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+from jittape.core.argument_checks import UNIT, Interval, number
 from jittape.core.primitive import apply
-from jittape.optimizers.argument_checks import UNIT, Interval, number
 from jittape.optimizers.base import Optimizer
 from jittape.optimizers.options import Options
 from jittape.primitives.broadcast import cast_to
@@ -35,7 +35,7 @@ class Lion(Optimizer):
         Between 0 and 1.
     **options
         `weight_decay`, `clipnorm`, `clipvalue`, `global_clipnorm`, `use_ema`, `ema_momentum`,
-        `ema_overwrite_frequency`, `name`: see `Optimizer`.
+        `ema_overwrite_frequency`, `loss_scale_factor`, `gradient_accumulation_steps`, `name`: see `Optimizer`.
 
     Raises
     ------

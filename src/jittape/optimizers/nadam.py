@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+from jittape.core.argument_checks import BELOW_ONE, NOT_NEGATIVE, number
 from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
-from jittape.optimizers.argument_checks import BELOW_ONE, NOT_NEGATIVE, number
 from jittape.optimizers.base import Optimizer
 from jittape.optimizers.options import Options
 from jittape.primitives.broadcast import cast_to
@@ -36,7 +36,7 @@ class Nadam(Optimizer):
         Added to the root of the second average.
     **options
         `weight_decay`, `clipnorm`, `clipvalue`, `global_clipnorm`, `use_ema`, `ema_momentum`,
-        `ema_overwrite_frequency`, `name`: see `Optimizer`.
+        `ema_overwrite_frequency`, `loss_scale_factor`, `gradient_accumulation_steps`, `name`: see `Optimizer`.
 
     Raises
     ------

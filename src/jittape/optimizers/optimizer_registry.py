@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from jittape.optimizers.adadelta import Adadelta
+from jittape.optimizers.adafactor import Adafactor
 from jittape.optimizers.adagrad import Adagrad
 from jittape.optimizers.adam import Adam, AdamW
 from jittape.optimizers.adamax import Adamax
 from jittape.optimizers.base import Optimizer
 from jittape.optimizers.ftrl import Ftrl
+from jittape.optimizers.lamb import Lamb
 from jittape.optimizers.lion import Lion
+from jittape.optimizers.muon import Muon
 from jittape.optimizers.nadam import Nadam
 from jittape.optimizers.rmsprop import RMSprop
 from jittape.optimizers.sgd import SGD
@@ -19,7 +22,22 @@ from jittape.optimizers.sgd import SGD
 __all__ = ["deserialize", "get", "serialize"]
 
 _CLASSES: dict[str, type[Optimizer]] = {
-    cls.__name__: cls for cls in (Adadelta, Adagrad, Adam, AdamW, Adamax, Ftrl, Lion, Nadam, RMSprop, SGD)
+    cls.__name__: cls
+    for cls in (
+        Adadelta,
+        Adafactor,
+        Adagrad,
+        Adam,
+        AdamW,
+        Adamax,
+        Ftrl,
+        Lamb,
+        Lion,
+        Muon,
+        Nadam,
+        RMSprop,
+        SGD,
+    )
 }
 
 

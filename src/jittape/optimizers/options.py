@@ -16,6 +16,8 @@ class CommonOptions(TypedDict, total=False):
     use_ema: bool
     ema_momentum: float
     ema_overwrite_frequency: int | None
+    loss_scale_factor: float | None
+    gradient_accumulation_steps: int | None
     name: str | None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from jittape.core.dtypes import float64, info_of
 from jittape.core.primitive import active_recorder
 from jittape.core.traced_scalar import TracedScalar
-from jittape.optimizers.rates import Rate, checked_rate, rate_from, rate_now
+from jittape.optimizers.schedules.rates import Rate, checked_rate, rate_from, rate_now
 from jittape.optimizers.statefile import StateFile
 from jittape.recording.operators import Operators
 from jittape.recording.trace import begin_step
@@ -82,6 +82,33 @@ class Stateful(StateFile):
         own = (self.iterations, rate) if isinstance(rate, Variable) else (self.iterations,)
         return (*own, *self._state.values())
 
+    def get_weights(self) -> list[np.ndarray[Any, Any]]:
+        """Return the values of `variables` as arrays.
+
+        Examples
+        --------
+        >>> [array.tolist() for array in jt.optimizers.SGD(0.5).get_weights()]
+        [0, 0.5]
+        """
+        return [variable.numpy() for variable in self.variables]
+
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Assign values to `variables`, as `get_weights` gave them. Build a new optimizer first.
+
+        Raises
+        ------
+        ValueError
+            If the number of values or a shape differs. Nothing is changed in this case.
+        """
+        variables, arrays = self.variables, [np.asarray(weight) for weight in weights]
+        if [a.shape for a in arrays] != [tuple(v.shape) for v in variables]:
+            raise ValueError(
+                f"{self.name}.set_weights needs values of the shapes {[tuple(v.shape) for v in variables]}, got "
+                f"{[a.shape for a in arrays]}; build(variables) creates the state of a new optimizer"
+            )
+        for variable, array in zip(variables, arrays, strict=True):
+            variable.assign(array)
+
     # ---- Variables and what belongs to them --------------------------------------------------------------------------
 
     def _register(self, variables: Sequence[Variable]) -> None:
@@ -118,7 +145,11 @@ class Stateful(StateFile):
         return self._added((name, -1), tuple(shape), initializer, dtype or float64, f"{self.name}/{name}")
 
     def add_variable_from_reference(
-        self, reference_variable: Variable, name: str = "variable", initializer: Any = 0.0
+        self,
+        reference_variable: Variable,
+        name: str = "variable",
+        initializer: Any = 0.0,
+        shape: Sequence[int] | None = None,
     ) -> Variable:
         """Create state of the shape and dtype of a Variable; float32 for float16, where squares underflow.
 
@@ -130,10 +161,13 @@ class Stateful(StateFile):
             Distinguishes states of the same Variable. Existing state of this name is returned.
         initializer : number, array, or callable that returns one
             Initial value.
+        shape : sequence of int, optional
+            Another shape.
         """
         v = reference_variable
         own = f"{self.name}/{v.name.removesuffix(':0')}/{name}"
-        return self._added((name, self.position(v)), v.shape, initializer, work_dtype(v), own)
+        extents = v.shape if shape is None else tuple(shape)
+        return self._added((name, self.position(v)), extents, initializer, work_dtype(v), own)
 
     def add_optimizer_variables(
         self, variables: Sequence[Variable], name: str, initializer: Any = 0.0

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.argument_checks import NOT_NEGATIVE, number
 from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
 from jittape.core.traced_scalar import TracedScalar
-from jittape.optimizers.argument_checks import NOT_NEGATIVE, number
 from jittape.primitives.broadcast import cast_to
 from jittape.recording.function_trace import read_each_call
 from jittape.recording.operators import Operators

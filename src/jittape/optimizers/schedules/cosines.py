@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jittape.core.argument_checks import NOT_NEGATIVE, POSITIVE, number, optional_number
 from jittape.core.primitive import apply
-from jittape.optimizers.argument_checks import NOT_NEGATIVE, POSITIVE, number, optional_number
-from jittape.optimizers.decays import doubles
-from jittape.optimizers.rates import LearningRateSchedule
+from jittape.optimizers.schedules.decays import doubles
+from jittape.optimizers.schedules.rates import LearningRateSchedule
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.comparison import greater_equal, less, where
 from jittape.primitives.elementwise.division import divide

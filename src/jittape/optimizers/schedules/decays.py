@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jittape.core.argument_checks import FINITE, NOT_NEGATIVE, POSITIVE, flag, number
 from jittape.core.dtypes import float64
 from jittape.core.primitive import apply
-from jittape.optimizers.argument_checks import FINITE, NOT_NEGATIVE, POSITIVE, flag, number
-from jittape.optimizers.rates import LearningRateSchedule
+from jittape.optimizers.schedules.rates import LearningRateSchedule
 from jittape.primitives.broadcast import cast_to
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.comparison import equal, less_equal, where

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from jittape.optimizers.cosines import CosineDecay, CosineDecayRestarts
-from jittape.optimizers.decays import (
+from jittape.optimizers.schedules.cosines import CosineDecay, CosineDecayRestarts
+from jittape.optimizers.schedules.decays import (
     ExponentialDecay,
     InverseTimeDecay,
     PiecewiseConstantDecay,
     PolynomialDecay,
 )
-from jittape.optimizers.rates import LearningRateSchedule
+from jittape.optimizers.schedules.rates import LearningRateSchedule
 
 __all__ = [
     "CosineDecay",
