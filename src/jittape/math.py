@@ -34,6 +34,14 @@ from jittape.primitives.elementwise.division import floor_divide as floor_divide
 from jittape.primitives.elementwise.division import mod as mod
 from jittape.primitives.elementwise.division import reciprocal as reciprocal
 from jittape.primitives.elementwise.division import reciprocal_no_nan as reciprocal_no_nan
+from jittape.primitives.elementwise.error_functions import erf as erf
+from jittape.primitives.elementwise.error_functions import erfc as erfc
+from jittape.primitives.elementwise.error_functions import erfcinv as erfcinv
+from jittape.primitives.elementwise.error_functions import erfcx as erfcx
+from jittape.primitives.elementwise.error_functions import erfinv as erfinv
+from jittape.primitives.elementwise.error_functions import log_ndtr as log_ndtr
+from jittape.primitives.elementwise.error_functions import ndtr as ndtr
+from jittape.primitives.elementwise.error_functions import ndtri as ndtri
 from jittape.primitives.elementwise.exponential import exp as exp
 from jittape.primitives.elementwise.exponential import expm1 as expm1
 from jittape.primitives.elementwise.exponential import log as log
@@ -58,8 +66,6 @@ from jittape.primitives.elementwise.piecewise import round as round
 from jittape.primitives.elementwise.piecewise import sign as sign
 from jittape.primitives.elementwise.powers import pow as pow
 from jittape.primitives.elementwise.special import digamma as digamma
-from jittape.primitives.elementwise.special import erf as erf
-from jittape.primitives.elementwise.special import erfc as erfc
 from jittape.primitives.elementwise.special import lgamma as lgamma
 from jittape.primitives.elementwise.special import polygamma as polygamma
 from jittape.primitives.elementwise.special import xdivy as xdivy
@@ -109,18 +115,19 @@ from jittape.primitives.reduce.statistics import zero_fraction as zero_fraction
 __all__ = [
     "abs", "absolute", "accumulate_n", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "asin",
     "asinh", "atan", "atan2", "atanh", "ceil", "conj", "cos", "cosh", "count_nonzero", "cumprod", "cumsum",
-    "digamma", "divide", "divide_no_nan", "equal", "erf", "erfc", "exp", "expm1", "floor", "floor_divide",
-    "floordiv", "floormod", "greater", "greater_equal", "imag", "is_finite", "is_inf", "is_nan",
-    "l2_normalize", "less", "less_equal", "lgamma", "log", "log1p", "log_sigmoid", "log_softmax",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply",
-    "multiply_no_nan", "negative", "not_equal", "polygamma", "polyval", "positive", "pow", "real",
-    "reciprocal", "reciprocal_no_nan", "reduce_all", "reduce_any", "reduce_euclidean_norm",
-    "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_std", "reduce_sum",
-    "reduce_variance", "rint", "round", "rsqrt", "scalar_mul", "segment_max", "segment_mean", "segment_min",
-    "segment_prod", "segment_sum", "sigmoid", "sign", "sin", "sinh", "softmax", "softplus", "softsign",
-    "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "top_k", "truediv",
-    "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min", "unsorted_segment_prod",
-    "unsorted_segment_sqrt_n", "unsorted_segment_sum", "xdivy", "xlog1py", "xlogy", "zero_fraction",
+    "digamma", "divide", "divide_no_nan", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp",
+    "expm1", "floor", "floor_divide", "floordiv", "floormod", "greater", "greater_equal", "imag", "is_finite",
+    "is_inf", "is_nan", "l2_normalize", "less", "less_equal", "lgamma", "log", "log1p", "log_ndtr",
+    "log_sigmoid", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "mod", "multiply", "multiply_no_nan", "ndtr", "ndtri", "negative", "not_equal", "polygamma",
+    "polyval", "positive", "pow", "real", "reciprocal", "reciprocal_no_nan", "reduce_all", "reduce_any",
+    "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
+    "reduce_std", "reduce_sum", "reduce_variance", "rint", "round", "rsqrt", "scalar_mul", "segment_max",
+    "segment_mean", "segment_min", "segment_prod", "segment_sum", "sigmoid", "sign", "sin", "sinh", "softmax",
+    "softplus", "softsign", "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "top_k",
+    "truediv", "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
+    "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "xdivy", "xlog1py", "xlogy",
+    "zero_fraction",
 ]  # fmt: skip
 
 abs = absolute

@@ -7,6 +7,8 @@ chapter 4).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +31,19 @@ FLOAT64 = Layout(np.uint64, 52, 1023, 6755399441055744.0, 0x4338000000000000)
 def layout(x: Any) -> Layout:
     """Return the layout of a value's dtype."""
     return FLOAT32 if x.dtype.itemsize == 4 else FLOAT64
+
+
+def computed_in_float64(formula: Callable[[Any, Any, int], Any]) -> Callable[[Any, Any], Any]:
+    """Return ``formula(m, x, size)`` as a formula of m and x, for float32 rounded from float64.
+
+    `size` is that of the dtype in bytes; it selects the coefficients.
+    """
+
+    @wraps(formula)
+    def rounded(m: Any, x: Any) -> Any:
+        return m.cast(formula(m, m.cast(x, np.float64), x.dtype.itemsize), x.dtype)
+
+    return rounded
 
 
 def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:

@@ -140,7 +140,11 @@ def _erfc(m: Any, x: Any, positive: Any, flat: float) -> Any:
 
 def _positive_erfc_float64(m: Any, x: Any) -> Any:
     """Return erfc of x between 1/2 and 28, to about 1 unit in the last place."""
-    square, square_error = two_product(m, x, x)
+    return scaled_erfc(m, x, *two_product(m, x, x), 1.0)
+
+
+def scaled_erfc(m: Any, x: Any, square: Any, square_error: Any, factor: float) -> Any:
+    """Return `factor` times erfc of x between 1/2 and 28, for ``x**2`` in two words."""
     n_bits, r, tail = reduce_exponential(m, -square)
     power, power_low = fast_two_sum(m, m.literal(1, x.dtype), r)
     power_low = power_low + tail
@@ -150,7 +154,7 @@ def _positive_erfc_float64(m: Any, x: Any) -> Any:
     quotient, quotient_low = divide(m, g, (denominator, denominator_low))
     product, product_low = two_product(m, power, quotient)
     product_low = product_low + (power * quotient_low + power_low * quotient)
-    return times_power_of_two(m, product + product_low, n_bits)
+    return times_power_of_two(m, factor * (product + product_low), n_bits)
 
 
 def _g_in_two_words(m: Any, t: Any) -> tuple[Any, Any]:

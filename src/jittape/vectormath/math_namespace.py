@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from jittape.vectormath import erf, exp, lgamma, log, pow, sin, sinh
+from jittape.vectormath.special_functions import SpecialFunctions
 
 #: An `IRValue` or an array: both have `dtype` and the Python operators.
 Value = Any
 
 
-class MathNamespace(ABC):
+class MathNamespace(SpecialFunctions, ABC):
     """Scalar functions over values, with the meaning of NumPy's functions of the same names.
 
     The operands of one call have one dtype. A Python scalar next to a value takes its dtype.

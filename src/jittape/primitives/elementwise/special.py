@@ -1,4 +1,4 @@
-"""Special functions: error functions, the gamma family, and logarithms times factors that may be 0.
+"""Special functions: the gamma family, and logarithms times factors that may be 0.
 
 The interpreter uses the formulas of compiled code, because SciPy's functions are less accurate near zeros and for large
 arguments. Only `polygamma` is SciPy's.
@@ -6,7 +6,6 @@ arguments. Only `polygamma` is SciPy's.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,60 +15,14 @@ from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_float
 from jittape.primitives.batched_params import alike
-from jittape.primitives.elementwise.arithmetic import add, multiply, negative, square, zero_dominant_multiply
+from jittape.primitives.elementwise.arithmetic import add, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import divide
-from jittape.primitives.elementwise.exponential import exp, log, log1p
+from jittape.primitives.elementwise.exponential import log, log1p
 from jittape.primitives.record_parts import by_formula, common_float, floating, one_float, same_real_float
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["digamma", "erf", "erfc", "lgamma", "polygamma", "xlog1py", "xlogy"]
-
-TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
-
-
-# ---- error functions -------------------------------------------------------------------------------------------------
-
-erf_op = Primitive(
-    "erf",
-    abstract_eval=same_real_float("erf"),
-    impl=by_formula("erf"),
-    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
-    lowering=Map(lambda m, x: m.erf(x)),
-    promote_args=one_float,
-)
-
-
-def erf(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the error function of each element.
-
-    Examples
-    --------
-    >>> jt.math.erf([0.0, 1.0]).numpy().round(4)
-    array([0.    , 0.8427], dtype=float32)
-    """
-    return apply(erf_op, (x,))
-
-
-erfc_op = Primitive(
-    "erfc",
-    abstract_eval=same_real_float("erfc"),
-    impl=by_formula("erfc"),
-    vjp=(lambda g, out, x: zero_dominant_multiply(g, multiply(-TWO_OVER_ROOT_PI, exp(negative(square(x))))),),
-    lowering=Map(lambda m, x: m.erfc(x)),
-    promote_args=one_float,
-)
-
-
-def erfc(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return ``1 - erf(x)``, accurate also where `erf` is nearly 1.
-
-    Examples
-    --------
-    >>> jt.math.erfc([0.0, 1.0]).numpy().round(4)
-    array([1.    , 0.1573], dtype=float32)
-    """
-    return apply(erfc_op, (x,))
+__all__ = ["digamma", "lgamma", "polygamma", "xlog1py", "xlogy"]
 
 
 # ---- the gamma family ------------------------------------------------------------------------------------------------

@@ -14,11 +14,11 @@ from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import add, multiply, square, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import greater, less, where
 from jittape.primitives.elementwise.division import divide, reciprocal
+from jittape.primitives.elementwise.error_functions import erfc
 from jittape.primitives.elementwise.exponential import exp, expm1, log, rsqrt
 from jittape.primitives.elementwise.hyperbolic import sigmoid, tanh
 from jittape.primitives.elementwise.piecewise import absolute, maximum, minimum
 from jittape.primitives.elementwise.powers import pow
-from jittape.primitives.elementwise.special import erfc
 from jittape.primitives.identity import stop_gradient
 from jittape.primitives.record_parts import floating, one_float, same_real_float
 from jittape.primitives.reduce.reductions import Axis, reduce_max, reduce_sum
