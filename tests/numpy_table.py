@@ -10,6 +10,7 @@ import scipy.special
 
 import jittape as jt
 import primitive_table
+import primitive_table_bessel
 from numpy_rows import FITS, NO_ORDER, NOT_BOOL, NOT_COMPLEX, Deviation, Row
 from numpy_samples import binary, each, edges, given, numbers, together, unary
 
@@ -356,7 +357,8 @@ def rows_of_primitives(compared: set[Any]) -> list[Row]:
         for n, jt_function in vars(getattr(jt, m)).items()
         if callable(jt_function) and jt_function not in compared
     }
-    rows = [row for row in primitive_table.ROWS if row.function in names and row.reference is not None]
+    primitives = (*primitive_table.ROWS, *primitive_table_bessel.ROWS)
+    rows = [row for row in primitives if row.function in names and row.reference is not None]
     return [
         Row(names[r.function], r.function, of_floats(r.reference), unary("biuf"), (), 64, False) for r in rows
     ]

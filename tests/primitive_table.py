@@ -259,8 +259,6 @@ def lgamma(x: float) -> float:
 
 
 SPECIAL = (
-    unary("erf", sp.erf, scipy.special.erf, normal(SHAPE)),
-    unary("erfc", sp.erfc, scipy.special.erfc, normal(SHAPE)),
     unary("lgamma", sp.lgamma, np.vectorize(lgamma, [float]), between(0.3, 5.0, SHAPE), rtol=1e-13),
     unary("digamma", sp.digamma, scipy.special.digamma, between(0.3, 5.0, SHAPE), rtol=1e-13),
     unary(

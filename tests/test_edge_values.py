@@ -180,6 +180,7 @@ WITHOUT_EDGES = """
     argmax argmin count_nonzero zero_fraction equal greater greater_equal is_finite is_inf is_nan less less_equal
     logical_and logical_not logical_or logical_xor not_equal reduce_all reduce_any
     bias_add dropout embedding_lookup positive
+    erfcx log_ndtr ndtr
     adjoint band_part cross diag diag_part einsum eye matmul matrix_transpose matvec set_diag tensordot trace
 """
 """Functions that have no derivative, move elements about, or are sums of products."""

@@ -13,6 +13,7 @@ import pytest
 
 import jittape.primitives
 import primitive_table
+import primitive_table_bessel
 import primitive_table_order
 import primitive_table_reduce
 import primitive_table_segments
@@ -37,6 +38,7 @@ ROWS: tuple[Row, ...] = (
     *primitive_table_reduce.ROWS,
     *primitive_table_shape.ROWS,
     *primitive_table_order.ROWS,
+    *primitive_table_bessel.ROWS,
     *primitive_table_solves.ROWS,
     *primitive_table_signal.ROWS,
     *primitive_table_spectra.ROWS,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy_namespace
 
 import primitive_table
+import primitive_table_bessel
 import primitive_table_order
 import primitive_table_reduce
 import primitive_table_segments
@@ -20,6 +21,7 @@ import primitive_table_solves
 Array = np.ndarray[Any, Any]
 TABLES = (
     primitive_table,
+    primitive_table_bessel,
     primitive_table_order,
     primitive_table_reduce,
     primitive_table_shape,

@@ -1,10 +1,11 @@
 """Inverses of the error functions and of the normal distribution function: erfinv, erfcinv, ndtri.
 
 All three are one function z of y = erfc(z) and 1 - y, each of which the caller computes without cancellation. Up to
-``|1 - y| = 0.85``, z / (1 - y) is 1 minus a rational function of (1 - y)**2. In the tails z is r minus a rational
-function of r = sqrt(-log(y / 2)), for r up to 6 and beyond. Wichura (Applied Statistics 37, 1988, algorithm AS 241)
-divides the range alike. The rational functions are own minimax approximations by Remez's algorithm with 40 digits. The
-relative errors of z are 2**-57 for float64 and 2**-27 for float32, which is computed in float64.
+``|1 - y| = 0.85``, z / (1 - y) is 1 minus a rational function of (1 - y)**2. In the tails z is r - 1/2 minus a
+rational function of r = sqrt(-log(y / 2)), for r up to 6 and beyond. Wichura
+(Applied Statistics 37, 1988, algorithm AS 241) divides the range alike. The rational functions are own minimax
+approximations by Remez's algorithm with 40 digits. The relative errors of z are 2**-56 for float64 and 2**-27 for
+float32, which is computed in float64.
 """
 
 from __future__ import annotations
@@ -55,24 +56,24 @@ _CENTRAL_Q = {
         1.2253872334764067,
     ),
 }
-#: r - z in r = sqrt(-log(y / 2)) from 1.61, up to 6.1 (float64) and 10.3 (float32): the numerator.
+#: r - 1/2 - z in r = sqrt(-log(y / 2)) from 1.61, up to 6.1 (float64) and 10.3 (float32): the numerator.
 _MIDDLE = {
     4: (
-        2.175081679466218,
-        7.078660827273344,
-        2.5147361253234632,
-        0.13855227336216733,
-        0.0002551313080455704,
+        1.6750816794662182,
+        3.837488416049053,
+        -0.853262613125522,
+        -0.5478117496266062,
+        -0.023911902102386914,
     ),
     8: (
-        2.5090708999811784,
-        26.487409119847058,
-        54.60781726499811,
-        37.13896164479199,
-        11.98096616376568,
-        1.6656042118516585,
-        0.07542234423935508,
-        0.0006706530007317032,
+        2.003622797262658,
+        17.740068348405124,
+        25.909937643968426,
+        5.48498791929225,
+        -3.88395230866882,
+        -2.181708058737993,
+        -0.28914548331937157,
+        -0.008517765356284531,
     ),
 }
 #: The denominator.
@@ -86,26 +87,26 @@ _MIDDLE_Q = {
     ),
     8: (
         1.0,
-        16.76831375782301,
-        55.70367063478157,
-        62.9737274392522,
-        31.48420357207163,
-        7.82457331057575,
-        0.8277993609544867,
-        0.028211972167108468,
-        0.00017534175982255486,
+        16.52634777042994,
+        54.32272208694469,
+        61.185163784161425,
+        30.367963875406037,
+        7.211818150251341,
+        0.6792840917153395,
+        0.01724297820923606,
+        -9.972743593363795e-07,
     ),
 }
-#: r - z in r from 6 to 27.4, only float64: the numerator.
+#: r - 1/2 - z in r from 6 to 27.4, only float64: the numerator.
 _FAR = (
-    2.256389078804784,
-    9.246482334721273,
-    5.0940622916811815,
-    0.8076317461701903,
-    0.04362569347724433,
-    0.0007738691707857097,
-    3.389811644998308e-06,
-    5.356568908894272e-10,
+    1.7563890788047842,
+    5.336004480706793,
+    0.012166534240543913,
+    -0.943506042699597,
+    -0.16279844042180197,
+    -0.00805920805253369,
+    -0.00012262715001254364,
+    -4.254708228899459e-07,
 )
 #: The denominator.
 _FAR_Q = (
@@ -145,13 +146,16 @@ def ndtri(m: Any, x: Any, size: int) -> Any:
     return _ROOT_2 * _inverse(m, centered, _tail_root(m, m.where(x > 0.5, 1 - x, x), 0.0), size)
 
 
-def _tail_root(m: Any, y: Any, log_scale: float) -> Any:
-    """Return ``sqrt(log_scale - log(y))``; infinity for 0, nan for negative numbers."""
-    return m.sqrt(log_scale - m.log(y))
+def _tail_root(m: Any, y: Any, log_scale: float) -> tuple[Any, Any]:
+    """Return ``sqrt(log_scale - log(y))`` and its rounding error; infinity for 0, nan for negative numbers."""
+    square = log_scale - m.log(y)
+    root = m.sqrt(square)
+    return root, 0.5 * m.fma(-root, root, square) / root
 
 
-def _inverse(m: Any, x: Any, r: Any, size: int, reaches_far: bool = True) -> Any:
-    """Return ``erfinv(x)`` for r = sqrt(-log((1 - |x|) / 2)), which may exceed 6.1 if `reaches_far`."""
+def _inverse(m: Any, x: Any, root: tuple[Any, Any], size: int, reaches_far: bool = True) -> Any:
+    """Return ``erfinv(x)`` for r = sqrt(-log((1 - |x|) / 2)) in two words, above 6.1 only if `reaches_far`."""
+    r, r_low = root
     u = _CENTRAL_SQUARE - x * x
     limited = m.where(r < 30.0, r, 30.0)
     numerator = polynomial(limited, _MIDDLE[size])
@@ -164,5 +168,5 @@ def _inverse(m: Any, x: Any, r: Any, size: int, reaches_far: bool = True) -> Any
     central = magnitude <= _CENTRAL_END
     numerator = m.where(central, magnitude * polynomial(u, _CENTRAL[size]), numerator)
     denominator = m.where(central, polynomial(u, _CENTRAL_Q[size]), denominator)
-    result = m.where(central, magnitude, r) - numerator / denominator
+    result = m.where(central, magnitude, r - 0.5) - (numerator / denominator - m.where(central, 0.0, r_low))
     return m.copysign(m.where(r < np.inf, result, r), x)
