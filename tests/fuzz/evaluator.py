@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 from controls import Controls
+from lapack import run_lapack
 from loop_ir import Nest, run_product
 from memory import Array, Heap, Pointer
 from scalar_machine import run_table
 
 from jittape.compile.ir.kernel import Gemm, LoopKernel
+from jittape.compile.ir.lapack import Lapack
 from jittape.compile.ir.table_layouts import DIAGONAL_HEAD, DIAGONAL_OPERAND, ON_DEMAND, SHARES_SHIFT
 from jittape.compile.kernels.control.control_plan import ControlDriver, Release, Stop
 from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
@@ -27,7 +29,7 @@ from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.compile.schedule.validate import touched_by
 from jittape.core.forms import Control
 from jittape.core.interpret import run_control, run_op
-from jittape.core.program import is_dynamic_dim
+from jittape.core.program import Aval, is_dynamic_dim
 
 MOST_SHARES = 3
 
@@ -160,8 +162,11 @@ class Run:
                 Nest(self.heap, step.kernel, pointers, step.sizes, task).run()
             case Gemm():
                 run_product(self.heap, step.kernel, pointers, step.sizes, task)
+            case Lapack():
+                run_lapack(self.heap, step.kernel, pointers, step.sizes, task)
             case Stop():
-                if self.heap.view(np.dtype(bool))[pointers[0].address]:
+                (count,) = step.sizes
+                if self.heap.array(pointers[0], Aval((count,), np.dtype(bool))).any():
                     raise Stopped
             case ScalarVM():
                 run_table(self.heap, step.kernel, pointers, step.sizes)

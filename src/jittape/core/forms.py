@@ -188,11 +188,20 @@ class Decomposition:
 class Call:
     """A library routine, identified by the name of its calling sequence in the code generator (``"gemm"``).
 
-    If the routine does not support a dtype, `otherwise` is used as in `Decomposition`, unless it is None.
+    Attributes
+    ----------
+    routine : str
+        Name of the calling sequence.
+    otherwise : callable or None
+        Used as in `Decomposition` if the routine does not support a dtype.
+    failure : str
+        If the routine may fail, the message for code that runs without the interpreter, which otherwise raises the
+        error of the op's `impl`: it names the matrix.
     """
 
     routine: str
     otherwise: Callable[..., Any] | None = None
+    failure: str = ""
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,16 @@ class Tuning:
         }
     )
     """Speed of each form of `Gemm`: multiplications times the bytes of an element, per ns."""
+    lapack_bytes_per_ns: int = 40
+    """Speed of LAPACK: multiplications times the bytes of an element, per ns."""
+    lapack_call_ns: int = 100
+    """Time, in ns, of a call of LAPACK on an empty matrix."""
+    unrolled_lapack_order: int = 8
+    """Maximum order of matrices whose factorizations and solves are unrolled, without calls of LAPACK."""
+    unrolled_lapack_columns: int = 16
+    """Maximum right-hand sides of unrolled solves; for more, LAPACK is faster, with the columns in the lanes."""
+    unrolled_lapack_bytes_per_ns: int = 20
+    """Speed of unrolled factorizations and solves: multiplications times the bytes of an element, per ns."""
 
     # ---- compile/analysis: tasks -------------------------------------------------------------------------------------
 

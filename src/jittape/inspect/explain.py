@@ -209,6 +209,10 @@ def _explained(executable: PathExecutable) -> Explanation:
         inner = _inner_steps(step)
         kernels = [one.kernel for _, one in inner if not one.bodies] or ([] if kernel is None else [kernel])
         operations = [_operations(program, op) for op in step.ops]
+        if (
+            kernel is not None and kernel.effectful and not inner
+        ):  # a check reads one truth value for each task
+            read, written, operations = sum(step.sizes), 0, []
         operations += [_operations(body, op) for body, one in inner if not one.bodies for op in one.ops]
         steps.append(
             StepExplanation(
@@ -258,7 +262,9 @@ def _operations(program: Program, op: Op) -> int:
     if isinstance(form, Reduce):
         return program.avals[op.args[0]].size
     if isinstance(form, Call):
-        return 2 * program.avals[op.out].size * program.avals[op.args[0]].shape[-1]
+        order = program.avals[op.args[0]].shape[-1]
+        per_element = {"potrf": order / 3, "getrf": 2 * order / 3, "trsm": order}.get(form.routine, 2 * order)
+        return round(program.avals[op.out].size * per_element)
     return 0
 
 

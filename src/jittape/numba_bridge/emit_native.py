@@ -26,7 +26,7 @@ from jittape.compile.llvm.interrupts import (
 )
 from jittape.compile.llvm.ir_helpers import BYTES, KERNEL_TYPE, for_range
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
-from jittape.core.forms import Assert
+from jittape.core.forms import Assert, Call
 from jittape.core.program import ALIGNMENT, Aval
 from jittape.numba_bridge.native_function import BAKED, NativeFunction
 from jittape.numba_bridge.numba_op import array_call
@@ -352,9 +352,12 @@ def assign(target, source):  # type: ignore[no-untyped-def]
 def _check_errors(step: KernelStep | NumpyStep) -> Iterator[tuple[str, str]]:
     """Yield the errors (type, message) of the checks of a step and of its bodies."""
     for op in step.ops:
-        if isinstance(op.primitive.lowering, Assert):
+        form = op.primitive.lowering
+        if isinstance(form, Assert):
             params = dict(op.params)
             yield params["error"], params["message"]
+        elif isinstance(form, Call) and form.failure:
+            yield "ValueError", form.failure
     for body in step.bodies:
         for inner in body.steps:
             yield from _check_errors(inner)

@@ -82,13 +82,14 @@ class NativeFunction:
         import llvmlite.binding as llvm
 
         from jittape.compile.ir.kernel import Gemm
+        from jittape.compile.ir.lapack import Lapack
         from jittape.compile.llvm.blas import blas
         from jittape.core.buffers import address_of
 
         for position, constant in self.constants.items():
             if constant.nbytes > BAKED:
                 llvm.add_symbol(self.symbol(position), address_of(constant))
-        if any(isinstance(step.kernel, Gemm) for step in self.schedule.steps):
+        if any(isinstance(step.kernel, Gemm | Lapack) for step in _all_steps(self.schedule)):
             blas()
 
     def __call__(self, *args: Any, out: Any = None) -> Any:

@@ -18,10 +18,12 @@ from jittape.compile.schedule.schedule import passes_of, schedule
 from jittape.compile.schedule.steps import KernelStep, NumpyStep, Schedule
 from jittape.core.buffers import Buffer
 from jittape.core.config import config
+from jittape.core.forms import Call
 from jittape.core.interpret import interpret
 from jittape.core.locks import cached_property
-from jittape.core.program import Program
+from jittape.core.program import Body, Program
 from jittape.core.simplify import simplify
+from jittape.errors import LinAlgError
 from jittape.runtime.launch_tables import LaunchTable, announce, segments
 from jittape.runtime.workspace import Input, Layout, PoisonedWorkspace, Workspace, array_of
 
@@ -185,14 +187,18 @@ class CompiledExecutable:
         return results if self._layout.plain_outputs else self._outputs(inputs, results)
 
     def explain(self, inputs: list[Input]) -> None:
-        """Raise the error of an `Assert` that aborted a run: the interpreter reproduces it with its source line.
+        """Raise the error of a check that aborted a run: the interpreter reproduces it with its source line.
 
-        The inputs are unchanged, since no input is updated in place before the last `Assert`.
+        The inputs are unchanged, since no input is updated in place before the last check. A matrix that is positive
+        definite only up to rounding may fail in LAPACK and not in the interpreter.
         """
         try:
             interpret(self.program, [x.array if isinstance(x, Buffer) else x for x in inputs])
-        except IndexError as found:
+        except Exception as found:
             raise found from None
+        messages = dict.fromkeys(_failures(self.program))
+        if messages:
+            raise LinAlgError(" or ".join(messages)) from None
 
     def _outputs(self, inputs: list[Input], results: list[Buffer]) -> list[Buffer]:
         """Return the outputs if some are inputs or occur twice."""
@@ -223,6 +229,19 @@ def executable_of(
     if key is not None:
         store_schedule(key, compiled.schedule)
     return compiled
+
+
+def _failures(program: Program) -> list[str]:
+    """Return the messages of the library routines that may fail in a program and in the bodies of its loops."""
+    found, waiting = [], [program]
+    while waiting:
+        for op in waiting.pop().ops:
+            if isinstance(op.primitive.lowering, Call) and op.primitive.lowering.failure:
+                found.append(f"{op.primitive.lowering.failure}, in {op.source or 'an unknown line'}")
+            for _, value in op.params:
+                bodies = value if isinstance(value, tuple) else (value,)
+                waiting += [body.program for body in bodies if isinstance(body, Body)]
+    return found
 
 
 def _with_bodies(schedule: Schedule) -> list[Schedule]:

@@ -24,8 +24,12 @@ __all__ = [
     "BatchLoop",
     "Matrix",
     "Product",
+    "batch_loops",
     "block_sizes",
+    "contiguous",
+    "followed_layout",
     "form_of",
+    "matrix_of",
     "product_of",
     "wants_rows",
     "with_column",
@@ -87,13 +91,13 @@ def product_of(
     """
     plain, followed = [], []
     for slot in op.args:
-        plain.append(_contiguous(slot, avals[slot].shape))
-        followed.append(_followed(slot, avals, view_of, in_memory))
+        plain.append(contiguous(slot, avals[slot].shape))
+        followed.append(followed_layout(slot, avals, view_of, in_memory))
     shapes = [avals[slot].shape for slot in op.args]
     for x in (followed[0], plain[0]):
         for y in (followed[1], plain[1]):
-            left, right = _matrix(x, shapes[0]), _matrix(y, shapes[1])
-            loops = _batch(shapes[0][:-2], x.strides, y.strides)
+            left, right = matrix_of(x, shapes[0]), matrix_of(y, shapes[1])
+            loops = batch_loops(shapes[0][:-2], x.strides, y.strides)
             if left is not None and right is not None and len(loops) <= 2:
                 one = BatchLoop(1, 0, 0)
                 first, second = [one, one, *loops][-2:]
@@ -101,7 +105,8 @@ def product_of(
     raise AssertionError(op)  # plain operands always fit
 
 
-def _contiguous(slot: int, shape: tuple[int, ...]) -> Layout:
+def contiguous(slot: int, shape: tuple[int, ...]) -> Layout:
+    """Return the layout of a value of this shape in memory of its own."""
     return Layout(slot, _strides(shape), 0)
 
 
@@ -111,7 +116,7 @@ def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([math.prod(extents[axis + 1 :]) for axis in range(len(shape))])
 
 
-def _followed(
+def followed_layout(
     slot: int,
     avals: Mapping[int, Aval],
     view_of: Callable[[int], Op | None],
@@ -123,20 +128,20 @@ def _followed(
     while (op := view_of(base)) is not None and len(op.args) == 1:
         views.append(op)
         base = op.args[0]
-    best = _contiguous(slot, avals[slot].shape)
+    best = contiguous(slot, avals[slot].shape)
     for start in range(len(views)):
         layout = _through(views[: start + 1], avals)
         if layout is None:
             break
         whole = avals[layout.slot].size <= avals[slot].size
-        if _matrix(layout, avals[slot].shape) is not None and (whole or in_memory(layout.slot)):
+        if matrix_of(layout, avals[slot].shape) is not None and (whole or in_memory(layout.slot)):
             best = layout
     return best
 
 
 def _through(views: list[Op], avals: Mapping[int, Aval]) -> Layout | None:
     """Return the layout of the first op's result in the memory of the last op's operand."""
-    layout = _contiguous(views[-1].args[0], avals[views[-1].args[0]].shape)
+    layout = contiguous(views[-1].args[0], avals[views[-1].args[0]].shape)
     for op in reversed(views):
         operand, result = avals[op.args[0]], avals[op.out]
         strides, offset = [0] * result.ndim, layout.offset
@@ -158,7 +163,7 @@ def _through(views: list[Op], avals: Mapping[int, Aval]) -> Layout | None:
     return layout
 
 
-def _matrix(layout: Layout, shape: tuple[int, ...]) -> Matrix | None:
+def matrix_of(layout: Layout, shape: tuple[int, ...]) -> Matrix | None:
     """Return the last two dimensions as a matrix of the BLAS; None if they are not."""
     rows, columns = shape[-2:]
     down, right = layout.strides[-2:]
@@ -172,7 +177,7 @@ def _matrix(layout: Layout, shape: tuple[int, ...]) -> Matrix | None:
     return None
 
 
-def _batch(lead: tuple[int, ...], x: tuple[int, ...], y: tuple[int, ...]) -> list[BatchLoop]:
+def batch_loops(lead: tuple[int, ...], x: tuple[int, ...], y: tuple[int, ...]) -> list[BatchLoop]:
     """Return the loops over the leading dimensions, joined if both operands allow; one empty loop if one is empty."""
     if 0 in lead:
         return [BatchLoop(0, 0, 0)]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 
 from jittape.compile.ir.index_maps import is_unrolled, space_of
+from jittape.compile.ir.lapack import LAPACK_ROUTINES
 from jittape.core.dtypes import BLAS, NATIVE
 from jittape.core.forms import (
     Alias,
@@ -40,10 +41,16 @@ class OpClass(Enum):
     ALIAS = "the operand's memory under another shape"
     SCATTER = "a copy, and a nest that writes into it at indices"
     CHECK = "the end of the run where it is true"
-    CALL = "a library routine"
+    CALL = "a matrix product"
+    LAPACK = "a factorization or the solution of linear systems"
     ABSORBED = "a product that is added in place by the sum that it goes into"
     CONTROL = "a loop or a branch"
     NUMPY = "a NumPy step"
+
+
+_IN_MEMORY = (OpClass.CALL, OpClass.LAPACK)
+"""Classes of ops whose results are in memory, so that an `Alias` of them needs no copy."""
+_LAPACK = dict.fromkeys(LAPACK_ROUTINES, OpClass.LAPACK)
 
 
 def op_classes_of(
@@ -57,7 +64,7 @@ def op_classes_of(
     """
     classes = dict(own)
     addends: dict[int, tuple[Op, int]] = {}
-    if OpClass.CALL not in own.values():
+    if OpClass.CALL not in own.values() and OpClass.LAPACK not in own.values():
         return classes, addends
     uses = Counter([*program.outputs, *[slot for op in program.ops for slot in op.args]])
     for op in program.ops:
@@ -67,8 +74,8 @@ def op_classes_of(
                 addend, slot = absorbed
                 classes[slot], classes[op.out] = OpClass.ABSORBED, OpClass.CALL
                 addends[op.out] = op_of[slot], addend
-        elif isinstance(op.primitive.lowering, Alias) and classes.get(op.args[0]) is OpClass.CALL:
-            classes[op.out] = OpClass.ALIAS  # the operand is in memory
+        elif isinstance(op.primitive.lowering, Alias) and classes.get(op.args[0]) in _IN_MEMORY:
+            classes[op.out] = OpClass.ALIAS
     return classes, addends
 
 
@@ -95,7 +102,9 @@ def op_class_of(op: Op, avals: Sequence[Aval]) -> OpClass:
         return OpClass.CONTROL
     if isinstance(form, Call):
         fits = all(a.dtype in BLAS and max(a.shape, default=0) < 2**31 for a in avals)
-        return OpClass.CALL if form.routine == "gemm" and fits else OpClass.NUMPY
+        if not fits:
+            return OpClass.NUMPY
+        return OpClass.CALL if form.routine == "gemm" else _LAPACK.get(form.routine, OpClass.NUMPY)
     native = all(a.dtype in NATIVE for a in avals)
     if isinstance(form, Alias):
         same = native and space_of(avals[0].shape) == space_of(avals[-1].shape)

@@ -22,6 +22,7 @@ __all__ = [
     "divided",
     "rows_at_a_time",
     "work_of",
+    "work_of_lapack",
     "work_of_products",
 ]
 
@@ -53,6 +54,20 @@ def work_of(kernel: LoopKernel, extents: tuple[int, ...]) -> int:
 def work_of_products(form: str, dtype: np.dtype[Any], multiplications: int) -> int:
     """Return the estimated time of matrix products on one thread, in ns."""
     return multiplications * dtype.itemsize // tuning.gemm_bytes_per_ns[form.rstrip("0123456789")]
+
+
+def work_of_lapack(routine: str, dtype: np.dtype[Any], order: int, columns: int, unrolled: bool) -> int:
+    """Return the estimated time of one factorization or solve on one thread, in ns."""
+    multiplications = {
+        "potrf": order**3 // 6,
+        "getrf": order**3 // 3,
+        "trsm": order**2 * columns // 2,
+        "getrs": order**2 * columns,
+    }
+    nbytes = multiplications[routine] * dtype.itemsize
+    if unrolled:
+        return 1 + (nbytes + order * order * dtype.itemsize) // tuning.unrolled_lapack_bytes_per_ns
+    return tuning.lapack_call_ns + nbytes // tuning.lapack_bytes_per_ns
 
 
 def divided(kernel: LoopKernel, extents: tuple[int, ...], work: int) -> Tasks:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
+from jittape.compile.ir.lapack import Lapack
 from jittape.compile.kernels.control.control_plan import ControlDriver, Release, Stop
 from jittape.compile.kernels.control.emit_control import (
     define_branch,
@@ -25,6 +26,8 @@ from jittape.compile.kernels.gemm.blas_call import define_product
 from jittape.compile.kernels.gemm.gemv import define_gemv
 from jittape.compile.kernels.gemm.skinny_gemm import define_skinny_gemm
 from jittape.compile.kernels.gemm.small_gemm import define_small_gemm
+from jittape.compile.kernels.lapack.lapack_calls import define_lapack
+from jittape.compile.kernels.lapack.unrolled import define_unrolled
 from jittape.compile.kernels.loop.emit_loops import define_loops
 from jittape.compile.kernels.loop.vectorize import lanes_in
 from jittape.compile.kernels.scalar_vm.bytecode import ScalarVM
@@ -61,6 +64,8 @@ def definition_of(kernel: Kernel) -> Definition:
                 define_stop(function)
             elif isinstance(kernel, DiagonalScatter):
                 define_diagonal_scatter(kernel, function)
+            elif isinstance(kernel, Lapack):
+                (define_unrolled if kernel.order else define_lapack)(kernel, function)
             elif isinstance(kernel, Release):
                 define_release(function)
             else:

@@ -12,10 +12,12 @@ stored values only grows.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from jittape.compile.analysis.gemm_operands import Product, product_of, wants_rows
+from jittape.compile.analysis.lapack_operands import LapackCall, lapack_call_of, overwritten
 from jittape.compile.analysis.op_class import OpClass, op_classes_of
 from jittape.compile.analysis.op_traits import OpProperties, op_properties_of
 from jittape.compile.analysis.uses import NO_USES, Group, Use, add_uses
@@ -50,6 +52,10 @@ class Partition:
         Slots in memory, inputs included.
     products : dict
         For every slot that a library call computes, the product and its operands in memory.
+    lapack_calls : dict
+        For every slot that a factorization or a solve computes, its arguments in memory.
+    overwritten : dict
+        For such a slot whose operand nothing else reads: the slot of that operand, whose memory the result takes.
     addends : dict
         For the sum of a product and a value without other uses: the product, and the slot of that value, to whose
         memory the product is added.
@@ -89,11 +95,14 @@ class Partition:
             op.out for op in program.ops if not op.args and isinstance(op.primitive.lowering, Map)
         }
         self.products: dict[int, Product] = {}
+        self.lapack_calls: dict[int, LapackCall] = {}
+        self.overwritten: dict[int, int] = {}
         self.stored = set(program.inputs) | set(program.outputs)
         self.in_memory: set[int] = set()
         self.stored_by: dict[int, str] = {}
         self.depth: dict[int, int] = {}
         self.begun: dict[int, int] = {}
+        self._use_counts: Counter[int] | None = None
         self._mark_stored()
         self._costs = self._inlined_costs()
         self._needed_later: set[int] = set()
@@ -146,11 +155,24 @@ class Partition:
                 self.products[slot] = product_of(
                     self._multiplied(op), self.avals, self._view_of, self._has_memory
                 )
+            elif op_class is OpClass.LAPACK:
+                self._mark_lapack(op)
             elif op_class not in (OpClass.REDUCE, OpClass.JOIN, OpClass.SCAN, OpClass.SCATTER):
                 self.stored.update(args)
         self._write_out_transposes()
         for product in self.products.values():
             self.stored.update((product.x.slot, product.y.slot))
+
+    def _mark_lapack(self, op: Op) -> None:
+        if self._use_counts is None:
+            program = self.program
+            self._use_counts = Counter([*program.outputs, *[s for op in program.ops for s in op.args]])
+        taken = overwritten(op, self.avals, self.op_of, self.classes, self._use_counts, self.program.outputs)
+        call = lapack_call_of(op, self.avals, self._view_of, self._has_memory, taken is not None)
+        if taken is not None:
+            self.overwritten[op.out] = taken
+        self.lapack_calls[op.out] = call
+        self.stored.update(call.slots)
 
     def _multiplied(self, op: Op) -> Op:
         """Return the matrix product of a library call."""
@@ -286,6 +308,8 @@ class Partition:
             product = self.products[op.out]
             addend = [self.addends[op.out][1]] if op.out in self.addends else []
             return [product.x.slot, product.y.slot, *addend]
+        if self.classes[op.out] is OpClass.LAPACK:
+            return list(self.lapack_calls[op.out].slots)
         return list(op.args)
 
     def _walk_uses(self, cautious: bool, delayed: Collection[int] = ()) -> bool:

@@ -1,4 +1,4 @@
-"""The BLAS: jittape's own copy of OpenBLAS, with the kernels that suit the processor.
+"""The BLAS and LAPACK: jittape's own copy of OpenBLAS, with the kernels that suit the processor.
 
 OpenBLAS chooses its kernels by the processor's model when it is loaded, and treats unknown models, some of them with
 AVX-512, as a Haswell: a float32 product of 1024 x 1024 matrices then runs at 121 GFLOP/s instead of 224. NumPy and
@@ -30,7 +30,9 @@ from jittape.core.locks import lock
 
 __all__ = ["ROUTINES", "Blas", "blas", "has_avx512", "symbol"]
 
-ROUTINES = ("sgemm", "dgemm", "cgemm", "zgemm", "sgemv", "dgemv", "cgemv", "zgemv")
+BLAS_ROUTINES = tuple(letter + name for name in ("gemm", "gemv", "trsm", "trsv") for letter in "sdcz")
+LAPACK_ROUTINES = tuple(letter + name for name in ("potrf", "getrf") for letter in "sdcz")
+ROUTINES = (*BLAS_ROUTINES, *LAPACK_ROUTINES)
 """Names of the functions. They use Fortran's calling sequence: 32-bit integers, every argument by address."""
 
 _CORE_TYPE = "OPENBLAS_CORETYPE"
@@ -175,7 +177,7 @@ def has_avx512() -> bool:
 
 def _from_scipy() -> tuple[Blas, Mapping[str, int]]:
     try:
-        from scipy.linalg import cython_blas  # takes 0.2 s
+        from scipy.linalg import cython_blas, cython_lapack  # takes 0.2 s
     except ImportError:
         raise ImportError(
             "matrix products need a BLAS: install scipy-openblas32 (pip install scipy-openblas32) or scipy"
@@ -184,6 +186,7 @@ def _from_scipy() -> tuple[Blas, Mapping[str, int]]:
     capsule_name.restype, capsule_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     capsule_pointer.restype, capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    capsules = {r: cython_blas.__pyx_capi__[r] for r in ROUTINES}
+    capsules = {r: cython_blas.__pyx_capi__[r] for r in BLAS_ROUTINES}
+    capsules |= {r: cython_lapack.__pyx_capi__[r] for r in LAPACK_ROUTINES}
     addresses = {r: capsule_pointer(c, capsule_name(c)) for r, c in capsules.items()}
     return Blas("scipy", "", None, _threads_of(ctypes.CDLL(cython_blas.__file__))), addresses

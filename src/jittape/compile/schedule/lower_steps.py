@@ -9,10 +9,12 @@ from jittape.compile.ir.instructions import Load
 from jittape.compile.ir.loop_nest import ConcreteAddress, LoopNest, NestReduction
 from jittape.compile.kernels.control.control_plan import STACK_AVAL, Plan, Release, Stop, plan_of
 from jittape.compile.kernels.gemm.lower_gemm import GemmLowering
+from jittape.compile.kernels.lapack.lower_lapack import lower_lapack
 from jittape.compile.lower.build_nest import NestBuilder
 from jittape.compile.lower.canonicalize import Placed
 from jittape.compile.lower.split_nest import split
 from jittape.compile.schedule.unplaced_steps import Draft, UnplacedStep
+from jittape.core.dtypes import bool_
 from jittape.core.forms import runs_of
 from jittape.core.program import Aval, Op, is_dynamic_dim
 
@@ -61,6 +63,11 @@ def _owners(draft: Draft) -> tuple[dict[int, int], list[Op]]:
             owner_of[op.out] = owner_of.get(addend, addend)
             if op.out in outputs:
                 taken.add(owner_of[op.out])
+        if op.out in partition.overwritten:
+            taken_from = partition.overwritten[op.out]
+            owner_of[op.out] = owner_of.get(taken_from, taken_from)
+            if op.out in outputs:
+                taken.add(owner_of[op.out])
         if partition.classes[op.out] is not OpClass.ALIAS:
             continue
         base = owner_of.get(op.args[0], op.args[0])
@@ -97,6 +104,8 @@ class _Lowering:
                 continue
             if op_class is OpClass.CALL:
                 steps.append(self._gemm(op))
+            elif op_class is OpClass.LAPACK:
+                steps += self._lapack(op)
             elif op_class is OpClass.CONTROL:
                 if self.runs[op.out][0] is op:
                     steps.append(self._control(self.runs[op.out], plans[op.out]))
@@ -105,7 +114,7 @@ class _Lowering:
                 steps.append(UnplacedStep(depth, position, (op,), (*op.args, op.out), None))
             elif op_class is OpClass.CHECK:
                 depth, position = partition.depth[op.out], self.position[op.out]
-                steps.append(UnplacedStep(depth, position, (op,), op.args, Stop(())))
+                steps.append(UnplacedStep(depth, position, (op,), op.args, Stop(()), (1,)))
             elif op_class in (OpClass.INLINE, OpClass.REDUCE, OpClass.JOIN, OpClass.SCAN, OpClass.SCATTER):
                 for group in partition.groups(op.out):
                     groups.setdefault(group, []).append(op)
@@ -151,6 +160,23 @@ class _Lowering:
         depth, position = self.partition.depth[op.out], self.position[op.out]
         ops = (added[0], op) if added else (op,)
         return UnplacedStep(depth, position, ops, (*slots, op.out), kernel, sizes, tasks, work)
+
+    def _lapack(self, op: Op) -> list[UnplacedStep]:
+        """Return the step of a factorization or a solve, and the step that ends the run if it failed."""
+        call = self.partition.lapack_calls[op.out]
+        lowered = lower_lapack(
+            call, op, self.avals[op.out].dtype, op.out in self.partition.overwritten, self.draft.target()
+        )
+        depth, position = self.partition.depth[op.out], self.position[op.out]
+        kernel, tasks = lowered.kernel, lowered.tasks
+        slots = (*(call.slots[:-1] if kernel.in_place else call.slots), op.out)
+        checks = []
+        if kernel.may_fail:
+            failed = self.draft.temporary(Aval((tasks,), bool_))
+            slots = (*slots, failed)
+            checks.append(UnplacedStep(depth + 1, position, (op,), (failed,), Stop(()), (tasks,)))
+        step = UnplacedStep(depth, position, (op,), slots, kernel, lowered.sizes, tasks, lowered.work)
+        return [step, *checks]
 
     def _plans(self) -> dict[int, Plan | None]:
         """Return the plan of each loop and branch by its first slot; None if NumPy runs it.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from jittape.compile.fuse.partition import Partition
 from jittape.compile.ir.kernel import Gemm, Kernel, LoopKernel
+from jittape.compile.ir.lapack import Lapack
 from jittape.compile.ir.loop_nest import LoopNest
 from jittape.compile.llvm.target_facts import TargetFacts
 from jittape.compile.lower.canonicalize import Kernels, Placed
@@ -201,7 +202,7 @@ def written(step: UnplacedStep, owners: Sequence[int]) -> list[int]:
 def writes_and_updates(step: UnplacedStep, owners: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return those of the owners of a step's operands that the step writes, and those that it updates."""
     kernel = step.kernel
-    if isinstance(kernel, (LoopKernel, Gemm)):
+    if isinstance(kernel, (LoopKernel, Gemm, Lapack)):
         kinds = [operand[0][0] for operand in kernel.operands]
         writes = [s for s, kind in zip(owners, kinds, strict=True) if kind == "r"]
         if "u" not in kinds:

@@ -11,6 +11,7 @@ from itertools import chain, groupby
 from typing import NamedTuple
 
 from jittape.compile.ir.kernel import Gemm, LoopKernel
+from jittape.compile.ir.lapack import Lapack
 from jittape.compile.kernels.control.control_plan import Release, Stop
 from jittape.compile.schedule.steps import KernelStep, Schedule, Step
 from jittape.core.program import ALIGNMENT
@@ -34,7 +35,7 @@ def touched_by(step: Step) -> Touched:
     if not isinstance(step, KernelStep):
         return Touched(step.storages, (), step.results)
     kernel, storages = step.kernel, step.storages
-    if isinstance(kernel, LoopKernel | Gemm):
+    if isinstance(kernel, LoopKernel | Gemm | Lapack):
         named = list(zip(storages, [operand[0][0] for operand in kernel.operands], strict=True))
         reads = tuple([s for s, kind in named if kind == "a"])
         writes = tuple([s for s, kind in named if kind == "r"])

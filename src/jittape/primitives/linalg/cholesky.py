@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.forms import Call
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.primitives.batched_params import alike
@@ -76,7 +77,14 @@ def _half_of_lower(shape: tuple[int, ...], dtype: Any) -> Any:
     return multiply(quarters, 0.25)
 
 
-cholesky_op = Primitive("cholesky", abstract_eval=_abstract_eval, impl=_impl, vjp=(_vjp,), batch=alike())
+cholesky_op = Primitive(
+    "cholesky",
+    abstract_eval=_abstract_eval,
+    impl=_impl,
+    vjp=(_vjp,),
+    lowering=Call("potrf", failure="[cholesky] a matrix is not positive definite"),
+    batch=alike(),
+)
 """The lower factor of Hermitian matrices; the strict upper triangle of the operand is not read.
 
 The cotangent of the operand is Hermitian: an element and its mirror image share the gradient equally."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.forms import Call
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.errors import ShapeError
@@ -87,6 +88,7 @@ lu_factor_op = Primitive(
     "lu_factor",
     abstract_eval=_factor_abstract_eval,
     impl=_factor_impl,
+    lowering=Call("getrf"),
     gradient_stops="the ops that use the factors have gradient rules for the matrix itself",
     batch=alike(),
 )
@@ -184,6 +186,7 @@ lu_solve_op: Primitive = Primitive(
     abstract_eval=_solve_abstract_eval,
     impl=_solve_impl,
     vjp=(_a_vjp, None, _b_vjp),
+    lowering=Call("getrs", failure=f"[solve] {NOT_INVERTIBLE}"),
     batch=solve_batch(lambda: lu_solve_op),
 )
 """``a x = b``, or ``a^H x = b`` if `adjoint`, from the packed factors of `a`, for stacks with equal leading dimensions.

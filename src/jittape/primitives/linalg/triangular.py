@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.forms import Call
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag
@@ -82,6 +83,7 @@ triangular_solve_op: Primitive = Primitive(
     abstract_eval=_abstract_eval,
     impl=_impl,
     vjp=(_a_vjp, _b_vjp),
+    lowering=Call("trsm"),
     batch=solve_batch(lambda: triangular_solve_op),
 )
 """``a x = b``, or ``a^H x = b`` if `adjoint`, for stacks with equal leading dimensions.

@@ -60,14 +60,14 @@ class ControlDriver(Kernel):
 
 @dataclass(frozen=True)
 class Stop(Kernel):
-    """Aborts the run if its operand is true."""
+    """Aborts the run if one of the `n0` elements of its operand is true."""
 
     abortable = True
     effectful = True
 
     @cached_property
     def text(self) -> str:
-        return "(a0: bool)\n  stop if a0"
+        return "(a0: bool; n0)\n  stop if any of a0"
 
 
 @dataclass(frozen=True)

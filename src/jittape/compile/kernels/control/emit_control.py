@@ -320,10 +320,12 @@ def define_release(function: ir.Function) -> None:
 
 
 def define_stop(function: ir.Function) -> None:
-    """Emit the abort of a run if the operand is true."""
+    """Emit the abort of a run if an element of the operand is true."""
     code = _Code(function)
     builder = code.builder
-    failed = builder.load(code.at(code.operand(integer(0)), _I8))
-    with builder.if_then(builder.icmp_unsigned("!=", failed, ir.Constant(_I8, 0)), likely=False):
-        fail_assertion(builder, code.state)
+    first = code.at(code.operand(integer(0)), _I8)
+    with for_range(builder, builder.load(code.words), scalar=True) as index:
+        failed = builder.load(builder.gep(first, [index]))
+        with builder.if_then(builder.icmp_unsigned("!=", failed, ir.Constant(_I8, 0)), likely=False):
+            fail_assertion(builder, code.state)
     builder.ret_void()

@@ -1,0 +1,102 @@
+"""`Lapack`: factorizations of matrices and solutions of linear systems as kernels.
+
+A kernel runs on a stack of matrices. It calls LAPACK for each matrix, or its loops are unrolled for matrices of one
+small order, with several matrices in the lanes of a vector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jittape.compile.ir.instructions import Operand
+from jittape.compile.ir.kernel import Kernel
+from jittape.core.dtypes import bool_
+from jittape.core.locks import cached_property
+
+__all__ = ["FACTORIZATIONS", "LAPACK_ROUTINES", "Lapack", "lapack_kernel"]
+
+FACTORIZATIONS = ("potrf", "getrf")
+"""Routines with one operand; the others also have right-hand sides."""
+LAPACK_ROUTINES = (*FACTORIZATIONS, "trsm", "getrs")
+"""Values of `Call.routine` that a `Lapack` kernel computes."""
+
+
+@dataclass(frozen=True)
+class Lapack(Kernel):
+    """A stack of factorizations, or of solutions of linear systems.
+
+    The operands are the matrix `a0`, the right-hand sides `a1`, the result `r0`, and for a routine that may fail one
+    truth value for each task, `r1`: whether one of its matrices failed. If the result takes the memory of the last
+    operand, both are `u0`.
+
+    Attributes
+    ----------
+    routine : str
+        ``"potrf"`` is the lower Cholesky factor, ``"trsm"`` the solution of triangular systems, ``"getrf"`` the packed
+        LU factorization and ``"getrs"`` the solution with it.
+    dtype : dtype
+        The dtype of all matrices.
+    transposed : bool
+        Whether the columns of the matrix are contiguous instead of the rows.
+    lower, adjoint : bool
+        Parameters of the op: the triangle that is read, and whether the conjugate transpose is solved with.
+    order : int
+        The order of the matrices for which the loops are unrolled; 0 for calls of LAPACK.
+    """
+
+    routine: str
+    dtype: np.dtype[Any]
+    transposed: bool
+    lower: bool
+    adjoint: bool
+    order: int
+
+    SYMBOLS: ClassVar[tuple[str, ...]] = ("b0", "b1", "t0", "n", "k", "la", "oa", "x0", "x1")
+    """Extents of the two loops over the stack; matrices in a task; order of a matrix and number of right-hand sides;
+    leading dimension, offset and stack strides of `a0`."""
+
+    @property
+    def result(self) -> int:
+        """The number of the operand that is written or updated."""
+        return next(i for i, o in enumerate(self.operands) if o.name in ("r0", "u0"))
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the result takes the memory of the last operand."""
+        return self.operands[self.result].name == "u0"
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether the last operand has the failures."""
+        return self.operands[-1].name == "r1"
+
+    @cached_property
+    def text(self) -> str:
+        operands = ", ".join(f"{o.name}: {o.dtype.name}" for o in self.operands)
+        flags = ("transposed", "lower", "adjoint")
+        given = "".join(f", {name}" for name in flags if getattr(self, name))
+        order = f" of order {self.order}" if self.order else ""
+        return f"({operands}; {', '.join(self.SYMBOLS)})\n  {self.routine}{order}{given}"
+
+
+def lapack_kernel(
+    routine: str,
+    dtype: np.dtype[Any],
+    *,
+    transposed: bool = False,
+    lower: bool = False,
+    adjoint: bool = False,
+    order: int = 0,
+    in_place: bool = False,
+    may_fail: bool = False,
+) -> Lapack:
+    """Return the kernel of a routine, with its operands."""
+    names = ["a0"] if routine in FACTORIZATIONS else ["a0", "a1"]
+    names = [*names[:-1], "u0"] if in_place else [*names, "r0"]
+    operands = [Operand(name, dtype) for name in names]
+    if may_fail:
+        operands.append(Operand("r1", bool_))
+    return Lapack(tuple(operands), routine, dtype, transposed, lower, adjoint, order)

@@ -1,0 +1,1 @@
+"""Factorizations and solves: calls of LAPACK, and unrolled loops for stacks of small matrices."""

@@ -1,0 +1,69 @@
+"""Lowering of a factorization or a solve to a kernel, which similar ops share, and to the sizes of this op."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.compile.analysis.lapack_operands import LapackCall
+from jittape.compile.analysis.parallelism import work_of_lapack
+from jittape.compile.ir.lapack import Lapack, lapack_kernel
+from jittape.compile.llvm.target_facts import TargetFacts
+from jittape.core.forms import Call
+from jittape.core.program import Op
+from jittape.core.tuning import tuning
+
+__all__ = ["LoweredLapack", "lower_lapack"]
+
+
+class LoweredLapack(NamedTuple):
+    """The kernel, the values of its symbols, the number of tasks and the work in ns."""
+
+    kernel: Lapack
+    sizes: tuple[int, ...]
+    tasks: int
+    work: int
+
+
+def lower_lapack(
+    call: LapackCall, op: Op, dtype: np.dtype[Any], in_place: bool, target: TargetFacts
+) -> LoweredLapack:
+    """Return the lowered `call` of `op`; if `in_place`, the result takes the memory of the last operand.
+
+    A stack is divided into tasks by its sizes alone, so that every matrix is computed in the same way for any number of
+    threads.
+    """
+    form, params = op.primitive.lowering, dict(op.params)
+    assert isinstance(form, Call)
+    outer, inner = call.batch
+    stacked = outer.extent * inner.extent
+    order = call.order if _is_unrolled(call, dtype) else 0
+    kernel = lapack_kernel(
+        call.routine,
+        dtype,
+        transposed=call.matrix.transposed,
+        lower=params.get("lower", False),
+        adjoint=params.get("adjoint", False),
+        order=order,
+        in_place=in_place,
+        may_fail=bool(form.failure),
+    )
+    each = work_of_lapack(call.routine, dtype, call.order, call.columns, bool(order))
+    tasks, share = 1, stacked
+    if stacked * each >= tuning.parallel_work_ns and target.divisible:
+        lanes = tuning.vector_bytes // dtype.itemsize
+        share = max(1, tuning.task_ns // (lanes * each)) * lanes if order else max(1, tuning.task_ns // each)
+        tasks = -(-stacked // share)
+    matrix = call.matrix
+    sizes = (
+        *(outer.extent, inner.extent, share, call.order, call.columns),
+        *(matrix.leading, matrix.offset, outer.x_stride, inner.x_stride),
+    )
+    return LoweredLapack(kernel, sizes, tasks, stacked * each)
+
+
+def _is_unrolled(call: LapackCall, dtype: np.dtype[Any]) -> bool:
+    """Return whether the loops are unrolled for matrices of this order."""
+    small = 0 < call.order <= tuning.unrolled_lapack_order and call.columns <= tuning.unrolled_lapack_columns
+    return small and dtype.kind == "f" and call.batch[0].extent == 1

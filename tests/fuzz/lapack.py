@@ -1,0 +1,85 @@
+"""Factorizations and solves of a schedule, computed with NumPy: see `evaluator`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from memory import Heap, Pointer
+
+from jittape.compile.ir.lapack import FACTORIZATIONS, Lapack
+
+
+def run_lapack(
+    heap: Heap, kernel: Lapack, pointers: Sequence[Pointer], sizes: Sequence[int], task: int
+) -> None:
+    """Run one task of a stack of factorizations or solves; see `lapack_calls`."""
+    s = dict(zip(kernel.SYMBOLS, sizes, strict=True))
+    n, k = s["n"], s["k"]
+    place = _Places(heap, kernel.dtype)
+    shape = (n + 1, n) if kernel.routine == "getrf" else (n, n if kernel.routine == "potrf" else k)
+    failed = False
+    for number in range(task * s["t0"], min((task + 1) * s["t0"], s["b0"] * s["b1"])):
+        outer, inner = divmod(number, s["b1"])
+        start = s["oa"] + outer * s["x0"] + inner * s["x1"]
+        own = number * shape[0] * shape[1]
+        result = place.matrix(pointers[kernel.result], own, shape, shape[1])
+        rhs = None
+        if kernel.routine not in FACTORIZATIONS:
+            rhs = place.read(result if kernel.in_place else place.matrix(pointers[1], own, shape, k))
+        if kernel.result == 0:
+            a = place.read(result)
+        else:
+            rows = n + 1 if kernel.routine == "getrs" else n
+            a = place.read(place.matrix(pointers[0], start, (rows, n), s["la"], kernel.transposed))
+        try:
+            place.write(result, _ROUTINES[kernel.routine](kernel, a, rhs))
+        except np.linalg.LinAlgError:
+            failed = True
+    if kernel.may_fail:
+        heap.view(np.dtype(bool))[heap.indices(pointers[-1], task, np.dtype(bool))] = failed
+
+
+class _Places:
+    """Indices of matrices in the view of a dtype."""
+
+    def __init__(self, heap: Heap, dtype: np.dtype[Any]) -> None:
+        self.heap = heap
+        self.dtype = dtype
+
+    def matrix(
+        self, pointer: Pointer, start: int, shape: tuple[int, int], leading: int, transposed: bool = False
+    ) -> Any:
+        rows, columns = np.indices(shape)
+        places = rows + columns * leading if transposed else rows * leading + columns
+        return self.heap.indices(pointer, start + places, self.dtype)
+
+    def read(self, places: Any) -> Any:
+        return self.heap.view(self.dtype)[places]
+
+    def write(self, places: Any, value: Any) -> None:
+        self.heap.view(self.dtype)[places] = value
+
+
+def _trsm(kernel: Lapack, a: Any, b: Any) -> Any:
+    return scipy.linalg.solve_triangular(a, b, lower=kernel.lower, trans=2 if kernel.adjoint else 0)
+
+
+def _getrf(kernel: Lapack, a: Any, _: Any) -> Any:
+    packed, pivots = scipy.linalg.lu_factor(a)
+    return np.concatenate([packed.T, pivots[None].astype(a.dtype)])
+
+
+def _getrs(kernel: Lapack, a: Any, b: Any) -> Any:
+    pivots = a[-1].real.astype(int)
+    return scipy.linalg.lu_solve((a[:-1].T, pivots), b, trans=2 if kernel.adjoint else 0)
+
+
+_ROUTINES = {
+    "potrf": lambda kernel, a, _: np.linalg.cholesky(a),
+    "trsm": _trsm,
+    "getrf": _getrf,
+    "getrs": _getrs,
+}
