@@ -15,6 +15,7 @@ import jittape.primitives
 import primitive_table
 import primitive_table_bessel
 import primitive_table_order
+import primitive_table_random
 import primitive_table_reduce
 import primitive_table_segments
 import primitive_table_shape
@@ -43,6 +44,7 @@ ROWS: tuple[Row, ...] = (
     *primitive_table_signal.ROWS,
     *primitive_table_spectra.ROWS,
     *primitive_table_segments.ROWS,
+    *primitive_table_random.ROWS,
 )
 DIFFERENTIABLE = [row for row in ROWS if row.wrt != ()]
 

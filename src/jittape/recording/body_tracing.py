@@ -221,21 +221,29 @@ class BodyTrace(SymbolicTrace):
             assert slot is not None
         return slot
 
-    def draw(self, draw: Callable[[], np.ndarray[Any, Any]], aval: Aval) -> Tensor:
+    def draw(self, draw: Callable[..., np.ndarray[Any, Any]], aval: Aval) -> Tensor:
         """Return random numbers that differ in each iteration; all are drawn before the loop begins."""
+        outermost = self.outermost
+
+        def stacked(lead: tuple[int, ...]) -> Tensor:
+            return outermost.draw(lambda: draw(lead), Aval((*lead, *aval.shape), aval.dtype))
+
+        return self.reserve(stacked)
+
+    def reserve(self, make: Callable[[tuple[int, ...]], Tensor], lead: tuple[int, ...] = ()) -> Tensor:
+        """Return a tensor that differs in each iteration: a row of ``make(lead)``, which runs before the loop."""
         if self._trips is None:
             if self.op in ("cond", "case", "switch_case"):
-                return self.outer.draw(draw, aval)
+                with recording_with(self.outer):
+                    return self.outer.reserve(make, lead)
             raise ControlFlowError(
                 f"[{self.op}] random numbers in the body, at {user_line()}: the number of iterations is not known, so "
-                "all would get the same numbers; draw them before, or use jt.scan or jt.fori_loop"
+                "all would get the same numbers; draw them before, or use jt.scan or jt.fori_loop, or pass a seed of "
+                "the iteration to a function such as jt.random.stateless_normal"
             )
-        trips = self._trips
-
-        def rows() -> np.ndarray[Any, Any]:
-            return np.array([draw() for _ in range(trips)], aval.dtype).reshape(trips, *aval.shape)
-
-        stack = self.outer.draw(rows, Aval((trips, *aval.shape), aval.dtype))
+        with recording_with(self.outer):
+            stack = self.outer.reserve(make, (self._trips, *lead))
+        aval = Aval(stack.shape[1:], stack.dtype)
         key = (_placeholders, ("row",), marker_for(aval, None))
         node = self.node.children.get(key)
         self.node = insert_call(self.node, key) if node is None else node

@@ -32,14 +32,24 @@ from jittape.recording.trie_insertion import insert_call, marker_for
 from jittape.recording.user_line import call_of_user, user_line
 from jittape.recording.variable import Variable
 
-__all__ = ["Captured", "FunctionTrace", "Leaf", "RandomInput", "ValueNeeded", "drawn", "read_each_call"]
+__all__ = [
+    "Captured",
+    "FunctionTrace",
+    "Leaf",
+    "RandomInput",
+    "ValueNeeded",
+    "drawn",
+    "read_each_call",
+    "reserved",
+]
 
 _one_at_a_time = rlock()
 """The lock of the current tracing, which owns all Variables. Another thread that needs a Variable waits."""
 
 _REMEDY = "use jt.where, jt.cond, jt.while_loop or jt.scan there, or return the tensor"
 
-Draw = Callable[[], np.ndarray[Any, Any]]
+Draw = Callable[..., np.ndarray[Any, Any]]
+"""A function ``draw(lead=())`` of the leading dimensions of an array: a draw for each iteration of loops."""
 
 
 @dataclass(frozen=True)
@@ -358,6 +368,11 @@ def _line_of(node: Node | None, slot: int) -> SourceLine | None:
 def drawn(draw: Draw, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
     """Return a tensor of the result of `draw`, which a traced function calls at each call."""
     return current_trace().draw(draw, Aval(shape, dtype))
+
+
+def reserved(make: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
+    """Return ``make(())``; in a loop, a row of ``make(lead)``, which runs before the loop with `lead` iterations."""
+    return current_trace().reserve(make)
 
 
 def read_each_call(read: Callable[[], Any], text: str) -> Any:

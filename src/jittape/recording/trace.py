@@ -318,9 +318,13 @@ class Trace(Slots):
         """Drop the pending assignment of `variable`, which has another value now."""
         self.assigned.pop(id(variable), None)
 
-    def draw(self, draw: Callable[[], np.ndarray[Any, Any]], aval: Aval) -> Tensor:
-        """Return the result of `draw`, a random array, as a tensor."""
+    def draw(self, draw: Callable[..., np.ndarray[Any, Any]], aval: Aval) -> Tensor:
+        """Return the result of `draw`, a random array, as a tensor; ``draw(lead)`` returns arrays stacked to `lead`."""
         return tensor_of(draw())
+
+    def reserve(self, make: Callable[[tuple[int, ...]], Tensor], lead: tuple[int, ...] = ()) -> Tensor:
+        """Return ``make(lead)``: tensors for each iteration of loops with `lead` iterations."""
+        return make(lead)
 
     def adopt(self, tensor: Tensor) -> None:
         """Compute `tensor`, a handle that got a pending slot of this trace, at the next flush."""

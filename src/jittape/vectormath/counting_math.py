@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from jittape.vectormath.machine_math import MachineMath
+from jittape.vectormath.math_namespace import Step
 
 __all__ = ["CountedValue", "CountingMath"]
 
@@ -147,6 +148,17 @@ class CountingMath(MachineMath):
         """Count the call of an outlined function."""
         argument, otherwise = self._common(argument, otherwise)
         return self.count("call", otherwise.dtype, condition, argument, otherwise)
+
+    def repeat(
+        self, step: Step, fixed: tuple[Any, ...], start: tuple[Any, ...], limit: int = 256
+    ) -> tuple[CountedValue, ...]:
+        """Count two iterations: an attempt is usually accepted, but a vector waits for its last lane."""
+        lanes = fixed[0].lanes
+        values = tuple([CountedValue(self, x.dtype, lanes) for x in start])
+        before = self.cost
+        _, results = step(CountedValue(self, np.uint64), fixed, values)
+        self.cost += self.cost - before
+        return tuple([CountedValue(self, x.dtype, lanes) for x in results])
 
     def fmod(self, a: Any, b: Any) -> CountedValue:
         """C remainder."""

@@ -9,6 +9,7 @@ operators. Start reading at `MathNamespace.literal`; mind `rounded_add`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from jittape.vectormath.special_functions import SpecialFunctions
 
 #: An `IRValue` or an array: both have `dtype` and the Python operators.
 Value = Any
+#: A step of `MathNamespace.repeat`.
+Step = Callable[[Value, tuple[Value, ...], tuple[Value, ...]], tuple[Value, tuple[Value, ...]]]
 
 
 class MathNamespace(SpecialFunctions, ABC):
@@ -67,6 +70,24 @@ class MathNamespace(SpecialFunctions, ABC):
 
         This is for arguments so rare that a branch-free form would slow down all others. The surrounding loop still
         vectorizes.
+        """
+
+    @abstractmethod
+    def repeat(
+        self, step: Step, fixed: tuple[Value, ...], start: tuple[Value, ...], limit: int = 256
+    ) -> tuple[Value, ...]:
+        """Repeat ``finished, values = step(number, fixed, values)`` for each element until it is finished.
+
+        The loop ends after `limit` iterations at the latest. The only loop of a formula, for sampling by rejection.
+
+        Parameters
+        ----------
+        step : callable
+            Gets the number of the iteration as a uint64. It must use no other values than its arguments.
+        fixed : tuple
+            Values that stay the same. The first one is a vector if any is.
+        start : tuple
+            Initial values. An element keeps its values when it is finished.
         """
 
     @abstractmethod

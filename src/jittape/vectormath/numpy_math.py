@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from jittape.vectormath.math_namespace import MathNamespace
+from jittape.vectormath.math_namespace import MathNamespace, Step
 
 Array = Any
 
@@ -71,6 +71,27 @@ class NumPyMath(MathNamespace):
             index = tuple(place)
             result[index] = _call_library(function, float(np.asarray(argument)[index]))
         return result
+
+    def repeat(
+        self, step: Step, fixed: tuple[Array, ...], start: tuple[Array, ...], limit: int = 256
+    ) -> tuple[Array, ...]:
+        """Repeat a step for the elements that are not finished."""
+        shape = np.broadcast_shapes(*[np.shape(x) for x in (*fixed, *start)])
+        constants = [np.broadcast_to(x, shape).ravel() for x in fixed]
+        values = [np.array(np.broadcast_to(x, shape).ravel()) for x in start]
+        waiting = np.arange(values[0].size)
+        for number in range(limit):
+            if not waiting.size:
+                break
+            finished, new = step(
+                np.uint64(number),
+                tuple([x[waiting] for x in constants]),
+                tuple([x[waiting] for x in values]),
+            )
+            for value, x in zip(values, new, strict=True):
+                value[waiting] = x
+            waiting = waiting[~finished]
+        return tuple([value.reshape(shape) for value in values])
 
     def fmod(self, a: Array, b: Array) -> Array:
         """Return the remainder with the sign of `a`, as in C."""

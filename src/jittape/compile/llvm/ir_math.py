@@ -23,6 +23,7 @@ from jittape.compile.llvm.ir_vectors import like, type_suffix
 from jittape.vectormath.integer_pow import call_integer_power
 from jittape.vectormath.libm_fallback import call_rarely
 from jittape.vectormath.machine_math import MachineMath
+from jittape.vectormath.math_namespace import Step
 
 
 class IRMath(MachineMath):
@@ -110,6 +111,35 @@ class IRMath(MachineMath):
         result = call_rarely(self.builder, condition.ir, name, argument.ir, otherwise.ir)
         return otherwise._of(result)
 
+    def repeat(
+        self, step: Step, fixed: tuple[IRValue, ...], start: tuple[IRValue, ...], limit: int = 256
+    ) -> tuple[IRValue, ...]:
+        """Emit a loop that ends when all lanes are finished."""
+        builder, lanes = self.builder, fixed[0].lanes
+        before = [value.spread(lanes) for value in start]
+        entry = builder.block
+        loop, done = (builder.append_basic_block(name) for name in ("repeat", "repeated"))
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        number, had_finished = builder.phi(ir.IntType(64)), builder.phi(like(ir.IntType(1), lanes))
+        values = [self._value(builder.phi(value.ir.type), value.dtype) for value in before]
+        finished, new = step(self._value(number, np.uint64), fixed, tuple(values))
+        was_done = self._value(had_finished, np.bool_)
+        after = [self.where(was_done, old, x) for old, x in zip(values, new, strict=True)]
+        is_done = was_done | finished
+        following = builder.add(number, ir.Constant(number.type, 1))
+        ends = builder.icmp_unsigned("==", following, ir.Constant(number.type, limit))
+        builder.cbranch(builder.or_(ends, _in_all_lanes(builder, is_done)), done, loop)
+        for phi, first, later in [
+            (number, ir.Constant(number.type, 0), following),
+            (had_finished, ir.Constant(had_finished.type, None), is_done.ir),
+            *[(value.ir, old.ir, x.ir) for value, old, x in zip(values, before, after, strict=True)],
+        ]:
+            phi.add_incoming(first, entry)
+            phi.add_incoming(later, builder.block)
+        builder.position_at_end(done)
+        return tuple(after)
+
     def fmod(self, a: Any, b: Any) -> IRValue:
         """Return the C remainder, by a scalar call of the C library's `fmod`."""
         a, b = self._common(a, b)
@@ -121,3 +151,11 @@ class IRMath(MachineMath):
 
     def _unsigned_power(self, a: IRValue, b: IRValue) -> IRValue:
         return a._of(call_integer_power(self.builder, a.ir, b.ir))
+
+
+def _in_all_lanes(builder: ir.IRBuilder, truth: IRValue) -> ir.Value:
+    """Return whether a truth value holds, in all lanes of a vector."""
+    if truth.lanes is None:
+        return truth.ir
+    bits = builder.bitcast(truth.ir, ir.IntType(truth.lanes))
+    return builder.icmp_unsigned("==", bits, ir.Constant(bits.type, -1))

@@ -1,0 +1,88 @@
+"""Random numbers as elementwise ops on coordinates: the records of `jt.random`.
+
+Each element has a block of 128 random bits of its own, the function `philox` of its coordinates. An element therefore
+does not depend on other elements, on the number of threads, or on whether code is compiled or interpreted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.dtypes import info_of, uint64
+from jittape.core.forms import Map
+from jittape.core.primitive import Primitive
+from jittape.core.program import Aval
+from jittape.errors import DTypeError
+from jittape.primitives.broadcast import require_equal
+from jittape.vectormath import sampling
+from jittape.vectormath.numpy_math import NumPyMath
+from jittape.vectormath.philox import Coordinates, philox
+
+__all__ = ["normal_op", "philox_op", "truncated_normal_op"]
+
+CONSTANT = "random numbers are constants"
+_CHUNK_ELEMENTS = 1 << 14
+"""Number of elements whose intermediate values fit into the cache."""
+
+
+def _sampler(name: str, formula: Callable[..., Any], **options: Any) -> Primitive:
+    """Return the record of an op on three uint64, the coordinates, and on parameters of the parameter `dtype`.
+
+    ``formula(m, coordinates, *parameters, dtype=dtype)`` computes an element. The coordinates come first.
+    """
+
+    def abstract_eval(block: Aval, stream: Aval, key: Aval, *parameters: Aval, dtype: np.dtype[Any]) -> Aval:
+        require_equal(name, block, stream, key)
+        if block.dtype != uint64 or dtype.kind != "f":
+            raise DTypeError(
+                f"[{name}] needs coordinates of uint64 and a floating dtype, got {block} and {dtype}"
+            )
+        return require_equal(name, Aval(block.shape, dtype), *parameters)
+
+    def impl(*operands: Any, dtype: np.dtype[Any]) -> Any:
+        wide = info_of(dtype).work
+        return _in_chunks(
+            lambda *x: formula(NumPyMath(), Coordinates(*x[:3]), *x[3:], dtype=wide), operands, dtype
+        )
+
+    return Primitive(
+        name,
+        abstract_eval=abstract_eval,
+        impl=impl,
+        lowering=Map(lambda m, *x, dtype: formula(m, Coordinates(*x[:3]), *x[3:], dtype=dtype)),
+        **{"gradient_stops": CONSTANT, **options},
+    )
+
+
+def _in_chunks(function: Callable[..., Any], operands: tuple[Any, ...], dtype: np.dtype[Any]) -> Any:
+    """Return the results of an elementwise function in `dtype`; float16 is computed in float32."""
+    shape = operands[0].shape
+    flat = [x.astype(info_of(x.dtype).work) if x.dtype.kind == "f" else x for x in operands]
+    flat = [x.reshape(-1) for x in flat]
+    result = np.empty(shape, dtype)
+    out = result.reshape(-1)
+    with np.errstate(all="ignore"):
+        for begin in range(0, out.size, _CHUNK_ELEMENTS):
+            part = slice(begin, begin + _CHUNK_ELEMENTS)
+            out[part] = function(*[x[part] for x in flat])
+    return result
+
+
+def _philox_impl(*operands: Any, half: int) -> Any:
+    return _in_chunks(lambda *x: philox(Coordinates(*x))[half], operands, uint64)
+
+
+philox_op = Primitive(
+    "philox",
+    abstract_eval=lambda *avals, half: require_equal("philox", *avals),
+    impl=_philox_impl,
+    lowering=Map(lambda m, *x, half: philox(Coordinates(*x))[half]),
+    gradient_stops=CONSTANT,
+)
+"""The lower (``half=0``) or upper 64 bits of the block at three uint64: block, stream and key."""
+
+normal_op = _sampler("random_normal", sampling.normal)
+truncated_normal_op = _sampler("random_truncated_normal", sampling.truncated_normal)

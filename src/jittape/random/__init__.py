@@ -1,0 +1,41 @@
+"""``jt.random``: random numbers under TensorFlow's names, from a counter-based generator.
+
+The process has one generator. `set_seed` makes a run repeatable, and `get_state` returns the state for a checkpoint.
+The functions named ``stateless_*`` take a seed and always return the same numbers for it.
+"""
+
+from __future__ import annotations
+
+from jittape.random.generator import Generator, get_global_generator, set_global_generator
+from jittape.random.seeds import fold_in, split
+from jittape.random.source import get_state, set_seed, set_state
+from jittape.random.stateful import normal, shuffle, truncated_normal, uniform
+from jittape.random.stateless import (
+    stateless_normal,
+    stateless_shuffle,
+    stateless_truncated_normal,
+    stateless_uniform,
+)
+
+__all__ = [
+    "Generator",
+    "fold_in",
+    "get_global_generator",
+    "get_state",
+    "normal",
+    "set_global_generator",
+    "set_seed",
+    "set_state",
+    "shuffle",
+    "split",
+    "stateless_normal",
+    "stateless_shuffle",
+    "stateless_truncated_normal",
+    "stateless_uniform",
+    "truncated_normal",
+    "uniform",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

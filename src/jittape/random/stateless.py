@@ -1,0 +1,144 @@
+"""Random functions of a seed, with TensorFlow's names and arguments. The same seed gives the same numbers.
+
+The numbers are not TensorFlow's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jittape.core.dtypes import as_dtype
+from jittape.random.arguments import seed_operand
+from jittape.random.continuous import (
+    Take,
+    draw_normal,
+    draw_truncated_normal,
+    draw_uniform,
+    draw_uniform_full_int,
+)
+from jittape.random.discrete import draw_shuffle
+from jittape.random.seeds import require_algorithm
+from jittape.recording.tensor import Tensor
+
+__all__ = ["stateless_normal", "stateless_shuffle", "stateless_truncated_normal", "stateless_uniform"]
+
+Shape = Sequence[int] | int
+
+
+def _with(op: str, seed: Any, alg: Any = None) -> Take:
+    require_algorithm(op, alg)
+    given = seed_operand(op, seed)
+    return lambda blocks: given
+
+
+def stateless_normal(
+    shape: Shape,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = None,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Tensor:
+    """Return normally distributed numbers that depend only on the arguments.
+
+    Parameters
+    ----------
+    shape : sequence of int
+    seed : tensor-like of shape (2,)
+        Integers. Use each seed once; `split` and `fold_in` make new ones.
+    mean, stddev, dtype, name
+        As for `normal`.
+    alg : str
+        Only Philox is available; for compatibility with TensorFlow.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> a, b = (jt.random.stateless_normal([3], seed=[1, 2]) for _ in range(2))
+    >>> bool(jt.reduce_all(a == b))
+    True
+    """
+    take = _with("stateless_normal", seed, alg)
+    return draw_normal("stateless_normal", take, shape, mean, stddev, dtype)
+
+
+def stateless_truncated_normal(
+    shape: Shape,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = None,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Tensor:
+    """Return normal numbers within two standard deviations that depend only on the arguments.
+
+    The parameters are those of `stateless_normal`.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> float(jt.reduce_max(jt.abs(jt.random.stateless_truncated_normal([1000], [1, 2])))) <= 2
+    True
+    """
+    take = _with("stateless_truncated_normal", seed, alg)
+    return draw_truncated_normal("stateless_truncated_normal", take, shape, mean, stddev, dtype)
+
+
+def stateless_uniform(
+    shape: Shape,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = None,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Tensor:
+    """Return uniformly distributed numbers in ``[minval, maxval)`` that depend only on the arguments.
+
+    Parameters
+    ----------
+    shape : sequence of int
+    seed : tensor-like of shape (2,)
+        Integers. Use each seed once; `split` and `fold_in` make new ones.
+    minval, maxval, dtype, name
+        As for `uniform`. For an integer dtype both may be None: all integers of the dtype.
+    alg : str
+        Only Philox is available; for compatibility with TensorFlow.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> dice = jt.random.stateless_uniform([1000], [1, 2], 1, 7, jt.int32)
+    >>> bool(jt.reduce_all((dice >= 1) & (dice <= 6)))
+    True
+    """
+    take = _with("stateless_uniform", seed, alg)
+    if minval is None and maxval is None and dtype is not None and as_dtype(dtype).kind in "iu":
+        return draw_uniform_full_int("stateless_uniform", take, shape, dtype)
+    return draw_uniform("stateless_uniform", take, shape, minval, maxval, dtype)
+
+
+def stateless_shuffle(value: Any, seed: Any, alg: Any = "auto_select", name: str | None = None) -> Tensor:
+    """Return the rows of `value` in an order that depends only on the arguments.
+
+    Parameters
+    ----------
+    value : tensor-like
+        Of at least one dimension.
+    seed : tensor-like of shape (2,)
+        Integers.
+    alg : str
+        Only Philox is available; for compatibility with TensorFlow.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> sorted(jt.random.stateless_shuffle([3, 1, 2], seed=[1, 2]).tolist())
+    [1, 2, 3]
+    """
+    return draw_shuffle("stateless_shuffle", _with("stateless_shuffle", seed, alg), value)
