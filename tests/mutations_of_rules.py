@@ -121,7 +121,7 @@ RULES = (
     ),
     Mutation(
         "linear recurrence", "primitives/reduce/cumulative.py",
-        "flipped(conj(_advanced(a, axis)), (axis,))",
+        "flipped(conj(advanced(a, axis)), (axis,))",
         "flipped(conj(a), (axis,))",
         "factors of the recurrence off by one", _table("cumprod"),
     ),

@@ -251,4 +251,5 @@ LU = (
     ),
 )
 
+
 ROWS: tuple[Row, ...] = (*CHOLESKY, *SOLVES, *DETERMINANTS, *LU)

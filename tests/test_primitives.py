@@ -22,6 +22,7 @@ import primitive_table_shape
 import primitive_table_signal
 import primitive_table_solves
 import primitive_table_spectra
+import primitive_table_systems
 from jittape.core.forms import Map
 from jittape.core.interpret import interpret
 from jittape.core.primitive import Primitive
@@ -41,6 +42,7 @@ ROWS: tuple[Row, ...] = (
     *primitive_table_order.ROWS,
     *primitive_table_bessel.ROWS,
     *primitive_table_solves.ROWS,
+    *primitive_table_systems.ROWS,
     *primitive_table_signal.ROWS,
     *primitive_table_spectra.ROWS,
     *primitive_table_segments.ROWS,

@@ -1,5 +1,6 @@
 """Linear algebra under TensorFlow's names (``jt.linalg``)."""
 
+from jittape.primitives.linalg.banded import banded_triangular_solve as banded_triangular_solve
 from jittape.primitives.linalg.cholesky import cholesky as cholesky
 from jittape.primitives.linalg.cholesky import cholesky_solve as cholesky_solve
 from jittape.primitives.linalg.determinants import det as det
@@ -10,6 +11,7 @@ from jittape.primitives.linalg.eigh import eigvalsh as eigvalsh
 from jittape.primitives.linalg.einsum import diag_part as diag_part
 from jittape.primitives.linalg.einsum import einsum as einsum
 from jittape.primitives.linalg.einsum import trace as trace
+from jittape.primitives.linalg.lstsq import lstsq as lstsq
 from jittape.primitives.linalg.lu import lu as lu
 from jittape.primitives.linalg.lu import lu_matrix_inverse as lu_matrix_inverse
 from jittape.primitives.linalg.lu import lu_reconstruct as lu_reconstruct
@@ -37,11 +39,16 @@ from jittape.primitives.linalg.norms import normalize as normalize
 from jittape.primitives.linalg.norms import vector_norm as vector_norm
 from jittape.primitives.linalg.pseudoinverse import matrix_rank as matrix_rank
 from jittape.primitives.linalg.pseudoinverse import pinv as pinv
+from jittape.primitives.linalg.qr import qr as qr
 from jittape.primitives.linalg.solve import inv as inv
 from jittape.primitives.linalg.solve import solve as solve
 from jittape.primitives.linalg.svd import svd as svd
 from jittape.primitives.linalg.svd import svdvals as svdvals
+from jittape.primitives.linalg.tensor_equations import tensorinv as tensorinv
+from jittape.primitives.linalg.tensor_equations import tensorsolve as tensorsolve
 from jittape.primitives.linalg.triangular import triangular_solve as triangular_solve
+from jittape.primitives.linalg.tridiagonal import tridiagonal_matmul as tridiagonal_matmul
+from jittape.primitives.linalg.tridiagonal import tridiagonal_solve as tridiagonal_solve
 from jittape.primitives.nn.activation import l2_normalize as l2_normalize
 from jittape.primitives.nn.gradient_clipping import global_norm as global_norm
 from jittape.primitives.shape.creation import eye as eye
@@ -50,6 +57,7 @@ from jittape.primitives.shape.reshaping import matrix_transpose as matrix_transp
 __all__ = [
     "adjoint",
     "band_part",
+    "banded_triangular_solve",
     "cholesky",
     "cholesky_solve",
     "cross",
@@ -66,6 +74,7 @@ __all__ = [
     "kron",
     "l2_normalize",
     "logdet",
+    "lstsq",
     "lu",
     "lu_matrix_inverse",
     "lu_reconstruct",
@@ -81,6 +90,7 @@ __all__ = [
     "normalize",
     "outer",
     "pinv",
+    "qr",
     "set_diag",
     "slogdet",
     "solve",
@@ -89,8 +99,12 @@ __all__ = [
     "tensor_diag",
     "tensor_diag_part",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "triangular_solve",
+    "tridiagonal_matmul",
+    "tridiagonal_solve",
     "vander",
     "vecdot",
     "vector_norm",

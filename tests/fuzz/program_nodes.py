@@ -17,6 +17,7 @@ import primitive_table_segments
 import primitive_table_shape
 import primitive_table_signal
 import primitive_table_solves
+import primitive_table_systems
 
 Array = np.ndarray[Any, Any]
 TABLES = (
@@ -27,6 +28,7 @@ TABLES = (
     primitive_table_shape,
     primitive_table_signal,
     primitive_table_solves,
+    primitive_table_systems,
     primitive_table_segments,
 )
 

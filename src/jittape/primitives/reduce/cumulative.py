@@ -21,13 +21,13 @@ from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import concat_op, flipped, placed, sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["cumprod", "cumsum"]
+__all__ = ["advanced", "cumprod", "cumsum", "delayed", "recurrence_op"]
 
 
 # ---- shifts ----------------------------------------------------------------------------------------------------------
 
 
-def _delayed(x: Any, axis: int, first: float) -> Any:
+def delayed(x: Any, axis: int, first: float) -> Any:
     """Return `x` shifted by one towards the end of `axis`; the first element is `first`."""
     n = x.shape[axis]
     if n == 0:
@@ -39,7 +39,7 @@ def _delayed(x: Any, axis: int, first: float) -> Any:
     return concat_op.bind(start, kept, axis=axis)
 
 
-def _advanced(x: Any, axis: int) -> Any:
+def advanced(x: Any, axis: int) -> Any:
     """Return `x` shifted by one towards the beginning of `axis`; the last element is 0."""
     n = x.shape[axis]
     return placed(sliced(x, axis, 1, n - 1), (0,) * len(x.shape), x.shape) if n else x
@@ -60,12 +60,12 @@ def _recurrence_impl(a: Any, b: Any, *, axis: int) -> Any:
 
 def _backwards(a: Any, g: Any, axis: int) -> Any:
     """Return the adjoint of the recurrence with factors `a`: r[i] = g[i] + conj(a[i+1]) r[i+1]."""
-    factors = flipped(conj(_advanced(a, axis)), (axis,))
+    factors = flipped(conj(advanced(a, axis)), (axis,))
     return flipped(recurrence_op.bind(factors, flipped(g, (axis,)), axis=axis), (axis,))
 
 
 def _recurrence_factors_vjp(g: Any, out: Any, a: Any, b: Any, *, axis: int) -> Any:
-    return multiply(_backwards(a, g, axis), conj(_delayed(out, axis, 0.0)))
+    return multiply(_backwards(a, g, axis), conj(delayed(out, axis, 0.0)))
 
 
 recurrence_op = Primitive(
@@ -92,7 +92,7 @@ cumsum_op: Primitive = Primitive(
 
 
 def _cumprod_vjp(g: Any, out: Any, x: Any, *, axis: int) -> Any:
-    return multiply(conj(_delayed(out, axis, 1.0)), _backwards(x, g, axis))
+    return multiply(conj(delayed(out, axis, 1.0)), _backwards(x, g, axis))
 
 
 cumprod_op = Primitive(
@@ -107,8 +107,8 @@ cumprod_op = Primitive(
 
 def products_of_others(x: Any, axis: int) -> Any:
     """Return, for each element, the product of all other elements along `axis`."""
-    before = _delayed(cumprod_op.bind(x, axis=axis), axis, 1.0)
-    after = _delayed(cumprod_op.bind(flipped(x, (axis,)), axis=axis), axis, 1.0)
+    before = delayed(cumprod_op.bind(x, axis=axis), axis, 1.0)
+    after = delayed(cumprod_op.bind(flipped(x, (axis,)), axis=axis), axis, 1.0)
     return multiply(before, flipped(after, (axis,)))
 
 
@@ -119,7 +119,7 @@ def _scan(op: Primitive, x: Any, axis: int, exclusive: bool, reverse: bool, star
     a = one_axis(op.name, axis, len(x.shape))
     out = op.bind(flipped(x, (a,)) if reverse else x, axis=a)
     if exclusive:
-        out = _delayed(out, a, start)
+        out = delayed(out, a, start)
     return flipped(out, (a,)) if reverse else out
 
 

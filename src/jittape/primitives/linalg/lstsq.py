@@ -1,0 +1,144 @@
+"""Linear least-squares problems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.builder import WeakScalar
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.core.user_calls import as_flag
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitives.batched_params import alike
+from jittape.primitives.broadcast import broadcast, cast_to, promote
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.linalg.cholesky import cholesky_op
+from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.linalg.matrices import adjoint
+from jittape.primitives.linalg.matrix_operands import (
+    each_matrix,
+    matrix_operand,
+    require_matrix_dtype,
+    times_adjoint,
+)
+from jittape.primitives.linalg.triangular import triangular_solve_op
+from jittape.primitives.shape.creation import eye
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["lstsq"]
+
+
+def _abstract_eval(a: Aval, b: Aval) -> Aval:
+    require_matrix_dtype("lstsq", "matrix", a)
+    if a.dtype != b.dtype:
+        raise DTypeError(f"[lstsq] operands must have equal dtypes, got {a.dtype.name} and {b.dtype.name}")
+    if a.ndim < 2 or a.shape[:-1] != b.shape[:-1]:
+        raise ShapeError(f"[lstsq] operands {a} and {b} do not fit")
+    return Aval((*a.shape[:-2], a.shape[-1], b.shape[-1]), a.dtype)
+
+
+def _impl(a: Any, b: Any) -> Any:
+    shape = (*a.shape[:-2], a.shape[-1], b.shape[-1])
+    if a.size == 0 or b.size == 0:
+        return np.zeros(shape, a.dtype)
+    return each_matrix(lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0], shape, a, b)
+
+
+def _a_vjp(g: Any, out: Any, a: Any, b: Any) -> Any:
+    """Return the cotangent of the matrix for a constant rank (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973)."""
+    a_adjoint = adjoint(a)
+    g_b = lstsq_op.bind(a_adjoint, g)
+    residual = subtract(b, matmul_op.bind(a, out))
+    outside = subtract(g, matmul_op.bind(a_adjoint, g_b))
+    total = subtract(times_adjoint(residual, lstsq_op.bind(a, g_b)), times_adjoint(g_b, out))
+    return add(total, times_adjoint(lstsq_op.bind(a_adjoint, out), outside))
+
+
+lstsq_op: Primitive = Primitive(
+    "lstsq",
+    abstract_eval=_abstract_eval,
+    impl=_impl,
+    vjp=(_a_vjp, lambda g, out, a, b: lstsq_op.bind(adjoint(a), g)),
+    batch=alike(),
+)
+"""The least-squares solutions of minimal norm, by singular values; small ones count as zero, as in NumPy's lstsq."""
+
+
+def _lstsq(a: Any, b: Any, regularizer: Any, fast: bool) -> Any:
+    a, b = matrix_operand("lstsq", "matrix", a), matrix_operand("lstsq", "rhs", b)
+    if a.shape[-2] != b.shape[-2]:
+        raise ShapeError(f"[lstsq] rhs must have as many rows as matrix, got shapes {a.shape} and {b.shape}")
+    try:
+        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ShapeError(
+            f"[lstsq] the leading dimensions of matrix and rhs must broadcast, got shapes {a.shape} and {b.shape}"
+        ) from None
+    a, b = promote(*[broadcast(x, (*lead, *x.shape[-2:])) for x in (a, b)])
+    if not fast:
+        return lstsq_op.bind(a, b)
+    if not isinstance(regularizer, WeakScalar) and regularizer.aval.size != 1:
+        raise ShapeError(f"[lstsq] l2_regularizer must be a number, got shape {regularizer.shape}")
+    a_adjoint = adjoint(a)
+    rows, columns = a.shape[-2:]
+    tall = rows >= columns
+    gram = matmul_op.bind(a_adjoint, a) if tall else matmul_op.bind(a, a_adjoint)
+    shift = multiply(eye(min(rows, columns), dtype=a.dtype), cast_to(regularizer, a.dtype))
+    factor = cholesky_op.bind(add(gram, shift))
+    half = triangular_solve_op.bind(
+        factor, matmul_op.bind(a_adjoint, b) if tall else b, lower=True, adjoint=False
+    )
+    solution = triangular_solve_op.bind(factor, half, lower=True, adjoint=True)
+    return solution if tall else matmul_op.bind(a_adjoint, solution)
+
+
+def lstsq(
+    matrix: TensorLike,
+    rhs: TensorLike,
+    l2_regularizer: TensorLike = 0.0,
+    fast: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Solve linear least-squares problems: minimize ``norm(matrix @ x - rhs)**2 + l2_regularizer * norm(x)**2``.
+
+    Parameters
+    ----------
+    matrix : tensor_like of shape (..., m, n)
+        float32, float64, complex64 or complex128.
+    rhs : tensor_like of shape (..., m, k)
+        Right-hand sides in columns. The leading dimensions of both broadcast.
+    l2_regularizer : tensor_like
+        A real number, not negative. Ignored if `fast` is False.
+    fast : bool
+        Solve the normal equations by a Cholesky factorization. The matrix must have full rank; for an underdetermined
+        system, the solution has the least norm. The rounding error grows with the square of the condition number.
+        Otherwise use singular values: the solution of least norm, also for matrices without full rank.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    tensor of shape (..., n, k)
+
+    Raises
+    ------
+    LinAlgError
+        If `fast` is True and a matrix does not have full rank up to rounding.
+    ShapeError
+        If the shapes do not fit.
+    DTypeError
+        If an operand has another dtype.
+
+    Notes
+    -----
+    With ``fast=False``, the gradient assumes that the rank of the matrix does not change.
+
+    Examples
+    --------
+    >>> jt.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [[1.0], [3.0], [5.0]], fast=False).numpy().round(4)
+    array([[1.],
+           [2.]], dtype=float32)
+    """
+    return apply(_lstsq, (matrix, rhs, l2_regularizer), (as_flag("fast", fast),))

@@ -1,0 +1,406 @@
+"""Banded matrices, QR decompositions and least squares: properties that the primitive table does not cover."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jittape as jt
+
+RNG = np.random.default_rng(6)
+
+
+def normal(*shape, dtype=float):
+    return RNG.normal(size=shape) + (1j * RNG.normal(size=shape) if dtype is complex else 0)
+
+
+def diagonals(*shape, dtype=float):
+    x = normal(*shape, dtype=dtype)
+    x[..., 1, :] += 5
+    return x
+
+
+def bands(*shape, dtype=float):
+    x = normal(*shape, dtype=dtype)
+    x[..., 0, :] += 5
+    return x
+
+
+FUNCTIONS = {
+    "tridiagonal_solve": lambda dtype: (
+        jt.linalg.tridiagonal_solve,
+        diagonals(2, 3, 4, dtype=dtype),
+        (2, 4, 2),
+    ),
+    "tridiagonal_solve without pivoting": lambda dtype: (
+        lambda x, b: jt.linalg.tridiagonal_solve(x, b, partial_pivoting=False),
+        diagonals(3, 4, dtype=dtype),
+        (4, 2),
+    ),
+    "tridiagonal_matmul": lambda dtype: (jt.linalg.tridiagonal_matmul, normal(3, 4, dtype=dtype), (4, 2)),
+    "banded_triangular_solve": lambda dtype: (
+        jt.linalg.banded_triangular_solve,
+        bands(2, 3, 4, dtype=dtype),
+        (2, 4, 2),
+    ),
+    "banded_triangular_solve adjoint": lambda dtype: (
+        lambda x, b: jt.linalg.banded_triangular_solve(x[:, ::-1], b, lower=False, adjoint=True),
+        bands(2, 3, 4, dtype=dtype),
+        (2, 4, 2),
+    ),
+    "q": lambda dtype: (
+        lambda x, b: jt.matmul(jt.linalg.qr(x).q, b),
+        normal(2, 4, 3, dtype=dtype),
+        (2, 3, 2),
+    ),
+    "r": lambda dtype: (lambda x, b: jt.matmul(jt.linalg.qr(x).r, b), normal(4, 3, dtype=dtype), (3, 2)),
+    "q of wide matrices": lambda dtype: (
+        lambda x, b: jt.matmul(jt.linalg.qr(x).q, b),
+        normal(2, 3, 5, dtype=dtype),
+        (2, 3, 2),
+    ),
+    "r of wide matrices": lambda dtype: (
+        lambda x, b: jt.matmul(jt.linalg.qr(x).r, b),
+        normal(3, 5, dtype=dtype),
+        (5, 2),
+    ),
+    "lstsq": lambda dtype: (jt.linalg.lstsq, normal(2, 4, 3, dtype=dtype), (2, 4, 2)),
+    "lstsq of wide matrices": lambda dtype: (jt.linalg.lstsq, normal(3, 5, dtype=dtype), (3, 2)),
+    "lstsq by singular values": lambda dtype: (
+        lambda a, b: jt.linalg.lstsq(a, b, fast=False),
+        normal(4, 3, dtype=dtype),
+        (4, 2),
+    ),
+}
+each_function = pytest.mark.parametrize("name", FUNCTIONS)
+
+
+# ---- derivatives -----------------------------------------------------------------------------------------------------
+
+
+@each_function
+def test_forward_mode_against_reverse_mode(name):
+    f, x, shape = FUNCTIONS[name](float)
+    operands = (x, normal(*shape))
+    tangents = [normal(*x.shape) for x in operands]
+    value, tangent = jt.jvp(f, operands, tangents)
+    weight = normal(*value.shape)
+    gradients = jt.vjp(f, *operands)[1](jt.constant(weight))
+    expected = sum(np.sum(np.asarray(g) * t) for g, t in zip(gradients, tangents, strict=True))
+    assert np.sum(weight * np.asarray(tangent)) == pytest.approx(expected, rel=1e-9)
+
+
+@each_function
+def test_complex_gradients_against_differences(name):
+    f, x, shape = FUNCTIONS[name](complex)
+    operands = (x, normal(*shape, dtype=complex))
+    weight = normal(*f(*operands).shape, dtype=complex)
+
+    def loss(*operands):
+        return jt.math.real(jt.reduce_sum(jt.math.conj(weight) * f(*operands)))
+
+    gradients = jt.grad(loss, argnums=(0, 1))(*operands)
+    directions = [normal(*x.shape, dtype=complex) for x in operands]
+    along = sum(np.sum(np.conj(g) * d).real for g, d in zip(gradients, directions, strict=True))
+    near, far = (
+        float(loss(*[x + step * d for x, d in zip(operands, directions, strict=True)]))
+        for step in (1e-6, -1e-6)
+    )
+    assert along == pytest.approx((near - far) / 2e-6, rel=1e-6)
+
+
+@each_function
+def test_inside_a_function_and_in_a_jacobian(name, mode):
+    f, x, shape = FUNCTIONS[name](float)
+    operands = (x, normal(*shape))
+    expected = f(*operands).numpy()
+    gradient = jt.grad(lambda *x: jt.reduce_sum(jt.sin(f(*x))))
+    slope = np.asarray(gradient(*operands))
+    jacobian = np.asarray(jt.jacobian(f)(*operands))
+    compiled, compiled_gradient = jt.function(f), jt.function(gradient)
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(*operands), expected, rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(compiled_gradient(*operands), slope, rtol=1e-9, atol=1e-11)
+    pulled = np.tensordot(np.cos(expected), jacobian, expected.ndim)
+    np.testing.assert_allclose(pulled, slope, rtol=1e-9, atol=1e-11)
+
+
+def test_the_elements_outside_of_the_matrix_are_not_used(mode):
+    x, b = diagonals(3, 4), normal(4, 2)
+    marked = x.copy()
+    marked[0, -1] = marked[2, 0] = np.nan
+    lower = bands(3, 4)
+    marked_lower = lower.copy()
+    marked_lower[1, 0] = marked_lower[2, :2] = np.nan
+    for _ in range(3):
+        for f in (
+            jt.linalg.tridiagonal_solve,
+            jt.linalg.tridiagonal_matmul,
+            lambda x, b: jt.linalg.tridiagonal_solve(x, b, partial_pivoting=False),
+        ):
+            np.testing.assert_allclose(f(marked, b), f(x, b), rtol=1e-14)
+            g = np.asarray(jt.grad(lambda x, f=f: jt.reduce_sum(f(x, b)))(marked))
+            assert (g[0, -1], g[2, 0]) == (0, 0)
+            assert np.isfinite(g).all()
+        solve = jt.linalg.banded_triangular_solve
+        np.testing.assert_array_equal(solve(marked_lower, b), solve(lower, b))
+
+
+@pytest.mark.parametrize("form", ["compact", "sequence", "short", "matrix"])
+def test_formats_of_tridiagonal_matrices(form, mode):
+    x, b = diagonals(2, 3, 5), normal(2, 5, 3)
+    above, diagonal, below = x[:, 0], x[:, 1], x[:, 2]
+    full = np.stack(
+        [
+            np.diag(d) + np.diag(a[:-1], 1) + np.diag(c[1:], -1)
+            for a, d, c in zip(above, diagonal, below, strict=True)
+        ]
+    )
+    given = {
+        "compact": x,
+        "sequence": [above, diagonal, below],
+        "short": (above[:, :-1], diagonal, below[:, 1:]),
+        "matrix": full + 7 * np.triu(np.ones((5, 5)), 2),
+    }[form]
+    name = "sequence" if form == "short" else form
+    expected = np.linalg.solve(full, b)
+    solve = jt.linalg.tridiagonal_solve
+    for _ in range(2):
+        np.testing.assert_allclose(solve(given, b, name), expected, rtol=1e-10)
+        np.testing.assert_allclose(solve(given, b[..., 0], name), expected[..., 0], rtol=1e-10)
+        np.testing.assert_allclose(
+            solve(given, np.swapaxes(b, 1, 2), name, transpose_rhs=True), expected, rtol=1e-10
+        )
+        np.testing.assert_allclose(solve(given, 1j * b, name, conjugate_rhs=True), -1j * expected, rtol=1e-10)
+        np.testing.assert_allclose(
+            jt.linalg.tridiagonal_matmul(given, expected, name), b, rtol=1e-9, atol=1e-12
+        )
+
+
+def test_pivoting_solves_systems_with_zeros_on_the_diagonal(mode):
+    x = np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 3.0], [0.0, 1.0, 1.0]])
+    full = np.diag(x[1]) + np.diag(x[0, :-1], 1) + np.diag(x[2, 1:], -1)
+    b = np.array([1.0, 2.0, 3.0])
+    for _ in range(3):
+        np.testing.assert_allclose(jt.linalg.tridiagonal_solve(x, b), np.linalg.solve(full, b), rtol=1e-14)
+        assert not np.all(np.isfinite(jt.linalg.tridiagonal_solve(x, b, partial_pivoting=False)))
+
+
+def test_a_long_tridiagonal_system_without_pivoting_runs_in_compiled_loops():
+    x, b = diagonals(3, 1000), normal(1000)
+    expected = jt.linalg.tridiagonal_solve(x, b).numpy()
+    for _ in range(3):
+        solution = jt.linalg.tridiagonal_solve(x, b, partial_pivoting=False)
+        np.testing.assert_allclose(solution, expected, rtol=1e-11, atol=1e-13)
+    assert all(step.loops for step in jt.explain().steps)
+
+
+def test_solutions_of_least_norm_for_matrices_without_full_rank(mode):
+    a = np.outer([1.0, 2.0, 3.0], [1.0, 1.0])
+    b = normal(3, 2)
+    for _ in range(3):
+        np.testing.assert_allclose(jt.linalg.lstsq(a, b, fast=False), np.linalg.pinv(a) @ b, rtol=1e-12)
+    zero = np.zeros((2, 3))
+    np.testing.assert_array_equal(jt.linalg.lstsq(zero, np.ones((2, 1)), fast=False), np.zeros((3, 1)))
+    g = jt.grad(lambda a: jt.reduce_sum(jt.linalg.lstsq(a, np.ones((2, 1)), fast=False)))(zero)
+    np.testing.assert_array_equal(g, zero)
+
+
+def test_the_gradient_of_the_regularizer():
+    a, b = normal(5, 3), normal(5, 2)
+
+    def total(weight):
+        return jt.reduce_sum(jt.linalg.lstsq(a, b, l2_regularizer=weight) ** 2)
+
+    slope = (float(total(0.5 + 1e-6)) - float(total(0.5 - 1e-6))) / 2e-6
+    assert float(jt.grad(total)(0.5)) == pytest.approx(slope, rel=1e-5)
+
+
+# ---- bad input -------------------------------------------------------------------------------------------------------
+
+
+def with_zero(x, *index):
+    x = x.copy()
+    x[index] = 0
+    return x
+
+
+@pytest.mark.parametrize(
+    ("do", "message"),
+    [
+        (
+            lambda: jt.linalg.tridiagonal_solve(with_zero(np.ones((4, 3, 3)), 2), np.ones((4, 3))),
+            r"\[tridiagonal_solve\] Input matrix is not invertible. Matrix 2 of the batch is singular",
+        ),
+        (
+            lambda: jt.linalg.tridiagonal_solve(np.zeros((3, 1)), np.ones(1)),
+            r"\[tridiagonal_solve\].*The matrix is singular",
+        ),
+        (
+            lambda: jt.linalg.banded_triangular_solve(
+                with_zero(np.ones((2, 2, 2, 3)), 1, 0, 0, 2), np.ones((2, 2, 3))
+            ),
+            r"\[banded_triangular_solve\] Input matrix is not invertible. Matrix \(1, 0\) of the batch",
+        ),
+        (
+            lambda: jt.linalg.lstsq(np.stack([np.eye(2), np.zeros((2, 2))]), np.ones((2, 2, 1))),
+            r"Matrix 1 of the batch is not positive definite",
+        ),
+        (
+            lambda: jt.linalg.tensorsolve(np.zeros((2, 3, 6)), np.ones((2, 3))),
+            r"\[solve\] Input matrix is not invertible",
+        ),
+        (lambda: jt.linalg.tensorinv(np.zeros((2, 3, 6))), r"\[solve\] Input matrix is not invertible"),
+    ],
+)
+def test_the_matrix_that_does_not_fit_is_named(do, message, mode):
+    for _ in range(3):
+        with pytest.raises(jt.LinAlgError, match=message):
+            do().numpy()
+
+
+@pytest.mark.parametrize(
+    ("do", "error", "message"),
+    [
+        (
+            lambda: jt.linalg.tridiagonal_solve(np.ones((2, 4)), np.ones(4)),
+            ValueError,
+            r"compact diagonals must have",
+        ),
+        (
+            lambda: jt.linalg.tridiagonal_solve(np.ones(3), np.ones(4)),
+            ValueError,
+            r"diagonals must have at least 2",
+        ),
+        (
+            lambda: jt.linalg.tridiagonal_solve(np.ones((3, 4)), np.ones(5)),
+            ValueError,
+            r"rhs must have 4 rows.*got 5",
+        ),
+        (lambda: jt.linalg.tridiagonal_solve(np.ones((3, 4)), 1.0), ValueError, r"rhs must have the shape"),
+        (
+            lambda: jt.linalg.tridiagonal_solve(np.ones((2, 3, 4)), np.ones((3, 4))),
+            ValueError,
+            r"leading dimensions of diagonals and rhs must broadcast",
+        ),
+        (
+            lambda: jt.linalg.tridiagonal_solve(np.ones((3, 4), int), np.ones(4)),
+            TypeError,
+            r"must have one of.*int64",
+        ),
+        (
+            lambda: jt.linalg.tridiagonal_solve(np.ones((3, 4)), np.ones(4), "dense"),
+            ValueError,
+            r"got 'dense'",
+        ),
+        (
+            lambda: jt.linalg.tridiagonal_solve([np.ones(4)] * 2, np.ones(4), "sequence"),
+            ValueError,
+            r"of three tensors",
+        ),
+        (
+            lambda: jt.linalg.tridiagonal_solve([np.ones(4), np.ones(4), np.ones(2)], np.ones(4), "sequence"),
+            ValueError,
+            r"a sequence of diagonals must have the shapes.*\(4,\), \(4,\), \(2,\)",
+        ),
+        (
+            lambda: jt.linalg.tridiagonal_solve([1.0, np.ones(4), np.ones(4)], np.ones(4), "sequence"),
+            ValueError,
+            r"a sequence of diagonals must have the shapes",
+        ),
+        (
+            lambda: jt.linalg.tridiagonal_solve(np.ones((3, 4)), np.ones(4), "matrix"),
+            ValueError,
+            r"must be square",
+        ),
+        (
+            lambda: jt.linalg.tridiagonal_solve(np.ones((3, 4)), np.ones(4), perturb_singular=True),
+            NotImplementedError,
+            r"perturb_singular=True is not supported",
+        ),
+        (
+            lambda: jt.linalg.tridiagonal_matmul(np.ones((3, 4)), np.ones(4)),
+            ValueError,
+            r"rhs must have at least 2",
+        ),
+        (
+            lambda: jt.linalg.tridiagonal_matmul(np.ones((3, 4)), np.ones((3, 4))),
+            ValueError,
+            r"rhs must have 4 rows",
+        ),
+        (
+            lambda: jt.linalg.banded_triangular_solve(np.ones((0, 4)), np.ones((4, 1))),
+            ValueError,
+            r"main diagonal",
+        ),
+        (
+            lambda: jt.linalg.banded_triangular_solve(np.ones((2, 4)), np.ones((3, 1))),
+            ValueError,
+            r"must have 4 rows",
+        ),
+        (
+            lambda: jt.linalg.banded_triangular_solve(np.ones((2, 4)), 1.0),
+            ValueError,
+            r"rhs must have the shape",
+        ),
+        (lambda: jt.linalg.qr(np.ones(3)), ValueError, r"\[qr\] input must have at least 2"),
+        (
+            lambda: jt.linalg.qr(np.ones((3, 3), np.float16)),
+            TypeError,
+            r"\[qr\] input must have one of.*float16",
+        ),
+        (lambda: jt.linalg.lstsq(np.ones((3, 2)), np.ones((2, 1))), ValueError, r"as many rows as matrix"),
+        (
+            lambda: jt.linalg.lstsq(np.ones((3, 2)), np.ones(3)),
+            ValueError,
+            r"\[lstsq\] rhs must have at least 2",
+        ),
+        (
+            lambda: jt.linalg.lstsq(np.ones((3, 2)), np.ones((3, 1)), l2_regularizer=np.ones(2)),
+            ValueError,
+            r"l2_regularizer must be a number, got shape \(2,\)",
+        ),
+        (
+            lambda: jt.linalg.tensorsolve(np.ones((2, 3, 5)), np.ones((2, 3))),
+            ValueError,
+            r"\[tensorsolve\] a must have",
+        ),
+        (
+            lambda: jt.linalg.tensorsolve(np.ones((2, 2)), np.ones(2), axes=5),
+            ValueError,
+            r"\[tensorsolve\].*axis 5",
+        ),
+        (
+            lambda: jt.linalg.tensorinv(np.ones((2, 3, 5))),
+            ValueError,
+            r"\[tensorinv\] the first 2 dimensions",
+        ),
+        (
+            lambda: jt.linalg.tensorinv(np.ones((2, 2)), 0),
+            ValueError,
+            r"\[tensorinv\] ind must be at least 1",
+        ),
+    ],
+)
+def test_operands_that_do_not_fit(do, error, message):
+    with pytest.raises(error, match=message):
+        do()
+
+
+def test_the_gradient_of_a_full_decomposition_of_tall_matrices():
+    with pytest.raises(
+        jt.NoGradientError, match="additional columns of q are arbitrary; use full_matrices=False"
+    ):
+        jt.grad(lambda x: jt.reduce_sum(jt.linalg.qr(x, full_matrices=True).r))(normal(4, 3))
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 2), (2, 0), (0, 3, 2), (2, 0, 3)])
+def test_empty_matrices(shape, mode):
+    x = np.zeros(shape)
+    for _ in range(2):
+        for got, expected in zip(jt.linalg.qr(x), np.linalg.qr(x), strict=True):
+            assert got.shape == expected.shape
+        assert jt.grad(lambda x: jt.reduce_sum(jt.linalg.qr(x).r))(x).shape == shape
+        for fast in (True, False):
+            solution = jt.linalg.lstsq(x, np.zeros((*shape[:-1], 2)), fast=fast)
+            np.testing.assert_array_equal(solution, np.zeros((*shape[:-2], shape[-1], 2)))
