@@ -14,7 +14,7 @@ from jittape.primitives.linalg import qr
 from jittape.primitives.linalg import tensor_equations as te
 from jittape.primitives.linalg import tridiagonal as td
 from primitive_table import Array, Row, normal
-from primitive_table_solves import FLOATS, triangular
+from primitive_table_solves import FLOATS, regular, triangular
 
 
 def least_squares(a: Array, b: Array, shift: float) -> Array:
@@ -142,7 +142,7 @@ LEAST_SQUARES = (
         Row(
             f"lstsq {shape} {kind}",
             lambda a, b, options=options: ls.lstsq(a, b, **options),
-            normal(shape, (*shape[:-1], 2)),
+            (regular if shape[-1] == shape[-2] else normal)(shape, (*shape[:-1], 2)),
             lambda a, b, shift=shift: least_squares(a, b, shift),
             dtypes=FLOATS,
             rtol=1e-12,
