@@ -18,6 +18,16 @@ from jittape.primitives.nn.activation import selu as selu
 from jittape.primitives.nn.activation import silu as silu
 from jittape.primitives.nn.activation import softmax as softmax
 from jittape.primitives.nn.activation import softsign as softsign
+from jittape.primitives.nn.convolution import conv1d as conv1d
+from jittape.primitives.nn.convolution import conv1d_transpose as conv1d_transpose
+from jittape.primitives.nn.convolution import conv2d as conv2d
+from jittape.primitives.nn.convolution import conv2d_transpose as conv2d_transpose
+from jittape.primitives.nn.convolution import conv3d as conv3d
+from jittape.primitives.nn.convolution import conv3d_transpose as conv3d_transpose
+from jittape.primitives.nn.convolution import conv_transpose as conv_transpose
+from jittape.primitives.nn.convolution import convolution as convolution
+from jittape.primitives.nn.convolution import depthwise_conv2d as depthwise_conv2d
+from jittape.primitives.nn.convolution import separable_conv2d as separable_conv2d
 from jittape.primitives.nn.layer_functions import batch_normalization as batch_normalization
 from jittape.primitives.nn.layer_functions import bias_add as bias_add
 from jittape.primitives.nn.layer_functions import crelu as crelu
@@ -36,15 +46,27 @@ from jittape.primitives.nn.losses import (
 from jittape.primitives.nn.losses import (
     weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
 )
+from jittape.primitives.nn.pooling import avg_pool as avg_pool
+from jittape.primitives.nn.pooling import avg_pool1d as avg_pool1d
+from jittape.primitives.nn.pooling import avg_pool2d as avg_pool2d
+from jittape.primitives.nn.pooling import avg_pool3d as avg_pool3d
+from jittape.primitives.nn.pooling import max_pool as max_pool
+from jittape.primitives.nn.pooling import max_pool1d as max_pool1d
+from jittape.primitives.nn.pooling import max_pool2d as max_pool2d
+from jittape.primitives.nn.pooling import max_pool3d as max_pool3d
+from jittape.primitives.nn.pooling import pool as pool
 from jittape.primitives.reduce.statistics import moments as moments
 from jittape.primitives.reduce.statistics import zero_fraction as zero_fraction
 
 __all__ = [
-    "Dense", "Sequential", "batch_normalization", "bias_add", "crelu", "dropout", "elu", "embedding_lookup",
-    "gelu", "l2_loss", "l2_normalize", "leaky_relu", "log_poisson_loss", "log_softmax", "moments", "relu",
-    "relu6", "selu", "sigmoid", "sigmoid_cross_entropy_with_logits", "silu", "softmax",
-    "softmax_cross_entropy_with_logits", "softplus", "softsign", "sparse_softmax_cross_entropy_with_logits",
-    "swish", "tanh", "top_k", "weighted_cross_entropy_with_logits", "zero_fraction",
+    "Dense", "Sequential", "avg_pool", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_normalization",
+    "bias_add", "conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose",
+    "conv_transpose", "convolution", "crelu", "depthwise_conv2d", "dropout", "elu", "embedding_lookup", "gelu",
+    "l2_loss", "l2_normalize", "leaky_relu", "log_poisson_loss", "log_softmax", "max_pool", "max_pool1d",
+    "max_pool2d", "max_pool3d", "moments", "pool", "relu", "relu6", "selu", "separable_conv2d", "sigmoid",
+    "sigmoid_cross_entropy_with_logits", "silu", "softmax", "softmax_cross_entropy_with_logits", "softplus",
+    "softsign", "sparse_softmax_cross_entropy_with_logits", "swish", "tanh", "top_k",
+    "weighted_cross_entropy_with_logits", "zero_fraction",
 ]  # fmt: skip
 
 swish = silu

@@ -1,0 +1,442 @@
+"""Convolutions: products of filters and the windows of an array.
+
+The taps of the windows are joined to a matrix with a row for each window, and one matrix product does the rest
+(im2col). A depthwise convolution is a sum of products of taps and numbers, which is one loop nest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from jittape.core.primitive import apply
+from jittape.errors import ShapeError
+from jittape.primitives.broadcast import broadcast, promote
+from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.nn.windows import Layout, Sliding, Windows, layout_of, padding_of, per_dimension
+from jittape.primitives.record_parts import require_kinds
+from jittape.primitives.shape.joining import concat
+from jittape.primitives.shape.reshaping import hashable, reshape, shape_of
+from jittape.primitives.shape.views import permuted, sliced
+from jittape.typing import Tensor, TensorLike
+
+__all__ = [
+    "conv1d",
+    "conv1d_transpose",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
+    "conv3d_transpose",
+    "conv_transpose",
+    "convolution",
+    "depthwise_conv2d",
+    "separable_conv2d",
+]
+
+
+def _operands(op: str, x: Any, filters: Any, layout: Layout) -> tuple[Any, Any]:
+    """Return the input with its channels last, and the filters, in one dtype."""
+    x, filters = promote(x, filters)
+    require_kinds(op, "fc", x.aval)
+    rank = layout.spatial + 2
+    for name, operand in (("input", x), ("filters", filters)):
+        if len(operand.shape) != rank:
+            raise ShapeError(f"[{op}] {name} must have {rank} dimensions, got shape {operand.shape}")
+    return layout.to_last(x), filters
+
+
+def _convolution(x: Any, filters: Any, op: str, layout: Layout, sliding: Sliding) -> Any:
+    x, filters = _operands(op, x, filters, layout)
+    *kernel, inputs, outputs = filters.shape
+    channels = x.shape[-1]
+    if not inputs or channels % inputs or outputs % (channels // inputs):
+        raise ShapeError(
+            f"[{op}] the channels of the input, {channels}, must be those of the filters, {inputs}, or a multiple for "
+            f"groups that divide the {outputs} filters"
+        )
+    windows = Windows.over(op, x.shape[1:-1], kernel, sliding)
+    groups = channels // inputs
+    taps = [x] if windows.is_identity else windows.taps(windows.pad(x))
+    rows = concat(taps, -1)
+    if groups == 1:
+        result = matmul(reshape(rows, (-1, math.prod(kernel) * channels)), reshape(filters, (-1, outputs)))
+    else:
+        size = (-1, math.prod(kernel), groups, inputs)
+        stacked = permuted(reshape(rows, size), (2, 0, 1, 3))
+        each = permuted(
+            reshape(filters, (math.prod(kernel), inputs, groups, outputs // groups)), (2, 0, 1, 3)
+        )
+        products = matmul(
+            reshape(stacked, (groups, -1, math.prod(kernel) * inputs)),
+            reshape(each, (groups, -1, outputs // groups)),
+        )
+        result = permuted(products, (1, 0, 2))
+    return layout.from_last(reshape(result, (x.shape[0], *windows.outputs, outputs)))
+
+
+def _transposed(
+    x: Any, filters: Any, op: str, shape: tuple[int, ...], layout: Layout, sliding: Sliding
+) -> Any:
+    """Return the adjoint of a convolution with respect to its input, whose shape is `shape`."""
+    x, filters = _operands(op, x, filters, layout)
+    *kernel, outputs, inputs = filters.shape
+    if layout.channels_first:
+        shape = (shape[0], *shape[2:], shape[1])
+    if x.shape[-1] != inputs:
+        raise ShapeError(f"[{op}] the input has {x.shape[-1]} channels, and the filters take {inputs}")
+    windows = Windows.over(op, shape[1:-1], kernel, sliding)
+    if (x.shape[0], *windows.outputs, outputs) != (shape[0], *x.shape[1:-1], shape[-1]):
+        raise ShapeError(
+            f"[{op}] output_shape {shape} does not fit an input of shape {x.shape}: a convolution of it has "
+            f"{windows.outputs} windows, and there are {outputs} filters"
+        )
+    count, size = math.prod(x.shape[:-1]), math.prod(kernel)
+    rows = matmul(reshape(x, (count, inputs)), reshape(filters, (size * outputs, inputs)), transpose_b=True)
+    rows = reshape(rows, (*x.shape[:-1], size * outputs))
+    taps = [sliced(rows, len(shape) - 1, i * outputs, outputs) for i in range(size)]
+    return layout.from_last(windows.crop(reduce(add, windows.spread(taps))))
+
+
+def _depthwise(x: Any, filters: Any, op: str, layout: Layout, sliding: Sliding) -> Any:
+    x, filters = _operands(op, x, filters, layout)
+    *kernel, channels, multiplier = filters.shape
+    if x.shape[-1] != channels:
+        raise ShapeError(f"[{op}] the input has {x.shape[-1]} channels, and the filter takes {channels}")
+    windows = Windows.over(op, x.shape[1:-1], kernel, sliding)
+    shape = (x.shape[0], *windows.outputs, channels, multiplier)
+    numbers = reshape(filters, (math.prod(kernel), channels, multiplier))
+    terms = [
+        multiply(broadcast(reshape(tap, (*tap.shape, 1)), shape), sliced(numbers, 0, i, 1))
+        for i, tap in enumerate(windows.taps(windows.pad(x)))
+    ]
+    return layout.from_last(reshape(reduce(add, terms), (*shape[:-2], channels * multiplier)))
+
+
+def convolution(
+    input: TensorLike,
+    filters: TensorLike,
+    strides: int | Sequence[int] | None = None,
+    padding: str | Sequence[Sequence[int]] = "VALID",
+    data_format: str | None = None,
+    dilations: int | Sequence[int] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Convolve an array with filters over one, two or three spatial dimensions; see `conv2d`.
+
+    Examples
+    --------
+    >>> x = jt.reshape(jt.range(5.0), [1, 5, 1])
+    >>> jt.nn.convolution(x, jt.ones([2, 1, 1])).numpy().ravel()
+    array([1., 3., 5., 7.], dtype=float32)
+    """
+    spatial = len(shape_of(filters)) - 2
+    if not 1 <= spatial <= 3:
+        raise ShapeError(f"[convolution] filters must have 3 to 5 dimensions, got {spatial + 2}")
+    return _convolve("convolution", spatial, input, filters, strides, padding, data_format, dilations)
+
+
+def _convolve(
+    op: str, spatial: int, x: Any, filters: Any, strides: Any, padding: Any, data_format: Any, dilations: Any
+) -> Tensor:
+    layout = layout_of(op, data_format, spatial)
+    return apply(_convolution, (x, filters), (op, layout, _sliding(op, strides, padding, dilations, layout)))
+
+
+def _sliding(op: str, strides: Any, padding: Any, dilations: Any, layout: Layout) -> Sliding:
+    return Sliding(
+        per_dimension(op, "strides", strides, layout),
+        padding_of(op, padding, layout),
+        per_dimension(op, "dilations", dilations, layout),
+    )
+
+
+def conv1d(
+    input: TensorLike,
+    filters: TensorLike,
+    stride: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "VALID",
+    data_format: str = "NWC",
+    dilations: int | Sequence[int] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Convolve sequences with filters; see `conv2d`.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, width, channels)
+        With `data_format` ``"NCW"`` of shape (batch, channels, width).
+    filters : tensor_like of shape (size, channels, filters)
+
+    Examples
+    --------
+    >>> x = jt.reshape(jt.range(5.0), [1, 5, 1])
+    >>> jt.nn.conv1d(x, [[[1.0]], [[-1.0]]], padding="SAME").numpy().ravel()
+    array([-1., -1., -1., -1.,  4.], dtype=float32)
+    """
+    return _convolve("conv1d", 1, input, filters, stride, padding, data_format, dilations)
+
+
+def conv2d(
+    input: TensorLike,
+    filters: TensorLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "VALID",
+    data_format: str = "NHWC",
+    dilations: int | Sequence[int] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Convolve images with filters.
+
+    Each element of the result is the sum of products of a filter and a window of the image (a cross-correlation).
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, height, width, channels)
+        With `data_format` ``"NCHW"`` of shape (batch, channels, height, width).
+    filters : tensor_like of shape (height, width, channels / groups, filters)
+        If the input has a multiple of the filters' channels, channels and filters are divided into groups.
+    strides : int or sequence of int
+        Distance of neighboring windows: one int, one for each spatial dimension, or one for each dimension.
+    padding : str or sequence of pairs
+        ``"VALID"`` uses only windows inside the image. ``"SAME"`` adds zeros, so that there are
+        ``ceil(extent / stride)`` windows. Or the number of zeros before and after each of the four dimensions.
+    data_format : str
+    dilations : int or sequence of int, optional
+        Distance of neighboring elements of a window in the image.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    tensor of shape (batch, height, width, filters)
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit, or a window is larger than the image.
+    ValueError
+        For other values of an argument.
+    DTypeError
+        For integers.
+
+    Examples
+    --------
+    >>> images = jt.ones([1, 4, 4, 1])
+    >>> jt.nn.conv2d(images, jt.ones([3, 3, 1, 2]), padding="SAME").numpy()[0, :, :, 0]
+    array([[4., 6., 6., 4.],
+           [6., 9., 9., 6.],
+           [6., 9., 9., 6.],
+           [4., 6., 6., 4.]], dtype=float32)
+    """
+    return _convolve("conv2d", 2, input, filters, strides, padding, data_format, dilations)
+
+
+def conv3d(
+    input: TensorLike,
+    filters: TensorLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "VALID",
+    data_format: str = "NDHWC",
+    dilations: int | Sequence[int] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Convolve volumes with filters; see `conv2d`.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, depth, height, width, channels)
+        With `data_format` ``"NCDHW"`` the channels are the second dimension.
+    filters : tensor_like of shape (depth, height, width, channels, filters)
+
+    Examples
+    --------
+    >>> jt.nn.conv3d(jt.ones([1, 2, 2, 2, 1]), jt.ones([2, 2, 2, 1, 1])).numpy().ravel()
+    array([8.], dtype=float32)
+    """
+    return _convolve("conv3d", 3, input, filters, strides, padding, data_format, dilations)
+
+
+def conv_transpose(
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: Any,
+    strides: int | Sequence[int],
+    padding: str | Sequence[Sequence[int]] = "SAME",
+    data_format: str | None = None,
+    dilations: int | Sequence[int] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Return the gradient of a convolution with respect to its input; see `conv2d_transpose`."""
+    spatial = len(hashable(output_shape)) - 2
+    if not 1 <= spatial <= 3:
+        raise ShapeError(f"[conv_transpose] output_shape must have 3 to 5 entries, got {output_shape!r}")
+    return _convolve_transposed(
+        "conv_transpose", spatial, input, filters, output_shape, strides, padding, data_format, dilations
+    )
+
+
+def _convolve_transposed(
+    op: str,
+    spatial: int,
+    x: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any,
+    dilations: Any,
+) -> Tensor:
+    layout, shape = layout_of(op, data_format, spatial), hashable(output_shape)
+    if not isinstance(shape, tuple) or len(shape) != spatial + 2:
+        raise ShapeError(f"[{op}] output_shape must have {spatial + 2} entries, got {output_shape!r}")
+    return apply(
+        _transposed, (x, filters), (op, shape, layout, _sliding(op, strides, padding, dilations, layout))
+    )
+
+
+def conv1d_transpose(
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: Any,
+    strides: int | Sequence[int],
+    padding: str | Sequence[Sequence[int]] = "SAME",
+    data_format: str = "NWC",
+    dilations: int | Sequence[int] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Return the gradient of `conv1d` with respect to its input; see `conv2d_transpose`.
+
+    Examples
+    --------
+    >>> x = jt.reshape(jt.constant([1.0, 2.0]), [1, 2, 1])
+    >>> jt.nn.conv1d_transpose(x, jt.ones([2, 1, 1]), [1, 4, 1], 2).numpy().ravel()
+    array([1., 1., 2., 2.], dtype=float32)
+    """
+    return _convolve_transposed(
+        "conv1d_transpose", 1, input, filters, output_shape, strides, padding, data_format, dilations
+    )
+
+
+def conv2d_transpose(
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: Any,
+    strides: int | Sequence[int],
+    padding: str | Sequence[Sequence[int]] = "SAME",
+    data_format: str = "NHWC",
+    dilations: int | Sequence[int] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Return the gradient of `conv2d` with respect to its input, often used to enlarge images.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, height, width, channels)
+        In the place of the gradient of the result of `conv2d`.
+    filters : tensor_like of shape (height, width, output channels, channels)
+    output_shape : sequence of int
+        Shape of the result, that is of the input of `conv2d`.
+    strides, padding, data_format, dilations
+        As for `conv2d`.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If `conv2d` of an array of `output_shape` has not the shape of `input`.
+
+    Examples
+    --------
+    >>> jt.nn.conv2d_transpose(jt.ones([1, 1, 1, 1]), jt.ones([2, 2, 1, 1]), [1, 2, 2, 1], 2).numpy()[0, :, :, 0]
+    array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    """
+    return _convolve_transposed(
+        "conv2d_transpose", 2, input, filters, output_shape, strides, padding, data_format, dilations
+    )
+
+
+def conv3d_transpose(
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: Any,
+    strides: int | Sequence[int],
+    padding: str | Sequence[Sequence[int]] = "SAME",
+    data_format: str = "NDHWC",
+    dilations: int | Sequence[int] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Return the gradient of `conv3d` with respect to its input; see `conv2d_transpose`."""
+    return _convolve_transposed(
+        "conv3d_transpose", 3, input, filters, output_shape, strides, padding, data_format, dilations
+    )
+
+
+def depthwise_conv2d(
+    input: TensorLike,
+    filter: TensorLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "VALID",
+    data_format: str = "NHWC",
+    dilations: int | Sequence[int] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Convolve each channel of images with its own filters.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, height, width, channels)
+    filter : tensor_like of shape (height, width, channels, multiplier)
+    strides, padding, data_format, dilations
+        As for `conv2d`.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    tensor of shape (batch, height, width, channels * multiplier)
+
+    Examples
+    --------
+    >>> jt.nn.depthwise_conv2d(jt.ones([1, 2, 2, 2]), jt.ones([2, 2, 2, 1])).numpy().ravel()
+    array([4., 4.], dtype=float32)
+    """
+    op = "depthwise_conv2d"
+    layout = layout_of(op, data_format, 2)
+    return apply(_depthwise, (input, filter), (op, layout, _sliding(op, strides, padding, dilations, layout)))
+
+
+def separable_conv2d(
+    input: TensorLike,
+    depthwise_filter: TensorLike,
+    pointwise_filter: TensorLike,
+    strides: int | Sequence[int] = 1,
+    padding: str | Sequence[Sequence[int]] = "VALID",
+    data_format: str = "NHWC",
+    dilations: int | Sequence[int] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Convolve each channel of images with its own filters, then combine the channels of each pixel.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (batch, height, width, channels)
+    depthwise_filter : tensor_like of shape (height, width, channels, multiplier)
+    pointwise_filter : tensor_like of shape (1, 1, channels * multiplier, filters)
+    strides, padding, data_format, dilations
+        As for `conv2d`; of the first step.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> x = jt.ones([1, 2, 2, 2])
+    >>> jt.nn.separable_conv2d(x, jt.ones([2, 2, 2, 1]), jt.ones([1, 1, 2, 1])).numpy().ravel()
+    array([8.], dtype=float32)
+    """
+    channels = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
+    return _convolve("separable_conv2d", 2, channels, pointwise_filter, 1, "VALID", data_format, 1)
