@@ -111,7 +111,19 @@ def test_reading_and_adding_along_an_axis(shape: Any, axis: int, picked: Any) ->
     )
 
 
-DTYPES = ["bool", "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
+DTYPES = [
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -128,7 +140,7 @@ def test_all_dtypes_that_machine_code_has(dtype: str) -> None:
         check(lambda x, v, i: scatter_combine_op.bind(x, v, i, how="div"), x, v, i)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "complex64", "complex128"])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_other_dtypes_are_left_to_numpy(dtype: str) -> None:
     program = program_of(lambda x, i: gather(x, i), normal(6).astype(dtype), indices(6, 4))
     assert not is_native(program)

@@ -63,6 +63,8 @@ class DTypeInfo:
     dtype : dtype
     llvm : str or None
         LLVM type of a number in a register. None: compiled loops do not support the dtype, NumPy computes its ops.
+    arithmetic : dtype
+        Dtype in which compiled loops compute with a number; after each op the result is rounded to the dtype itself.
     blas : str or None
         First letter of the names of BLAS routines. None: the BLAS does not support the dtype.
     scalar_format : str or None
@@ -84,6 +86,7 @@ class DTypeInfo:
 
     dtype: np.dtype[Any]
     llvm: str | None
+    arithmetic: np.dtype[Any]
     blas: str | None
     scalar_format: str | None
     safetensors: str | None
@@ -95,21 +98,21 @@ class DTypeInfo:
 
 
 _ROWS = (
-    # dtype, llvm, blas, scalar_format, safetensors, floating, work, saturates, real, complex
-    (bool_, "i1", None, "?7x", "BOOL", float16, float64, bool_, bool_, None),
-    (int8, "i8", None, "b7x", "I8", float16, float64, int32, int8, None),
-    (int16, "i16", None, "h6x", "I16", float32, float64, int32, int16, None),
-    (int32, "i32", None, "i4x", "I32", float64, float64, int32, int32, None),
-    (int64, "i64", None, "q", "I64", float64, float64, int64, int64, None),
-    (uint8, "i8", None, "B7x", "U8", float16, float64, int32, uint8, None),
-    (uint16, "i16", None, "H6x", "U16", float32, float64, int32, uint16, None),
-    (uint32, "i32", None, "I4x", "U32", float64, float64, int64, uint32, None),
-    (uint64, "i64", None, "Q", "U64", float64, float64, int64, uint64, None),
-    (float16, None, None, "e6x", "F16", float16, float32, float16, float16, None),
-    (float32, "float", "s", "f4x", "F32", float32, float32, float32, float32, complex64),
-    (float64, "double", "d", "d", "F64", float64, float64, float64, float64, complex128),
-    (complex64, None, "c", None, "C64", complex64, complex64, complex64, float32, None),
-    (complex128, None, "z", None, None, complex128, complex128, complex128, float64, None),
+    # dtype, llvm, arithmetic, blas, scalar_format, safetensors, floating, work, saturates, real, complex
+    (bool_, "i1", bool_, None, "?7x", "BOOL", float16, float64, bool_, bool_, None),
+    (int8, "i8", int8, None, "b7x", "I8", float16, float64, int32, int8, None),
+    (int16, "i16", int16, None, "h6x", "I16", float32, float64, int32, int16, None),
+    (int32, "i32", int32, None, "i4x", "I32", float64, float64, int32, int32, None),
+    (int64, "i64", int64, None, "q", "I64", float64, float64, int64, int64, None),
+    (uint8, "i8", uint8, None, "B7x", "U8", float16, float64, int32, uint8, None),
+    (uint16, "i16", uint16, None, "H6x", "U16", float32, float64, int32, uint16, None),
+    (uint32, "i32", uint32, None, "I4x", "U32", float64, float64, int64, uint32, None),
+    (uint64, "i64", uint64, None, "Q", "U64", float64, float64, int64, uint64, None),
+    (float16, "i16", float32, None, "e6x", "F16", float16, float32, float16, float16, None),
+    (float32, "float", float32, "s", "f4x", "F32", float32, float32, float32, float32, complex64),
+    (float64, "double", float64, "d", "d", "F64", float64, float64, float64, float64, complex128),
+    (complex64, None, complex64, "c", None, "C64", complex64, complex64, complex64, float32, None),
+    (complex128, None, complex128, "z", None, None, complex128, complex128, complex128, float64, None),
 )
 _INFO = {row[0]: DTypeInfo(*row) for row in _ROWS}
 
@@ -119,8 +122,10 @@ NATIVE = frozenset(dtype for dtype, info in _INFO.items() if info.llvm)
 """Dtypes that compiled loops support."""
 BLAS = frozenset(dtype for dtype, info in _INFO.items() if info.blas)
 """Dtypes that the BLAS supports."""
-NATIVE_FLOATS = NATIVE & BLAS
-"""Real floating-point dtypes that compiled loops support."""
+NATIVE_NUMBERS = frozenset(dtype for dtype in NATIVE if _INFO[dtype].arithmetic == dtype)
+"""Dtypes that compiled loops compute with directly."""
+NATIVE_FLOATS = NATIVE_NUMBERS & BLAS
+"""Real floating-point dtypes that compiled loops compute with directly."""
 
 WEAK_EXAMPLES: dict[type, Any] = {bool: False, int: 0, float: 0.0, complex: 0j}
 """Types of weakly promoted Python scalars, each with the example that is passed to `numpy.result_type`."""

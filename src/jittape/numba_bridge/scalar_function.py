@@ -27,7 +27,7 @@ from jittape.compile.llvm.ir_helpers import for_range
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type, memory_type
 from jittape.core.buffers import address_of
-from jittape.core.dtypes import NATIVE
+from jittape.core.dtypes import NATIVE_NUMBERS
 
 __all__ = ["as_dispatcher", "compiled_scalar", "dispatcher_of", "evaluate_linked", "python_function"]
 
@@ -90,7 +90,7 @@ def _returned(name: str, given: str, ty: Any, item: int | None) -> np.dtype[Any]
             )
         ty = ty[item]
     ty = types.unliteral(ty)
-    if not isinstance(ty, (types.Number, types.Boolean)) or as_dtype(ty) not in NATIVE:
+    if not isinstance(ty, (types.Number, types.Boolean)) or as_dtype(ty) not in NATIVE_NUMBERS:
         raise TypeError(
             f"numba_op: {name} must return a real number, it returns {whole} for ({given}); "
             "pass result= if it is a function of whole arrays"

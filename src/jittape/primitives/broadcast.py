@@ -244,7 +244,9 @@ def broadcast_back(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any
 sum_op = Primitive(
     "sum",
     abstract_eval=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
-    impl=lambda x, *, axes: np.sum(x, axis=axes, dtype=x.dtype),
+    impl=lambda x, *, axes: np.sum(x, axis=axes, dtype=info_of(x.dtype).arithmetic).astype(
+        x.dtype, copy=False
+    ),
     vjp=(lambda g, out, x, *, axes: broadcast_back(g, x.shape, axes),),
     lowering=Reduce(combine=lambda m, a, b: m.add(a, b), identity=lambda dtype: 0),
     batch=along_axes(),

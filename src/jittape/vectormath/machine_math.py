@@ -43,6 +43,14 @@ class MachineMath(MathNamespace):
         """Convert between dtypes other than bool results and float-to-integer; free if the bits stay the same."""
 
     @abstractmethod
+    def _from_half(self, x: Value) -> Value:
+        """Convert float16 to float32."""
+
+    @abstractmethod
+    def _to_half(self, x: Value) -> Value:
+        """Convert float32 to float16, rounding to nearest."""
+
+    @abstractmethod
     def _saturate(self, x: Value, dtype: np.dtype[Any]) -> Value:
         """Convert a float to the nearest integer of `dtype` toward zero; nan gives 0."""
 
@@ -62,11 +70,30 @@ class MachineMath(MathNamespace):
         dtype = np.dtype(dtype)
         if dtype == x.dtype:
             return x
+        if info_of(x.dtype).arithmetic != x.dtype:
+            return self.cast(self._from_half(x), dtype)
+        if info_of(dtype).arithmetic != dtype:
+            return self._to_half(self._to_single(x))
         if dtype.kind == "b":
             return x != 0
         if x.dtype.kind == "f" and dtype.kind in "iu":
             return self._float_to_integer(x, dtype)
         return self._convert(x, dtype)
+
+    def _to_single(self, x: Value) -> Value:
+        """Convert to float32 such that the result, rounded to float16, is `x` rounded once.
+
+        An inexact conversion from float64 rounds to an odd last bit (Boldo and Melquiond, IEEE Transactions on
+        Computers 57, 2008): the neighbor whose last bit is set, on the same side of all float16 numbers and midpoints.
+        """
+        single = self.cast(x, np.float32)
+        if x.dtype.kind != "f" or x.dtype == np.float32:
+            return single
+        back = self.cast(single, x.dtype)
+        bits = self.bitcast(single, np.int32)
+        toward_zero = self.where(self.absolute(back) > self.absolute(x), bits - 1, bits)
+        is_inexact = (back < x) | (back > x)
+        return self.bitcast(self.where(is_inexact, toward_zero | 1, bits), np.float32)
 
     def _float_to_integer(self, x: Value, dtype: np.dtype[Any]) -> Value:
         """Convert with the saturating intrinsics, which have no undefined behavior.

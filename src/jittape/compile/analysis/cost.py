@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.dtypes import info_of
 from jittape.core.forms import Map, Reduce
 from jittape.core.primitive import Primitive
 from jittape.core.tuning import threshold_cache, tuning
@@ -15,18 +16,33 @@ from jittape.vectormath.counting_math import CountedValue, CountingMath
 from jittape.vectormath.machine_math import NotInLanes
 from jittape.vectormath.math_namespace import MathNamespace
 
-__all__ = ["can_be_in_lanes", "computed", "cost_of_map"]
+__all__ = ["can_be_in_lanes", "computed", "cost_of_map", "narrowed", "widened"]
 
 Params = tuple[tuple[str, Any], ...]
 
 
 def computed(m: MathNamespace, primitive: Primitive, params: Params, operands: Sequence[Any]) -> Any:
-    """Apply the scalar expression of a map, or combine a few elements as a reduction does."""
+    """Apply the scalar expression of a map, or combine a few elements as a reduction does.
+
+    The result of operands that are not computed with in their own dtype (`DTypeInfo.arithmetic`) may be too wide:
+    see `narrowed`.
+    """
+    operands = [widened(m, operand) for operand in operands]
     form = primitive.lowering
     if isinstance(form, Map):
         return form.expression(m, *operands, **dict(params))
     assert isinstance(form, Reduce), primitive
     return reduce(lambda a, b: form.combine(m, a, b), operands)
+
+
+def widened(m: MathNamespace, value: Any) -> Any:
+    """Return `value` in the dtype that is computed with."""
+    return m.cast(value, info_of(value.dtype).arithmetic)
+
+
+def narrowed(m: MathNamespace, value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return `value` rounded to `dtype` if this is computed with in the wider dtype of `value`."""
+    return m.cast(value, dtype) if value.dtype == info_of(dtype).arithmetic else value
 
 
 def cost_of_map(primitive: Primitive, params: Params, dtypes: tuple[np.dtype[Any], ...]) -> int:

@@ -11,8 +11,11 @@ LLVM can vectorize the loop around it.
 
 from __future__ import annotations
 
+import platform
+from functools import cache
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 from numpy.typing import DTypeLike
@@ -20,10 +23,17 @@ from numpy.typing import DTypeLike
 from jittape.compile.llvm.ir_helpers import external
 from jittape.compile.llvm.ir_value import IRValue, constant, llvm_type
 from jittape.compile.llvm.ir_vectors import like, type_suffix
+from jittape.vectormath import half
 from jittape.vectormath.integer_pow import call_integer_power
 from jittape.vectormath.libm_fallback import call_rarely
 from jittape.vectormath.machine_math import MachineMath
 from jittape.vectormath.math_namespace import Step
+
+
+@cache
+def _converts_halves() -> bool:
+    """Return whether the processor converts float16; LLVM otherwise calls functions of a library that is missing."""
+    return platform.machine() in ("aarch64", "arm64") or bool(llvm.get_host_cpu_features().get("f16c"))
 
 
 class IRMath(MachineMath):
@@ -75,6 +85,18 @@ class IRMath(MachineMath):
         else:
             convert = self.builder.sext if x.dtype.kind == "i" else self.builder.zext
         return self._value(convert(x.ir, target), dtype)
+
+    def _from_half(self, x: IRValue) -> IRValue:
+        if not _converts_halves():
+            return half.from_half(self, self._value(x.ir, np.uint16))
+        number = self.builder.bitcast(x.ir, like(ir.HalfType(), x.lanes))
+        return self._value(self.builder.fpext(number, like(ir.FloatType(), x.lanes)), np.float32)
+
+    def _to_half(self, x: IRValue) -> IRValue:
+        if not _converts_halves():
+            return self._value(half.to_half(self, x).ir, np.float16)
+        number = self.builder.fptrunc(x.ir, like(ir.HalfType(), x.lanes))
+        return self._value(self.builder.bitcast(number, like(ir.IntType(16), x.lanes)), np.float16)
 
     def _saturate(self, x: IRValue, dtype: np.dtype[Any]) -> IRValue:
         target = like(llvm_type(dtype), x.lanes)

@@ -50,6 +50,8 @@ def _immediate(value: complex, _: str, dtype: np.dtype[Any]) -> ir.Constant:
     """Return the constant of a number; its text distinguishes the two zeros."""
     with np.errstate(over="ignore"):
         exact = np.asarray(value).astype(dtype) if dtype.kind == "b" else np.array(value, dtype)
+    if info_of(dtype).arithmetic != dtype:
+        exact = exact.view(f"i{dtype.itemsize}")  # the register has the bits
     return ir.Constant(llvm_type(dtype), exact.item())
 
 
@@ -66,7 +68,8 @@ class IRValue:
     value
         The LLVM value, of type ``llvm_type(dtype)`` or a vector of these.
     dtype
-        float32, float64, a fixed-size integer or bool.
+        float32, float64, a fixed-size integer or bool. A value of float16, the bits in an integer register, has no
+        operators: it is cast first.
     """
 
     __slots__ = ("builder", "dtype", "ir")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from jittape.compile.rewrite.program_editor import Editor, primitives_of
-from jittape.core.dtypes import BLAS
-from jittape.core.forms import Alias, Call, CheckedMap, Decomposition, Iota, View
+from jittape.core.dtypes import BLAS, info_of
+from jittape.core.forms import Alias, Call, CheckedMap, Decomposition, Iota, Reduce, View
+from jittape.core.primitive import Primitive
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import common_subexpressions_merged
+from jittape.primitives.broadcast import cast_to
 
 __all__ = ["decompose"]
 
@@ -18,7 +23,7 @@ def decompose(program: Program, dtypes: Container[Any]) -> Program:
     """Return `program` with its decompositions written out, where operands and result have one of `dtypes`."""
     replaced = {p for p in primitives_of(program) if isinstance(p.lowering, Decomposition | Call)}
     if not replaced:
-        return _with_checks(program)
+        return _with_checks(_with_wide_reductions(program))
     editor = Editor(program)
     avals = editor.avals
     for op in program.ops:
@@ -31,7 +36,25 @@ def decompose(program: Program, dtypes: Container[Any]) -> Program:
             editor.write_out(op, form)
         else:
             editor.ops.append(op)
-    return _with_checks(editor.result())
+    return _with_checks(_with_wide_reductions(editor.result()))
+
+
+def _with_wide_reductions(program: Program) -> Program:
+    """Return `program` with its reductions in the dtypes that compiled loops compute with."""
+    if all(info_of(aval.dtype).arithmetic == aval.dtype for aval in program.avals.values()):
+        return program
+    editor = Editor(program)
+    for op in program.ops:
+        dtype = program.avals[op.out].dtype
+        if isinstance(op.primitive.lowering, Reduce) and info_of(dtype).arithmetic != dtype:
+            editor.write_out(op, Decomposition(partial(_in_wider_dtype, op.primitive, dtype)))
+        else:
+            editor.ops.append(op)
+    return editor.result()
+
+
+def _in_wider_dtype(primitive: Primitive, dtype: np.dtype[Any], x: Any, **params: Any) -> Any:
+    return cast_to(primitive.bind(cast_to(x, info_of(dtype).arithmetic), **params), dtype)
 
 
 def _with_checks(program: Program) -> Program:

@@ -234,7 +234,9 @@ def _prod_vjp(g: Any, out: Any, x: Any, *, axis: int) -> Any:
 prod_op = Primitive(
     "prod",
     abstract_eval=lambda x, *, axes: Aval(without_axes(x.shape, axes), x.dtype),
-    impl=lambda x, *, axes: np.prod(x, axis=axes, dtype=x.dtype),
+    impl=lambda x, *, axes: np.prod(x, axis=axes, dtype=info_of(x.dtype).arithmetic).astype(
+        x.dtype, copy=False
+    ),
     vjp=(lambda g, out, x, *, axes: _prod_vjp(g, out, x, axis=axes[0]),),
     lowering=Reduce(combine=lambda m, a, b: m.multiply(a, b), identity=lambda dtype: 1),
     batch=along_axes(),

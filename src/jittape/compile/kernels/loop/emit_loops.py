@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.analysis.cost import computed
+from jittape.compile.analysis.cost import computed, narrowed, widened
 from jittape.compile.ir.instructions import BoundsMask, KernelReduction, KernelStore
 from jittape.compile.ir.kernel import LoopKernel
 from jittape.compile.kernels.loop.accumulators import Accumulator
@@ -305,7 +305,8 @@ class _NestEmitter(VectorBody):
         value, scattered = self.values[store.value], store.scatter
         if scattered is None or scattered.combining is None:
             return value
-        return computed(self.math, scattered.combining, (), [self.load(store.address, value.dtype), value])
+        operands = [self.load(store.address, value.dtype), value]
+        return narrowed(self.math, computed(self.math, scattered.combining, (), operands), value.dtype)
 
     # ---- scans -------------------------------------------------------------------------------------------------
 
@@ -318,8 +319,8 @@ class _NestEmitter(VectorBody):
         before = (
             self.load_from(self.elements_before[store], dtype) if innermost else self._element_before(store)
         )
-        values = [self.values[v] for v in store.scan.values]
-        result = form.combine(self.math, before, *values, **dict(store.scan.params))
+        operands = [widened(self.math, x) for x in (before, *[self.values[v] for v in store.scan.values])]
+        result = narrowed(self.math, form.combine(self.math, *operands, **dict(store.scan.params)), dtype)
         self.store(store.address, result)
         if innermost:
             self.store_to(self.elements_before[store], result)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from jittape.compile.analysis.cost import computed, cost_of_map
+from jittape.compile.analysis.cost import computed, cost_of_map, narrowed
 from jittape.compile.ir.kernel import label_of, params_text
 from jittape.compile.llvm.ir_builder import Builder
 from jittape.compile.llvm.ir_math import IRMath
@@ -39,7 +39,7 @@ def result_of(
         If the result has another dtype than the primitive's rule gives.
     """
     if cost_of_map(primitive, params, tuple([o.dtype for o in operands])) < tuning.outline_min_cost:
-        return _checked(computed(m, primitive, params, operands), primitive, dtype)
+        return _checked(m, computed(m, primitive, params, operands), primitive, dtype)
     kinds = [operand.ir.type for operand in operands]
     text = f"{label_of(primitive)}{params_text(params)}: {', '.join(map(str, kinds))} -> {dtype}"
     name = f"jittape_map_{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
@@ -63,11 +63,13 @@ def _defined(
     function.attributes.add("alwaysinline")
     builder = Builder(function.append_basic_block("entry"))
     arguments = [IRValue(builder, a, o.dtype) for a, o in zip(function.args, operands, strict=True)]
-    builder.ret(_checked(computed(IRMath(builder), primitive, params, arguments), primitive, dtype).ir)
+    m = IRMath(builder)
+    builder.ret(_checked(m, computed(m, primitive, params, arguments), primitive, dtype).ir)
     return function
 
 
-def _checked(result: IRValue, primitive: Primitive, dtype: np.dtype[Any]) -> IRValue:
+def _checked(m: IRMath, result: IRValue, primitive: Primitive, dtype: np.dtype[Any]) -> IRValue:
+    result = narrowed(m, result, dtype)
     if result.dtype != dtype:
         raise TypeError(f"{primitive.name} gave {result.dtype}, its rule says {dtype}")
     return result

@@ -7,6 +7,7 @@ from functools import partial
 
 from llvmlite import ir
 
+from jittape.compile.analysis.cost import computed, narrowed
 from jittape.compile.ir.table_layouts import (
     BYTECODE_HEAD,
     INSTRUCTION,
@@ -20,7 +21,6 @@ from jittape.compile.llvm.ir_helpers import for_range, integer
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_records import IRRecord, bit_field
 from jittape.compile.llvm.ir_value import IRValue, memory_type
-from jittape.core.forms import Map
 from jittape.core.records import RecordLayout
 
 __all__ = ["define_scalar_vm"]
@@ -123,9 +123,8 @@ class _Emitter:
             if dtype.kind == "b":
                 value = builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
             operands.append(IRValue(builder, value, dtype))
-        form = code.primitive.lowering
-        assert isinstance(form, Map)
-        result = form.expression(IRMath(builder), *operands, **dict(code.params)).ir
+        m = IRMath(builder)
+        result = narrowed(m, computed(m, code.primitive, code.params, operands), code.dtype).ir
         if code.dtype.kind == "b":
             result = builder.zext(result, ir.IntType(8))
         builder.store(result, self.place(self.cell(word, "result"), memory_type(code.dtype)))
