@@ -36,6 +36,13 @@ def _converts_halves() -> bool:
     return platform.machine() in ("aarch64", "arm64") or bool(llvm.get_host_cpu_features().get("f16c"))
 
 
+@cache
+def _computes_in_halves() -> bool:
+    """Return whether the processor has arithmetic on float16, which LLVM uses where it gives the same result."""
+    features = llvm.get_host_cpu_features()
+    return bool(features.get("avx512fp16") or features.get("fullfp16"))
+
+
 class IRMath(MachineMath):
     """The math namespace that emits LLVM IR.
 
@@ -95,6 +102,10 @@ class IRMath(MachineMath):
     def _to_half(self, x: IRValue) -> IRValue:
         if not _converts_halves():
             return self._value(half.to_half(self, x).ir, np.float16)
+        if _computes_in_halves() or getattr(x.ir, "opname", "") in ("fptrunc", "select"):
+            # LLVM must not contract operations on half, nor merge the conversion with that of a double, for which it
+            # calls a library. Loops with fences are not vectorized by LLVM.
+            x = self._intrinsic("arithmetic.fence", x)
         number = self.builder.fptrunc(x.ir, like(ir.HalfType(), x.lanes))
         return self._value(self.builder.bitcast(number, like(ir.IntType(16), x.lanes)), np.float16)
 

@@ -189,7 +189,8 @@ def _constant_bits(
     Bools, nan, infinities and the numbers in `STRUCTURAL` are structural. All others are symbols, so means over any
     number of elements share a kernel.
     """
-    value = primitive.impl(**dict(params))
+    with np.errstate(over="ignore"):
+        value = primitive.impl(**dict(params))
     if dtype.kind == "b" or not np.isfinite(value) or float(value) in STRUCTURAL:
         return None
     return int.from_bytes(np.asarray(value, dtype.newbyteorder("<")).tobytes(), "little", signed=False)
