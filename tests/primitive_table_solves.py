@@ -146,9 +146,25 @@ DETERMINANTS = (
         edges=(*SQUARE_EMPTY, (np.zeros((2, 2)),), (np.ones((6, 2, 2)),), (np.array([[NAN]]),)),
         rtol=1e-13,
     ),
-    Row("gradient of det", cofactors_of, regular((3, 3)), cofactors, dtypes=FLOATS, rtol=1e-13),
+    *(
+        Row(f"det {n}", de.det, regular((2, n, n)), np.linalg.det, dtypes=FLOATS, rtol=1e-13)
+        for n in (1, 2, 4)
+    ),
+    Row("cofactors", cofactors_of, regular((3, 3)), cofactors, dtypes=FLOATS, rtol=1e-13),
+    *(
+        Row(
+            f"cofactors of {n} rows",
+            formula,
+            normal((2, n, n)),
+            cofactors,
+            dtypes=FLOATS,
+            edges=((np.zeros((n, n)),), (np.ones((0, n, n)),)),
+            rtol=1e-13,
+        )
+        for n, formula in de.SMALL_COFACTORS.items()
+    ),
     Row(
-        "gradient of det of singular matrices",
+        "cofactors of singular matrices",
         cofactors_of,
         normal((3, 3)),
         cofactors,

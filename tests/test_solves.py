@@ -182,9 +182,16 @@ def test_determinants_of_singular_matrices(mode):
         )
         with pytest.raises(jt.LinAlgError, match=r"not invertible. Matrix 1 of the batch is singular"):
             np.asarray(jt.grad(lambda a: jt.reduce_sum(jt.linalg.slogdet(a)[1]))(a))
-    wild = complex_normal(3, 3)
-    wild[2] = wild[0] + 1j * wild[1]
-    step = 1e-6 * complex_normal(3, 3)
+        with pytest.raises(jt.LinAlgError, match=r"not invertible. The matrix is singular"):
+            np.asarray(jt.hessian(jt.linalg.det)(np.diag([1.0, 0.0, 2.0, 3.0])))
+    np.testing.assert_allclose(jt.hessian(jt.linalg.det)(np.zeros((2, 2)))[0, 0], [[0, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_gradient_of_the_determinant_of_a_singular_complex_matrix(n):
+    wild = complex_normal(n, n)
+    wild[-1] = wild[0] if n == 2 else wild[0] + 1j * wild[1]
+    step = 1e-6 * complex_normal(n, n)
     gradient = np.asarray(jt.grad(lambda a: jt.math.real(jt.linalg.det(a)))(wild))
     slope = (np.linalg.det(wild + step) - np.linalg.det(wild - step)).real / 2
     assert np.sum(np.conj(gradient) * step).real == pytest.approx(slope, rel=1e-6)

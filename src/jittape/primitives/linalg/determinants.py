@@ -22,12 +22,13 @@ from jittape.primitives.linalg.cholesky import cholesky_op
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.linalg.lu_factors import interchange_count, lu_factor_op, lu_solve_op, pivots, solved
 from jittape.primitives.linalg.matmul import matmul_op
-from jittape.primitives.linalg.matrices import adjoint
+from jittape.primitives.linalg.matrices import adjoint, cross
 from jittape.primitives.linalg.matrix_operands import matrix_operand, require_square
 from jittape.primitives.record_parts import filled, real_dtype
 from jittape.primitives.reduce.reductions import reduce_prod, reduce_sum
 from jittape.primitives.shape.creation import eye
-from jittape.primitives.shape.views import sliced
+from jittape.primitives.shape.joining import stack
+from jittape.primitives.shape.views import flipped, sliced
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["LogMatrixDeterminant", "det", "logdet", "slogdet"]
@@ -243,9 +244,28 @@ cofactors_op = Primitive(
     vjp=(_cofactors_vjp, None),
     batch=alike(),
 )
-"""The cofactors of matrices: the derivative of the determinant, also for singular matrices.
+"""The cofactors of matrices with more than three rows, which are the derivative of the determinant.
 
 The derivative of the cofactors themselves raises `LinAlgError` at a singular matrix."""
+
+
+def _cofactors_of_two_rows(a: Any) -> Any:
+    axes = _matrix_axes(a)
+    return multiply(flipped(a, axes), subtract(multiply(2, eye(2, dtype=a.dtype)), 1))
+
+
+def _cofactors_of_three_rows(a: Any) -> Any:
+    axis = len(a.shape) - 2
+    rows = [to_shape(sliced(a, axis, i, 1), (*a.shape[:-2], 3)) for i in range(3)]
+    return stack([cross(rows[(i + 1) % 3], rows[(i + 2) % 3]) for i in range(3)], axis=axis)
+
+
+SMALL_COFACTORS = {
+    1: lambda a: filled(a, 1),
+    2: _cofactors_of_two_rows,
+    3: _cofactors_of_three_rows,
+}
+"""Cofactors as polynomials, by the number of rows; these have derivatives of any order at singular matrices too."""
 
 
 def _det_impl(a: Any, packed: Any) -> Any:
@@ -253,7 +273,9 @@ def _det_impl(a: Any, packed: Any) -> Any:
 
 
 def _det_vjp(g: Any, out: Any, a: Any, packed: Any) -> Any:
-    return zero_dominant_multiply(broadcast_back(g, a.shape, _matrix_axes(a)), cofactors_op.bind(a, packed))
+    formula = SMALL_COFACTORS.get(a.shape[-1])
+    cofactors = formula(a) if formula else cofactors_op.bind(a, packed)
+    return zero_dominant_multiply(broadcast_back(g, a.shape, _matrix_axes(a)), cofactors)
 
 
 def _det_decomposed(a: Any, packed: Any) -> Any:
@@ -279,8 +301,8 @@ def _det(x: Any) -> Any:
 def det(input: TensorLike, name: str | None = None) -> Tensor:
     """Compute determinants of square matrices.
 
-    The gradient is the matrix of cofactors, also for a singular matrix. A second derivative at a singular matrix raises
-    `LinAlgError`.
+    The gradient is the matrix of cofactors, also for a singular matrix. A second derivative at a singular matrix with
+    more than three rows raises `LinAlgError`.
 
     Parameters
     ----------
