@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 import jittape as jt
 from numpy_protocol_samples import BOOLS, COMPLEX, CUBE, INTS, SQUARE, E, S, V, X
@@ -247,4 +248,57 @@ PRODUCTS = [
     ),
 ]
 
-ROWS: list[Row] = [*SPECTRA, *PRODUCTS]
+
+def eig(x: Any) -> Any:
+    """NumPy's, complex."""
+    values, vectors = np.linalg.eig(supported(x))
+    dtype = np.result_type(x, np.complex64)
+    return values.astype(dtype), vectors.astype(dtype)
+
+
+def of_each(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of square matrices by SciPy, applied to stacks."""
+
+    def reference(x: Any) -> Any:
+        square(supported(x))
+        out = np.empty_like(x)
+        for index in np.ndindex(x.shape[:-2]):
+            out[index] = function(x[index]) if len(x[index]) else x[index]
+        return out
+
+    return reference
+
+
+REGULAR = (np.array([[4.0, 1.0], [2.0, 3.0]]), np.array([[[1.0, 2j], [0.5, 3.0]]], np.complex64))
+TRIANGULAR = np.triu(np.arange(1.0, 10.0).reshape(3, 3))
+GENERAL = [
+    Row("jt.linalg.eig", jt.linalg.eig, eig, given(*[(a,) for a in MATRICES_AND_HALF])),
+    Row(
+        "jt.linalg.eigvals", jt.linalg.eigvals, lambda x: eig(x)[0], given(*[(a,) for a in MATRICES_AND_HALF])
+    ),
+    Row(
+        "jt.linalg.cond",
+        jt.linalg.cond,
+        lambda x, p=None: np.asarray(
+            np.linalg.cond(supported(x) if p in (None, 2, -2) else square(supported(x)), p)
+        ),
+        given(
+            *[(a, p) for a in (*REGULAR, *MATRICES_AND_HALF) for p in (None, *ORDERS, 3, "x")],
+            *[(RANKED, p) for p in (None, 2, -2, "fro", 1, -1, np.inf)],
+        ),
+        rtol=256,
+    ),
+    *(
+        Row(
+            f"jt.linalg.{name}",
+            getattr(jt.linalg, name),
+            of_each(getattr(scipy.linalg, name)),
+            given(*[(a,) for a in (*REGULAR, TRIANGULAR, X, V, S, INTS, np.ones((2, 2), np.float16))]),
+            rtol=256,
+            signed_zeros=False,
+        )
+        for name in ("expm", "sqrtm", "logm")
+    ),
+]
+
+ROWS: list[Row] = [*SPECTRA, *PRODUCTS, *GENERAL]

@@ -8,17 +8,21 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from jittape.primitives.elementwise import complex_numbers as cx
 from jittape.primitives.elementwise import exponential as el
 from jittape.primitives.elementwise import trigonometric as tr
+from jittape.primitives.indexing import sorting as so
+from jittape.primitives.linalg import eig as eg
 from jittape.primitives.linalg import eigh as eh
 from jittape.primitives.linalg import matrices as ma
+from jittape.primitives.linalg import matrix_functions as mf
 from jittape.primitives.linalg import matrix_products as mp
 from jittape.primitives.linalg import norms as no
 from jittape.primitives.linalg import pseudoinverse as ps
 from jittape.primitives.linalg import svd as sv
 from jittape.primitives.linalg.einsum import einsum
 from jittape.primitives.linalg.matmul import matmul
-from jittape.primitives.shape.joining import split
+from jittape.primitives.shape.joining import split, stack
 from primitive_table import INF, NAN, Array, Row, Sampler, normal
 
 DTYPES = ("float64", "float32")
@@ -202,4 +206,119 @@ PRODUCTS = (
     ),
 )
 
-ROWS: tuple[Row, ...] = (*SPECTRA, *PRODUCTS)
+
+# ---- general matrices ------------------------------------------------------------------------------------------------
+
+
+def rotating(rng: np.random.Generator) -> tuple[Array, ...]:
+    """Return real matrices with complex eigenvalues."""
+    return (rng.standard_normal((2, 3, 3)) + np.array([[0.0, 4.0, 0.0], [-4.0, 0.0, 0.0], [0.0, 0.0, 3.0]]),)
+
+
+def parts(x: Any) -> Any:
+    """Return real and imaginary parts."""
+    return stack([cx.real(x), cx.imag(x)])
+
+
+def both_parts(x: Array) -> Array:
+    return np.stack([x.real, x.imag])
+
+
+GENERAL = (
+    Row(
+        "eigvals",
+        lambda x: so.sort(cx.real(eg.eigvals(x))),
+        spread(2, 4, 4),
+        lambda x: np.sort(np.linalg.eigvals(x).real),
+        DTYPES,
+        ((BROKEN[:1],), (np.zeros((0, 2, 2)),), (np.zeros((2, 0, 0)),)),
+        rtol=1e-13,
+    ),
+    Row(
+        "eig",
+        lambda x: (lambda v: parts(einsum("...ij,...kj->...ikj", v, v)))(eg.eig(x)[1]),
+        rotating,
+        lambda x: both_parts(np.einsum("...ij,...kj->...ikj", *[np.linalg.eig(x)[1]] * 2)),
+        DTYPES,
+        rtol=1e-12,
+    ),
+    *(
+        Row(
+            f"cond {order}",
+            lambda x, order=order: ps.cond(x, order),
+            spread(2, 3, 3),
+            lambda x, order=order: np.linalg.cond(x, order),
+            DTYPES,
+            ((np.stack([np.ones((3, 3)), np.zeros((3, 3)), np.eye(3)]),),) if order in (1, "fro") else (),
+            rtol=1e-12,
+        )
+        for order in (None, -2, "fro", "nuc", 1, INF)
+    ),
+)
+
+
+# ---- functions of matrices -------------------------------------------------------------------------------------------
+
+
+def positive(*shape: int) -> Sampler:
+    """Return matrices whose eigenvalues have positive real parts."""
+    return lambda rng: (0.5 * rng.standard_normal(shape) + 2 * np.eye(shape[-1]),)
+
+
+def with_direction(sample: Sampler) -> Sampler:
+    """Return the same operands and matrices of their shape."""
+    return lambda rng: (*sample(rng), rng.standard_normal(sample(rng)[0].shape))
+
+
+def derivative_by_blocks(function: Callable[[Array], Array]) -> Callable[[Array, Array], Array]:
+    """Return the derivative of a function of a matrix as a block of the function of a matrix of twice the size."""
+
+    def derivative(x: Array, direction: Array) -> Array:
+        n = x.shape[-1]
+        blocks = [function(np.block([[a, e], [0 * a, a]])) for a, e in zip(x, direction, strict=True)]
+        return np.stack(blocks)[:, :n, n:]
+
+    return derivative
+
+
+SPECIAL = (np.zeros((2, 0, 0)),), (np.eye(3),), (np.array([[NAN, 1.0], [0.0, 1.0]]),)
+
+FUNCTIONS = (
+    *(
+        Row(name, op, sample, lambda x, f=f: each(f, x), DTYPES, rtol=1e-12)
+        for name, op, f, sample in (
+            ("expm", mf.expm, scipy.linalg.expm, normal((2, 3, 3))),
+            ("sqrtm", mf.sqrtm, scipy.linalg.sqrtm, positive(2, 4, 4)),
+            ("sqrtm of blocks", mf.sqrtm, scipy.linalg.sqrtm, positive(1, 7, 7)),
+            ("logm", mf.logm, scipy.linalg.logm, positive(2, 3, 3)),
+        )
+    ),
+    *(
+        Row(f"{name} edges", op, positive(3, 3), f, DTYPES, SPECIAL, rtol=1e-13)
+        for name, op, f in (
+            ("expm", mf.expm, lambda x: np.full_like(x, NAN) if np.isnan(x).any() else scipy.linalg.expm(x)),
+            (
+                "sqrtm",
+                mf.sqrtm,
+                lambda x: np.full_like(x, NAN) if np.isnan(x).any() else scipy.linalg.sqrtm(x),
+            ),
+        )
+    ),
+    *(
+        Row(
+            f"{op.name}",
+            op.bind,
+            with_direction(sample),
+            derivative_by_blocks(f),
+            DTYPES,
+            rtol=1e-11,
+        )
+        for op, f, sample in (
+            (mf.expm_derivative_op, scipy.linalg.expm, normal((2, 3, 3))),
+            (mf.sqrtm_derivative_op, scipy.linalg.sqrtm, positive(2, 3, 3)),
+            (mf.logm_derivative_op, scipy.linalg.logm, positive(2, 3, 3)),
+        )
+    ),
+)
+
+ROWS: tuple[Row, ...] = (*SPECTRA, *PRODUCTS, *GENERAL, *FUNCTIONS)

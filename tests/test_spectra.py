@@ -5,38 +5,15 @@ Values and derivatives of real matrices are in `primitive_table_spectra.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import jittape as jt
+from matrix_checks import assert_derivatives, complex_normal, slope
 
 Array = np.ndarray[Any, Any]
-
-
-def complex_normal(rng: np.random.Generator, *shape: int) -> Array:
-    return rng.normal(size=shape) + 1j * rng.normal(size=shape)
-
-
-def slope(f: Callable[[Any], Any], x: Array, direction: Array, step: float = 1e-5) -> float:
-    """Return the derivative of a number along a direction, by central differences of fourth order."""
-    near = float(f(x + step * direction)) - float(f(x - step * direction))
-    far = float(f(x + 2 * step * direction)) - float(f(x - 2 * step * direction))
-    return (8 * near - far) / (12 * step)
-
-
-def assert_derivatives(f: Callable[[Any], Any], x: Array, direction: Array) -> None:
-    """Compare the first two derivatives of a number along a direction with differences."""
-
-    def sine_of_gradient(a: Any) -> Any:
-        gradient = jt.grad(f)(a)
-        return jt.reduce_sum(jt.sin(jt.math.real(gradient)) + jt.sin(jt.math.imag(gradient)))
-
-    for function in (f, sine_of_gradient):
-        along = np.real(np.sum(np.conj(jt.grad(function)(x)) * direction))
-        assert along == pytest.approx(slope(function, x, direction), rel=1e-6, abs=1e-6)
 
 
 # ---- complex matrices ------------------------------------------------------------------------------------------------
@@ -92,6 +69,40 @@ def test_complex_singular_vectors_and_their_derivatives(shape, full):
         return total
 
     assert_derivatives(f, x, direction)
+
+
+def test_general_matrices_have_complex_results():
+    x = np.random.default_rng(4).normal(size=(3, 3))
+    for dtype, result in (("float32", np.complex64), ("float64", np.complex128), ("complex64", np.complex64)):
+        e, v = jt.linalg.eig(x.astype(dtype))
+        assert (e.dtype, v.dtype) == (result, result)
+    e, v = jt.eig(np.diag([3.0, 1.0]))
+    np.testing.assert_array_equal(e, [3.0, 1.0])
+    assert jt.eigvals is jt.linalg.eigvals
+
+
+@pytest.mark.parametrize("kind", ["real", "complex", "rotation"])
+def test_derivatives_of_eigenvectors_of_general_matrices(kind):
+    """The vectors are those of LAPACK: their greatest component is real. No product hides the phase."""
+    rng = np.random.default_rng(12)
+    x, direction = rng.normal(size=(2, 3, 3)), rng.normal(size=(2, 3, 3))
+    if kind == "complex":
+        x, direction = complex_normal(rng, 2, 3, 3), complex_normal(rng, 2, 3, 3)
+    if kind == "rotation":
+        x = x + np.array([[0.0, 5.0, 0.0], [-5.0, 0.0, 0.0], [0.0, 0.0, 3.0]])
+    w = complex_normal(rng, 2, 3, 3)
+
+    def f(a: Any) -> Any:
+        e, v = jt.linalg.eig(a)
+        return jt.reduce_sum(jt.math.real(jt.exp(e) * w[..., 0])) + jt.reduce_sum(jt.math.real(v * v * w))
+
+    assert_derivatives(f, x, direction)
+
+
+def test_the_gradient_of_the_trace_at_a_matrix_with_dependent_eigenvectors():
+    x = np.array([[1.0, 1.0], [0.0, 1.0]])
+    gradient = jt.grad(lambda a: jt.reduce_sum(jt.math.real(jt.linalg.eigvals(a))))(x)
+    np.testing.assert_allclose(gradient, np.eye(2), atol=1e-14)
 
 
 # ---- equal values ----------------------------------------------------------------------------------------------------
@@ -198,6 +209,12 @@ FUNCTIONS = {
     "eigh": lambda a: jt.math.abs(jt.linalg.eigh(a)[1]),
     "svdvals": jt.linalg.svdvals,
     "svd": lambda a: jt.math.abs(jt.linalg.svd(a)[1]),
+    "eigvals": lambda a: jt.math.abs(jt.linalg.eigvals(a)),
+    "pinv": jt.linalg.pinv,
+    "cond": lambda a: jt.linalg.cond(a, 1),
+    "expm": jt.linalg.expm,
+    "sqrtm": jt.linalg.sqrtm,
+    "logm": jt.linalg.logm,
 }
 
 
@@ -229,7 +246,7 @@ def test_forward_mode_batches_and_functions(name, mode):
 # ---- bad input -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("function", [jt.linalg.eigh, jt.linalg.eigvalsh])
+@pytest.mark.parametrize("function", [jt.linalg.eigh, jt.linalg.eigvalsh, jt.linalg.eig, jt.linalg.eigvals])
 def test_refused_matrices_of_eigh(function):
     with pytest.raises(
         jt.errors.ShapeError, match=r"tensor must have at least 2 dimensions, .* got shape \(3,\)"

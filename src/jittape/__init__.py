@@ -174,6 +174,8 @@ from jittape.primitives.indexing.scatter import tensor_scatter_nd_update as tens
 from jittape.primitives.indexing.sorting import argsort as argsort
 from jittape.primitives.indexing.sorting import searchsorted as searchsorted
 from jittape.primitives.indexing.sorting import sort as sort
+from jittape.primitives.linalg.eig import eig as eig
+from jittape.primitives.linalg.eig import eigvals as eigvals
 from jittape.primitives.linalg.einsum import einsum as einsum
 from jittape.primitives.linalg.matmul import matmul as matmul
 from jittape.primitives.linalg.matmul import tensordot as tensordot
@@ -249,7 +251,8 @@ __all__ = [
     "bitwise_xor", "bool", "boolean_mask", "broadcast_to", "case", "cast", "ceil", "check_gradient",
     "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128", "concat",
     "cond", "config", "conj", "constant", "convert_to_tensor", "cos", "cosh", "cumprod", "cumsum",
-    "custom_gradient", "data", "debugging", "divide", "divide_no_nan", "double", "einsum", "ensure_shape", "equal",
+    "custom_gradient", "data", "debugging", "divide", "divide_no_nan", "double", "eig", "eigvals", "einsum",
+    "ensure_shape", "equal",
     "exp", "expand_dims", "explain", "eye", "fill", "float16", "float32", "float64", "floor", "floor_divide",
     "floordiv", "foldl", "foldr", "fori_loop", "function", "gather", "gather_nd", "grad", "grad_pass_through",
     "greater", "greater_equal", "half", "hessian", "hvp", "identity", "identity_n", "imag", "int8", "int16",

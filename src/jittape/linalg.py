@@ -6,6 +6,8 @@ from jittape.primitives.linalg.cholesky import cholesky_solve as cholesky_solve
 from jittape.primitives.linalg.determinants import det as det
 from jittape.primitives.linalg.determinants import logdet as logdet
 from jittape.primitives.linalg.determinants import slogdet as slogdet
+from jittape.primitives.linalg.eig import eig as eig
+from jittape.primitives.linalg.eig import eigvals as eigvals
 from jittape.primitives.linalg.eigh import eigh as eigh
 from jittape.primitives.linalg.eigh import eigvalsh as eigvalsh
 from jittape.primitives.linalg.einsum import diag_part as diag_part
@@ -27,6 +29,9 @@ from jittape.primitives.linalg.matrices import diag as diag
 from jittape.primitives.linalg.matrices import set_diag as set_diag
 from jittape.primitives.linalg.matrices import tensor_diag as tensor_diag
 from jittape.primitives.linalg.matrices import tensor_diag_part as tensor_diag_part
+from jittape.primitives.linalg.matrix_functions import expm as expm
+from jittape.primitives.linalg.matrix_functions import logm as logm
+from jittape.primitives.linalg.matrix_functions import sqrtm as sqrtm
 from jittape.primitives.linalg.matrix_products import inner as inner
 from jittape.primitives.linalg.matrix_products import kron as kron
 from jittape.primitives.linalg.matrix_products import matrix_power as matrix_power
@@ -37,6 +42,7 @@ from jittape.primitives.linalg.norms import matrix_norm as matrix_norm
 from jittape.primitives.linalg.norms import norm as norm
 from jittape.primitives.linalg.norms import normalize as normalize
 from jittape.primitives.linalg.norms import vector_norm as vector_norm
+from jittape.primitives.linalg.pseudoinverse import cond as cond
 from jittape.primitives.linalg.pseudoinverse import matrix_rank as matrix_rank
 from jittape.primitives.linalg.pseudoinverse import pinv as pinv
 from jittape.primitives.linalg.qr import qr as qr
@@ -60,13 +66,17 @@ __all__ = [
     "banded_triangular_solve",
     "cholesky",
     "cholesky_solve",
+    "cond",
     "cross",
     "det",
     "diag",
     "diag_part",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "einsum",
+    "expm",
     "eye",
     "global_norm",
     "inner",
@@ -74,6 +84,7 @@ __all__ = [
     "kron",
     "l2_normalize",
     "logdet",
+    "logm",
     "lstsq",
     "lu",
     "lu_matrix_inverse",
@@ -94,6 +105,7 @@ __all__ = [
     "set_diag",
     "slogdet",
     "solve",
+    "sqrtm",
     "svd",
     "svdvals",
     "tensor_diag",

@@ -14,15 +14,22 @@ from jittape.errors import ShapeError
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import broadcast, cast_to, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
-from jittape.primitives.elementwise.comparison import greater
+from jittape.primitives.elementwise.comparison import equal, greater, where
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.linalg.einsum import diag_part
+from jittape.primitives.linalg.lu_factors import lu_factor_op
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import adjoint
-from jittape.primitives.linalg.matrix_operands import matrix_operand, require_matrix_dtype
+from jittape.primitives.linalg.matrix_operands import matrix_operand, require_matrix_dtype, require_square
+from jittape.primitives.linalg.norms import MATRIX_ORDERS, norm_body
+from jittape.primitives.linalg.solve import solve
 from jittape.primitives.linalg.svd import singular_values, svd_op
-from jittape.primitives.reduce.reductions import reduce_max, reduce_sum
+from jittape.primitives.reduce.reductions import reduce_any, reduce_max, reduce_min, reduce_sum
+from jittape.primitives.shape.creation import eye
+from jittape.primitives.shape.joining import split
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["matrix_rank", "pinv"]
+__all__ = ["cond", "matrix_rank", "pinv"]
 
 
 def _abstract_eval(a: Aval, rcond: Aval) -> Aval:
@@ -181,3 +188,62 @@ def matrix_rank(
     array(1, dtype=int32)
     """
     return apply(_matrix_rank, (a,) if tol is None else (a, tol))
+
+
+# ---- condition -------------------------------------------------------------------------------------------------------
+
+
+def _cond(x: Any, p: Any) -> Any:
+    x = matrix_operand("cond", "x", x)
+    if not x.shape[-1] or not x.shape[-2]:
+        raise ShapeError(f"[cond] matrices without elements have no condition number, got shape {x.shape}")
+    if p in (None, 2, -2):
+        values = singular_values(x)
+        greatest, least = reduce_max(values, -1), reduce_min(values, -1)
+        found = divide(least, greatest) if p == -2 else divide(greatest, least)
+        # NumPy's convention: inf for a matrix of zeros.
+        return where(equal(greatest, 0.0), np.inf, found)
+    require_square("cond", "x", x)
+    identity = broadcast(eye(x.shape[-1], dtype=x.dtype), x.shape)
+    pivots = diag_part(split(lu_factor_op.bind(x), [x.shape[-1], 1], -2)[0])
+    singular = reduce_any(equal(pivots, 0.0), -1)
+    each = to_shape(singular, (*singular.shape, 1, 1))
+    inverse = solve(where(each, identity, x), identity)
+    axes = (len(x.shape) - 2, len(x.shape) - 1)
+    product = multiply(norm_body(x, p, axes, True, False), norm_body(inverse, p, axes, True, False))
+    return where(singular, np.inf, product)
+
+
+def cond(x: TensorLike, p: float | str | None = None) -> Tensor:
+    """Return the condition number of matrices: the norm of a matrix times that of its inverse.
+
+    Parameters
+    ----------
+    x : tensor_like of shape (..., m, n)
+        float32, float64, complex64 or complex128. The matrices must be square unless `p` is None, 2 or -2.
+    p : {None, 2, -2, 'fro', 'nuc', 1, -1, inf, -inf}
+        Order of the norm, as in `matrix_norm`. None and 2 are the ratio of the greatest and the least singular value,
+        -2 its reciprocal.
+
+    Returns
+    -------
+    tensor of shape (...)
+        inf for a singular matrix if `p` is positive.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices have no elements, or must be square and are not.
+    DTypeError
+        If the dtype is not supported.
+    ValueError
+        If the order is another one.
+
+    Examples
+    --------
+    >>> jt.linalg.cond([[2.0, 0.0], [0.0, 8.0]]).numpy()
+    array(4., dtype=float32)
+    """
+    if isinstance(p, np.ndarray) or p not in MATRIX_ORDERS:
+        raise ValueError(f"[cond] p must be one of {MATRIX_ORDERS}, got {p!r}")
+    return apply(_cond, (x,), (p,))

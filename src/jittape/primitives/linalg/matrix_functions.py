@@ -1,0 +1,214 @@
+"""Functions of square matrices: exponential, principal square root and principal logarithm.
+
+Each function has two records: the function, and its derivative in a direction. The gradient of the function is its
+derivative at the adjoint matrix in the direction of the cotangent. The derivative has rules of its own, so derivatives
+of any order exist. None of them divides by differences of eigenvalues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.primitives.batched_params import alike
+from jittape.primitives.linalg.decomposition_parts import decompose_stack
+from jittape.primitives.linalg.matrices import adjoint
+from jittape.primitives.linalg.matrix_exponential import exponential
+from jittape.primitives.linalg.matrix_operands import (
+    matrix_operand,
+    require_matrix_dtype,
+    require_square,
+    same_stack,
+)
+from jittape.primitives.linalg.triangular_functions import logarithm, of_stack, square_root
+from jittape.primitives.record_parts import filled
+from jittape.primitives.shape.joining import concat, split
+from jittape.typing import Tensor, TensorLike
+
+__all__ = ["expm", "logm", "sqrtm"]
+
+
+def _records(
+    name: str, function: Callable[[Any], Any], derivative: Callable[[Any, Any], Any]
+) -> tuple[Primitive, Primitive]:
+    """Return the record of a function of matrices and that of its derivative in a direction.
+
+    Parameters
+    ----------
+    name : str
+        Name of the function.
+    function : callable
+        NumPy evaluation for a stack of finite matrices.
+    derivative : callable
+        NumPy evaluation of the derivative for stacks of matrices and of directions.
+    """
+
+    def abstract_eval(x: Aval) -> Aval:
+        require_matrix_dtype(name, "input", x)
+        require_square(name, "input", x)
+        return x
+
+    def impl(x: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return decompose_stack(name, function, x)
+
+    def derivative_impl(x: Any, direction: Any) -> Any:
+        n = x.shape[-1]
+        both = np.concatenate([x, direction], -1)
+        with np.errstate(all="ignore"):
+            return decompose_stack(name, lambda ab: derivative(ab[..., :n], ab[..., n:]), both)
+
+    def x_vjp(g: Any, out: Any, x: Any, direction: Any) -> Any:
+        # The other rule is the derivative at x^H in the direction g. Its derivative with respect to x^H, in the
+        # direction of the adjoint of `direction`, is a block of the derivative for matrices of twice the size.
+        x, direction, zero = adjoint(x), adjoint(direction), filled(x, 0)
+        blocks = concat([concat([x, g], -1), concat([zero, x], -1)], -2)
+        directions = concat([concat([direction, zero], -1), concat([zero, direction], -1)], -2)
+        upper = split(derivative_op.bind(blocks, directions), 2, -2)[0]
+        return split(upper, 2, -1)[1]
+
+    derivative_op: Primitive = Primitive(
+        f"{name}_derivative",
+        abstract_eval=lambda x, direction: same_stack(name, x, direction),
+        impl=derivative_impl,
+        vjp=(x_vjp, lambda g, out, x, direction: derivative_op.bind(adjoint(x), g)),
+        batch=alike(),
+    )
+    op = Primitive(
+        name,
+        abstract_eval=abstract_eval,
+        impl=impl,
+        vjp=(lambda g, out, x: derivative_op.bind(adjoint(x), g),),
+        batch=alike(),
+    )
+    return op, derivative_op
+
+
+expm_op, expm_derivative_op = _records(
+    "expm", lambda a: exponential(a)[0], lambda a, da: exponential(a, da)[1]
+)
+sqrtm_op, sqrtm_derivative_op = _records(
+    "sqrtm", lambda a: of_stack(square_root, a), lambda a, da: of_stack(square_root, a, da)
+)
+logm_op, logm_derivative_op = _records(
+    "logm", lambda a: of_stack(logarithm, a), lambda a, da: of_stack(logarithm, a, da)
+)
+
+
+def _expm(x: Any) -> Any:
+    return expm_op.bind(matrix_operand("expm", "input", x))
+
+
+def expm(input: TensorLike, name: str | None = None) -> Tensor:
+    """Compute the exponential of square matrices.
+
+    Derivatives of any order are exact, also at equal eigenvalues.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (..., n, n)
+        float32, float64, complex64 or complex128.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    tensor of shape (..., n, n)
+        nan for a matrix that contains nan or inf.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+    DTypeError
+        If the dtype is not supported.
+
+    Examples
+    --------
+    >>> jt.linalg.expm([[0.0, 1.0], [0.0, 0.0]]).numpy()
+    array([[1., 1.],
+           [0., 1.]], dtype=float32)
+    """
+    return apply(_expm, (input,))
+
+
+def _sqrtm(x: Any) -> Any:
+    return sqrtm_op.bind(matrix_operand("sqrtm", "input", x))
+
+
+def sqrtm(input: TensorLike, name: str | None = None) -> Tensor:
+    """Compute the principal square root of square matrices: ``root @ root = input``.
+
+    The eigenvalues of the root have positive real parts, or are 0. A real matrix gives a real root, so the result is
+    nan if an eigenvalue is negative: cast the matrix to complex128 first. It is nan too for a matrix that has no root.
+    Gradients are nan at singular matrices with two or more eigenvalues of 0, and infinite or nan with one.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (..., n, n)
+        float32, float64, complex64 or complex128.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    tensor of shape (..., n, n)
+        nan for a matrix that contains nan or inf.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+    DTypeError
+        If the dtype is not supported.
+
+    Examples
+    --------
+    >>> jt.linalg.sqrtm([[4.0, 1.0], [0.0, 9.0]]).numpy()
+    array([[2. , 0.2],
+           [0. , 3. ]], dtype=float32)
+    """
+    return apply(_sqrtm, (input,))
+
+
+def _logm(x: Any) -> Any:
+    return logm_op.bind(matrix_operand("logm", "input", x))
+
+
+def logm(input: TensorLike, name: str | None = None) -> Tensor:
+    """Compute the principal logarithm of square matrices: ``expm(logarithm) = input``.
+
+    The imaginary parts of the eigenvalues of the logarithm are between -pi and pi. A real matrix gives a real
+    logarithm, so the result is nan if an eigenvalue is negative: cast the matrix to complex128 first, the only kind of
+    dtype that TensorFlow supports here. The result is nan for a singular matrix.
+
+    Parameters
+    ----------
+    input : tensor_like of shape (..., n, n)
+        float32, float64, complex64 or complex128.
+    name : str, optional
+        Ignored.
+
+    Returns
+    -------
+    tensor of shape (..., n, n)
+        nan for a matrix that contains nan or inf.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+    DTypeError
+        If the dtype is not supported.
+
+    Examples
+    --------
+    >>> jt.linalg.logm([[1.0, 2.0], [0.0, 1.0]]).numpy()
+    array([[0., 2.],
+           [0., 0.]], dtype=float32)
+    """
+    return apply(_logm, (input,))
