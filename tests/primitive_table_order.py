@@ -9,9 +9,9 @@ from jittape.primitives.elementwise import division as dv
 from jittape.primitives.elementwise import special as sp
 from jittape.primitives.indexing import sorting as so
 from jittape.primitives.linalg import matrices as ma
-from jittape.primitives.linalg import norms as no
 from jittape.primitives.nn import layer_functions as ne
 from jittape.primitives.reduce import statistics as st
+from jittape.primitives.spectra import norms as no
 from primitive_table import INF, NAN, Array, Row, normal, signed
 
 # ---- order -----------------------------------------------------------------------------------------------------------

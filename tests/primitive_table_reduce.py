@@ -18,12 +18,12 @@ from jittape.primitives.elementwise import piecewise as st
 from jittape.primitives.elementwise import trigonometric as tr
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.powers import pow
-from jittape.primitives.linalg import norms as no
 from jittape.primitives.nn import activation as ac
 from jittape.primitives.nn import losses
 from jittape.primitives.reduce import cumulative as cu
 from jittape.primitives.reduce import reductions as re
 from jittape.primitives.reduce import statistics as sc
+from jittape.primitives.spectra import norms as no
 from primitive_table import INF, NAN, SPECIALS, Array, Row, between, bools, distinct, integers, normal, signed
 
 CUBE = (2, 3, 4)

@@ -12,17 +12,17 @@ from jittape.primitives.elementwise import complex_numbers as cx
 from jittape.primitives.elementwise import exponential as el
 from jittape.primitives.elementwise import trigonometric as tr
 from jittape.primitives.indexing import sorting as so
-from jittape.primitives.linalg import eig as eg
-from jittape.primitives.linalg import eigh as eh
 from jittape.primitives.linalg import matrices as ma
-from jittape.primitives.linalg import matrix_functions as mf
 from jittape.primitives.linalg import matrix_products as mp
-from jittape.primitives.linalg import norms as no
-from jittape.primitives.linalg import pseudoinverse as ps
-from jittape.primitives.linalg import svd as sv
 from jittape.primitives.linalg.einsum import einsum
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.joining import split, stack
+from jittape.primitives.spectra import eig as eg
+from jittape.primitives.spectra import eigh as eh
+from jittape.primitives.spectra import matrix_functions as mf
+from jittape.primitives.spectra import norms as no
+from jittape.primitives.spectra import pseudoinverse as ps
+from jittape.primitives.spectra import svd as sv
 from primitive_table import INF, NAN, Array, Row, Sampler, normal
 
 DTYPES = ("float64", "float32")

@@ -174,12 +174,9 @@ from jittape.primitives.indexing.scatter import tensor_scatter_nd_update as tens
 from jittape.primitives.indexing.sorting import argsort as argsort
 from jittape.primitives.indexing.sorting import searchsorted as searchsorted
 from jittape.primitives.indexing.sorting import sort as sort
-from jittape.primitives.linalg.eig import eig as eig
-from jittape.primitives.linalg.eig import eigvals as eigvals
 from jittape.primitives.linalg.einsum import einsum as einsum
 from jittape.primitives.linalg.matmul import matmul as matmul
 from jittape.primitives.linalg.matmul import tensordot as tensordot
-from jittape.primitives.linalg.norms import norm as norm
 from jittape.primitives.nn.gradient_clipping import clip_by_global_norm as clip_by_global_norm
 from jittape.primitives.nn.gradient_clipping import clip_by_norm as clip_by_norm
 from jittape.primitives.reduce.cumulative import cumprod as cumprod
@@ -221,6 +218,9 @@ from jittape.primitives.shape.reshaping import reverse as reverse
 from jittape.primitives.shape.reshaping import roll as roll
 from jittape.primitives.shape.reshaping import squeeze as squeeze
 from jittape.primitives.shape.reshaping import transpose as transpose
+from jittape.primitives.spectra.eig import eig as eig
+from jittape.primitives.spectra.eig import eigvals as eigvals
+from jittape.primitives.spectra.norms import norm as norm
 from jittape.recording.convert import constant as constant
 from jittape.recording.convert import convert_to_tensor as convert_to_tensor
 from jittape.recording.convert import is_tensor as is_tensor

@@ -6,10 +6,6 @@ from jittape.primitives.linalg.cholesky import cholesky_solve as cholesky_solve
 from jittape.primitives.linalg.determinants import det as det
 from jittape.primitives.linalg.determinants import logdet as logdet
 from jittape.primitives.linalg.determinants import slogdet as slogdet
-from jittape.primitives.linalg.eig import eig as eig
-from jittape.primitives.linalg.eig import eigvals as eigvals
-from jittape.primitives.linalg.eigh import eigh as eigh
-from jittape.primitives.linalg.eigh import eigvalsh as eigvalsh
 from jittape.primitives.linalg.einsum import diag_part as diag_part
 from jittape.primitives.linalg.einsum import einsum as einsum
 from jittape.primitives.linalg.einsum import trace as trace
@@ -29,27 +25,15 @@ from jittape.primitives.linalg.matrices import diag as diag
 from jittape.primitives.linalg.matrices import set_diag as set_diag
 from jittape.primitives.linalg.matrices import tensor_diag as tensor_diag
 from jittape.primitives.linalg.matrices import tensor_diag_part as tensor_diag_part
-from jittape.primitives.linalg.matrix_functions import expm as expm
-from jittape.primitives.linalg.matrix_functions import logm as logm
-from jittape.primitives.linalg.matrix_functions import sqrtm as sqrtm
 from jittape.primitives.linalg.matrix_products import inner as inner
 from jittape.primitives.linalg.matrix_products import kron as kron
 from jittape.primitives.linalg.matrix_products import matrix_power as matrix_power
 from jittape.primitives.linalg.matrix_products import multi_dot as multi_dot
 from jittape.primitives.linalg.matrix_products import vander as vander
 from jittape.primitives.linalg.matrix_products import vecdot as vecdot
-from jittape.primitives.linalg.norms import matrix_norm as matrix_norm
-from jittape.primitives.linalg.norms import norm as norm
-from jittape.primitives.linalg.norms import normalize as normalize
-from jittape.primitives.linalg.norms import vector_norm as vector_norm
-from jittape.primitives.linalg.pseudoinverse import cond as cond
-from jittape.primitives.linalg.pseudoinverse import matrix_rank as matrix_rank
-from jittape.primitives.linalg.pseudoinverse import pinv as pinv
 from jittape.primitives.linalg.qr import qr as qr
 from jittape.primitives.linalg.solve import inv as inv
 from jittape.primitives.linalg.solve import solve as solve
-from jittape.primitives.linalg.svd import svd as svd
-from jittape.primitives.linalg.svd import svdvals as svdvals
 from jittape.primitives.linalg.tensor_equations import tensorinv as tensorinv
 from jittape.primitives.linalg.tensor_equations import tensorsolve as tensorsolve
 from jittape.primitives.linalg.triangular import triangular_solve as triangular_solve
@@ -59,6 +43,22 @@ from jittape.primitives.nn.activation import l2_normalize as l2_normalize
 from jittape.primitives.nn.gradient_clipping import global_norm as global_norm
 from jittape.primitives.shape.creation import eye as eye
 from jittape.primitives.shape.reshaping import matrix_transpose as matrix_transpose
+from jittape.primitives.spectra.eig import eig as eig
+from jittape.primitives.spectra.eig import eigvals as eigvals
+from jittape.primitives.spectra.eigh import eigh as eigh
+from jittape.primitives.spectra.eigh import eigvalsh as eigvalsh
+from jittape.primitives.spectra.matrix_functions import expm as expm
+from jittape.primitives.spectra.matrix_functions import logm as logm
+from jittape.primitives.spectra.matrix_functions import sqrtm as sqrtm
+from jittape.primitives.spectra.norms import matrix_norm as matrix_norm
+from jittape.primitives.spectra.norms import norm as norm
+from jittape.primitives.spectra.norms import normalize as normalize
+from jittape.primitives.spectra.norms import vector_norm as vector_norm
+from jittape.primitives.spectra.pseudoinverse import cond as cond
+from jittape.primitives.spectra.pseudoinverse import matrix_rank as matrix_rank
+from jittape.primitives.spectra.pseudoinverse import pinv as pinv
+from jittape.primitives.spectra.svd import svd as svd
+from jittape.primitives.spectra.svd import svdvals as svdvals
 
 __all__ = [
     "adjoint",

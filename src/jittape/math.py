@@ -90,7 +90,6 @@ from jittape.primitives.indexing.segments import unsorted_segment_prod as unsort
 from jittape.primitives.indexing.segments import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
 from jittape.primitives.indexing.segments import unsorted_segment_sum as unsorted_segment_sum
 from jittape.primitives.indexing.sorting import top_k as top_k
-from jittape.primitives.linalg.norms import reduce_euclidean_norm as reduce_euclidean_norm
 from jittape.primitives.nn.activation import l2_normalize as l2_normalize
 from jittape.primitives.nn.activation import log_softmax as log_softmax
 from jittape.primitives.nn.activation import softmax as softmax
@@ -111,6 +110,7 @@ from jittape.primitives.reduce.statistics import reduce_logsumexp as reduce_logs
 from jittape.primitives.reduce.statistics import reduce_std as reduce_std
 from jittape.primitives.reduce.statistics import reduce_variance as reduce_variance
 from jittape.primitives.reduce.statistics import zero_fraction as zero_fraction
+from jittape.primitives.spectra.norms import reduce_euclidean_norm as reduce_euclidean_norm
 
 __all__ = [
     "abs", "absolute", "accumulate_n", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "asin",

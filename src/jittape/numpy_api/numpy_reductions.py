@@ -16,9 +16,9 @@ from jittape.primitives.broadcast import axis_key, normalized_axes
 from jittape.primitives.elementwise.arithmetic import multiply, subtract
 from jittape.primitives.elementwise.complex_numbers import cast
 from jittape.primitives.elementwise.division import divide
-from jittape.primitives.linalg.norms import MATRIX_ORDERS, norm_body
 from jittape.primitives.reduce.reductions import reduce_max, reduce_mean, reduce_min, reduce_sum
 from jittape.primitives.shape.reshaping import expand_dims, reshape
+from jittape.primitives.spectra.norms import MATRIX_ORDERS, norm_body
 
 __all__ = [
     "array_like",

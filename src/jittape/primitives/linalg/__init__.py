@@ -1,1 +1,1 @@
-"""Matrix products, decompositions and norms."""
+"""Matrix products, factorizations and systems of equations."""

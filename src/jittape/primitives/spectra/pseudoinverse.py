@@ -21,12 +21,12 @@ from jittape.primitives.linalg.lu_factors import lu_factor_op
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import adjoint
 from jittape.primitives.linalg.matrix_operands import matrix_operand, require_matrix_dtype, require_square
-from jittape.primitives.linalg.norms import MATRIX_ORDERS, norm_body
 from jittape.primitives.linalg.solve import solve
-from jittape.primitives.linalg.svd import singular_values, svd_op
 from jittape.primitives.reduce.reductions import reduce_any, reduce_max, reduce_min, reduce_sum
 from jittape.primitives.shape.creation import eye
 from jittape.primitives.shape.joining import split
+from jittape.primitives.spectra.norms import MATRIX_ORDERS, norm_body
+from jittape.primitives.spectra.svd import singular_values, svd_op
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["cond", "matrix_rank", "pinv"]

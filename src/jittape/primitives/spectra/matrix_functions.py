@@ -15,18 +15,18 @@ import numpy as np
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.primitives.batched_params import alike
-from jittape.primitives.linalg.decomposition_parts import decompose_stack
 from jittape.primitives.linalg.matrices import adjoint
-from jittape.primitives.linalg.matrix_exponential import exponential
 from jittape.primitives.linalg.matrix_operands import (
     matrix_operand,
     require_matrix_dtype,
     require_square,
     same_stack,
 )
-from jittape.primitives.linalg.triangular_functions import logarithm, of_stack, square_root
 from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.joining import concat, split
+from jittape.primitives.spectra.decomposition_parts import decompose_stack
+from jittape.primitives.spectra.matrix_exponential import exponential
+from jittape.primitives.spectra.triangular_functions import logarithm, of_stack, square_root
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["expm", "logm", "sqrtm"]

@@ -24,7 +24,6 @@ from jittape.primitives.elementwise.complex_numbers import complex as complex_nu
 from jittape.primitives.elementwise.complex_numbers import imag, real
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.piecewise import absolute
-from jittape.primitives.linalg.decomposition_parts import decompose_stack, reciprocal_of_gap, rounding_error
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import diag
 from jittape.primitives.linalg.matrix_operands import matrix_operand, require_matrix_dtype, require_square
@@ -35,6 +34,7 @@ from jittape.primitives.reduce.statistics import argmax
 from jittape.primitives.shape.creation import one_hot
 from jittape.primitives.shape.joining import split
 from jittape.primitives.shape.reshaping import matrix_transpose
+from jittape.primitives.spectra.decomposition_parts import decompose_stack, reciprocal_of_gap, rounding_error
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["eig", "eigvals"]

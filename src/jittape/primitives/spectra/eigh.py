@@ -20,11 +20,6 @@ from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import conj, to_shape
 from jittape.primitives.elementwise.arithmetic import multiply, subtract, zero_dominant_multiply
 from jittape.primitives.elementwise.complex_numbers import real
-from jittape.primitives.linalg.decomposition_parts import (
-    decompose_stack,
-    reciprocal_of_gap,
-    rounding_error,
-)
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import adjoint, band_part, set_diag
@@ -32,6 +27,11 @@ from jittape.primitives.linalg.matrix_operands import matrix_operand, require_ma
 from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.joining import split
 from jittape.primitives.shape.reshaping import matrix_transpose
+from jittape.primitives.spectra.decomposition_parts import (
+    decompose_stack,
+    reciprocal_of_gap,
+    rounding_error,
+)
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["eigh", "eigvalsh"]

@@ -15,11 +15,11 @@ from jittape.primitives.elementwise.comparison import not_equal
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.piecewise import absolute
 from jittape.primitives.elementwise.powers import pow
-from jittape.primitives.linalg.svd import singular_values
 from jittape.primitives.record_parts import filled
 from jittape.primitives.reduce.euclidean import euclidean_norm_op
 from jittape.primitives.reduce.reductions import Axis, reduce_max, reduce_min, reduce_sum
 from jittape.primitives.shape.reshaping import moveaxis
+from jittape.primitives.spectra.svd import singular_values
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [

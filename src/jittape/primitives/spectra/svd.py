@@ -26,17 +26,17 @@ from jittape.primitives.elementwise.arithmetic import (
     zero_dominant_multiply,
 )
 from jittape.primitives.elementwise.complex_numbers import real
-from jittape.primitives.linalg.decomposition_parts import (
-    decompose_stack,
-    reciprocal_of_gap,
-    rounding_error,
-)
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.linalg.matrices import adjoint, diag
 from jittape.primitives.linalg.matrix_operands import matrix_operand, require_matrix_dtype
 from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.joining import concat, split
 from jittape.primitives.shape.reshaping import matrix_transpose
+from jittape.primitives.spectra.decomposition_parts import (
+    decompose_stack,
+    reciprocal_of_gap,
+    rounding_error,
+)
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["singular_values", "svd", "svdvals"]

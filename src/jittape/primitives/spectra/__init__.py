@@ -1,0 +1,1 @@
+"""Eigenvalues, singular values, norms and functions of matrices."""
