@@ -274,6 +274,7 @@ ROWS: tuple[EdgeRow, ...] = (
         for name, case in [("zeros", [0, 0]), ("at the bound", [0, 2]), ("above", [3, 4]), ("inf", [INF, 1])]
     ],
     # segments
+    EdgeRow("nn.isotonic_regression", lambda t, x: t.nn.isotonic_regression(x)[0], (CASES,), True),
     *[segments(f"math.segment_{how}") for how in ("max", "mean", "min", "prod", "sum")],
     *[segments(f"math.unsorted_segment_{how}", 2) for how in ("max", "mean", "min", "prod", "sqrt_n", "sum")],
 )

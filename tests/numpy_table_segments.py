@@ -76,7 +76,8 @@ def ordered(how: str) -> Callable[..., Any]:
         if data.dtype.kind in "iu" and how == "mean":
             total = reduced("sum", data, ids, count, 0)
             counts = np.maximum(np.bincount(ids, minlength=count), 1).astype(data.dtype)
-            return total // counts.reshape(-1, *(1,) * (data.ndim - 1))
+            quotient = total / counts.reshape(-1, *(1,) * (data.ndim - 1))
+            return np.trunc(quotient).astype(data.dtype)
         return reduced(how, data, ids, count, int(how == "prod"))
 
     return reference

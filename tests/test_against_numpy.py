@@ -18,6 +18,7 @@ import pytest
 import jittape as jt
 import numpy_table
 import numpy_table_algebra
+import numpy_table_blocks
 import numpy_table_networks
 import numpy_table_picking
 import numpy_table_protocol
@@ -39,6 +40,7 @@ TABLES = (
     numpy_table_networks,
     numpy_table_picking,
     numpy_table_segments,
+    numpy_table_blocks,
     numpy_table_protocol,
     numpy_table_protocol_shape,
     numpy_table_spectra,

@@ -181,6 +181,8 @@ WITHOUT_EDGES = """
     logical_and logical_not logical_or logical_xor not_equal reduce_all reduce_any
     bias_add dropout embedding_lookup positive
     erfcx log_ndtr ndtr
+    batch_to_space bincount confusion_matrix depth_to_space invert_permutation is_non_decreasing is_strictly_increasing
+    lower_bound space_to_batch space_to_depth upper_bound
     adjoint band_part cross diag diag_part einsum eye matmul matrix_transpose matvec set_diag tensordot trace
 """
 """Functions that have no derivative, move elements about, or are sums of products."""

@@ -98,6 +98,7 @@ from jittape.primitives.elementwise.arithmetic import scalar_mul as scalar_mul
 from jittape.primitives.elementwise.arithmetic import square as square
 from jittape.primitives.elementwise.arithmetic import squared_difference as squared_difference
 from jittape.primitives.elementwise.arithmetic import subtract as subtract
+from jittape.primitives.elementwise.bits import bitcast as bitcast
 from jittape.primitives.elementwise.bits import bitwise_and as bitwise_and
 from jittape.primitives.elementwise.bits import bitwise_or as bitwise_or
 from jittape.primitives.elementwise.bits import bitwise_xor as bitwise_xor
@@ -162,6 +163,11 @@ from jittape.primitives.identity import stop_gradient as stop_gradient
 from jittape.primitives.indexing.gather import boolean_mask as boolean_mask
 from jittape.primitives.indexing.gather import gather as gather
 from jittape.primitives.indexing.gather import gather_nd as gather_nd
+from jittape.primitives.indexing.histograms import histogram_fixed_width as histogram_fixed_width
+from jittape.primitives.indexing.histograms import histogram_fixed_width_bins as histogram_fixed_width_bins
+from jittape.primitives.indexing.partitions import dynamic_partition as dynamic_partition
+from jittape.primitives.indexing.partitions import dynamic_stitch as dynamic_stitch
+from jittape.primitives.indexing.partitions import reverse_sequence as reverse_sequence
 from jittape.primitives.indexing.repetition import pad as pad
 from jittape.primitives.indexing.repetition import repeat as repeat
 from jittape.primitives.indexing.repetition import tile as tile
@@ -174,6 +180,9 @@ from jittape.primitives.indexing.scatter import tensor_scatter_nd_update as tens
 from jittape.primitives.indexing.sorting import argsort as argsort
 from jittape.primitives.indexing.sorting import searchsorted as searchsorted
 from jittape.primitives.indexing.sorting import sort as sort
+from jittape.primitives.indexing.strided import strided_slice as strided_slice
+from jittape.primitives.indexing.uniqueness import unique as unique
+from jittape.primitives.indexing.uniqueness import unique_with_counts as unique_with_counts
 from jittape.primitives.linalg.einsum import einsum as einsum
 from jittape.primitives.linalg.matmul import matmul as matmul
 from jittape.primitives.linalg.matmul import tensordot as tensordot
@@ -191,6 +200,9 @@ from jittape.primitives.reduce.reductions import reduce_sum as reduce_sum
 from jittape.primitives.reduce.statistics import argmax as argmax
 from jittape.primitives.reduce.statistics import argmin as argmin
 from jittape.primitives.reduce.statistics import reduce_logsumexp as reduce_logsumexp
+from jittape.primitives.shape.blocks import batch_to_space as batch_to_space
+from jittape.primitives.shape.blocks import space_to_batch as space_to_batch
+from jittape.primitives.shape.blocks import space_to_batch_nd as space_to_batch_nd
 from jittape.primitives.shape.creation import eye as eye
 from jittape.primitives.shape.creation import fill as fill
 from jittape.primitives.shape.creation import linspace as linspace
@@ -201,6 +213,7 @@ from jittape.primitives.shape.creation import range as range
 from jittape.primitives.shape.creation import rank as rank
 from jittape.primitives.shape.creation import sequence_mask as sequence_mask
 from jittape.primitives.shape.creation import shape as shape
+from jittape.primitives.shape.creation import shape_n as shape_n
 from jittape.primitives.shape.creation import size as size
 from jittape.primitives.shape.creation import zeros as zeros
 from jittape.primitives.shape.creation import zeros_like as zeros_like
@@ -210,6 +223,8 @@ from jittape.primitives.shape.joining import slice_ as slice
 from jittape.primitives.shape.joining import split as split
 from jittape.primitives.shape.joining import stack as stack
 from jittape.primitives.shape.joining import unstack as unstack
+from jittape.primitives.shape.reshaping import broadcast_dynamic_shape as broadcast_dynamic_shape
+from jittape.primitives.shape.reshaping import broadcast_static_shape as broadcast_static_shape
 from jittape.primitives.shape.reshaping import broadcast_to as broadcast_to
 from jittape.primitives.shape.reshaping import ensure_shape as ensure_shape
 from jittape.primitives.shape.reshaping import expand_dims as expand_dims
@@ -242,34 +257,36 @@ from jittape.version import __version__ as __version__
 
 __all__ = [
     "CacheWarning", "CompileError", "ConcreteFunction", "ControlFlowError", "DTypeError", "Explanation",
-    "Function", "FunctionWarning", "GradientTape", "IndexedSlices", "LeakedTensorError", "LinAlgError", "Module",
-    "NativeFunction", "NoGradientError", "NumbaOp", "NumericsError", "ProgramError", "ShapeError",
+    "Function", "FunctionWarning", "GradientTape", "IndexedSlices", "LeakedTensorError", "LinAlgError",
+    "Module", "NativeFunction", "NoGradientError", "NumbaOp", "NumericsError", "ProgramError", "ShapeError",
     "Signature", "Stats", "TapeExitWarning", "TapeUsageWarning", "Tensor", "TensorSpec",
     "UnconnectedGradientWarning", "UnconnectedGradients", "Variable", "WeightsError", "__version__", "abs",
     "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh",
-    "atan", "atan2", "atanh", "autodiff", "batch_jacobian", "bitwise", "bitwise_and", "bitwise_or",
-    "bitwise_xor", "bool", "boolean_mask", "broadcast_to", "case", "cast", "ceil", "check_gradient",
-    "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128", "concat",
-    "cond", "config", "conj", "constant", "convert_to_tensor", "cos", "cosh", "cumprod", "cumsum",
-    "custom_gradient", "data", "debugging", "divide", "divide_no_nan", "double", "eig", "eigvals", "einsum",
-    "ensure_shape", "equal",
-    "exp", "expand_dims", "explain", "eye", "fill", "float16", "float32", "float64", "floor", "floor_divide",
-    "floordiv", "foldl", "foldr", "fori_loop", "function", "gather", "gather_nd", "grad", "grad_pass_through",
-    "greater", "greater_equal", "half", "hessian", "hvp", "identity", "identity_n", "imag", "int8", "int16",
-    "int32", "int64", "invert", "is_finite", "is_inf", "is_nan", "is_tensor", "jacobian", "jvp", "left_shift",
-    "less", "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "map_fn", "math", "matmul", "maximum", "meshgrid", "minimum", "mod", "multiply", "multiply_no_nan",
-    "negative", "newaxis", "njit_function", "njit_value_and_grad", "nn", "norm", "not_equal", "numba_op",
-    "numpy_function", "one_hot", "ones", "ones_like", "optimizers", "pad", "pow", "print", "py_function",
-    "random", "range", "rank", "real", "realdiv", "recompute_grad", "reduce_all", "reduce_any",
-    "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat",
-    "reset_stats", "reshape", "reverse", "right_shift", "roll", "round", "scalar_mul", "scan", "scatter_nd",
-    "searchsorted", "sequence_mask", "shape", "sigmoid", "sign", "signal", "sin", "sinh", "size", "slice", "sort",
-    "split", "sqrt", "square", "squared_difference", "squeeze", "stack", "stats", "stop_gradient", "subtract",
-    "switch_case", "tan", "tanh", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
-    "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensordot", "test", "tile", "transpose", "truediv",
-    "uint8", "uint16", "uint32", "uint64", "unstack", "value_and_grad", "vectorized_map", "vjp", "where",
-    "while_loop", "zeros", "zeros_like",
+    "atan", "atan2", "atanh", "autodiff", "batch_jacobian", "batch_to_space", "bitcast", "bitwise",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "boolean_mask", "broadcast_dynamic_shape",
+    "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_gradient", "clip_by_global_norm",
+    "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128", "concat", "cond", "config", "conj",
+    "constant", "convert_to_tensor", "cos", "cosh", "cumprod", "cumsum", "custom_gradient", "data",
+    "debugging", "divide", "divide_no_nan", "double", "dynamic_partition", "dynamic_stitch", "eig", "eigvals",
+    "einsum", "ensure_shape", "equal", "exp", "expand_dims", "explain", "eye", "fill", "float16", "float32",
+    "float64", "floor", "floor_divide", "floordiv", "foldl", "foldr", "fori_loop", "function", "gather",
+    "gather_nd", "grad", "grad_pass_through", "greater", "greater_equal", "half", "hessian",
+    "histogram_fixed_width", "histogram_fixed_width_bins", "hvp", "identity", "identity_n", "imag", "int8",
+    "int16", "int32", "int64", "invert", "is_finite", "is_inf", "is_nan", "is_tensor", "jacobian", "jvp",
+    "left_shift", "less", "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "map_fn", "math", "matmul", "maximum", "meshgrid", "minimum", "mod", "multiply",
+    "multiply_no_nan", "negative", "newaxis", "njit_function", "njit_value_and_grad", "nn", "norm",
+    "not_equal", "numba_op", "numpy_function", "one_hot", "ones", "ones_like", "optimizers", "pad", "pow",
+    "print", "py_function", "random", "range", "rank", "real", "realdiv", "recompute_grad", "reduce_all",
+    "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+    "repeat", "reset_stats", "reshape", "reverse", "reverse_sequence", "right_shift", "roll", "round",
+    "scalar_mul", "scan", "scatter_nd", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid",
+    "sign", "signal", "sin", "sinh", "size", "slice", "sort", "space_to_batch", "space_to_batch_nd", "split",
+    "sqrt", "square", "squared_difference", "squeeze", "stack", "stats", "stop_gradient", "strided_slice",
+    "subtract", "switch_case", "tan", "tanh", "tensor_scatter_nd_add", "tensor_scatter_nd_max",
+    "tensor_scatter_nd_min", "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensordot", "test", "tile",
+    "transpose", "truediv", "uint8", "uint16", "uint32", "uint64", "unique", "unique_with_counts", "unstack",
+    "value_and_grad", "vectorized_map", "vjp", "where", "while_loop", "zeros", "zeros_like",
 ]  # fmt: skip
 
 newaxis = None

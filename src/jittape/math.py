@@ -78,6 +78,9 @@ from jittape.primitives.elementwise.trigonometric import atan2 as atan2
 from jittape.primitives.elementwise.trigonometric import cos as cos
 from jittape.primitives.elementwise.trigonometric import sin as sin
 from jittape.primitives.elementwise.trigonometric import tan as tan
+from jittape.primitives.indexing.histograms import bincount as bincount
+from jittape.primitives.indexing.histograms import confusion_matrix as confusion_matrix
+from jittape.primitives.indexing.partitions import invert_permutation as invert_permutation
 from jittape.primitives.indexing.segments import segment_max as segment_max
 from jittape.primitives.indexing.segments import segment_mean as segment_mean
 from jittape.primitives.indexing.segments import segment_min as segment_min
@@ -89,7 +92,9 @@ from jittape.primitives.indexing.segments import unsorted_segment_min as unsorte
 from jittape.primitives.indexing.segments import unsorted_segment_prod as unsorted_segment_prod
 from jittape.primitives.indexing.segments import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
 from jittape.primitives.indexing.segments import unsorted_segment_sum as unsorted_segment_sum
+from jittape.primitives.indexing.sorting import lower_bound as lower_bound
 from jittape.primitives.indexing.sorting import top_k as top_k
+from jittape.primitives.indexing.sorting import upper_bound as upper_bound
 from jittape.primitives.nn.activation import l2_normalize as l2_normalize
 from jittape.primitives.nn.activation import log_softmax as log_softmax
 from jittape.primitives.nn.activation import softmax as softmax
@@ -106,6 +111,8 @@ from jittape.primitives.reduce.reductions import reduce_sum as reduce_sum
 from jittape.primitives.reduce.statistics import argmax as argmax
 from jittape.primitives.reduce.statistics import argmin as argmin
 from jittape.primitives.reduce.statistics import count_nonzero as count_nonzero
+from jittape.primitives.reduce.statistics import is_non_decreasing as is_non_decreasing
+from jittape.primitives.reduce.statistics import is_strictly_increasing as is_strictly_increasing
 from jittape.primitives.reduce.statistics import reduce_logsumexp as reduce_logsumexp
 from jittape.primitives.reduce.statistics import reduce_std as reduce_std
 from jittape.primitives.reduce.statistics import reduce_variance as reduce_variance
@@ -114,20 +121,21 @@ from jittape.primitives.spectra.norms import reduce_euclidean_norm as reduce_euc
 
 __all__ = [
     "abs", "absolute", "accumulate_n", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "asin",
-    "asinh", "atan", "atan2", "atanh", "ceil", "conj", "cos", "cosh", "count_nonzero", "cumprod", "cumsum",
-    "digamma", "divide", "divide_no_nan", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp",
-    "expm1", "floor", "floor_divide", "floordiv", "floormod", "greater", "greater_equal", "imag", "is_finite",
-    "is_inf", "is_nan", "l2_normalize", "less", "less_equal", "lgamma", "log", "log1p", "log_ndtr",
-    "log_sigmoid", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
-    "minimum", "mod", "multiply", "multiply_no_nan", "ndtr", "ndtri", "negative", "not_equal", "polygamma",
-    "polyval", "positive", "pow", "real", "reciprocal", "reciprocal_no_nan", "reduce_all", "reduce_any",
-    "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
-    "reduce_std", "reduce_sum", "reduce_variance", "rint", "round", "rsqrt", "scalar_mul", "segment_max",
-    "segment_mean", "segment_min", "segment_prod", "segment_sum", "sigmoid", "sign", "sin", "sinh", "softmax",
-    "softplus", "softsign", "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "top_k",
-    "truediv", "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
-    "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "xdivy", "xlog1py", "xlogy",
-    "zero_fraction",
+    "asinh", "atan", "atan2", "atanh", "bincount", "ceil", "confusion_matrix", "conj", "cos", "cosh",
+    "count_nonzero", "cumprod", "cumsum", "digamma", "divide", "divide_no_nan", "equal", "erf", "erfc",
+    "erfcinv", "erfcx", "erfinv", "exp", "expm1", "floor", "floor_divide", "floordiv", "floormod", "greater",
+    "greater_equal", "imag", "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
+    "is_strictly_increasing", "l2_normalize", "less", "less_equal", "lgamma", "log", "log1p", "log_ndtr",
+    "log_sigmoid", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "lower_bound",
+    "maximum", "minimum", "mod", "multiply", "multiply_no_nan", "ndtr", "ndtri", "negative", "not_equal",
+    "polygamma", "polyval", "positive", "pow", "real", "reciprocal", "reciprocal_no_nan", "reduce_all",
+    "reduce_any", "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
+    "reduce_prod", "reduce_std", "reduce_sum", "reduce_variance", "rint", "round", "rsqrt", "scalar_mul",
+    "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum", "sigmoid", "sign", "sin",
+    "sinh", "softmax", "softplus", "softsign", "sqrt", "square", "squared_difference", "subtract", "tan",
+    "tanh", "top_k", "truediv", "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
+    "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "upper_bound", "xdivy",
+    "xlog1py", "xlogy", "zero_fraction",
 ]  # fmt: skip
 
 abs = absolute

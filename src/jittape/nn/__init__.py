@@ -6,6 +6,7 @@ from jittape.nn.layers import Sequential as Sequential
 from jittape.primitives.elementwise.hyperbolic import sigmoid as sigmoid
 from jittape.primitives.elementwise.hyperbolic import softplus as softplus
 from jittape.primitives.elementwise.hyperbolic import tanh as tanh
+from jittape.primitives.indexing.isotonic import isotonic_regression as isotonic_regression
 from jittape.primitives.indexing.sorting import top_k as top_k
 from jittape.primitives.nn.activation import elu as elu
 from jittape.primitives.nn.activation import gelu as gelu
@@ -57,16 +58,21 @@ from jittape.primitives.nn.pooling import max_pool3d as max_pool3d
 from jittape.primitives.nn.pooling import pool as pool
 from jittape.primitives.reduce.statistics import moments as moments
 from jittape.primitives.reduce.statistics import zero_fraction as zero_fraction
+from jittape.primitives.shape.blocks import batch_to_space as batch_to_space
+from jittape.primitives.shape.blocks import depth_to_space as depth_to_space
+from jittape.primitives.shape.blocks import space_to_batch as space_to_batch
+from jittape.primitives.shape.blocks import space_to_depth as space_to_depth
 
 __all__ = [
     "Dense", "Sequential", "avg_pool", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_normalization",
-    "bias_add", "conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose",
-    "conv_transpose", "convolution", "crelu", "depthwise_conv2d", "dropout", "elu", "embedding_lookup", "gelu",
-    "l2_loss", "l2_normalize", "leaky_relu", "log_poisson_loss", "log_softmax", "max_pool", "max_pool1d",
-    "max_pool2d", "max_pool3d", "moments", "pool", "relu", "relu6", "selu", "separable_conv2d", "sigmoid",
+    "batch_to_space", "bias_add", "conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d",
+    "conv3d_transpose", "conv_transpose", "convolution", "crelu", "depth_to_space", "depthwise_conv2d",
+    "dropout", "elu", "embedding_lookup", "gelu", "isotonic_regression", "l2_loss", "l2_normalize",
+    "leaky_relu", "log_poisson_loss", "log_softmax", "max_pool", "max_pool1d", "max_pool2d", "max_pool3d",
+    "moments", "pool", "relu", "relu6", "selu", "separable_conv2d", "sigmoid",
     "sigmoid_cross_entropy_with_logits", "silu", "softmax", "softmax_cross_entropy_with_logits", "softplus",
-    "softsign", "sparse_softmax_cross_entropy_with_logits", "swish", "tanh", "top_k",
-    "weighted_cross_entropy_with_logits", "zero_fraction",
+    "softsign", "space_to_batch", "space_to_depth", "sparse_softmax_cross_entropy_with_logits", "swish",
+    "tanh", "top_k", "weighted_cross_entropy_with_logits", "zero_fraction",
 ]  # fmt: skip
 
 swish = silu

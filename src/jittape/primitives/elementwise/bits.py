@@ -1,4 +1,4 @@
-"""Bitwise operations on integers, and tests for nan and inf."""
+"""Reinterpretation of bytes, bitwise operations on integers, and tests for nan and inf."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.dtypes import as_dtype
 from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
+from jittape.core.program import Aval
+from jittape.core.user_calls import named
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitives.batched_params import alike
+from jittape.primitives.broadcast import as_symbol
 from jittape.primitives.elementwise.comparison import STEP
-from jittape.primitives.record_parts import common, one, same_of_kinds, truth_of_kinds
+from jittape.primitives.record_parts import common, one, require_kinds, same_of_kinds, truth_of_kinds
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
+    "bitcast",
     "bitwise_and",
     "bitwise_or",
     "bitwise_xor",
@@ -27,6 +34,84 @@ __all__ = [
 
 BITS = "integers have no gradient"
 LOW_HALF = 0xFFFFFFFF
+BYTES = "bytes have no gradient"
+
+
+# ---- bytes -----------------------------------------------------------------------------------------------------------
+
+bitcast_op = Primitive(
+    "bitcast",
+    abstract_eval=lambda x, *, dtype: Aval(x.shape, dtype),
+    impl=lambda x, *, dtype: x.view(dtype),
+    lowering=Map(lambda m, x, *, dtype: m.bitcast(x, dtype)),
+    gradient_stops=BYTES,
+)
+"""The bytes of each element as a number of another dtype of the same size."""
+
+
+def _regrouped_abstract_eval(x: Aval, *, dtype: np.dtype[Any]) -> Aval:
+    ratio = dtype.itemsize / x.dtype.itemsize
+    if ratio < 1:
+        return Aval((*x.shape, round(1 / ratio)), dtype)
+    if x.shape[-1:] != (ratio,):
+        raise ShapeError(
+            f"[bitcast] the last dimension of shape {x.shape} must be {round(ratio)}, the number of {x.dtype.name} "
+            f"elements in one {dtype.name}"
+        )
+    return Aval(x.shape[:-1], dtype)
+
+
+def _regrouped(x: Any, *, dtype: np.dtype[Any]) -> Any:
+    shape = _regrouped_abstract_eval(Aval(x.shape, x.dtype), dtype=dtype).shape
+    return np.frombuffer(x.tobytes(), dtype).reshape(shape)
+
+
+bitcast_regrouped_op = Primitive(
+    "bitcast_regrouped",
+    abstract_eval=_regrouped_abstract_eval,
+    impl=_regrouped,
+    gradient_stops=BYTES,
+    batch=alike(),
+)
+"""The bytes of elements, regrouped along the last dimension, as numbers of another size."""
+
+
+def _bitcast(x: Any, dtype: np.dtype[Any]) -> Any:
+    x = as_symbol(x)
+    require_kinds("bitcast", "iufc", x)
+    if x.dtype == dtype:
+        return x
+    op = bitcast_op if x.dtype.itemsize == dtype.itemsize else bitcast_regrouped_op
+    return op.bind(x, dtype=dtype)
+
+
+def bitcast(input: TensorLike, type: Any, name: str | None = None) -> Tensor:
+    """Return the bytes of `input` as numbers of another dtype; there is no gradient.
+
+    Parameters
+    ----------
+    input : tensor_like
+        An integer, real or complex dtype.
+    type : dtype
+        The dtype of the result, not bool. If it is smaller, the result has a further dimension; if it is larger, the
+        last dimension of `input` must contain the bytes of one element and is removed.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ValueError
+        If the last dimension does not fit.
+
+    Examples
+    --------
+    >>> jt.bitcast([1.0, 2.0], jt.int32).numpy()
+    array([1065353216, 1073741824], dtype=int32)
+    """
+    dtype = as_dtype(type)
+    if dtype.kind not in "iufc":
+        raise named(DTypeError(f"type must be an integer, real or complex dtype, got {dtype.name}"))
+    return apply(_bitcast, (input,), (dtype,))
 
 
 # ---- bits ------------------------------------------------------------------------------------------------------------

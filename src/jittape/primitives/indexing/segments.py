@@ -16,7 +16,8 @@ from jittape.core.primitive import apply
 from jittape.core.user_calls import as_array, as_int, named
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, to_shape
-from jittape.primitives.elementwise.comparison import equal, where
+from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.elementwise.comparison import equal, less, logical_and, not_equal, where
 from jittape.primitives.elementwise.division import divide, floor_divide
 from jittape.primitives.elementwise.exponential import sqrt
 from jittape.primitives.elementwise.piecewise import maximum
@@ -35,11 +36,13 @@ from jittape.primitives.shape.reshaping import shape_of
 from jittape.typing import Tensor, TensorLike
 
 __all__ = [
+    "averaged_segments",
     "segment_max",
     "segment_mean",
     "segment_min",
     "segment_prod",
     "segment_sum",
+    "summed_segments",
     "unsorted_segment_max",
     "unsorted_segment_mean",
     "unsorted_segment_min",
@@ -67,7 +70,8 @@ def _operands(data: Any, ids: Any, how: str, op: str) -> tuple[Any, Any]:
     return to_shape(data, (ids.aval.size, *data.shape[rank:])), to_shape(ids, (ids.aval.size,))
 
 
-def _sum(data: Any, ids: Any, size: int, op: str, all_kept: bool) -> Any:
+def summed_segments(data: Any, ids: Any, size: int, op: str, all_kept: bool = False) -> Any:
+    """Return the sums of the rows with equal ids; `all_kept` says that no id is negative."""
     row = segment_row_op.bind(ids, size=size, op=op)
     if not all_kept:
         data = where(along_rows(kept_rows(ids), data, 0), data, 0)
@@ -77,28 +81,31 @@ def _sum(data: Any, ids: Any, size: int, op: str, all_kept: bool) -> Any:
 def _counts(ids: Any, size: int, op: str, all_kept: bool) -> Any:
     """Return the number of rows of each segment, at least 1."""
     ones = broadcast(literal(1, int32), ids.shape)
-    return maximum(_sum(ones, ids, size, op, all_kept), 1)
+    return maximum(summed_segments(ones, ids, size, op, all_kept), 1)
 
 
-def _mean(data: Any, ids: Any, how: str, size: int, op: str, all_kept: bool) -> Any:
-    total = _sum(data, ids, size, op, all_kept)
+def averaged_segments(
+    data: Any, ids: Any, size: int, op: str, all_kept: bool = True, root: bool = False
+) -> Any:
+    """Return the means of the rows with equal ids; sums divided by roots of counts if `root` is true."""
+    total = summed_segments(data, ids, size, op, all_kept)
     counts = along_rows(_counts(ids, size, op, all_kept), total, 0)
     if not is_differentiable(data.dtype):
         return divide(total, counts)
     counts = cast_to(counts, data.dtype)
-    return divide(total, sqrt(counts) if how == "sqrt_n" else counts)
+    return divide(total, sqrt(counts) if root else counts)
 
 
 def _reduced(data: Any, ids: Any, how: str, size: int, op: str, all_kept: bool) -> Any:
     if size == 0:
         return broadcast(literal(0, data.dtype), (0, *data.shape[1:]))
     if how == "sum":
-        return _sum(data, ids, size, op, all_kept)
+        return summed_segments(data, ids, size, op, all_kept)
     if how == "prod":
         return segment_prod_op.bind(data, ids, size=size, axis=0, op=op)
     if how in ("max", "min"):
         return segment_extremum_op.bind(data, ids, how=how, size=size, axis=0, op=op)
-    return _mean(data, ids, how, size, op, all_kept)
+    return averaged_segments(data, ids, size, op, all_kept, how == "sqrt_n")
 
 
 def _unsorted_body(data: Any, ids: Any, how: str, size: int) -> Any:
@@ -117,6 +124,13 @@ def _unsorted(data: Any, segment_ids: Any, num_segments: Any, how: str) -> Tenso
     return apply(_unsorted_body, (data, segment_ids if known is None else known), (how, size))
 
 
+def _truncated_quotient(x: Any, y: Any) -> Any:
+    """Return the quotient of integers, rounded toward 0."""
+    floor = floor_divide(x, y)
+    upward = logical_and(less(x, 0), not_equal(multiply(floor, y), x))
+    return add(floor, cast_to(upward, x.dtype))
+
+
 def _sorted_body(data: Any, ids: Any, how: str, size: int) -> Any:
     op = f"segment_{how}"
     data, ids = _operands(data, ids, how, op)
@@ -124,9 +138,9 @@ def _sorted_body(data: Any, ids: Any, how: str, size: int) -> Any:
     out = _reduced(data, ids, "sum" if integer_mean else how, size, op, True)
     if how in ("sum", "prod") or size == 0:
         return out
-    counts = along_rows(_sum(broadcast(literal(1, int32), ids.shape), ids, size, op, True), out, 0)
+    counts = along_rows(summed_segments(broadcast(literal(1, int32), ids.shape), ids, size, op, True), out, 0)
     if integer_mean:
-        return floor_divide(out, cast_to(maximum(counts, 1), out.dtype))
+        return _truncated_quotient(out, cast_to(maximum(counts, 1), out.dtype))
     return where(equal(counts, 0), 0, out) if how in ("max", "min") else out
 
 
@@ -196,7 +210,7 @@ def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = No
 def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """Compute the mean of the rows of `data` with equal ids; an empty segment gives 0.
 
-    Means of integers are rounded down to integers, as in TensorFlow. See `segment_sum` for the arguments and errors.
+    Means of integers are integers, rounded toward 0, as in TensorFlow. See `segment_sum` for the arguments and errors.
 
     Examples
     --------

@@ -9,17 +9,17 @@ import numpy as np
 from jittape.core.dtypes import as_dtype, int32
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
-from jittape.core.user_calls import as_int
+from jittape.core.user_calls import as_int, named
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import along_axis
-from jittape.primitives.broadcast import as_symbol, axis_key, cast_to, promote
+from jittape.primitives.broadcast import as_symbol, axis_key, broadcast, cast_to, promote
 from jittape.primitives.indexing.gather import take_along_axis
 from jittape.primitives.record_parts import require_kinds
 from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["TopK", "argsort", "searchsorted", "sort", "top_k"]
+__all__ = ["TopK", "argsort", "lower_bound", "searchsorted", "sort", "top_k", "upper_bound"]
 
 PLACES = "positions in an order are integers"
 
@@ -116,6 +116,13 @@ def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name:
     return apply(_sort, (values,), (axis_key(axis), direction))
 
 
+def _index_dtype(argument: str, dtype: Any) -> np.dtype[Any]:
+    found = as_dtype(dtype)
+    if found.kind not in "iu":
+        raise named(DTypeError(f"{argument} must be an integer dtype, got {found.name}"))
+    return found
+
+
 class TopK(NamedTuple):
     """The `k` greatest elements and their indices, as returned by `top_k`."""
 
@@ -161,7 +168,7 @@ def top_k(
     >>> print(values.numpy(), indices.numpy())
     [5. 3.] [1 2]
     """
-    return TopK(*apply(_top_k, (input,), (as_int("k", k), as_dtype(index_type))))
+    return TopK(*apply(_top_k, (input,), (as_int("k", k), _index_dtype("index_type", index_type))))
 
 
 def _searchsorted_impl(edges: Any, values: Any, *, side: Any, dtype: np.dtype[Any]) -> Any:
@@ -171,11 +178,17 @@ def _searchsorted_impl(edges: Any, values: Any, *, side: Any, dtype: np.dtype[An
     return found
 
 
-searchsorted_op = Primitive(
+def _searchsorted_batch(n: int, stacked: tuple[bool, ...], *operands: Any, **params: Any) -> Any:
+    full = [x if s else broadcast(x, (n, *x.shape)) for x, s in zip(operands, stacked, strict=True)]
+    return searchsorted_op.bind(*full, **params)
+
+
+searchsorted_op: Primitive = Primitive(
     "searchsorted",
     abstract_eval=lambda edges, values, *, side, dtype: Aval(values.shape, dtype),
     impl=_searchsorted_impl,
     gradient_stops=PLACES,
+    batch=_searchsorted_batch,
 )
 
 
@@ -219,7 +232,30 @@ def searchsorted(
     """
     if not isinstance(side, str) or side not in ("left", "right"):
         raise ValueError(f"[searchsorted] side must be 'left' or 'right', got {side!r}")
-    dtype = as_dtype(out_type)
-    if dtype.kind not in "iu":
-        raise DTypeError(f"[searchsorted] out_type must be an integer dtype, got {dtype.name}")
-    return apply(_searchsorted, (sorted_sequence, values), (side, dtype))
+    return apply(_searchsorted, (sorted_sequence, values), (side, _index_dtype("out_type", out_type)))
+
+
+def lower_bound(
+    sorted_inputs: TensorLike, values: TensorLike, out_type: Any = int32, name: str | None = None
+) -> Tensor:
+    """Return the index of the first element that is not less than each value: `searchsorted` with ``side="left"``.
+
+    Examples
+    --------
+    >>> jt.math.lower_bound([1.0, 2.0, 2.0, 3.0], [2.0]).numpy()
+    array([1], dtype=int32)
+    """
+    return searchsorted(sorted_inputs, values, "left", out_type)
+
+
+def upper_bound(
+    sorted_inputs: TensorLike, values: TensorLike, out_type: Any = int32, name: str | None = None
+) -> Tensor:
+    """Return the index of the first element that is greater than each value: `searchsorted` with ``side="right"``.
+
+    Examples
+    --------
+    >>> jt.math.upper_bound([1.0, 2.0, 2.0, 3.0], [2.0]).numpy()
+    array([3], dtype=int32)
+    """
+    return searchsorted(sorted_inputs, values, "right", out_type)

@@ -26,7 +26,7 @@ from jittape.primitives.broadcast import (
 )
 from jittape.primitives.elementwise.arithmetic import add, squared_difference, subtract
 from jittape.primitives.elementwise.bits import is_finite
-from jittape.primitives.elementwise.comparison import equal, logical_or, not_equal, where
+from jittape.primitives.elementwise.comparison import equal, less, less_equal, logical_or, not_equal, where
 from jittape.primitives.elementwise.exponential import exp, log, sqrt
 from jittape.primitives.identity import stop_gradient
 from jittape.primitives.record_parts import floating, require_kinds
@@ -36,11 +36,13 @@ from jittape.primitives.reduce.reductions import (
     averaging,
     max_op,
     min_op,
+    reduce_all,
     reduce_max,
     reduce_mean,
     reduce_sum,
 )
 from jittape.primitives.shape.reshaping import one_axis
+from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ __all__ = [
     "argmax",
     "argmin",
     "count_nonzero",
+    "is_non_decreasing",
+    "is_strictly_increasing",
     "moments",
     "reduce_logsumexp",
     "reduce_std",
@@ -303,3 +307,42 @@ def argmin(
     array([0, 1])
     """
     return apply(_argmin_body, (input,), (0 if axis is None else axis_key(axis), as_dtype(output_type)))
+
+
+# ---- order -----------------------------------------------------------------------------------------------------------
+
+
+def _neighbors(op: str, x: Any) -> tuple[Any, Any]:
+    """Return the elements of `x` before the last, and those after the first."""
+    x = as_symbol(x)
+    require_kinds(op, "biuf", x)
+    count = x.aval.size
+    flat = to_shape(x, (count,))
+    return sliced(flat, 0, 0, max(count - 1, 0)), sliced(flat, 0, min(count, 1), max(count - 1, 0))
+
+
+def _rises(x: Any, strictly: bool) -> Any:
+    before, after = _neighbors("is_strictly_increasing" if strictly else "is_non_decreasing", x)
+    return reduce_all(less(before, after) if strictly else less_equal(before, after))
+
+
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
+    """Return whether no element is less than the one before it, in C order.
+
+    Examples
+    --------
+    >>> jt.math.is_non_decreasing([1, 1, 2]).numpy()
+    array(True)
+    """
+    return apply(_rises, (x,), (False,))
+
+
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
+    """Return whether each element is greater than the one before it, in C order.
+
+    Examples
+    --------
+    >>> jt.math.is_strictly_increasing([1, 1, 2]).numpy()
+    array(False)
+    """
+    return apply(_rises, (x,), (True,))

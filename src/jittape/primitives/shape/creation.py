@@ -6,6 +6,7 @@ They are broadcast literals and coordinates (`iota`), so kernels compute their e
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ __all__ = [
     "rank",
     "sequence_mask",
     "shape",
+    "shape_n",
     "size",
     "zeros",
     "zeros_like",
@@ -328,6 +330,19 @@ def shape(input: TensorLike, out_type: Any = int32, name: str | None = None) -> 
     can be used as a number.
     """
     return np.array(shape_of(input), as_dtype(out_type))
+
+
+def shape_n(
+    input: Sequence[TensorLike], out_type: Any = int32, name: str | None = None
+) -> list[np.ndarray[Any, Any]]:
+    """Return the shapes of several tensors: see `shape`.
+
+    Examples
+    --------
+    >>> jt.shape_n([[1.0, 2.0], [[1.0]]])
+    [array([2], dtype=int32), array([1, 1], dtype=int32)]
+    """
+    return [shape(x, out_type) for x in input]
 
 
 def rank(input: TensorLike, name: str | None = None) -> np.ndarray[Any, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.dtypes import int32
 from jittape.core.primitive import apply
 from jittape.core.user_calls import argument_of_user, as_flag, as_int, named
 from jittape.errors import DTypeError, ShapeError
@@ -28,6 +29,8 @@ from jittape.typing import Tensor, TensorLike
 
 __all__ = [
     "as_shape",
+    "broadcast_dynamic_shape",
+    "broadcast_static_shape",
     "broadcast_to",
     "ensure_shape",
     "expand_dims",
@@ -95,6 +98,34 @@ def hashable(value: Any) -> Any:
             TypeError(f"{argument_of_user(value)}must be an int or a sequence of ints, got {value!r}")
         )
     return hashable(array.tolist())
+
+
+def broadcast_static_shape(shape_x: Any, shape_y: Any) -> tuple[int, ...]:
+    """Return the shape of the result of broadcasting two shapes.
+
+    Examples
+    --------
+    >>> jt.broadcast_static_shape([2, 1], [3])
+    (2, 3)
+    """
+    shapes = [as_shape("broadcast_static_shape", shape) for shape in (shape_x, shape_y)]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise named(
+            ShapeError(f"shapes {shapes[0]} and {shapes[1]} do not broadcast: dimensions must be equal or 1")
+        ) from None
+
+
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> np.ndarray[Any, Any]:
+    """Return the shape of the result of broadcasting two shapes, as an int32 array.
+
+    Examples
+    --------
+    >>> jt.broadcast_dynamic_shape([2, 1], [3])
+    array([2, 3], dtype=int32)
+    """
+    return np.array(broadcast_static_shape(shape_x, shape_y), int32)
 
 
 # ---- reshape and similar functions -----------------------------------------------------------------------------------
