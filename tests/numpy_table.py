@@ -259,10 +259,10 @@ def squared(x: Any, y: Any) -> Any:
 
 
 def polygamma(n: Any, x: Any) -> Any:
-    """SciPy's, for orders that are natural numbers."""
+    """SciPy's, for orders that are natural numbers; there is no limit at minus infinity."""
     if not isinstance(n, int) or n < 0:
         raise ValueError
-    return of_floats(lambda v: scipy.special.polygamma(n, v))(x)
+    return of_floats(lambda v: np.where(v == -np.inf, np.nan, scipy.special.polygamma(n, v)))(x)
 
 
 def cast(x: Any, dtype: Any) -> Any:

@@ -19,6 +19,7 @@ import jittape as jt
 import numpy_table
 import numpy_table_algebra
 import numpy_table_blocks
+import numpy_table_gamma
 import numpy_table_networks
 import numpy_table_picking
 import numpy_table_protocol
@@ -44,6 +45,7 @@ TABLES = (
     numpy_table_protocol,
     numpy_table_protocol_shape,
     numpy_table_spectra,
+    numpy_table_gamma,
 )
 ROWS = [row for table in TABLES for row in table.ROWS]
 ROWS += numpy_table.rows_of_primitives({row.call for row in ROWS})

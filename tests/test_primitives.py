@@ -14,6 +14,7 @@ import pytest
 import jittape.primitives
 import primitive_table
 import primitive_table_bessel
+import primitive_table_gamma
 import primitive_table_order
 import primitive_table_random
 import primitive_table_reduce
@@ -47,6 +48,7 @@ ROWS: tuple[Row, ...] = (
     *primitive_table_spectra.ROWS,
     *primitive_table_segments.ROWS,
     *primitive_table_random.ROWS,
+    *primitive_table_gamma.ROWS,
 )
 DIFFERENTIABLE = [row for row in ROWS if row.wrt != ()]
 

@@ -57,6 +57,9 @@ from jittape.primitives.elementwise.hyperbolic import sigmoid as sigmoid
 from jittape.primitives.elementwise.hyperbolic import sinh as sinh
 from jittape.primitives.elementwise.hyperbolic import softplus as softplus
 from jittape.primitives.elementwise.hyperbolic import tanh as tanh
+from jittape.primitives.elementwise.incomplete_gamma import igamma as igamma
+from jittape.primitives.elementwise.incomplete_gamma import igammac as igammac
+from jittape.primitives.elementwise.incomplete_gamma import random_gamma_grad as random_gamma_grad
 from jittape.primitives.elementwise.piecewise import absolute as absolute
 from jittape.primitives.elementwise.piecewise import ceil as ceil
 from jittape.primitives.elementwise.piecewise import floor as floor
@@ -124,18 +127,19 @@ __all__ = [
     "asinh", "atan", "atan2", "atanh", "bincount", "ceil", "confusion_matrix", "conj", "cos", "cosh",
     "count_nonzero", "cumprod", "cumsum", "digamma", "divide", "divide_no_nan", "equal", "erf", "erfc",
     "erfcinv", "erfcx", "erfinv", "exp", "expm1", "floor", "floor_divide", "floordiv", "floormod", "greater",
-    "greater_equal", "imag", "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
-    "is_strictly_increasing", "l2_normalize", "less", "less_equal", "lgamma", "log", "log1p", "log_ndtr",
-    "log_sigmoid", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "lower_bound",
-    "maximum", "minimum", "mod", "multiply", "multiply_no_nan", "ndtr", "ndtri", "negative", "not_equal",
-    "polygamma", "polyval", "positive", "pow", "real", "reciprocal", "reciprocal_no_nan", "reduce_all",
-    "reduce_any", "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
-    "reduce_prod", "reduce_std", "reduce_sum", "reduce_variance", "rint", "round", "rsqrt", "scalar_mul",
-    "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum", "sigmoid", "sign", "sin",
-    "sinh", "softmax", "softplus", "softsign", "sqrt", "square", "squared_difference", "subtract", "tan",
-    "tanh", "top_k", "truediv", "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
-    "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "upper_bound", "xdivy",
-    "xlog1py", "xlogy", "zero_fraction",
+    "greater_equal", "igamma", "igammac", "imag", "invert_permutation", "is_finite", "is_inf", "is_nan",
+    "is_non_decreasing", "is_strictly_increasing", "l2_normalize", "less", "less_equal", "lgamma", "log",
+    "log1p", "log_ndtr", "log_sigmoid", "log_softmax", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "lower_bound", "maximum", "minimum", "mod", "multiply", "multiply_no_nan", "ndtr", "ndtri",
+    "negative", "not_equal", "polygamma", "polyval", "positive", "pow", "random_gamma_grad", "real",
+    "reciprocal", "reciprocal_no_nan", "reduce_all", "reduce_any", "reduce_euclidean_norm",
+    "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_std", "reduce_sum",
+    "reduce_variance", "rint", "round", "rsqrt", "scalar_mul", "segment_max", "segment_mean", "segment_min",
+    "segment_prod", "segment_sum", "sigmoid", "sign", "sin", "sinh", "softmax", "softplus", "softsign",
+    "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "top_k", "truediv",
+    "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min", "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n", "unsorted_segment_sum", "upper_bound", "xdivy", "xlog1py", "xlogy",
+    "zero_fraction",
 ]  # fmt: skip
 
 abs = absolute

@@ -11,6 +11,7 @@ import numpy_namespace
 
 import primitive_table
 import primitive_table_bessel
+import primitive_table_gamma
 import primitive_table_order
 import primitive_table_reduce
 import primitive_table_segments
@@ -23,6 +24,7 @@ Array = np.ndarray[Any, Any]
 TABLES = (
     primitive_table,
     primitive_table_bessel,
+    primitive_table_gamma,
     primitive_table_order,
     primitive_table_reduce,
     primitive_table_shape,

@@ -163,13 +163,14 @@ def by_formula(name: str) -> Callable[..., Any]:
     float16 is computed in float32. For complex numbers NumPy's function is used.
     """
 
-    def impl(x: Any) -> Any:
-        if x.dtype.kind == "c":
-            return getattr(np, name)(x)
+    def impl(*operands: Any, **params: Any) -> Any:
+        dtype = operands[0].dtype
+        if dtype.kind == "c":
+            return getattr(np, name)(*operands)
         from jittape.vectormath import NumPyMath  # imported on first use, not with the package
 
-        wide = x.astype(info_of(x.dtype).work, copy=False)
-        return np.asarray(getattr(NumPyMath(), name)(wide)).astype(x.dtype)
+        wide = [x.astype(info_of(dtype).work, copy=False) for x in operands]
+        return np.asarray(getattr(NumPyMath(), name)(*wide, **params)).astype(dtype)
 
     return impl
 

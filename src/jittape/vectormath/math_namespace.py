@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from jittape.vectormath import erf, exp, lgamma, log, pow, sin, sinh
+from jittape.vectormath import erf, exp, log, pow, sin, sinh
+from jittape.vectormath.gamma_family import lgamma
+from jittape.vectormath.gamma_family.gamma_functions import GammaFunctions
 from jittape.vectormath.special_functions import SpecialFunctions
 
 #: An `IRValue` or an array: both have `dtype` and the Python operators.
@@ -24,7 +26,7 @@ Value = Any
 Step = Callable[[Value, tuple[Value, ...], tuple[Value, ...]], tuple[Value, tuple[Value, ...]]]
 
 
-class MathNamespace(SpecialFunctions, ABC):
+class MathNamespace(SpecialFunctions, GammaFunctions, ABC):
     """Scalar functions over values, with the meaning of NumPy's functions of the same names.
 
     The operands of one call have one dtype. A Python scalar next to a value takes its dtype.

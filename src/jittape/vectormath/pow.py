@@ -41,15 +41,20 @@ def _power_float32(m: Any, x: Any, y: Any) -> Any:
 
 def _power_float64(m: Any, x: Any, y: Any) -> Any:
     """Return ``exp(y log(x))`` for positive finite x."""
-    high, low = _log_in_two_words(m, x)
+    high, low = log_in_two_words(m, x)
     product, error = two_product(m, y, high)
-    error = m.where(m.absolute(product) < 1000, error + y * low, 0.0)
-    n_bits, r, tail = reduce_exponential(m, clamp(m, product, *_EXP_RANGE))
-    corrected = tail + error * (1 + (r + tail))
+    return exp_of_two_words(m, product, error + y * low)
+
+
+def exp_of_two_words(m: Any, high: Any, low: Any) -> Any:
+    """Return ``exp(high + low)`` of float64; `low` is ignored where the result is zero or infinite."""
+    low = m.where(m.absolute(high) < 1000, low, 0.0)
+    n_bits, r, tail = reduce_exponential(m, clamp(m, high, *_EXP_RANGE))
+    corrected = tail + low * (1 + (r + tail))
     return times_power_of_two(m, 1 + (r + corrected), n_bits)
 
 
-def _log_in_two_words(m: Any, x: Any) -> tuple[Any, Any]:
+def log_in_two_words(m: Any, x: Any) -> tuple[Any, Any]:
     """Return log(x) to about 2**-64: ``k ln 2 + 2 s + (2/3) s**3 + ...``, with the first terms in two words."""
     ln2_high, ln2_low = LN2_PARTS[8]
     k, f, _ = split_any(m, x)

@@ -1,7 +1,7 @@
 """Special functions: the gamma family, and logarithms times factors that may be 0.
 
 The interpreter uses the formulas of compiled code, because SciPy's functions are less accurate near zeros and for large
-arguments. Only `polygamma` is SciPy's.
+arguments.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_float
-from jittape.primitives.batched_params import alike
 from jittape.primitives.elementwise.arithmetic import add, zero_dominant_multiply
 from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.elementwise.division import divide
@@ -74,19 +73,17 @@ def _polygamma_abstract_eval(x: Aval, *, order: int) -> Aval:
     return same_real_float("polygamma")(x)
 
 
-def _polygamma_impl(x: Any, *, order: int) -> Any:
-    import scipy.special  # on first use: importing it takes longer than importing jittape
-
-    return scipy.special.polygamma(order, x).astype(x.dtype)
-
-
 polygamma_op = Primitive(
     "polygamma",
     abstract_eval=_polygamma_abstract_eval,
-    impl=_polygamma_impl,
+    impl=by_formula("polygamma"),
     vjp=(lambda g, out, x, *, order: zero_dominant_multiply(g, polygamma(order + 1, x)),),
-    batch=alike(),
+    lowering=Map(lambda m, x, *, order: m.polygamma(x, order)),
 )
+
+
+LARGEST_ORDER = 170
+"""Largest order of `polygamma`; the factorial of a larger one overflows."""
 
 
 def _polygamma_body(x: Any, order: int) -> Any:
@@ -102,8 +99,10 @@ def polygamma(a: int, x: TensorLike, name: str | None = None) -> Tensor:
     array([1.6449, 0.6449], dtype=float32)
     """
     order = as_float("a", a)
-    if not (order >= 0 and order.is_integer()):
-        raise ValueError(f"[polygamma] a, the order, must be an integer of at least 0, got {a!r}")
+    if not (0 <= order <= LARGEST_ORDER and order.is_integer()):
+        raise ValueError(
+            f"[polygamma] a, the order, must be an integer of at least 0 and at most {LARGEST_ORDER}, got {a!r}"
+        )
     return apply(_polygamma_body, (x,), (int(order),))
 
 

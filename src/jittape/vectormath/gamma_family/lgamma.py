@@ -75,9 +75,9 @@ _LGAMMA = (
 #: The positive zero of digamma, in two words.
 _ROOT = (1.4616321449683622, 9.549995429965697e-17)
 #: B(2k) / (2k (2k - 1)), with B the Bernoulli numbers, for lgamma.
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 #: B(2k) / (2k), for digamma.
-_ASYMPTOTIC = (
+DIGAMMA_ASYMPTOTIC = (
     1 / 12,
     -1 / 120,
     1 / 252,
@@ -102,10 +102,15 @@ def lgamma(m: Any, x: Any) -> Any:
     logarithm = m.log(m.where(first | large, m.absolute(x), product))
     near = u * u_minus_1 * polynomial(u - 0.75, _LGAMMA) + m.where(first, -logarithm, logarithm)
     inverse = 1 / x
-    correction = _HALF_LOG_2_PI - 0.5 + inverse * polynomial(inverse * inverse, _STIRLING)
+    correction = _HALF_LOG_2_PI - 0.5 + inverse * polynomial(inverse * inverse, STIRLING)
     far = (x - 0.5) * (logarithm - 1) + correction
     result = m.where(large, far, near)
     return m.rarely(x < 0, "lgamma", x, m.where(x == 0, np.inf, result))
+
+
+def lgamma_of_one_plus(u: Any) -> Any:
+    """Return ``lgamma(1 + u)`` for u between 0 and 3/2, also if 1 + u would be rounded."""
+    return u * (u - 1) * polynomial(u - 0.75, _LGAMMA)
 
 
 def digamma(m: Any, x: Any) -> Any:
@@ -129,7 +134,7 @@ def _positive_digamma(m: Any, x: Any) -> Any:
     near = from_root * polynomial(u - 0.75, _DIGAMMA) + reciprocals
     inverse = 1 / x
     square = inverse * inverse
-    far = m.log(x) - (0.5 * inverse + square * polynomial(square, _ASYMPTOTIC))
+    far = m.log(x) - (0.5 * inverse + square * polynomial(square, DIGAMMA_ASYMPTOTIC))
     return m.where(x < _LARGE, near, m.where(x < np.inf, far, x))
 
 

@@ -1,0 +1,1 @@
+"""Formulas of the gamma and beta families."""

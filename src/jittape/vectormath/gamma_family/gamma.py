@@ -1,0 +1,174 @@
+"""The gamma function, and the factor ``x**a exp(-x) / gamma(a + 1)`` of the incomplete gamma functions.
+
+Below 8, ``gamma(x)`` is a product of factors that are exact times a polynomial for gamma on [1, 5/2]. Above, it is the
+exponential of Stirling's series (DLMF 5.11.1), with the exponent in two words. Negative arguments use the reflection
+formula (DLMF 5.5.3). float32 is computed in float64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.vectormath.double_word import divide, fast_two_sum, polynomial, two_product, two_sum
+from jittape.vectormath.gamma_family.lgamma import STIRLING
+from jittape.vectormath.log import LOG_SERIES
+from jittape.vectormath.pow import exp_of_two_words, log_in_two_words
+
+#: ``gamma(1 + u)`` in u - 3/4 on [0, 3/2], interpolated at Chebyshev nodes.
+_GAMMA = (
+    0.9190625268488832,
+    0.22744265848227097,
+    0.3792715940252037,
+    0.003147157784776732,
+    0.08731925662141728,
+    -0.023190912131988175,
+    0.021581551170790112,
+    -0.010487492916635458,
+    0.0065153058591428566,
+    -0.003647181321740498,
+    0.0021114520571374968,
+    -0.0012060009542479047,
+    0.0006908387424732372,
+    -0.00039513374212063896,
+    0.00022595120681844692,
+    -0.00012884461473143508,
+    7.364512164832121e-05,
+    -4.314805016465049e-05,
+    2.465859533118909e-05,
+    -1.1671408612988093e-05,
+    6.669714860154749e-06,
+    -7.581186668198694e-06,
+    4.332152553013147e-06,
+    1.338966654073077e-06,
+    -7.651188478974209e-07,
+    -1.8232349352104824e-06,
+    1.0418498505133463e-06,
+)
+#: log(sqrt(2 pi)) in two words.
+_HALF_LOG_2_PI = (0.9189385332046728, -3.878294158067242e-17)
+_TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
+#: Smallest argument of Stirling's series.
+_LARGE = 8.0
+#: Above it, gamma overflows and its reciprocal rounds to 0.
+_OVERFLOW = 190.0
+#: Below it, gamma(x) rounds to 1 / x, which may be infinite.
+_TINY = 1e-300
+#: Largest ``|x - a| / (x + a)`` for which the series for log(x / a) is used.
+_NEAR = 0.17
+
+
+def gamma(m: Any, x: Any) -> Any:
+    """Return the gamma function; nan at the negative integers."""
+    if x.dtype == np.float32:
+        return m.cast(gamma(m, m.cast(x, np.float64)), np.float32)
+    size = m.absolute(x)
+    limited = m.where(size < _OVERFLOW, size, _OVERFLOW)
+    negative = x < 0
+    (high, low), times_size = _small_gamma(m, m.where(limited < _LARGE, limited, 1.0))
+    exponent, exponent_low = _log_gamma_in_two_words(m, m.where(limited < _LARGE, _LARGE, limited))
+    large = exp_of_two_words(
+        m, m.where(negative, -exponent, exponent), m.where(negative, -exponent_low, exponent_low)
+    )
+    # gamma(-y) = -pi / (y sin(pi y) gamma(y))
+    r = size - 2 * m.rint(0.5 * size)
+    r = m.where(m.absolute(r) > 0.5, m.copysign(1 - m.absolute(r), r), r)
+    sine = -m.sin(np.pi * r)
+    small = m.where(limited < _TINY, 1 / limited, high + low)
+    positive = m.where(limited < _LARGE, small, large)
+    reflected = m.where(limited < _LARGE, np.pi / (sine * times_size), np.pi * large / (limited * sine))
+    reflected = m.where((r == 0) | ~m.isfinite(x), m.literal(np.nan, x.dtype), reflected)
+    result = m.where(negative, reflected, m.where(size < _OVERFLOW, positive, size * np.inf))
+    return m.where(x == 0, m.copysign(np.inf, x), result)
+
+
+def _small_gamma(m: Any, x: Any) -> tuple[tuple[Any, Any], Any]:
+    """Return gamma(x) in two words, and x gamma(x), of x between 0 and 8.
+
+    With x - 1 = steps + u, the factors (u + 1) (u + 2) ... are differences of x and integers: they are exact.
+    """
+    one, zero = m.literal(1, x.dtype), m.literal(0, x.dtype)
+    steps = m.floor(x + 0.5) - 2
+    steps = m.where(steps > 0, steps, zero)
+    first = x < 1
+    u = m.where(first, x, (x - 1) - steps)
+    product, product_low = one, zero
+    for step in range(1, 7):
+        factor = m.where(steps >= step, u + step, one)
+        product, error = two_product(m, product, factor)
+        product_low = product_low * factor + error
+    v = u - 0.75
+    base, base_low = fast_two_sum(m, m.literal(_GAMMA[0], x.dtype), v * polynomial(v, _GAMMA[1:]))
+    high, low = two_product(m, base, product)
+    low = low + (base * product_low + base_low * product)
+    divided, divided_low = divide(m, (base, base_low), (x, zero))
+    result = (m.where(first, divided, high), m.where(first, divided_low, low))
+    return result, m.where(first, base + base_low, x * (high + low))
+
+
+def _log_gamma_in_two_words(m: Any, x: Any) -> tuple[Any, Any]:
+    """Return the logarithm of gamma, of x of at least 8."""
+    logarithm, logarithm_low = log_in_two_words(m, x)
+    high, low = two_product(m, x - 0.5, logarithm)
+    low = low + (x - 0.5) * logarithm_low
+    high, error = two_sum(m, high, -x)
+    low = low + error
+    high, error = two_sum(m, high, m.literal(_HALF_LOG_2_PI[0], x.dtype))
+    return two_sum(m, high, low + (error + _HALF_LOG_2_PI[1] + stirling_correction(x)))
+
+
+def stirling_correction(x: Any) -> Any:
+    """Return ``log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2``, of x of at least 8."""
+    inverse = 1 / x
+    return inverse * polynomial(inverse * inverse, STIRLING)
+
+
+def power_over_gamma(m: Any, a: Any, x: Any) -> Any:
+    """Return ``x**a exp(-x) / gamma(a + 1)`` of positive finite float64 numbers.
+
+    For a of at least 8 it is ``exp(-a (y - 1 - log(y)) - correction) / sqrt(2 pi a)`` with y = x / a. All exponents
+    have two words, because an absolute error of the exponent is a relative error of the result.
+    """
+    small = a < _LARGE
+    ratio, ratio_low = divide(m, (x, 0.0), (m.where(small, 1.0, a), 0.0))
+    logarithm, logarithm_low = log_in_two_words(m, ratio)
+    logarithm_low = logarithm_low + ratio_low / ratio
+    high, low = two_product(m, a, logarithm)
+    low = low + a * logarithm_low
+    excess, excess_low = two_sum(m, x, m.where(small, 0.0, -a))
+    far, error = two_sum(m, high, -excess)
+    far_low = low + (error - excess_low)
+    near, near_low, is_near = _near_exponent(m, m.where(small, 1.0, a), x)
+    is_near = is_near & ~small
+    exponent, exponent_low = m.where(is_near, near, far), m.where(is_near, near_low, far_low)
+    corrected = exponent_low - stirling_correction(m.where(small, _LARGE, a))
+    _, divisor = _small_gamma(m, m.where(small, a, 1.0))
+    divisor = m.where(small, divisor, m.sqrt(m.where(small, 1.0, a)) * np.sqrt(2 * np.pi))
+    return exp_of_two_words(m, *two_sum(m, exponent, m.where(small, exponent_low, corrected))) / divisor
+
+
+def _near_exponent(m: Any, a: Any, x: Any) -> tuple[Any, Any, Any]:
+    """Return ``-a (x/a - 1 - log(x/a))`` in two words, and whether x / a is so near 1 that the result is valid.
+
+    With s = (x - a) / (x + a), the logarithm is ``2 s + (2/3) s**3 + ...``, and the result
+    ``(2/3) a s**3 + ... - (x - a) s``.
+    """
+    difference = two_sum(m, x, -a)
+    total = two_sum(m, x, a)
+    s, s_low = divide(m, difference, total)
+    s, s_low = fast_two_sum(m, s, s_low)
+    is_near = m.absolute(s) < _NEAR
+    square, square_low = two_product(m, difference[0], s)
+    square_low = square_low + (difference[0] * s_low + difference[1] * s)
+    z = s * s
+    z_low = m.fma(s, s, -z) + 2 * s * s_low
+    scaled, scaled_low = two_product(m, a, s)
+    scaled_low = scaled_low + a * s_low
+    cubic, cubic_low = two_product(m, z, m.literal(_TWO_THIRDS[0], a.dtype))
+    cubic_low = cubic_low + z_low * _TWO_THIRDS[0] + z * _TWO_THIRDS[1]
+    cubic_low = cubic_low + (z * z) * polynomial(z, LOG_SERIES[8][1:])
+    series, series_low = two_product(m, scaled, cubic)
+    series_low = series_low + (scaled * cubic_low + scaled_low * cubic)
+    high, low = two_sum(m, series, -square)
+    return *two_sum(m, high, low + (series_low - square_low)), is_near

@@ -1,0 +1,20 @@
+"""`GammaFunctions`: the functions of the gamma and beta families in the math namespace."""
+
+from __future__ import annotations
+
+from jittape.vectormath.gamma_family import gamma as gamma_function
+from jittape.vectormath.gamma_family import igamma as incomplete
+from jittape.vectormath.gamma_family import zeta
+
+
+class GammaFunctions:
+    """Functions of the gamma and beta families as methods of the math namespace; the formulas document them."""
+
+    gamma = gamma_function.gamma
+    polygamma = zeta.polygamma
+
+    igamma = incomplete.igamma
+    igammac = incomplete.igammac
+    igamma_slope = incomplete.igamma_slope
+    gamma_density = incomplete.gamma_density
+    log_minus_digamma = incomplete.log_minus_digamma
