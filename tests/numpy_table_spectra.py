@@ -301,4 +301,139 @@ GENERAL = [
     ),
 ]
 
-ROWS: list[Row] = [*SPECTRA, *PRODUCTS, *GENERAL]
+
+# ---- several diagonals -----------------------------------------------------------------------------------------------
+
+
+def row_slices(rows: int, columns: int, k: Any, align: str) -> list[tuple[int, slice]]:
+    """The diagonals of a band, the highest first, and where in its row each of them is."""
+    lower, upper = k
+    checked(lower <= upper and all(d == 0 or -rows < d < columns for d in k), k)
+    lengths = [len(np.diagonal(np.empty((rows, columns)), d)) for d in range(upper, lower - 1, -1)]
+    width = min(rows + min(upper, 0), columns - max(lower, 0))
+    above, below = (side == "RIGHT" for side in align.split("_"))
+    found = []
+    for d, length in zip(range(upper, lower - 1, -1), lengths, strict=True):
+        right = (above and d >= 0) or (below and d <= 0)
+        found.append((d, slice(width - length, width) if right else slice(0, length)))
+    return found
+
+
+def band_of(x: Any, k: Any, padding_value: Any = 0, align: Any = "RIGHT_LEFT") -> Any:
+    """The rows of a band, one diagonal after the other."""
+    *lead, rows, columns = x.shape
+    places = row_slices(rows, columns, k, align)
+    width = min(rows + min(k[1], 0), columns - max(k[0], 0))
+    out = np.full((*lead, len(places), width), padding_value).astype(x.dtype)
+    for row, (d, place) in enumerate(places):
+        out[..., row, place] = np.diagonal(x, d, -2, -1)
+    return out[..., 0, :] if k[0] == k[1] else out
+
+
+def with_band(x: Any, band: Any, k: Any, align: Any = "RIGHT_LEFT") -> Any:
+    """`x` with its diagonals replaced."""
+    rows, columns = x.shape[-2:]
+    out = x.astype(np.result_type(x, band))
+    checked(band_of(x, k, 0, align).shape == band.shape, x)
+    band = band[..., None, :] if k[0] == k[1] else band
+    for row, (d, place) in enumerate(row_slices(rows, columns, k, align)):
+        values = band[..., row, place]
+        i = np.arange(values.shape[-1])
+        out[..., i + max(-d, 0), i + max(d, 0)] = values
+    return out
+
+
+def of_band(
+    band: Any,
+    k: Any,
+    num_rows: Any = -1,
+    num_cols: Any = -1,
+    padding_value: Any = 0,
+    align: Any = "RIGHT_LEFT",
+) -> Any:
+    """Matrices with the diagonals of `band`."""
+    checked(isinstance(k, int) or k[0] <= k[1], k)
+    k = (k, k) if isinstance(k, int) else k
+    width = band.shape[-1]
+    least = width - min(k[1], 0), width + max(k[0], 0)
+    rows, columns = (max(least),) * 2 if num_rows == num_cols == -1 else (num_rows, num_cols)
+    rows, columns = least[0] if rows == -1 else rows, least[1] if columns == -1 else columns
+    lead = band.shape[:-1] if k[0] == k[1] else band.shape[:-2]
+    return with_band(np.full((*lead, rows, columns), padding_value).astype(band.dtype), band, k, align)
+
+
+ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
+RANGES = ((-1, 1), (0, 2), (-1, 0), (-1, -1), (1, 2), (2, 1), (-2, 0), (0, 3), (0, 4))
+WIDE, TALL = numbers("int32", (3, 4)), numbers("float32", (2, 4, 3))
+BANDS = [
+    Row(
+        "jt.linalg.diag_part of a band",
+        lambda x, k, **options: jt.linalg.diag_part(x, k=k, **options),
+        band_of,
+        given(
+            *[
+                (x, k, {"align": a, "padding_value": 7})
+                for x in (WIDE, TALL, SQUARE)
+                for k in RANGES
+                for a in ALIGNMENTS
+            ],
+            (np.zeros((0, 3)), (0, 0)),
+        ),
+    ),
+    Row(
+        "jt.linalg.set_diag of a band",
+        lambda x, band, k, align: jt.linalg.set_diag(x, band, k=k, align=align),
+        with_band,
+        given(
+            *[
+                (x, 10 * band_of(x, k, 0, a), k, a)
+                for x in (WIDE, TALL, SQUARE)
+                for k in RANGES[:5]
+                for a in ALIGNMENTS
+                if -x.shape[-2] < k[0] and k[1] < x.shape[-1]
+            ],
+            (WIDE, WIDE, (-1, 1), "LEFT_LEFT"),
+            (WIDE, np.zeros((2, 3)), (0, 5), "LEFT_LEFT"),
+        ),
+    ),
+    Row(
+        "jt.linalg.diag of a band",
+        lambda band, k, **options: jt.linalg.diag(band, k=k, **options),
+        of_band,
+        given(
+            *[
+                (
+                    band_of(x, k, 0, a),
+                    k,
+                    {"num_rows": rows, "num_cols": columns, "align": a, "padding_value": 7},
+                )
+                for x in (WIDE, TALL, SQUARE)
+                for k in RANGES[:5]
+                for a in ALIGNMENTS
+                for rows, columns in ((-1, -1), x.shape[-2:], (x.shape[-2], -1), (-1, 6), (6, 7), (-2, -1))
+                if -x.shape[-2] < k[0] and k[1] < x.shape[-1]
+            ],
+            *[
+                (V, 1, {"num_rows": rows, "num_cols": columns})
+                for rows in (-1, 5, 6, 4)
+                for columns in (-1, 6, 9)
+            ],
+            (WIDE, (0, 1)),
+            (WIDE, (1, -1)),
+        ),
+    ),
+    Row(
+        "jt.linalg.band_part of integer tensors",
+        lambda x, lower, upper: jt.linalg.band_part(x, jt.constant(lower), jt.constant(upper)),
+        lambda x, lower, upper: np.where(
+            ((lower < 0) | (-lower <= (d := np.arange(x.shape[-1]) - np.arange(x.shape[-2])[:, None])))
+            & ((upper < 0) | (d <= upper)),
+            x,
+            0,
+        ),
+        given(*[(x, low, high) for x in (WIDE, TALL) for low in (-1, 0, 1, 9) for high in (-1, 0, 2)]),
+        signed_zeros=False,
+    ),
+]
+
+ROWS: list[Row] = [*SPECTRA, *PRODUCTS, *GENERAL, *BANDS]

@@ -14,7 +14,7 @@ from jittape.primitives.elementwise import trigonometric as tr
 from jittape.primitives.indexing import sorting as so
 from jittape.primitives.linalg import matrices as ma
 from jittape.primitives.linalg import matrix_products as mp
-from jittape.primitives.linalg.einsum import einsum
+from jittape.primitives.linalg.einsum import diag_part, einsum
 from jittape.primitives.linalg.matmul import matmul
 from jittape.primitives.shape.joining import split, stack
 from jittape.primitives.spectra import eig as eg
@@ -321,4 +321,48 @@ FUNCTIONS = (
     ),
 )
 
-ROWS: tuple[Row, ...] = (*SPECTRA, *PRODUCTS, *GENERAL, *FUNCTIONS)
+
+# ---- bands -----------------------------------------------------------------------------------------------------------
+
+
+def band(x: Array) -> Array:
+    """Return diagonals 1, 0 and -1 of matrices with 3 rows and 4 columns, aligned at the left, and 9 as padding."""
+    rows = [np.diagonal(x, k, -2, -1) for k in (1, 0, -1)]
+    widths = [(0, 0)] * (x.ndim - 2)
+    padded = [np.pad(row, [*widths, (0, 3 - row.shape[-1])], constant_values=9) for row in rows]
+    return np.stack(padded, -2)
+
+
+def from_band(x: Array) -> Array:
+    """Return matrices with 3 rows and 4 columns whose diagonals are the rows of `x`, aligned at the left."""
+    out = np.zeros((*x.shape[:-2], 3, 4))
+    for row, k in enumerate((1, 0, -1)):
+        for i in range(3 if k >= 0 else 2):
+            out[..., i + max(-k, 0), i + max(k, 0)] = x[..., row, i]
+    return out
+
+
+LEFT: dict[str, Any] = {"k": (-1, 1), "align": "LEFT_LEFT"}
+BANDS = (
+    Row("diag_part band", lambda x: diag_part(x, padding_value=9, **LEFT), normal((2, 3, 4)), band),
+    Row(
+        "diag band",
+        lambda x: ma.diag(x, num_rows=3, num_cols=4, **LEFT),
+        normal((2, 3, 3)),
+        from_band,
+    ),
+    Row(
+        "set_diag band",
+        lambda x, y: ma.set_diag(x, y, **LEFT),
+        normal((2, 3, 4), (2, 3, 3)),
+        lambda x, y: np.where(from_band(np.ones_like(y)) == 1, from_band(y), x),
+    ),
+    Row(
+        "band_part of integers",
+        ma.band_part,
+        lambda rng: (rng.standard_normal((2, 3, 4)), np.int32(1), np.int32(-1)),
+        lambda x, lower, upper: np.triu(x, -1),
+    ),
+)
+
+ROWS: tuple[Row, ...] = (*SPECTRA, *PRODUCTS, *GENERAL, *FUNCTIONS, *BANDS)

@@ -9,6 +9,7 @@ rows and columns.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +22,7 @@ from jittape.errors import ShapeError
 from jittape.primitives.broadcast import as_symbol, axis_key, broadcast, iota, promote, sum_over, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.indexing.gather_ops import gather_op
+from jittape.primitives.linalg.diagonal_bands import alignment, band_of, band_width, diagonal_range
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import permuted
@@ -272,11 +274,66 @@ def _diagonal_number(k: Any) -> int:
     return max(-(2**31), min(as_int("k", k), 2**31))
 
 
+def _band_of(x: Any, padding: Any, diagonals: tuple[int, int], align: str, axis1: int, axis2: int) -> Any:
+    x = as_symbol(x)
+    if len(x.shape) < 2:
+        raise ShapeError(f"[diag_part] needs at least 2 dimensions, got shape {x.shape}")
+    first, second = (one_axis("diag_part", axis, len(x.shape)) for axis in (axis1, axis2))
+    if first == second:
+        raise ShapeError(f"[diag_part] axes {axis1} and {axis2} are the same")
+    others = [d for d in range(len(x.shape)) if d not in (first, second)]
+    lower, upper = diagonals
+    if lower == upper:
+        band_width("diag_part", x.shape[first], x.shape[second], diagonals)
+        return _diag_part(x, lower, axis1, axis2)
+    return band_of(permuted(x, (*others, first, second)), padding, diagonals, align, "diag_part")
+
+
 def diag_part(
-    input: TensorLike, k: int = 0, axis1: int = -2, axis2: int = -1, name: str | None = None
+    input: TensorLike,
+    k: int | Sequence[int] = 0,
+    axis1: int = -2,
+    axis2: int = -1,
+    padding_value: TensorLike = 0,
+    align: str = "RIGHT_LEFT",
+    name: str | None = None,
 ) -> Tensor:
-    """Return the `k`-th diagonal of the matrices in dimensions `axis1` and `axis2`, as the last dimension."""
-    return apply(_diag_part, (input,), (_diagonal_number(k), axis_key(axis1), axis_key(axis2)))
+    """Return diagonals of the matrices in dimensions `axis1` and `axis2`, as the last dimension or the last two.
+
+    Parameters
+    ----------
+    input : tensor_like
+        At least 2 dimensions.
+    k : int or pair of int
+        Number of the diagonal, counted upwards from the main diagonal. It may be out of range: there are then no
+        elements. A pair (lowest, highest) gives several diagonals, the highest in the first row of the result.
+    axis1, axis2 : int
+        The dimensions of rows and columns.
+    padding_value : tensor_like
+        A scalar, which fills rows of the result whose diagonals are shorter than the longest.
+    align : {'RIGHT_LEFT', 'LEFT_RIGHT', 'LEFT_LEFT', 'RIGHT_RIGHT'}
+        End of the row to which diagonals above (first word) and below (second word) the main diagonal are aligned.
+    name : str, optional
+        Ignored.
+
+    Raises
+    ------
+    ShapeError
+        If `input` has less than 2 dimensions, or a pair `k` is out of range.
+    ValueError
+        If `k` or `align` is none of the above.
+
+    Examples
+    --------
+    >>> jt.linalg.diag_part([[1, 2, 3], [4, 5, 6], [7, 8, 9]], k=(-1, 1)).numpy()
+    array([[0, 2, 6],
+           [1, 5, 9],
+           [4, 8, 0]], dtype=int32)
+    """
+    diagonals, axes, align = diagonal_range(k), (axis_key(axis1), axis_key(axis2)), alignment(align)
+    if isinstance(diagonals, int):
+        return apply(_diag_part, (input,), (_diagonal_number(diagonals), *axes))
+    return apply(_band_of, (input, padding_value), (diagonals, align, *axes))
 
 
 def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:

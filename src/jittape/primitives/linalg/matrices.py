@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from jittape.core.dtypes import int64
 from jittape.core.primitive import apply
@@ -19,7 +22,14 @@ from jittape.primitives.broadcast import (
     to_shape,
 )
 from jittape.primitives.elementwise.arithmetic import multiply, subtract
-from jittape.primitives.elementwise.comparison import equal, less_equal, where
+from jittape.primitives.elementwise.comparison import equal, less, less_equal, logical_or, where
+from jittape.primitives.linalg.diagonal_bands import (
+    alignment,
+    band_width,
+    diagonal_range,
+    rows_of_band,
+    with_band,
+)
 from jittape.primitives.linalg.einsum import diag_part
 from jittape.primitives.record_parts import filled
 from jittape.primitives.shape.reshaping import matrix_transpose, roll
@@ -61,21 +71,70 @@ def _diag(diagonal: Any, padding: Any, k: int) -> Any:
     return where(equal(_beyond(shape), k), _on_diagonal(diagonal, k, shape), cast_to(padding, diagonal.dtype))
 
 
+def _diag_of_band(
+    diagonal: Any, padding: Any, diagonals: tuple[int, int], sizes: tuple[int, int], align: str
+) -> Any:
+    diagonal = as_symbol(diagonal)
+    lower, upper = diagonals
+    if len(diagonal.shape) < (1 if lower == upper else 2):
+        raise ShapeError(
+            f"[diag] diagonal of shape {diagonal.shape} has not enough dimensions for k={diagonals}"
+        )
+    band = rows_of_band(diagonal, diagonals)
+    *lead, count, width = band.shape
+    if count != upper - lower + 1:
+        raise ShapeError(
+            f"[diag] diagonal must have {upper - lower + 1} rows for k={diagonals}, got shape {diagonal.shape}"
+        )
+    least = width - min(upper, 0), width + max(lower, 0)
+    rows, columns = sizes
+    if rows == columns == -1:
+        rows = columns = max(least)
+    rows, columns = (n if size == -1 else size for n, size in zip(least, (rows, columns), strict=True))
+    if rows < least[0] or columns < least[1] or (rows > least[0] and columns > least[1]):
+        raise ShapeError(
+            f"[diag] the longest diagonal of {rows} rows and {columns} columns with k={diagonals} does not have "
+            f"{width} elements, as diagonal of shape {diagonal.shape} has; the least sizes are {least}"
+        )
+    x = broadcast(cast_to(padding, diagonal.dtype), (*lead, rows, columns))
+    return with_band(x, band, diagonals, align)
+
+
 def diag(
-    diagonal: TensorLike, name: str | None = "diag", k: int = 0, padding_value: TensorLike = 0
+    diagonal: TensorLike,
+    name: str | None = "diag",
+    k: int | Sequence[int] = 0,
+    num_rows: int = -1,
+    num_cols: int = -1,
+    padding_value: TensorLike = 0,
+    align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """Return square matrices with `diagonal` on a diagonal.
+    """Return matrices with `diagonal` on a diagonal or on several.
 
     Parameters
     ----------
     diagonal : tensor_like
-        The last dimension contains the elements of the diagonal, the others are batch dimensions.
+        The last dimension contains the elements of a diagonal. If `k` is a pair, the last dimension but one contains
+        the diagonals, the highest first. The others are batch dimensions.
     name : str, optional
         Ignored.
-    k : int
-        Number of the diagonal, counted upwards from the main diagonal.
+    k : int or pair of int
+        Number of the diagonal, counted upwards from the main diagonal, or the lowest and the highest of several.
+    num_rows, num_cols : int
+        Size of the matrices. By default, they are square and as small as possible. If only one is given, the other is
+        as small as possible.
     padding_value : tensor_like
         A scalar: the value of all other elements.
+    align : {'RIGHT_LEFT', 'LEFT_RIGHT', 'LEFT_LEFT', 'RIGHT_RIGHT'}
+        End of its row of `diagonal` at which a short diagonal is, for diagonals above (first word) and below (second
+        word) the main diagonal.
+
+    Raises
+    ------
+    ShapeError
+        If `diagonal` does not fit `k` and the sizes.
+    ValueError
+        If `k` or `align` is none of the above.
 
     Examples
     --------
@@ -83,8 +142,19 @@ def diag(
     array([[0., 1., 0.],
            [0., 0., 2.],
            [0., 0., 0.]], dtype=float32)
+    >>> jt.linalg.diag([[0, 8], [1, 2]], k=(0, 1)).numpy()
+    array([[1, 8],
+           [0, 2]], dtype=int32)
     """
-    return apply(_diag, (diagonal, padding_value), (as_int("k", k),))
+    diagonals, sizes, align = (
+        diagonal_range(k),
+        (as_int("num_rows", num_rows), as_int("num_cols", num_cols)),
+        alignment(align),
+    )
+    if isinstance(diagonals, int) and sizes == (-1, -1):
+        return apply(_diag, (diagonal, padding_value), (diagonals,))
+    pair = (diagonals, diagonals) if isinstance(diagonals, int) else diagonals
+    return apply(_diag_of_band, (diagonal, padding_value), (pair, sizes, align))
 
 
 def _set_diag(x: Any, diagonal: Any, k: int) -> Any:
@@ -99,8 +169,48 @@ def _set_diag(x: Any, diagonal: Any, k: int) -> Any:
     return where(equal(_beyond(x.shape), k), _on_diagonal(diagonal, k, x.shape), x)
 
 
-def set_diag(input: TensorLike, diagonal: TensorLike, name: str | None = "set_diag", k: int = 0) -> Tensor:
-    """Return matrices with their `k`-th diagonal above the main one replaced.
+def _set_band(x: Any, diagonal: Any, diagonals: tuple[int, int], align: str) -> Any:
+    x, diagonal = promote(x, diagonal)
+    _require_matrix("set_diag", x.shape)
+    lower, upper = diagonals
+    *lead, rows, columns = x.shape
+    count, width = upper - lower + 1, band_width("set_diag", rows, columns, diagonals)
+    wanted = (*lead, width) if count == 1 else (*lead, count, width)
+    if diagonal.shape != wanted:
+        raise ShapeError(
+            f"[set_diag] diagonals k={diagonals} of shape {x.shape} have the shape {wanted}, got {diagonal.shape}"
+        )
+    return with_band(x, rows_of_band(diagonal, diagonals), diagonals, align)
+
+
+def set_diag(
+    input: TensorLike,
+    diagonal: TensorLike,
+    name: str | None = "set_diag",
+    k: int | Sequence[int] = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
+    """Return matrices with the `k`-th diagonal above the main one replaced, or several.
+
+    Parameters
+    ----------
+    input : tensor_like
+        At least 2 dimensions.
+    diagonal : tensor_like
+        The new elements, as `diag_part` returns them for the same `k` and `align`.
+    name : str, optional
+        Ignored.
+    k : int or pair of int
+        Number of the diagonal, counted upwards from the main diagonal, or the lowest and the highest of several.
+    align : {'RIGHT_LEFT', 'LEFT_RIGHT', 'LEFT_LEFT', 'RIGHT_RIGHT'}
+        End of its row of `diagonal` at which a short diagonal is; see `diag`.
+
+    Raises
+    ------
+    ShapeError
+        If `diagonal` does not fit `input`, or a pair `k` is out of range.
+    ValueError
+        If `k` or `align` is none of the above.
 
     Examples
     --------
@@ -108,7 +218,10 @@ def set_diag(input: TensorLike, diagonal: TensorLike, name: str | None = "set_di
     array([[0., 2.],
            [3., 0.]], dtype=float32)
     """
-    return apply(_set_diag, (input, diagonal), (as_int("k", k),))
+    diagonals, align = diagonal_range(k), alignment(align)
+    if isinstance(diagonals, int):
+        return apply(_set_diag, (input, diagonal), (diagonals,))
+    return apply(_set_band, (input, diagonal), (diagonals, align))
 
 
 def _band_part(x: Any, lower: int, upper: int) -> Any:
@@ -122,8 +235,38 @@ def _band_part(x: Any, lower: int, upper: int) -> Any:
     return x
 
 
-def band_part(input: TensorLike, num_lower: int, num_upper: int, name: str | None = None) -> Tensor:
-    """Keep `num_lower` diagonals below the main one and `num_upper` above, and set all others to 0; -1 keeps all.
+def _band_part_of_values(x: Any, lower: Any, upper: Any) -> Any:
+    """Return the same if the numbers of diagonals are known only when the program runs."""
+    x = as_symbol(x)
+    _require_matrix("band_part", x.shape)
+    beyond = _beyond(x.shape)
+    for argument, number, distance in (
+        ("num_lower", lower, subtract(0, beyond)),
+        ("num_upper", upper, beyond),
+    ):
+        number = as_symbol(number)
+        if number.shape or number.dtype.kind not in "iu":
+            raise ShapeError(
+                f"[band_part] {argument} must be an integer, got {number.dtype.name}{number.shape}"
+            )
+        number = cast_to(number, int64)
+        x = where(logical_or(less(number, 0), less_equal(distance, number)), x, filled(x, 0))
+    return x
+
+
+def band_part(
+    input: TensorLike, num_lower: int | Tensor, num_upper: int | Tensor, name: str | None = None
+) -> Tensor:
+    """Keep `num_lower` diagonals below the main one and `num_upper` above, and set all others to 0.
+
+    Parameters
+    ----------
+    input : tensor_like
+        At least 2 dimensions.
+    num_lower, num_upper : int or integer tensor
+        Numbers of diagonals; a negative number keeps all. Numbers beyond the size of the matrices also do.
+    name : str, optional
+        Ignored.
 
     Examples
     --------
@@ -131,6 +274,9 @@ def band_part(input: TensorLike, num_lower: int, num_upper: int, name: str | Non
     array([[1., 0.],
            [3., 4.]], dtype=float32)
     """
+    numbers = (num_lower, num_upper)
+    if any(hasattr(n, "shape") and not isinstance(n, (np.ndarray, np.generic)) for n in numbers):
+        return apply(_band_part_of_values, (input, *numbers))
     return apply(_band_part, (input,), (as_int("num_lower", num_lower), as_int("num_upper", num_upper)))
 
 
