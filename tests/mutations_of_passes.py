@@ -27,6 +27,18 @@ PASSES = (
         "negation dropped where a sum moves before a product", "tests/test_schedule.py tests/test_random_programs.py",
     ),
     Mutation(
+        "Cholesky cotangents", "compile/rewrite/cholesky_cotangents.py",
+        "waiting += [(weight * factor, operand) for factor, operand in pairs]",
+        "waiting += [(weight, operand) for factor, operand in pairs]",
+        "the signs of cotangents of a factor are lost", "tests/fuzz/test_lapack.py",
+    ),
+    Mutation(
+        "overwritten operands", "compile/analysis/lapack_operands.py",
+        "avals[slot] == avals[op.out] and uses[slot] == 1",
+        "avals[slot] == avals[op.out]",
+        "a factor overwrites an operand that is read later", "tests/fuzz/test_lapack.py",
+    ),
+    Mutation(
         "joined sums", "compile/fuse/join_sums.py",
         "if len(pair) < 2 or pair[0][1:] != pair[1][1:]:",
         "if len(pair) < 2 or pair[0].group != pair[1].group:",

@@ -15,6 +15,7 @@ import jittape.primitives
 import primitive_table
 import primitive_table_bessel
 import primitive_table_gamma
+import primitive_table_lapack
 import primitive_table_order
 import primitive_table_random
 import primitive_table_reduce
@@ -49,6 +50,7 @@ ROWS: tuple[Row, ...] = (
     *primitive_table_segments.ROWS,
     *primitive_table_random.ROWS,
     *primitive_table_gamma.ROWS,
+    *primitive_table_lapack.ROWS,
 )
 DIFFERENTIABLE = [row for row in ROWS if row.wrt != ()]
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from memory import Heap, Pointer
 
-from jittape.compile.ir.lapack import FACTORIZATIONS, Lapack
+from jittape.compile.ir.lapack import Lapack
 
 
 def run_lapack(
@@ -19,7 +19,7 @@ def run_lapack(
     s = dict(zip(kernel.SYMBOLS, sizes, strict=True))
     n, k = s["n"], s["k"]
     place = _Places(heap, kernel.dtype)
-    shape = (n + 1, n) if kernel.routine == "getrf" else (n, n if kernel.routine == "potrf" else k)
+    shape = (n + 1, n) if kernel.routine == "getrf" else (n, k if kernel.solves else n)
     failed = False
     for number in range(task * s["t0"], min((task + 1) * s["t0"], s["b0"] * s["b1"])):
         outer, inner = divmod(number, s["b1"])
@@ -27,7 +27,9 @@ def run_lapack(
         own = number * shape[0] * shape[1]
         result = place.matrix(pointers[kernel.result], own, shape, shape[1])
         rhs = None
-        if kernel.routine not in FACTORIZATIONS:
+        if kernel.routine == "potri":
+            rhs = place.read(place.matrix(pointers[1], number * n, (1, n), n))[0]
+        elif kernel.solves:
             rhs = place.read(result if kernel.in_place else place.matrix(pointers[1], own, shape, k))
         if kernel.result == 0:
             a = place.read(result)
@@ -64,21 +66,29 @@ class _Places:
 
 
 def _trsm(kernel: Lapack, a: Any, b: Any) -> Any:
-    return scipy.linalg.solve_triangular(a, b, lower=kernel.lower, trans=2 if kernel.adjoint else 0)
+    return scipy.linalg.solve_triangular(
+        a, b, lower=kernel.lower, trans=2 if kernel.adjoint else 0, check_finite=False
+    )
+
+
+def _potri(kernel: Lapack, a: Any, d: Any) -> Any:
+    inverse = np.linalg.inv(np.tril(a))
+    return inverse.T @ (0.5 * np.diagonal(a) * d * inverse.T).T
 
 
 def _getrf(kernel: Lapack, a: Any, _: Any) -> Any:
-    packed, pivots = scipy.linalg.lu_factor(a)
+    packed, pivots = scipy.linalg.lu_factor(a, check_finite=False)
     return np.concatenate([packed.T, pivots[None].astype(a.dtype)])
 
 
 def _getrs(kernel: Lapack, a: Any, b: Any) -> Any:
     pivots = a[-1].real.astype(int)
-    return scipy.linalg.lu_solve((a[:-1].T, pivots), b, trans=2 if kernel.adjoint else 0)
+    return scipy.linalg.lu_solve((a[:-1].T, pivots), b, trans=2 if kernel.adjoint else 0, check_finite=False)
 
 
 _ROUTINES = {
     "potrf": lambda kernel, a, _: np.linalg.cholesky(a),
+    "potri": _potri,
     "trsm": _trsm,
     "getrf": _getrf,
     "getrs": _getrs,

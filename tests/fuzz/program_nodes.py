@@ -34,8 +34,8 @@ TABLES = (
     primitive_table_segments,
 )
 
-ROWS = [row for table in TABLES for row in table.ROWS]
-"""The table of all primitives."""
+ROWS = [row for table in TABLES for row in table.ROWS if row.reference is not None]
+"""The rows of all primitives that NumPy computes too."""
 _BY_NAME = {row.name: row for row in ROWS}
 
 

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 import jittape as jt
 from jittape.compile.cache.emit_kernel import KERNEL_TYPE, definition_of
-from jittape.compile.ir.lapack import LAPACK_ROUTINES, Lapack, lapack_kernel
+from jittape.compile.ir.lapack import FACTORIZATIONS, LAPACK_ROUTINES, SOLVES, Lapack, lapack_kernel
 from jittape.compile.kernels.lapack import small_matrices
 from jittape.compile.llvm.blas import ROUTINES, symbol
 from jittape.compile.schedule.schedule import schedule
@@ -26,14 +26,15 @@ from jittape.core.simplify import simplify
 from jittape.core.tuning import tuning
 from jittape.errors import LinAlgError
 from jittape.primitives.broadcast import broadcast
-from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.linalg.cholesky import cholesky_op
+from jittape.primitives.linalg.cholesky_rules import cholesky_diagonal_op, cholesky_solve_op
 from jittape.primitives.linalg.lu_factors import lu_factor_op, lu_solve_op
 from jittape.primitives.linalg.triangular import triangular_solve_op
 from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.primitives.shape.views import sliced
 from jittape.vectormath.numpy_math import NumPyMath
-from programs import compiled, program_of
+from programs import compiled, gradient_program, program_of
 
 FLOATS = ("float32", "float64")
 DTYPES = (*FLOATS, "complex64", "complex128")
@@ -194,6 +195,87 @@ def test_a_factor_takes_the_memory_of_an_operand_without_other_uses(n: int) -> N
     ]
 
 
+# ---- gradients of Cholesky factors -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lead", [(), (3,)])
+@pytest.mark.parametrize("n", [1, 9, 33])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_pullbacks_of_diagonals(dtype: str, n: int, lead: tuple[int, ...]) -> None:
+    factor, d = np.linalg.cholesky(positive((*lead, n, n), dtype)), normal((*lead, n), dtype, 1)
+    for diagonal in (np.abs(d), -np.abs(d), d, np.zeros_like(d)):
+        check(cholesky_diagonal_op.bind, factor, diagonal)
+
+
+def likelihood(k: Any, y: Any) -> Any:
+    factor = jt.linalg.cholesky(k)
+    quadratic = jt.reduce_sum(multiply(y, jt.linalg.cholesky_solve(factor, y)))
+    return add(multiply(0.5, quadratic), jt.reduce_sum(jt.math.log(jt.linalg.diag_part(factor))))
+
+
+def everything(k: Any, y: Any) -> Any:
+    """Every form of a cotangent of a factor, with weights, and others."""
+    factor, other = jt.linalg.cholesky(k), jt.linalg.cholesky(add(k, 1.0))
+    values = (
+        jt.sin(jt.linalg.cholesky_solve(factor, jt.sin(y))),
+        jt.negative(jt.sin(jt.linalg.diag_part(factor))),
+        multiply(-2.0, jt.sin(jt.linalg.cholesky_solve(other, y))),
+        jt.sin(factor),
+        multiply(jt.linalg.triangular_solve(factor, y), y),
+    )
+    total = jt.reduce_sum(values[0])
+    for value in values[1:]:
+        total = jt.subtract(total, jt.reduce_sum(value))
+    return total
+
+
+def routines_of_gradient(function: Any, k: Any, y: Any) -> list[str]:
+    """Compare the gradient compiled with that of the interpreter and with differences; return its routines."""
+    program = gradient_program(program_of(function, k, y), (0, 1))
+    operands = [k, y, np.float64(1.0)]
+    simplified = simplify(program)
+    expected = interpret(program, operands)
+    for found in (compiled(simplified, operands), evaluated(schedule(simplified), operands, seed=2)):
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+    direction = normal(k.shape, seed=3)
+    direction = direction + np.swapaxes(direction, -1, -2)
+    value = program_of(function, k, y)
+    (above,), (below,) = (interpret(value, [k + step * direction, y]) for step in (1e-5, -1e-5))
+    np.testing.assert_allclose(np.sum(expected[0] * direction), (above - below) / 2e-5, rtol=1e-5, atol=1e-6)
+    return [kernel.routine for kernel in lapack_kernels(schedule(simplified))]
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("lead", [(), (2,)])
+def test_the_gradient_of_a_likelihood_takes_the_routines_that_one_would_call(
+    lead: tuple[int, ...], columns: int
+) -> None:
+    k, y = positive((*lead, 20, 20)), normal((*lead, 20, columns))
+    assert sorted(routines_of_gradient(likelihood, k, y)) == ["potrf", "potri", *["trsm"] * 4]
+    assert "potri" not in routines_of_gradient(likelihood, k[..., :4, :4] + np.eye(4), y[..., :4, :])
+
+
+@pytest.mark.parametrize("n", [4, 20])
+@pytest.mark.parametrize("lead", [(), (2,)])
+def test_other_terms_share_one_pullback(lead: tuple[int, ...], n: int) -> None:
+    k, y = positive((*lead, n, n)), normal((*lead, n, 2))
+    routines_of_gradient(everything, k, y)
+
+
+def test_solutions_for_multiples_of_right_hand_sides_are_shared() -> None:
+    factor, b = np.linalg.cholesky(positive((12, 12))), normal((12, 2))
+
+    def both(factor: Any, b: Any, scale: float) -> Any:
+        solution = cholesky_solve_op.bind(factor, b)
+        return solution, cholesky_solve_op.bind(factor, multiply(scale, b))
+
+    for scale, solves in ((3.0, 2), (0.0, 4), (np.inf, 4)):
+        program = simplify(program_of(lambda x, b, scale=scale: both(x, b, scale), factor, b))
+        assert len(lapack_kernels(schedule(program))) == solves
+    check(lambda x, b: both(x, b, 3.0), factor, b)
+
+
 # ---- structure -------------------------------------------------------------------------------------------------------
 
 
@@ -212,36 +294,36 @@ def test_one_kernel_serves_all_shapes() -> None:
     assert len(names) == 1
 
 
-def test_the_gradient_of_a_log_likelihood_has_no_numpy_step() -> None:
+def test_a_log_likelihood_with_its_gradient_takes_the_calls_that_one_would_write_by_hand() -> None:
     @jt.function
     def value_and_gradient(k: jt.Tensor, y: jt.Tensor) -> Any:
         with jt.GradientTape() as tape:
             tape.watch(k)
-            factor = jt.linalg.cholesky(k)
-            solution = jt.linalg.triangular_solve(factor, y)
-            value = jt.reduce_sum(solution * solution) + 2 * jt.reduce_sum(
-                jt.math.log(jt.linalg.diag_part(factor))
-            )
+            value = likelihood(k, y)
         return value, tape.gradient(value, k)
 
     k, y = positive((20, 20)), normal((20, 1))
     for _ in range(3):
         value, gradient = value_and_gradient(k, y)
-    np.testing.assert_allclose(value, (y.T @ np.linalg.solve(k, y)).item() + np.linalg.slogdet(k)[1])
-    alpha = np.linalg.solve(k, y)
-    np.testing.assert_allclose(gradient, np.linalg.inv(k) - alpha @ alpha.T, rtol=1e-9, atol=1e-12)
-    value_and_gradient(k, y)
-    assert not any("NumPy" in step.title for step in jt.explain().steps)
+    solution = np.linalg.solve(k, y)
+    np.testing.assert_allclose(value, 0.5 * ((y.T @ solution).item() + np.linalg.slogdet(k)[1]))
+    expected = 0.5 * (np.linalg.inv(k) - solution @ solution.T)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-12)
+    steps = jt.explain().steps
+    assert not any("NumPy" in step.title for step in steps)
+    kernels = [step.listing.splitlines()[1].strip().split(",")[0] for step in steps]
+    called = [name for name in kernels if name in LAPACK_ROUTINES]
+    assert sorted(called) == ["potrf", "potri", "trsm", "trsm"]
 
 
 @pytest.mark.parametrize("routine", LAPACK_ROUTINES)
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_machine_code_has_names_and_no_addresses(dtype: str, routine: str) -> None:
     kernel = lapack_kernel(routine, np.dtype(dtype))
     function = ir.Function(ir.Module(), KERNEL_TYPE, "factor")
     definition_of(kernel).emit(function)
-    letter = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}[dtype]
-    called = letter + (routine if routine != "getrs" else "trsm")
+    letter = {"float32": "s", "float64": "d"}[dtype]
+    called = letter + {"getrs": "trsm", "potri": "lauum"}.get(routine, routine)
     assert called in ROUTINES
     text = str(function.module)
     assert f'call void @"{symbol(called)}"' in text
@@ -249,7 +331,7 @@ def test_machine_code_has_names_and_no_addresses(dtype: str, routine: str) -> No
 
 
 def test_unrolled_kernels_call_nothing() -> None:
-    for routine in LAPACK_ROUTINES:
+    for routine in (*FACTORIZATIONS, *SOLVES):
         kernel = lapack_kernel(routine, np.dtype("float64"), order=3)
         function = ir.Function(ir.Module(), KERNEL_TYPE, "factor")
         definition_of(kernel).emit(function)

@@ -125,6 +125,10 @@ class Primitive:
     is_sum : bool
         A `Reduce` that adds up the elements along the parameter `axes`, in the dtype of the operand. Other parameters
         mean the same for all axes, so sums over some axes and then over others compose.
+    cholesky_role : str
+        Part in the gradient of a Cholesky factorization, see `compile/rewrite/cholesky_cotangents.py`: ``"pullback"``
+        is the cotangent of the matrix from the factor and its cotangent, ``"solve"`` the solution of linear systems
+        with the factor, and ``"term"`` and ``"diagonal"`` are cotangents of the factor.
     """
 
     name: str
@@ -149,6 +153,7 @@ class Primitive:
     is_cast: bool = False
     is_broadcast: bool = False
     is_sum: bool = False
+    cholesky_role: str = ""
 
     @property
     def is_addition(self) -> bool:

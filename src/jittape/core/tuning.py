@@ -84,6 +84,8 @@ class Tuning:
     """Maximum right-hand sides of unrolled solves; for more, LAPACK is faster, with the columns in the lanes."""
     unrolled_lapack_bytes_per_ns: int = 20
     """Speed of unrolled factorizations and solves: multiplications times the bytes of an element, per ns."""
+    mirrored_block_side: int = 16
+    """Rows and columns of the blocks in which a triangle is copied to the other one."""
 
     # ---- compile/analysis: tasks -------------------------------------------------------------------------------------
 

@@ -255,6 +255,10 @@ def _nbytes(program: Program, slots: Iterable[int]) -> int:
     return sum(program.avals[slot].nbytes for slot in slots)
 
 
+_ORDERS_PER_ELEMENT = {"potrf": 1 / 3, "getrf": 2 / 3, "potri": 2 / 3, "trsm": 1}
+"""Operations for an element of the result of a routine, divided by the order of the matrices; 2 for other routines."""
+
+
 def _operations(program: Program, op: Op) -> int:
     form = op.primitive.lowering
     if isinstance(form, Map):
@@ -263,7 +267,7 @@ def _operations(program: Program, op: Op) -> int:
         return program.avals[op.args[0]].size
     if isinstance(form, Call):
         order = program.avals[op.args[0]].shape[-1]
-        per_element = {"potrf": order / 3, "getrf": 2 * order / 3, "trsm": order}.get(form.routine, 2 * order)
+        per_element = _ORDERS_PER_ELEMENT.get(form.routine, 2) * order
         return round(program.avals[op.out].size * per_element)
     return 0
 

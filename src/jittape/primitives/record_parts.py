@@ -23,6 +23,7 @@ from jittape.primitives.broadcast import (
     promote,
     require_differentiable,
     require_equal,
+    reshape_op,
 )
 
 PromoteArgs = Callable[..., tuple[Any, ...]]
@@ -195,7 +196,7 @@ def highest(dtype: np.dtype[Any]) -> Any:
 def constant_of(slot: int, producers: Mapping[int, Op]) -> Any:
     """Return the number that all elements of `slot` are known to have, or None."""
     op = producers.get(slot)
-    while op is not None and op.primitive is broadcast_to_op:
+    while op is not None and op.primitive in (broadcast_to_op, reshape_op):
         op = producers.get(op.args[0])
     if op is None or op.primitive is not literal_op:
         return None

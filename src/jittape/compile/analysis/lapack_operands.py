@@ -19,7 +19,7 @@ from jittape.compile.analysis.gemm_operands import (
     matrix_of,
 )
 from jittape.compile.analysis.op_class import OpClass
-from jittape.compile.ir.lapack import FACTORIZATIONS
+from jittape.compile.ir.lapack import FACTORIZATIONS, SOLVES
 from jittape.core.forms import Call
 from jittape.core.program import Aval, Op
 
@@ -29,7 +29,7 @@ __all__ = ["LapackCall", "lapack_call_of", "overwritten"]
 class LapackCall(NamedTuple):
     """A stack of calls; in the two loops over the stack, only the strides of the matrix differ from the result's.
 
-    `rhs` is the slot of the right-hand sides, None for a factorization.
+    `rhs` is the slot of the second operand, None for a factorization.
     """
 
     routine: str
@@ -78,7 +78,8 @@ def lapack_call_of(
     layouts = [contiguous(first, shape)]
     if _reads_views(op, avals[first], form.routine) and not (in_place and len(slots) == 1):
         layouts.insert(0, followed_layout(first, avals, view_of, in_memory))
-    rhs, columns = (slots[1], result[-1]) if form.routine not in FACTORIZATIONS else (None, 0)
+    rhs = None if form.routine in FACTORIZATIONS else slots[1]
+    columns = result[-1] if form.routine in SOLVES else 0
     own = contiguous(op.out, result).strides
     for layout in layouts:
         matrix, loops = matrix_of(layout, shape), batch_loops(shape[:-2], layout.strides, own)
@@ -115,7 +116,10 @@ def overwritten(
 
     The operand must be computed by a kernel, and nothing else may read it.
     """
-    slot = op.args[-1]
+    form, slot = op.primitive.lowering, op.args[-1]
+    assert isinstance(form, Call)
+    if form.routine not in (*FACTORIZATIONS, *SOLVES):
+        return None
     computed = slot in op_of and bool(op_of[slot].args) and classes[slot] in _OWN_MEMORY
     fits = avals[slot] == avals[op.out] and uses[slot] == 1 and slot not in outputs
     return slot if computed and fits else None

@@ -60,6 +60,7 @@ def work_of_lapack(routine: str, dtype: np.dtype[Any], order: int, columns: int,
     """Return the estimated time of one factorization or solve on one thread, in ns."""
     multiplications = {
         "potrf": order**3 // 6,
+        "potri": order**3 // 3,
         "getrf": order**3 // 3,
         "trsm": order**2 * columns // 2,
         "getrs": order**2 * columns,

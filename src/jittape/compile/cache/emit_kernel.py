@@ -82,6 +82,8 @@ def _effort(kernel: Kernel) -> Effort:
         return Effort.LITTLE if not kernel.depth or lanes_in(kernel) else Effort.LOOPS
     if isinstance(kernel, Gemm):
         return Effort.LITTLE
+    if isinstance(kernel, Lapack):
+        return Effort.LOOPS if kernel.routine == "potri" else Effort.LITTLE
     return Effort.LOOPS if isinstance(kernel, ScalarVM | DiagonalScatter) else Effort.LITTLE
 
 

@@ -16,11 +16,13 @@ from jittape.compile.ir.kernel import Kernel
 from jittape.core.dtypes import bool_
 from jittape.core.locks import cached_property
 
-__all__ = ["FACTORIZATIONS", "LAPACK_ROUTINES", "Lapack", "lapack_kernel"]
+__all__ = ["FACTORIZATIONS", "LAPACK_ROUTINES", "SOLVES", "Lapack", "lapack_kernel"]
 
 FACTORIZATIONS = ("potrf", "getrf")
-"""Routines with one operand; the others also have right-hand sides."""
-LAPACK_ROUTINES = (*FACTORIZATIONS, "trsm", "getrs")
+"""Routines with one operand."""
+SOLVES = ("trsm", "getrs")
+"""Routines that also have right-hand sides."""
+LAPACK_ROUTINES = (*FACTORIZATIONS, *SOLVES, "potri")
 """Values of `Call.routine` that a `Lapack` kernel computes."""
 
 
@@ -36,7 +38,9 @@ class Lapack(Kernel):
     ----------
     routine : str
         ``"potrf"`` is the lower Cholesky factor, ``"trsm"`` the solution of triangular systems, ``"getrf"`` the packed
-        LU factorization and ``"getrs"`` the solution with it.
+        LU factorization and ``"getrs"`` the solution with it. ``"potri"`` is the pullback of a diagonal `a1` of the
+        cotangent of a Cholesky factor: half of ``L^-T diag(p) L^-1`` with ``p = diag(L diag(a1))``. The operand `r1` is
+        memory for a matrix in each task, which it needs if the signs of `p` differ.
     dtype : dtype
         The dtype of all matrices.
     transposed : bool
@@ -71,7 +75,12 @@ class Lapack(Kernel):
     @property
     def may_fail(self) -> bool:
         """Whether the last operand has the failures."""
-        return self.operands[-1].name == "r1"
+        return self.operands[-1].dtype == bool_
+
+    @property
+    def solves(self) -> bool:
+        """Whether the kernel solves for right-hand sides."""
+        return self.routine in SOLVES
 
     @cached_property
     def text(self) -> str:
@@ -97,6 +106,8 @@ def lapack_kernel(
     names = ["a0"] if routine in FACTORIZATIONS else ["a0", "a1"]
     names = [*names[:-1], "u0"] if in_place else [*names, "r0"]
     operands = [Operand(name, dtype) for name in names]
+    if routine == "potri":
+        operands.append(Operand("r1", dtype))
     if may_fail:
         operands.append(Operand("r1", bool_))
     return Lapack(tuple(operands), routine, dtype, transposed, lower, adjoint, order)

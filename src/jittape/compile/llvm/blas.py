@@ -30,8 +30,8 @@ from jittape.core.locks import lock
 
 __all__ = ["ROUTINES", "Blas", "blas", "has_avx512", "symbol"]
 
-BLAS_ROUTINES = tuple(letter + name for name in ("gemm", "gemv", "trsm", "trsv") for letter in "sdcz")
-LAPACK_ROUTINES = tuple(letter + name for name in ("potrf", "getrf") for letter in "sdcz")
+BLAS_ROUTINES = tuple(letter + name for name in ("gemm", "gemv", "trmm", "trsm", "trsv") for letter in "sdcz")
+LAPACK_ROUTINES = tuple(letter + name for name in ("potrf", "getrf", "trtri", "lauum") for letter in "sdcz")
 ROUTINES = (*BLAS_ROUTINES, *LAPACK_ROUTINES)
 """Names of the functions. They use Fortran's calling sequence: 32-bit integers, every argument by address."""
 

@@ -171,6 +171,8 @@ class _Lowering:
         kernel, tasks = lowered.kernel, lowered.tasks
         slots = (*(call.slots[:-1] if kernel.in_place else call.slots), op.out)
         checks = []
+        if call.routine == "potri":
+            slots = (*slots, self.draft.temporary(Aval((tasks, call.order, call.order), kernel.dtype)))
         if kernel.may_fail:
             failed = self.draft.temporary(Aval((tasks,), bool_))
             slots = (*slots, failed)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from jittape.compile.fuse.join_sums import join_sums
 from jittape.compile.kernels.scalar_vm.bytecode import to_bytecode
+from jittape.compile.rewrite.cholesky_cotangents import split_cholesky_cotangents
 from jittape.compile.rewrite.decompose import decompose
 from jittape.compile.rewrite.diagonals import scatter_diagonals
 from jittape.compile.rewrite.layout_transposition import transpose_layouts
@@ -96,6 +97,8 @@ def _join_sums(draft: Draft) -> None:
 
 
 PASSES: tuple[Pass, ...] = (
+    # Before decompositions: they write out the ops that the rewrite looks for.
+    _rewrite("split Cholesky cotangents", split_cholesky_cotangents),
     _rewrite("decompose", lambda program: decompose(program, NATIVE)),
     _rewrite("scatter diagonals", scatter_diagonals),
     _rewrite("sum before product", sum_before_product),

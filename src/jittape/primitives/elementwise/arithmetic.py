@@ -70,6 +70,7 @@ zero_dominant_multiply_op = Primitive(
     ),
     lowering=Map(lambda m, g, d: m.where(g == 0, 0, g * d)),
     linear=((0,),),
+    linear_if_finite=((1,),),
     simplified=neutral(1, 0),
 )
 

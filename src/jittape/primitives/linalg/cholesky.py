@@ -10,18 +10,17 @@ from jittape.core.forms import Call
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.primitives.batched_params import alike
-from jittape.primitives.broadcast import cast_to
-from jittape.primitives.elementwise.arithmetic import add, doubly_zero_dominant_multiply_op, multiply
-from jittape.primitives.elementwise.comparison import less, less_equal
-from jittape.primitives.linalg.matmul import matmul_op
-from jittape.primitives.linalg.matrices import adjoint
+from jittape.primitives.linalg.cholesky_rules import (
+    cholesky_pullback,
+    cholesky_pullback_op,
+    cholesky_solve_op,
+)
 from jittape.primitives.linalg.matrix_operands import (
     common_matrices,
     matrix_operand,
     raise_for_first,
     require_matrix_dtype,
     require_square,
-    row_and_column,
     solve_broadcast,
 )
 from jittape.primitives.linalg.triangular import triangular_solve_op
@@ -58,23 +57,8 @@ def _not_positive_definite(x: Any) -> Any:
 
 
 def _vjp(g: Any, out: Any, x: Any) -> Any:
-    """Return the Hermitian cotangent of `x` (Murray, Differentiation of the Cholesky decomposition, 2016).
-
-    With the lower triangle P of ``out^H g``, its diagonal halved, it is ``out^-H (P + P^H) / 2 out^-1``.
-    """
-    product = matmul_op.bind(adjoint(out), g)
-    half = doubly_zero_dominant_multiply_op.bind(product, _half_of_lower(product.shape, product.dtype))
-    middle = add(half, adjoint(half))
-    left = triangular_solve_op.bind(out, middle, lower=True, adjoint=True)
-    # The result is Hermitian, so a second solve from the left replaces one from the right.
-    return triangular_solve_op.bind(out, adjoint(left), lower=True, adjoint=True)
-
-
-def _half_of_lower(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return 1/2 below the diagonal, 1/4 on it and 0 above."""
-    rows, columns = row_and_column(shape)
-    quarters = add(cast_to(less_equal(columns, rows), dtype), cast_to(less(columns, rows), dtype))
-    return multiply(quarters, 0.25)
+    # Compiled loops do not support complex numbers, so the op would be a NumPy step instead of calls of LAPACK.
+    return cholesky_pullback(out, g) if x.dtype.kind == "c" else cholesky_pullback_op.bind(out, g)
 
 
 cholesky_op = Primitive(
@@ -136,6 +120,8 @@ def _cholesky_solve(factor: Any, rhs: Any) -> Any:
     factor, rhs = common_matrices("cholesky_solve", ("chol", "rhs"), factor, rhs)
 
     def solve(factor: Any, b: Any) -> Any:
+        if b.dtype.kind != "c":
+            return cholesky_solve_op.bind(factor, b)
         forward = triangular_solve_op.bind(factor, b, lower=True, adjoint=False)
         return triangular_solve_op.bind(factor, forward, lower=True, adjoint=True)
 

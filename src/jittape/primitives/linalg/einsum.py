@@ -23,6 +23,7 @@ from jittape.primitives.broadcast import as_symbol, axis_key, broadcast, iota, p
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.indexing.gather_ops import gather_op
 from jittape.primitives.linalg.diagonal_bands import alignment, band_of, band_width, diagonal_range
+from jittape.primitives.linalg.main_diagonals import diagonal_op
 from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import permuted
@@ -260,6 +261,8 @@ def _diag_part(x: Any, offset: int, axis1: int, axis2: int) -> Any:
     count = max(min(x.shape[first] - down, x.shape[second] - right), 0)
     rows, columns = _counted(count, down), _counted(count, right)
     others = [d for d in range(ndim) if d not in (first, second)]
+    if not offset and x.shape[first] == x.shape[second]:
+        return diagonal_op.bind(permuted(x, (*others, first, second)))
     picked = gather_op.bind(permuted(x, (first, second, *others)), rows, columns, axis=0)
     return permuted(picked, (*range(1, len(picked.shape)), 0))
 

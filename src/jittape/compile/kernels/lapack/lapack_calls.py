@@ -17,9 +17,11 @@ from jittape.compile.ir.lapack import Lapack
 from jittape.compile.kernels.loop.kernel_arguments import operand, size
 from jittape.compile.llvm.fortran_calls import FortranCalls
 from jittape.compile.llvm.ir_builder import Builder
-from jittape.compile.llvm.ir_helpers import BYTES, external, for_range, integer
-from jittape.compile.llvm.ir_value import llvm_type
-from jittape.core.dtypes import info_of
+from jittape.compile.llvm.ir_helpers import BYTES, alloca_once, external, for_range, for_steps, integer
+from jittape.compile.llvm.ir_math import IRMath
+from jittape.compile.llvm.ir_value import IRValue, llvm_type
+from jittape.core.dtypes import bool_, info_of
+from jittape.core.tuning import tuning
 
 __all__ = ["define_lapack"]
 
@@ -44,7 +46,7 @@ class _LapackCalls(FortranCalls):
         self.is_complex = kernel.dtype.kind == "c"
         self.element = ir.IntType(8 * kernel.dtype.itemsize)
         self.operands = [
-            operand(builder, function, i, _I8 if o.name == "r1" else self.element)
+            operand(builder, function, i, _I8 if o.dtype == bool_ else self.element)
             for i, o in enumerate(kernel.operands)
         ]
         self.n, self.k = self.symbols["n"], self.symbols["k"]
@@ -59,18 +61,19 @@ class _LapackCalls(FortranCalls):
         builder, symbols, kernel = self.builder, self.symbols, self.kernel
         first = builder.mul(self.task, symbols["t0"])
         left = builder.sub(builder.mul(symbols["b0"], symbols["b1"]), first)
-        count = builder.select(builder.icmp_signed("<", left, symbols["t0"]), left, symbols["t0"])
+        count = self._smaller(left, symbols["t0"])
         if kernel.may_fail:
             self.failed = builder.gep(self.operands[-1], [self.task])
             builder.store(ir.Constant(_I8, 0), self.failed)
         routine: Callable[[ir.Value, ir.Value], None] = getattr(self, f"_{kernel.routine}")
-        columns = self.k if kernel.routine in ("trsm", "getrs") else self.n
+        columns = self.k if kernel.solves else self.n
         rows = builder.add(self.n, integer(1)) if kernel.routine == "getrf" else self.n
         area = builder.mul(rows, columns)
         with for_range(builder, count, scalar=True) as index:
             number = builder.add(first, index)
             out = self._at(self.operands[kernel.result], builder.mul(number, area))
-            if kernel.routine in ("trsm", "getrs") and not kernel.in_place:
+            self.at = number
+            if kernel.solves and not kernel.in_place:
                 self._copy(out, self._at(self.operands[1], builder.mul(number, area)), area)
             if kernel.result == 0:
                 routine(out, out)
@@ -116,6 +119,92 @@ class _LapackCalls(FortranCalls):
                 self._solve_vector(upper, vector, "N", a, out)
             with several:
                 self._solve(upper, flag, "N", a, out)
+
+    def _potri(self, a: ir.Value, out: ir.Value) -> None:
+        """Emit the pullback of a diagonal.
+
+        With p >= 0, or p <= 0, it is the product of ``L^-T diag(|p| / 2)^(1/2)`` and its transpose, as in LAPACK's
+        `potri`; otherwise of ``L^-T diag(p / 2)`` and ``L^-1``.
+        """
+        builder, n = self.builder, self.n
+        area = builder.mul(n, n)
+        self._copy(out, a, area)
+        diagonal = self._at(self.operands[1], builder.mul(self.at, n))
+        weights = alloca_once(builder, self.real, n)
+        sums = [alloca_once(builder, self.real) for _ in "np"]
+        zero = ir.Constant(self.real, 0.0)
+        for place in sums:
+            builder.store(zero, place)
+        with for_range(builder, n, scalar=True) as i:
+            pair = (self._at(a, builder.mul(i, builder.add(n, integer(1)))), self._at(diagonal, i))
+            first, second = (self._number(place) for place in pair)
+            weight = builder.fmul(builder.fmul(first, second), ir.Constant(self.real, 0.5))
+            builder.store(weight, builder.gep(weights, [i]))
+            for place, sign in zip(sums, "<>", strict=True):
+                beyond = builder.fcmp_ordered(sign, weight, zero)
+                builder.store(builder.select(beyond, weight, builder.load(place)), place)
+        least, greatest = (builder.load(place) for place in sums)
+        self.call("trtri", self.letter("U"), self.letter("N"), self.order, out, self.row_order, self.info)
+        is_negative = builder.fcmp_ordered("<", least, zero)
+        mixed = builder.and_(is_negative, builder.fcmp_ordered(">", greatest, zero))
+        with builder.if_else(mixed, likely=False) as (general, alike):
+            with general:
+                other = self._at(self.operands[3], builder.mul(self.task, area))
+                self._scale_rows(other, out, weights)
+                letters = [self.letter(letter) for letter in "RUTN"]
+                extents = (self.order, self.order, self.one, out, self.row_order)
+                self.call("trmm", *letters, *extents, other, self.row_order)
+                self._copy(out, other, area)
+            with alike:
+                with for_range(builder, n) as i:
+                    place = builder.gep(weights, [i])
+                    builder.store(self._root(builder.load(place)), place)
+                self._scale_rows(out, out, weights)
+                self.call("lauum", self.letter("U"), self.order, out, self.row_order, self.info)
+                self._mirror(out, is_negative)
+
+    def _number(self, place: ir.Value) -> ir.Value:
+        return self.builder.load(self.builder.bitcast(place, self.real.as_pointer()))
+
+    def _root(self, weight: ir.Value) -> ir.Value:
+        m = IRMath(self.builder)
+        return m.sqrt(m.absolute(IRValue(self.builder, weight, self.kernel.dtype))).ir
+
+    def _scale_rows(self, to: ir.Value, source: ir.Value, weights: ir.Value) -> None:
+        """Emit the product of a diagonal matrix and a lower triangular matrix, with zeros above the diagonal."""
+        builder, n = self.builder, self.n
+        kind = self.real.as_pointer()
+        with for_range(builder, n, scalar=True) as i:
+            weight, row = builder.load(builder.gep(weights, [i])), builder.mul(i, n)
+            begin, end = (builder.bitcast(self._at(p, row), kind) for p in (source, to))
+            count = builder.add(i, integer(1))
+            with for_range(builder, count) as j:
+                value = builder.fmul(builder.load(builder.gep(begin, [j])), weight)
+                builder.store(value, builder.gep(end, [j]))
+            if to is not source:
+                self._clear(self._at(self._at(to, row), count), builder.sub(n, count))
+
+    def _mirror(self, out: ir.Value, negated: ir.Value) -> None:
+        """Emit the copy of the lower triangle to the upper one, with the other sign if `negated`."""
+        builder, n = self.builder, self.n
+        numbers = builder.bitcast(out, self.real.as_pointer())
+        ones = [ir.Constant(self.real, value) for value in (-1.0, 1.0)]
+        sign = builder.select(negated, *ones)
+        side = integer(tuning.mirrored_block_side)
+        with for_steps(builder, integer(0), n, side, scalar=True) as top:
+            bottom = self._smaller(builder.add(top, side), n)
+            with for_steps(builder, integer(0), bottom, side, scalar=True) as left:
+                right = builder.add(left, side)
+                with for_steps(builder, top, bottom, integer(1), scalar=True) as i:
+                    end = self._smaller(right, builder.add(i, integer(1)))
+                    with for_steps(builder, left, end, integer(1)) as j:
+                        place = builder.gep(numbers, [builder.add(builder.mul(i, n), j)])
+                        value = builder.fmul(builder.load(place), sign)
+                        builder.store(value, place)
+                        builder.store(value, builder.gep(numbers, [builder.add(builder.mul(j, n), i)]))
+
+    def _smaller(self, x: ir.Value, y: ir.Value) -> ir.Value:
+        return self.builder.select(self.builder.icmp_signed("<", x, y), x, y)
 
     def _getrf(self, a: ir.Value, out: ir.Value) -> None:
         builder, n = self.builder, self.n

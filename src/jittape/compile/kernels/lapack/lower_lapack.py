@@ -66,4 +66,5 @@ def lower_lapack(
 def _is_unrolled(call: LapackCall, dtype: np.dtype[Any]) -> bool:
     """Return whether the loops are unrolled for matrices of this order."""
     small = 0 < call.order <= tuning.unrolled_lapack_order and call.columns <= tuning.unrolled_lapack_columns
+    small = small and call.routine != "potri"
     return small and dtype.kind == "f" and call.batch[0].extent == 1

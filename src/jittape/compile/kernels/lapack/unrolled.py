@@ -17,6 +17,7 @@ from jittape.compile.llvm.ir_builder import Builder, vector_type
 from jittape.compile.llvm.ir_helpers import for_range, for_steps, integer
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
+from jittape.core.dtypes import bool_
 from jittape.core.tuning import tuning
 
 __all__ = ["define_unrolled"]
@@ -42,10 +43,10 @@ class _Unrolled:
         self.symbols = {name: size(builder, function, i) for i, name in enumerate(kernel.SYMBOLS)}
         self.kind = llvm_type(kernel.dtype)
         self.operands = [
-            operand(builder, function, i, _I8 if o.name == "r1" else self.kind)
+            operand(builder, function, i, _I8 if o.dtype == bool_ else self.kind)
             for i, o in enumerate(kernel.operands)
         ]
-        self.columns = self.symbols["k"] if kernel.routine in ("trsm", "getrs") else integer(self.n)
+        self.columns = self.symbols["k"] if kernel.solves else integer(self.n)
         self.area = integer((self.n + 1) * self.n)
         if kernel.routine != "getrf":
             self.area = builder.mul(integer(self.n), self.columns)
@@ -78,7 +79,7 @@ class _Unrolled:
         routine: Callable[[list[ir.Value], list[ir.Value], list[ir.Value]], None]
         routine = getattr(self, f"_{kernel.routine}")
         rhs = out
-        if kernel.routine in ("trsm", "getrs") and not kernel.in_place:
+        if kernel.solves and not kernel.in_place:
             rhs = [self._place(self.operands[1], number, self.area) for number in numbers]
         routine(matrices, rhs, out)
 
