@@ -7,11 +7,28 @@ The functions named ``stateless_*`` take a seed and always return the same numbe
 from __future__ import annotations
 
 from jittape.random.generator import Generator, get_global_generator, set_global_generator
+from jittape.random.laws import (
+    bernoulli,
+    beta,
+    binomial,
+    categorical,
+    dirichlet,
+    exponential,
+    gamma,
+    gumbel,
+    laplace,
+    multivariate_normal,
+    poisson,
+)
 from jittape.random.seeds import fold_in, split
 from jittape.random.source import get_state, set_seed, set_state
 from jittape.random.stateful import normal, shuffle, truncated_normal, uniform
 from jittape.random.stateless import (
+    stateless_binomial,
+    stateless_categorical,
+    stateless_gamma,
     stateless_normal,
+    stateless_poisson,
     stateless_shuffle,
     stateless_truncated_normal,
     stateless_uniform,
@@ -19,16 +36,31 @@ from jittape.random.stateless import (
 
 __all__ = [
     "Generator",
+    "bernoulli",
+    "beta",
+    "binomial",
+    "categorical",
+    "dirichlet",
+    "exponential",
     "fold_in",
+    "gamma",
     "get_global_generator",
     "get_state",
+    "gumbel",
+    "laplace",
+    "multivariate_normal",
     "normal",
+    "poisson",
     "set_global_generator",
     "set_seed",
     "set_state",
     "shuffle",
     "split",
+    "stateless_binomial",
+    "stateless_categorical",
+    "stateless_gamma",
     "stateless_normal",
+    "stateless_poisson",
     "stateless_shuffle",
     "stateless_truncated_normal",
     "stateless_uniform",

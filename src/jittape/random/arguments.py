@@ -19,8 +19,8 @@ from jittape.recording.operators import Operators
 __all__ = [
     "extents_of",
     "float_dtype",
-    "integer_dtype",
     "is_symbolic",
+    "operand_shape",
     "parameter",
     "real_array",
     "seed_operand",
@@ -43,7 +43,7 @@ def float_dtype(op: str, dtype: Any) -> np.dtype[Any]:
     return wanted
 
 
-def integer_dtype(op: str, dtype: Any) -> np.dtype[Any]:
+def count_dtype(op: str, dtype: Any) -> np.dtype[Any]:
     """Return the dtype of counts or classes: an integer or floating dtype."""
     wanted = as_dtype(dtype)
     if wanted.kind not in "iuf":
@@ -111,6 +111,21 @@ def _broadcasts(found: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     return len(found) <= len(shape) and all(
         n in (1, m) for n, m in zip(reversed(found), reversed(shape), strict=False)
     )
+
+
+def operand_shape(operand: Any) -> tuple[int, ...]:
+    """Return the shape of an operand; that of a number is ()."""
+    return tuple(getattr(operand, "shape", ()))
+
+
+def shape_with(op: str, shape: tuple[int, ...], **parameters: Any) -> tuple[int, ...]:
+    """Return `shape` followed by the shape to which the parameters broadcast."""
+    shapes = {name: operand_shape(x) for name, x in parameters.items()}
+    try:
+        return (*shape, *np.broadcast_shapes(*shapes.values()))
+    except ValueError:
+        found = " and ".join(f"{name} of shape {x}" for name, x in shapes.items())
+        raise ShapeError(f"[random.{op}] {found} do not broadcast") from None
 
 
 def seed_operand(op: str, seed: Any) -> Any:

@@ -24,11 +24,13 @@ __all__ = ["bits", "coordinates", "unit_of_bits"]
 _MANTISSA_BITS = {float16: 11, float32: 24, float64: 53}
 
 
-def coordinates(state: Any, shape: tuple[int, ...]) -> tuple[Any, Any, Any]:
-    """Return the block, stream and key of each element of `shape` as uint64."""
+def coordinates(state: Any, shape: tuple[int, ...], skipped: int = 0) -> tuple[Any, Any, Any]:
+    """Return the block, stream and key of each element of `shape` as uint64, after a number of skipped blocks."""
     state = cast_to(as_symbol(state), uint64)
     words = [broadcast(to_shape(sliced(state, 0, i, 1), ()), shape) for i in range(state.shape[0])]
     element = to_shape(iota((math.prod(shape),), 0, uint64), shape)
+    if skipped:
+        element = add(element, broadcast(literal(skipped, uint64), shape))
     if len(words) == 2:
         key, stream = words
         return element, stream, key

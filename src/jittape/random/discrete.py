@@ -1,20 +1,118 @@
-"""Permutations and classes, whichever source the state comes from. See `continuous`."""
+"""Counts, classes and permutations, whichever source the state comes from. See `continuous`."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from jittape.core.primitive import apply
-from jittape.errors import ShapeError
-from jittape.primitives.broadcast import as_symbol
+import numpy as np
+
+from jittape.core.builder import literal
+from jittape.core.dtypes import bool_, float32, float64, info_of, int64
+from jittape.core.primitive import Primitive, apply
+from jittape.core.user_calls import as_int
+from jittape.errors import DTypeError, ShapeError
+from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, to_shape
+from jittape.primitives.elementwise.arithmetic import subtract
+from jittape.primitives.elementwise.bits import is_nan
+from jittape.primitives.elementwise.comparison import less, where
+from jittape.primitives.elementwise.exponential import log
+from jittape.primitives.elementwise.random_numbers import binomial_op, exponential_op, poisson_op
 from jittape.primitives.indexing.gather import gather
 from jittape.primitives.indexing.sorting import argsort
+from jittape.primitives.reduce.statistics import argmax
+from jittape.random.arguments import count_dtype, extents_of, parameter, shape_with
 from jittape.random.continuous import Take
-from jittape.random.coordinates import bits
+from jittape.random.coordinates import bits, coordinates, unit_of_bits
 from jittape.recording.convert import convert_to_tensor
+from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
 
-__all__ = ["draw_shuffle"]
+__all__ = ["draw_bernoulli", "draw_binomial", "draw_categorical", "draw_poisson", "draw_shuffle"]
+
+NOT_NEGATIVE = (lambda x: (x >= 0) & (x < math.inf), "be at least 0 and finite")
+COUNT = (
+    lambda x: (x >= 0) & (x < 2**53) & (np.floor(x) == x),
+    "be integers of at least 0 and less than 2**53",
+)
+PROBABILITY = (lambda x: (x >= 0) & (x <= 1), "be between 0 and 1")
+
+
+# ---- counts ----------------------------------------------------------------------------------------------------------
+
+
+def _counts(state: Any, *rest: Any) -> Any:
+    """Return the numbers of an op on float64; what is nan becomes -1 in an integer dtype."""
+    *parameters, op, shape, dtype = rest
+    given = [broadcast(cast_to(as_symbol(x), float64), shape) for x in parameters]
+    draw = op.bind(*coordinates(state, shape), *given, dtype=float64)
+    if dtype.kind == "f":
+        return cast_to(draw, dtype)
+    return cast_to(where(is_nan(draw), broadcast(literal(-1.0, float64), shape), draw), dtype)
+
+
+def _draw_counts(op: Primitive, take: Take, shape: tuple[int, ...], parameters: Any, dtype: Any) -> Tensor:
+    return apply(_counts, (take(math.prod(shape)), *parameters), (op, shape, dtype))
+
+
+def draw_poisson(op: str, take: Take, shape: Any, lam: Any, dtype: Any, outer: bool = False) -> Tensor:
+    """Draw Poisson numbers with mean `lam`; if `outer`, `shape` numbers for each."""
+    wanted, extents = count_dtype(op, dtype), extents_of(op, shape)
+    lam = parameter(op, "lam", lam, None if outer else extents, *NOT_NEGATIVE)
+    whole = shape_with(op, extents, lam=lam) if outer else extents
+    return _draw_counts(poisson_op, take, whole, (lam,), wanted)
+
+
+def draw_binomial(op: str, take: Take, shape: Any, counts: Any, probs: Any, dtype: Any) -> Tensor:
+    """Draw numbers of successes."""
+    wanted, extents = count_dtype(op, dtype), extents_of(op, shape)
+    counts = parameter(op, "counts", counts, extents, *COUNT)
+    probs = parameter(op, "probs", probs, extents, *PROBABILITY)
+    return _draw_counts(binomial_op, take, extents, (counts, probs), wanted)
+
+
+def _bernoulli(state: Any, probs: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    probs = as_symbol(probs)
+    work = probs.dtype if probs.dtype in (float32, float64) else float64
+    unit = unit_of_bits(bits(state, shape), work)
+    return cast_to(less(unit, broadcast(cast_to(probs, work), shape)), dtype)
+
+
+def draw_bernoulli(op: str, take: Take, shape: Any, probs: Any, dtype: Any) -> Tensor:
+    """Draw 1 with probability `probs` and 0 otherwise."""
+    wanted = bool_ if np.dtype(dtype) == bool_ else count_dtype(op, dtype)
+    extents = extents_of(op, shape)
+    probs = parameter(op, "probs", probs, extents, *PROBABILITY)
+    return apply(_bernoulli, (take(math.prod(extents)), probs), (extents, wanted))
+
+
+# ---- classes and permutations ----------------------------------------------------------------------------------------
+
+
+def _categorical(state: Any, logits: Any, count: int, dtype: np.dtype[Any]) -> Any:
+    """Return the places of the greatest sums of logits and Gumbel numbers."""
+    logits = as_symbol(logits)
+    rows, classes = logits.shape
+    work = info_of(logits.dtype).work
+    shape = (rows, count, classes)
+    noise = log(exponential_op.bind(*coordinates(state, shape), dtype=work))
+    each = broadcast(to_shape(cast_to(logits, work), (rows, 1, classes)), shape)
+    return argmax(subtract(each, noise), axis=-1, output_type=dtype)
+
+
+def draw_categorical(op: str, take: Take, logits: Any, num_samples: Any, dtype: Any) -> Tensor:
+    """Draw classes with probabilities proportional to ``exp(logits)``."""
+    wanted = count_dtype(op, int64 if dtype is None else dtype)
+    given = logits if isinstance(logits, Operators) else convert_to_tensor(logits)
+    count = as_int("num_samples", num_samples)
+    if given.dtype.kind != "f":
+        raise DTypeError(f"[random.{op}] logits must have a floating dtype, got {given.dtype.name}")
+    if len(given.shape) != 2 or not given.shape[1]:
+        raise ShapeError(f"[random.{op}] logits must have shape (batch, classes), got {tuple(given.shape)}")
+    if count < 0:
+        raise ValueError(f"[random.{op}] num_samples must not be negative, got {num_samples!r}")
+    blocks = given.shape[0] * given.shape[1] * count
+    return apply(_categorical, (take(blocks), given), (count, wanted))
 
 
 def _shuffled(state: Any, rows: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import literal
-from jittape.core.dtypes import int64, uint64
+from jittape.core.dtypes import int32, int64, uint64
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_array, as_int
 from jittape.errors import ShapeError
@@ -20,6 +20,7 @@ from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.comparison import equal, where
 from jittape.primitives.shape.reshaping import transpose
 from jittape.random.continuous import draw_normal, draw_truncated_normal, draw_uniform, draw_uniform_full_int
+from jittape.random.discrete import draw_binomial
 from jittape.random.seeds import derived_seeds, require_algorithm
 from jittape.random.source import get_state, state_of_seed
 from jittape.recording.function_trace import reserved
@@ -172,6 +173,12 @@ class Generator(Module):
     def uniform_full_int(self, shape: Shape, dtype: Any = uint64, name: str | None = None) -> Tensor:
         """Draw integers among all that `dtype` has."""
         return draw_uniform_full_int("Generator.uniform_full_int", self._take, shape, dtype)
+
+    def binomial(
+        self, shape: Shape, counts: Any, probs: Any, dtype: Any = int32, name: str | None = None
+    ) -> Tensor:
+        """Draw numbers of successes; see `jt.random.binomial`."""
+        return draw_binomial("Generator.binomial", self._take, shape, counts, probs, dtype)
 
 
 # ---- states ----------------------------------------------------------------------------------------------------------

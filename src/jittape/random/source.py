@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from jittape.core.program import Aval
 from jittape.core.user_calls import as_array, named
 from jittape.recording.function_trace import drawn
 
-__all__ = ["get_state", "set_seed", "set_state", "state_for", "state_of_seed"]
+__all__ = ["get_state", "set_seed", "set_state", "state_for", "state_of_seed", "taken_from"]
 
 _WORD = (1 << 64) - 1
 BLOCK_BITS = 56
@@ -123,6 +124,11 @@ def state_for(blocks: int, seed: int | None = None) -> Any:
     if seed is not None:
         return np.array(state_of_seed(seed), np.uint64)
     return drawn(lambda lead=(): _take(blocks, lead), (3,), uint64)
+
+
+def taken_from(seed: int | None) -> Callable[[int], Any]:
+    """Return a function that gives a state for a number of blocks; see `state_for`."""
+    return lambda blocks: state_for(blocks, seed)
 
 
 def _take(blocks: int, lead: tuple[int, ...]) -> Rows:

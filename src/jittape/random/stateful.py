@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jittape.random.continuous import Take, draw_normal, draw_truncated_normal, draw_uniform
+from jittape.random.continuous import draw_normal, draw_truncated_normal, draw_uniform
 from jittape.random.discrete import draw_shuffle
-from jittape.random.source import state_for
+from jittape.random.source import taken_from
 from jittape.recording.tensor import Tensor
 
 __all__ = ["normal", "shuffle", "truncated_normal", "uniform"]
 
 Shape = Sequence[int] | int
-
-
-def _from(seed: int | None) -> Take:
-    return lambda blocks: state_for(blocks, seed)
 
 
 def normal(
@@ -54,7 +50,7 @@ def normal(
     >>> jt.random.normal([2, 3]).shape
     (2, 3)
     """
-    return draw_normal("normal", _from(seed), shape, mean, stddev, dtype)
+    return draw_normal("normal", taken_from(seed), shape, mean, stddev, dtype)
 
 
 def truncated_normal(
@@ -74,7 +70,7 @@ def truncated_normal(
     >>> bool(jt.reduce_all((draw >= 3.0) & (draw <= 7.0)))
     True
     """
-    return draw_truncated_normal("truncated_normal", _from(seed), shape, mean, stddev, dtype)
+    return draw_truncated_normal("truncated_normal", taken_from(seed), shape, mean, stddev, dtype)
 
 
 def uniform(
@@ -111,7 +107,7 @@ def uniform(
     >>> bool(jt.reduce_all((dice >= 1) & (dice <= 6)))
     True
     """
-    return draw_uniform("uniform", _from(seed), shape, minval, maxval, dtype)
+    return draw_uniform("uniform", taken_from(seed), shape, minval, maxval, dtype)
 
 
 def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -132,4 +128,4 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
     >>> sorted(jt.random.shuffle([1, 2, 3]).tolist())
     [1, 2, 3]
     """
-    return draw_shuffle("shuffle", _from(seed), value)
+    return draw_shuffle("shuffle", taken_from(seed), value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jittape.core.dtypes import as_dtype
+from jittape.core.dtypes import as_dtype, int32
 from jittape.random.arguments import seed_operand
 from jittape.random.continuous import (
     Take,
@@ -17,11 +17,21 @@ from jittape.random.continuous import (
     draw_uniform,
     draw_uniform_full_int,
 )
-from jittape.random.discrete import draw_shuffle
+from jittape.random.discrete import draw_binomial, draw_categorical, draw_poisson, draw_shuffle
+from jittape.random.gammas import draw_gamma
 from jittape.random.seeds import require_algorithm
 from jittape.recording.tensor import Tensor
 
-__all__ = ["stateless_normal", "stateless_shuffle", "stateless_truncated_normal", "stateless_uniform"]
+__all__ = [
+    "stateless_binomial",
+    "stateless_categorical",
+    "stateless_gamma",
+    "stateless_normal",
+    "stateless_poisson",
+    "stateless_shuffle",
+    "stateless_truncated_normal",
+    "stateless_uniform",
+]
 
 Shape = Sequence[int] | int
 
@@ -119,6 +129,100 @@ def stateless_uniform(
     if minval is None and maxval is None and dtype is not None and as_dtype(dtype).kind in "iu":
         return draw_uniform_full_int("stateless_uniform", take, shape, dtype)
     return draw_uniform("stateless_uniform", take, shape, minval, maxval, dtype)
+
+
+def stateless_gamma(
+    shape: Shape, seed: Any, alpha: Any, beta: Any = None, dtype: Any = None, name: str | None = None
+) -> Tensor:
+    """Return gamma distributed numbers that depend only on the arguments.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Shape of the result, to which `alpha` and `beta` broadcast.
+    seed : tensor-like of shape (2,)
+        Integers. Use each seed once; `split` and `fold_in` make new ones.
+    alpha, beta, dtype, name
+        As for `gamma`. Gradients flow to `alpha` and `beta`.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> bool(jt.reduce_all(jt.random.stateless_gamma([100], [1, 2], alpha=0.5) > 0))
+    True
+    """
+    return draw_gamma("stateless_gamma", _with("stateless_gamma", seed), shape, alpha, beta, dtype)
+
+
+def stateless_poisson(
+    shape: Shape, seed: Any, lam: Any, dtype: Any = int32, name: str | None = None
+) -> Tensor:
+    """Return Poisson distributed counts that depend only on the arguments.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Shape of the result, to which `lam` broadcasts.
+    seed : tensor-like of shape (2,)
+        Integers. Use each seed once; `split` and `fold_in` make new ones.
+    lam, dtype, name
+        As for `poisson`.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> jt.random.stateless_poisson([3], [1, 2], lam=5.0).dtype
+    dtype('int32')
+    """
+    return draw_poisson("stateless_poisson", _with("stateless_poisson", seed), shape, lam, dtype)
+
+
+def stateless_binomial(
+    shape: Shape, seed: Any, counts: Any, probs: Any, output_dtype: Any = int32, name: str | None = None
+) -> Tensor:
+    """Return numbers of successes that depend only on the arguments.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Shape of the result, to which `counts` and `probs` broadcast.
+    seed : tensor-like of shape (2,)
+        Integers. Use each seed once; `split` and `fold_in` make new ones.
+    counts, probs, name
+        As for `binomial`.
+    output_dtype : dtype
+        An integer or floating dtype.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> int(jt.reduce_max(jt.random.stateless_binomial([100], [1, 2], counts=10, probs=0.5))) <= 10
+    True
+    """
+    take = _with("stateless_binomial", seed)
+    return draw_binomial("stateless_binomial", take, shape, counts, probs, output_dtype)
+
+
+def stateless_categorical(
+    logits: Any, num_samples: int, seed: Any, dtype: Any = None, name: str | None = None
+) -> Tensor:
+    """Return classes, drawn with probabilities proportional to ``exp(logits)``, that depend only on the arguments.
+
+    Parameters
+    ----------
+    logits, num_samples, dtype, name
+        As for `categorical`.
+    seed : tensor-like of shape (2,)
+        Integers. Use each seed once; `split` and `fold_in` make new ones.
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> jt.random.stateless_categorical([[0.0, 1.0]], 5, seed=[1, 2]).shape
+    (1, 5)
+    """
+    take = _with("stateless_categorical", seed)
+    return draw_categorical("stateless_categorical", take, logits, num_samples, dtype)
 
 
 def stateless_shuffle(value: Any, seed: Any, alg: Any = "auto_select", name: str | None = None) -> Tensor:

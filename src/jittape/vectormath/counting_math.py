@@ -156,7 +156,12 @@ class CountingMath(MachineMath):
         return self.count("call", otherwise.dtype, condition, argument, otherwise)
 
     def repeat(
-        self, step: Step, fixed: tuple[Any, ...], start: tuple[Any, ...], limit: int = 256
+        self,
+        step: Step,
+        fixed: tuple[Any, ...],
+        start: tuple[Any, ...],
+        limit: int = 256,
+        skip: Any | None = None,
     ) -> tuple[CountedValue, ...]:
         """Count two iterations: an attempt is usually accepted, but a vector waits for its last lane."""
         lanes = fixed[0].lanes

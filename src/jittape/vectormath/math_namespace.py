@@ -76,7 +76,12 @@ class MathNamespace(SpecialFunctions, GammaFunctions, ABC):
 
     @abstractmethod
     def repeat(
-        self, step: Step, fixed: tuple[Value, ...], start: tuple[Value, ...], limit: int = 256
+        self,
+        step: Step,
+        fixed: tuple[Value, ...],
+        start: tuple[Value, ...],
+        limit: int = 256,
+        skip: Value | None = None,
     ) -> tuple[Value, ...]:
         """Repeat ``finished, values = step(number, fixed, values)`` for each element until it is finished.
 
@@ -90,6 +95,8 @@ class MathNamespace(SpecialFunctions, GammaFunctions, ABC):
             Values that stay the same. The first one is a vector if any is.
         start : tuple
             Initial values. An element keeps its values when it is finished.
+        skip : bool value, optional
+            Elements that are finished from the start.
         """
 
     @abstractmethod

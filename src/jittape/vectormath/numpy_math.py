@@ -73,13 +73,18 @@ class NumPyMath(MathNamespace):
         return result
 
     def repeat(
-        self, step: Step, fixed: tuple[Array, ...], start: tuple[Array, ...], limit: int = 256
+        self,
+        step: Step,
+        fixed: tuple[Array, ...],
+        start: tuple[Array, ...],
+        limit: int = 256,
+        skip: Array | None = None,
     ) -> tuple[Array, ...]:
         """Repeat a step for the elements that are not finished."""
         shape = np.broadcast_shapes(*[np.shape(x) for x in (*fixed, *start)])
         constants = [np.broadcast_to(x, shape).ravel() for x in fixed]
         values = [np.array(np.broadcast_to(x, shape).ravel()) for x in start]
-        waiting = np.arange(values[0].size)
+        waiting = np.arange(values[0].size) if skip is None else np.flatnonzero(~np.broadcast_to(skip, shape))
         for number in range(limit):
             if not waiting.size:
                 break

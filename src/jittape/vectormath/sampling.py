@@ -44,10 +44,15 @@ def _polynomial(m: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def _log(m: Any, x: Any) -> Any:
-    """Return the logarithm of a positive normal number, as `log.log` without its edges; every operation is rounded."""
-    size = x.dtype.itemsize
-    high, low = LN2_PARTS[size]
+    """Return the logarithm of a positive normal number, as `log.log` without its edges."""
     k, f, _ = split(m, x)
+    return _log_of_parts(m, k, f)
+
+
+def _log_of_parts(m: Any, k: Any, f: Any) -> Any:
+    """Return the logarithm of ``2**k (1 + f)``; every operation is rounded."""
+    size = f.dtype.itemsize
+    high, low = LN2_PARTS[size]
     half_square = m.rounded_multiply(m.rounded_multiply(f, f), 0.5)
     s = f / m.rounded_add(f, 2.0)
     z = m.rounded_multiply(s, s)
@@ -93,3 +98,182 @@ def truncated_normal(m: Any, at: Coordinates, dtype: DTypeLike) -> Any:
 
     (result,) = m.repeat(step, at, (m.literal(0, dtype),))
     return result
+
+
+def exponential(m: Any, at: Coordinates, dtype: DTypeLike) -> Any:
+    """Return a standard exponential number: minus the logarithm of a uniform one, u.
+
+    The difference ``1 - u`` is exact too, so that small and large results have all digits.
+    """
+    kept = _UNIT_BITS[np.dtype(dtype).itemsize] - 1
+    doubled = ((philox(at).low >> (64 - kept)) << 1) + 1
+    u = m.rounded_multiply(m.cast(doubled, dtype), 2.0 ** -(kept + 1))
+    complement = m.rounded_multiply(m.cast((1 << (kept + 1)) - doubled, dtype), -(2.0 ** -(kept + 1)))
+    k, f, _ = split(m, u)
+    near_one = u > 0.75
+    return -_log_of_parts(m, m.where(near_one, 0.0, k), m.where(near_one, complement, f))
+
+
+# ---- gamma -----------------------------------------------------------------------------------------------------------
+
+_GAMMA_ATTEMPTS = 120
+_BOOST_BLOCK = 255
+"""Number of the block whose uniform number leads from the shape ``alpha + 1`` to a shape less than 1."""
+
+
+def _gamma_parts(m: Any, at: Coordinates, alpha: Any, dtype: DTypeLike) -> tuple[Any, Any]:
+    """Return a gamma number of shape ``max(alpha, alpha + 1 if alpha < 1)``, and the logarithm of a factor.
+
+    Marsaglia and Tsang, ACM Trans. Math. Softw. 26, 2000.
+    """
+    boosted = alpha < 1.0
+    d = m.where(boosted, alpha + 1.0, alpha) - 1 / 3
+
+    def step(number: Any, fixed: tuple[Any, ...], _: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        *place, d, c = fixed
+        here = Coordinates(*place)
+        x = normal(m, attempt(here, number * 2), dtype)
+        u = positive_unit(m, philox(attempt(here, number * 2 + 1)).low, dtype)
+        t = 1 + c * x
+        v = m.where(t > 0, t * t * t, 1.0)
+        accepted = (t > 0) & (m.log(u) < 0.5 * x * x + d * (1 - v + m.log(v)))
+        return accepted, (v,)
+
+    c = (1 / 3) / m.sqrt(d)
+    (v,) = m.repeat(step, (*at, d, c), (m.literal(1, dtype),), _GAMMA_ATTEMPTS, ~(d < np.inf))
+    u = positive_unit(m, philox(attempt(at, m.literal(_BOOST_BLOCK, np.uint64))).low, dtype)
+    factor = m.where(boosted, m.log(u) / alpha, 0.0)
+    return m.where(alpha > 0, d * v, m.literal(np.nan, dtype)), factor
+
+
+def gamma(m: Any, at: Coordinates, alpha: Any, dtype: DTypeLike) -> Any:
+    """Return a gamma number of shape `alpha` and rate 1; nan unless `alpha` is positive."""
+    x, factor = _gamma_parts(m, at, alpha, dtype)
+    return x * m.exp(factor)
+
+
+def log_gamma(m: Any, at: Coordinates, alpha: Any, dtype: DTypeLike) -> Any:
+    """Return the logarithm of `gamma`, which exists even if the number underflows."""
+    x, factor = _gamma_parts(m, at, alpha, dtype)
+    return m.log(x) + factor
+
+
+# ---- counts ----------------------------------------------------------------------------------------------------------
+
+_MEAN_OF_REJECTION = 10.0
+"""Minimum mean of counts that are drawn by rejection; smaller ones by inversion, which adds up probabilities."""
+
+
+def _count_by_inversion(m: Any, at: Coordinates, first: Any, ratio: Any, bound: Any, skip: Any) -> Any:
+    """Return the least count whose cumulative probability is at least that of a uniform number.
+
+    Parameters
+    ----------
+    first : float64
+        Probability of 0.
+    ratio, bound : float64
+        The probability of `k` is that of ``k - 1`` times ``ratio * (bound - k) / k``; ``ratio / k`` if `bound` is inf.
+    skip : bool
+        Whether the result is not used.
+    """
+
+    def step(_: Any, fixed: tuple[Any, ...], now: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        (u, ratio, bound), (k, probability, total) = fixed, now
+        found = (u <= total) | ~(k < bound)
+        k = m.where(found, k, k + 1)
+        factor = m.where(bound < np.inf, bound - k, 1.0)
+        probability = m.where(found, probability, probability * (ratio * factor / k))
+        return found, (k, probability, m.where(found, total, total + probability))
+
+    u = positive_unit(m, philox(at).low, np.float64)
+    zero = m.literal(0, np.float64)
+    (k, _, _) = m.repeat(step, (u, ratio, bound), (zero, first, first), _LONGEST_INVERSION, skip)
+    return k
+
+
+_LONGEST_INVERSION = 200
+"""Maximum count by inversion. For a mean of 10, the probability of more is less than 1e-150."""
+
+
+def _hat(m: Any, at: Coordinates, number: Any, a: Any, b: Any, center: Any) -> tuple[Any, Any, Any, Any]:
+    """Return an attempt of transformed rejection: the count, its `us` and `v`, and the factor of the hat.
+
+    Hörmann, "The transformed rejection method for generating Poisson random variables", Insur. Math. Econ. 12, 1993.
+    """
+    low, high = philox(attempt(at, number))
+    u, v = (positive_unit(m, bits, np.float64) for bits in (low, high))
+    u = u - 0.5
+    us = 0.5 - m.absolute(u)
+    us = m.where(us > 1e-17, us, 1e-17)
+    k = m.floor((2 * a / us + b) * u + center)
+    return k, us, v, a / (us * us) + b
+
+
+def _poisson_by_rejection(m: Any, at: Coordinates, lam: Any, skip: Any) -> Any:
+    lam = m.where(skip, _MEAN_OF_REJECTION, lam)
+    b = 0.931 + 2.53 * m.sqrt(lam)
+
+    def step(number: Any, fixed: tuple[Any, ...], _: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        *place, lam, log_lam, b = fixed
+        a = -0.059 + 0.02483 * b
+        k, us, v, hat = _hat(m, Coordinates(*place), number, a, b, lam + 0.43)
+        quick = (us >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2))
+        possible = (k >= 0) & ((us >= 0.013) | (v <= us))
+        count = m.where(possible, k, 0.0)
+        density = -lam + count * log_lam - m.lgamma(count + 1)
+        accepted = m.log(v * (1.1239 + 1.1328 / (b - 3.4)) / hat) <= density
+        return quick | (possible & accepted), (k,)
+
+    (k,) = m.repeat(step, (*at, lam, m.log(lam), b), (m.literal(0, np.float64),), skip=skip)
+    return k
+
+
+def poisson(m: Any, at: Coordinates, lam: Any, dtype: DTypeLike = np.float64) -> Any:
+    """Return a Poisson number as float64; nan unless `lam` is at least 0 and finite."""
+    small = ~(lam >= _MEAN_OF_REJECTION)
+    valid = (lam >= 0) & (lam < np.inf)
+    few = m.where(small, lam, 0.0)
+    infinite = m.literal(np.inf, np.float64)
+    by_inversion = _count_by_inversion(m, at, m.exp(-few), few, infinite, ~small)
+    by_rejection = _poisson_by_rejection(m, at, lam, small | ~valid)
+    return m.where(valid, m.where(small, by_inversion, by_rejection), m.literal(np.nan, np.float64))
+
+
+def _binomial_by_rejection(m: Any, at: Coordinates, n: Any, p: Any, skip: Any) -> Any:
+    """Return a binomial number for ``p <= 1/2`` (Hörmann, J. Stat. Comput. Simul. 46, 1993, algorithm BTRD's basis)."""
+    n, p = m.where(skip, 40.0, n), m.where(skip, 0.5, p)
+    spread = m.sqrt(n * p * (1 - p))
+    mode = m.floor((n + 1) * p)
+    peak = m.lgamma(mode + 1) + m.lgamma(n - mode + 1)
+
+    def step(number: Any, fixed: tuple[Any, ...], _: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        *place, n, p, spread, mode, peak, log_odds = fixed
+        b = 1.15 + 2.53 * spread
+        a = -0.0873 + 0.0248 * b + 0.01 * p
+        k, us, v, hat = _hat(m, Coordinates(*place), number, a, b, n * p + 0.5)
+        quick = (us >= 0.07) & (v <= 0.92 - 4.2 / b)
+        possible = (k >= 0) & (k <= n)
+        count = m.where(possible, k, 0.0)
+        density = peak - m.lgamma(count + 1) - m.lgamma(n - count + 1) + (count - mode) * log_odds
+        accepted = m.log(v * ((2.83 + 5.1 / b) * spread) / hat) <= density
+        return possible & (quick | accepted), (k,)
+
+    log_odds = m.log(p / (1 - p))
+    (k,) = m.repeat(step, (*at, n, p, spread, mode, peak, log_odds), (m.literal(0, np.float64),), skip=skip)
+    return k
+
+
+def binomial(m: Any, at: Coordinates, count: Any, probability: Any, dtype: DTypeLike = np.float64) -> Any:
+    """Return a binomial number as float64; nan for a count that is no integer of at least 0 or p outside [0, 1]."""
+    valid = (count >= 0) & (count < 2.0**53) & (m.floor(count) == count)
+    valid = valid & (probability >= 0) & (probability <= 1)
+    n = m.where(valid, count, 0.0)
+    given = m.where(valid, probability, 0.0)
+    flipped = given > 0.5
+    p = m.where(flipped, 1 - given, given)
+    small = n * p < _MEAN_OF_REJECTION
+    few = m.where(small, p, 0.0)
+    first = m.exp(n * m.log1p(-few))
+    by_inversion = _count_by_inversion(m, at, first, few / (1 - few), n + 1, ~small)
+    k = m.where(small, by_inversion, _binomial_by_rejection(m, at, n, p, small))
+    return m.where(valid, m.where(flipped, n - k, k), m.literal(np.nan, np.float64))

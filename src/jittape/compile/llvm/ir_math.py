@@ -145,16 +145,22 @@ class IRMath(MachineMath):
         return otherwise._of(result)
 
     def repeat(
-        self, step: Step, fixed: tuple[IRValue, ...], start: tuple[IRValue, ...], limit: int = 256
+        self,
+        step: Step,
+        fixed: tuple[IRValue, ...],
+        start: tuple[IRValue, ...],
+        limit: int = 256,
+        skip: IRValue | None = None,
     ) -> tuple[IRValue, ...]:
-        """Emit a loop that ends when all lanes are finished."""
+        """Emit a loop that ends when all lanes are finished, or does not begin if all are skipped."""
         builder, lanes = self.builder, fixed[0].lanes
         before = [value.spread(lanes) for value in start]
+        skipped = (self.literal(False, np.bool_) if skip is None else skip).spread(lanes)
         entry = builder.block
         loop, done = (builder.append_basic_block(name) for name in ("repeat", "repeated"))
-        builder.branch(loop)
+        builder.cbranch(_in_all_lanes(builder, skipped), done, loop)
         builder.position_at_end(loop)
-        number, had_finished = builder.phi(ir.IntType(64)), builder.phi(like(ir.IntType(1), lanes))
+        number, had_finished = builder.phi(ir.IntType(64)), builder.phi(skipped.ir.type)
         values = [self._value(builder.phi(value.ir.type), value.dtype) for value in before]
         finished, new = step(self._value(number, np.uint64), fixed, tuple(values))
         was_done = self._value(had_finished, np.bool_)
@@ -162,16 +168,23 @@ class IRMath(MachineMath):
         is_done = was_done | finished
         following = builder.add(number, ir.Constant(number.type, 1))
         ends = builder.icmp_unsigned("==", following, ir.Constant(number.type, limit))
+        last = builder.block
         builder.cbranch(builder.or_(ends, _in_all_lanes(builder, is_done)), done, loop)
+        carries = [(value.ir, old.ir, x.ir) for value, old, x in zip(values, before, after, strict=True)]
+        zero = ir.Constant(number.type, 0)
         for phi, first, later in [
-            (number, ir.Constant(number.type, 0), following),
-            (had_finished, ir.Constant(had_finished.type, None), is_done.ir),
-            *[(value.ir, old.ir, x.ir) for value, old, x in zip(values, before, after, strict=True)],
+            (number, zero, following),
+            (had_finished, skipped.ir, is_done.ir),
+            *carries,
         ]:
             phi.add_incoming(first, entry)
-            phi.add_incoming(later, builder.block)
+            phi.add_incoming(later, last)
         builder.position_at_end(done)
-        return tuple(after)
+        results = [self._value(builder.phi(value.ir.type), value.dtype) for value in before]
+        for result, (_, first, later) in zip(results, carries, strict=True):
+            result.ir.add_incoming(first, entry)
+            result.ir.add_incoming(later, last)
+        return tuple(results)
 
     def fmod(self, a: Any, b: Any) -> IRValue:
         """Return the C remainder, by a scalar call of the C library's `fmod`."""

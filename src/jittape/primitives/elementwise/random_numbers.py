@@ -21,9 +21,19 @@ from jittape.vectormath import sampling
 from jittape.vectormath.numpy_math import NumPyMath
 from jittape.vectormath.philox import Coordinates, philox
 
-__all__ = ["normal_op", "philox_op", "truncated_normal_op"]
+__all__ = [
+    "binomial_op",
+    "exponential_op",
+    "gamma_op",
+    "log_gamma_op",
+    "normal_op",
+    "philox_op",
+    "poisson_op",
+    "truncated_normal_op",
+]
 
 CONSTANT = "random numbers are constants"
+COUNTS = "counts are integers"
 _CHUNK_ELEMENTS = 1 << 14
 """Number of elements whose intermediate values fit into the cache."""
 
@@ -86,3 +96,8 @@ philox_op = Primitive(
 
 normal_op = _sampler("random_normal", sampling.normal)
 truncated_normal_op = _sampler("random_truncated_normal", sampling.truncated_normal)
+exponential_op = _sampler("random_exponential", sampling.exponential)
+gamma_op = _sampler("random_gamma", sampling.gamma)
+log_gamma_op = _sampler("random_log_gamma", sampling.log_gamma)
+poisson_op = _sampler("random_poisson", sampling.poisson, gradient_stops=COUNTS)
+binomial_op = _sampler("random_binomial", sampling.binomial, gradient_stops=COUNTS)

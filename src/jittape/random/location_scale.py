@@ -1,0 +1,116 @@
+"""Laws with a location and a scale: exponential, Laplace, Gumbel, and the multivariate normal law. See `continuous`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jittape.core.builder import literal
+from jittape.core.dtypes import uint64
+from jittape.core.primitive import apply
+from jittape.errors import ShapeError
+from jittape.primitives.broadcast import as_symbol, broadcast, cast_to
+from jittape.primitives.elementwise.arithmetic import add, multiply, negative
+from jittape.primitives.elementwise.bits import right_shift
+from jittape.primitives.elementwise.comparison import equal, where
+from jittape.primitives.elementwise.exponential import log
+from jittape.primitives.elementwise.random_numbers import exponential_op, normal_op, philox_op
+from jittape.primitives.linalg.cholesky import cholesky
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.shape.reshaping import expand_dims, reshape, squeeze
+from jittape.random.arguments import extents_of, float_dtype, operand_shape, parameter
+from jittape.random.continuous import Take
+from jittape.random.coordinates import coordinates
+from jittape.recording.tensor import Tensor
+
+__all__ = ["draw_exponential", "draw_gumbel", "draw_laplace", "draw_multivariate_normal"]
+
+SCALE = (lambda x: (x >= 0) | (x != x), "not be negative")
+
+
+def _exponential(state: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    draw = exponential_op.bind(*coordinates(state, shape), dtype=dtype)
+    return cast_to(multiply(scale, draw), dtype)
+
+
+def _laplace(state: Any, loc: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Give an exponential number a random sign, from the half of its block that it leaves."""
+    at = coordinates(state, shape)
+    size = exponential_op.bind(*at, dtype=dtype)
+    sign = right_shift(philox_op.bind(*at, half=1), broadcast(literal(63, uint64), shape))
+    draw = where(equal(sign, broadcast(literal(0, uint64), shape)), size, negative(size))
+    return cast_to(add(loc, multiply(scale, draw)), dtype)
+
+
+def _gumbel(state: Any, loc: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    draw = negative(log(exponential_op.bind(*coordinates(state, shape), dtype=dtype)))
+    return cast_to(add(loc, multiply(scale, draw)), dtype)
+
+
+def draw_exponential(op: str, take: Take, shape: Any, scale: Any, dtype: Any) -> Tensor:
+    """Draw exponential numbers with mean `scale`."""
+    wanted, extents = float_dtype(op, dtype), extents_of(op, shape)
+    scale = parameter(op, "scale", scale, extents, *SCALE)
+    return apply(_exponential, (take(math.prod(extents)), scale), (extents, wanted))
+
+
+def _draw(
+    body: Callable[..., Any], op: str, take: Take, shape: Any, loc: Any, scale: Any, dtype: Any
+) -> Tensor:
+    wanted, extents = float_dtype(op, dtype), extents_of(op, shape)
+    loc = parameter(op, "loc", loc, extents)
+    scale = parameter(op, "scale", scale, extents, *SCALE)
+    return apply(body, (take(math.prod(extents)), loc, scale), (extents, wanted))
+
+
+def draw_laplace(op: str, take: Take, shape: Any, loc: Any, scale: Any, dtype: Any) -> Tensor:
+    """Draw numbers of the Laplace law."""
+    return _draw(_laplace, op, take, shape, loc, scale, dtype)
+
+
+def draw_gumbel(op: str, take: Take, shape: Any, loc: Any, scale: Any, dtype: Any) -> Tensor:
+    """Draw numbers of the Gumbel law of greatest values."""
+    return _draw(_gumbel, op, take, shape, loc, scale, dtype)
+
+
+# ---- multivariate normal ---------------------------------------------------------------------------------------------
+
+
+def _multivariate_normal(
+    state: Any, mean: Any, matrix: Any, shape: tuple[int, ...], dtype: np.dtype[Any], factorize: bool
+) -> Any:
+    mean, matrix = cast_to(as_symbol(mean), dtype), cast_to(as_symbol(matrix), dtype)
+    factor = cholesky(matrix) if factorize else matrix
+    draw = normal_op.bind(*coordinates(state, shape), dtype=dtype)
+    if len(factor.shape) == 2:
+        rows = reshape(draw, (math.prod(shape[:-1]), shape[-1]))
+        return add(mean, reshape(matmul(rows, factor, transpose_b=True), shape))
+    return add(mean, squeeze(matmul(factor, expand_dims(draw, -1)), -1))
+
+
+def draw_multivariate_normal(
+    op: str, take: Take, shape: Any, mean: Any, cov: Any, scale_tril: Any, dtype: Any
+) -> Tensor:
+    """Draw normally distributed vectors."""
+    wanted, extents = float_dtype(op, dtype), extents_of(op, shape)
+    if (cov is None) == (scale_tril is None):
+        raise ValueError(f"[random.{op}] give either cov or scale_tril")
+    name, given = ("scale_tril", scale_tril) if cov is None else ("cov", cov)
+    center, matrix = parameter(op, "mean", mean, None), parameter(op, name, given, None)
+    vector, square = operand_shape(center), operand_shape(matrix)
+    if not vector or square[-2:] != (vector[-1], vector[-1]):
+        raise ShapeError(
+            f"[random.{op}] mean must have shape (..., n) and {name} shape (..., n, n), got {vector} and {square}"
+        )
+    try:
+        batch = np.broadcast_shapes(vector[:-1], square[:-2])
+    except ValueError:
+        raise ShapeError(
+            f"[random.{op}] shapes {vector} of mean and {square} of {name} do not broadcast"
+        ) from None
+    whole = (*extents, *batch, vector[-1])
+    state = take(math.prod(whole))
+    return apply(_multivariate_normal, (state, center, matrix), (whole, wanted, cov is not None))
