@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy.stats
 
 from jittape.primitives.elementwise import random_numbers as rn
 from jittape.primitives.elementwise.bits import multiply_high
@@ -52,6 +53,89 @@ def truncated_normal(block: int, stream: int, key: int, bits: int = 53) -> float
     return next(x for x in draws if abs(x) <= 2)
 
 
+def unit(block: int, stream: int, key: int) -> float:
+    return ((halves(block, stream, key)[0] >> 11) + 1) / 2**53
+
+
+def exponential(block: int, stream: int, key: int, bits: int = 53) -> float:
+    low, _ = halves(block, stream, key)
+    doubled = 2 * (low >> (65 - bits)) + 1
+    complement = 2**bits - doubled
+    return -math.log1p(-complement / 2**bits) if complement < doubled else -math.log(doubled / 2**bits)
+
+
+def attempt(block: int, number: int) -> int:
+    return (block + (number << 56)) % 2**64
+
+
+def gamma(block: int, stream: int, key: int, alpha: float) -> float:
+    """Return the number of Marsaglia and Tsang (2000)."""
+    if not alpha > 0:
+        return math.nan
+    d = alpha - 1 / 3 + (alpha < 1)
+    for number in range(0, 240, 2):
+        x = normal(attempt(block, number), stream, key)
+        t = 1 + x / math.sqrt(9 * d)
+        if t > 0 and math.log(unit(attempt(block, number + 1), stream, key)) < x * x / 2 + d * (
+            1 - t**3 + math.log(t**3)
+        ):
+            break
+    factor = unit(attempt(block, 255), stream, key) ** (1 / alpha) if alpha < 1 else 1
+    return d * t**3 * factor
+
+
+def count_by_inversion(u: float, distribution: Any) -> int:
+    return next(k for k in range(10**6) if u <= distribution.cdf(k))
+
+
+def poisson(block: int, stream: int, key: int, lam: float) -> float:
+    if not 0 <= lam < math.inf:
+        return math.nan
+    if lam < 10:
+        return count_by_inversion(unit(block, stream, key), scipy.stats.poisson(lam))
+    b = 0.931 + 2.53 * math.sqrt(lam)
+    hat = (-0.059 + 0.02483 * b, b, lam + 0.43, 1.1239 + 1.1328 / (b - 3.4), 0.9277 - 3.6224 / (b - 2))
+    return by_rejection(block, stream, key, *hat, lambda k: scipy.stats.poisson(lam).logpmf(k))
+
+
+def binomial(block: int, stream: int, key: int, n: float, p: float) -> float:
+    if not (n >= 0 and n == math.floor(n) and 0 <= p <= 1):
+        return math.nan
+    if p > 0.5:
+        return n - binomial(block, stream, key, n, 1 - p)
+    law = scipy.stats.binom(n, p)
+    if n * p < 10:
+        return count_by_inversion(unit(block, stream, key), law)
+    spread = math.sqrt(n * p * (1 - p))
+    b = 1.15 + 2.53 * spread
+    peak = law.logpmf(math.floor((n + 1) * p))
+    hat = (-0.0873 + 0.0248 * b + 0.01 * p, b, n * p + 0.5, (2.83 + 5.1 / b) * spread, 0.92 - 4.2 / b)
+    return by_rejection(block, stream, key, *hat, lambda k: law.logpmf(k) - peak)
+
+
+def by_rejection(
+    block: int,
+    stream: int,
+    key: int,
+    a: float,
+    b: float,
+    c: float,
+    factor: float,
+    quick: float,
+    log_density: Any,
+) -> float:
+    """Return the number of Hörmann's transformed rejection with the hat `a`, `b`, `c`."""
+    for number in range(256):
+        u, v = (((x >> 11) + 1) / 2**53 for x in halves(attempt(block, number), stream, key))
+        us = max(0.5 - abs(u - 0.5), 1e-17)
+        k = math.floor((2 * a / us + b) * (u - 0.5) + c)
+        if us >= 0.07 and v <= quick:
+            return k
+        if k >= 0 and math.log(v * factor / (a / us**2 + b)) <= log_density(k):
+            return k
+    raise AssertionError
+
+
 def words(shape: tuple[int, ...], count: int = 3) -> Any:
     """Return operands of all 64 bits."""
     return lambda rng: tuple(rng.integers(0, 2**64, shape, np.uint64) for _ in range(count))
@@ -77,6 +161,31 @@ def sampled(name: str, op: Any, reference: Any) -> tuple[Row, Row]:
         )
         for dtype, bits, rtol in (("float64", 53, 1e-14), ("float32", 32, 2e-6))
     )  # type: ignore[return-value]
+
+
+def with_parameters(name: str, op: Any, reference: Any, parameters: list[Any], invalid: list[Any]) -> Row:
+    """Return a row for an op with parameters in float64: the sample has all of them, the edges the invalid ones."""
+    rows = np.array(parameters, float).reshape(len(parameters), -1)
+
+    def sample(rng: np.random.Generator) -> tuple[Array, ...]:
+        shape = (len(rows), 30)
+        return (*words(shape)(rng), *[np.repeat(column[:, None], 30, 1) for column in rows.T])
+
+    bad = np.array(invalid, float).reshape(len(invalid), -1)
+    seeds = tuple(np.arange(len(bad), dtype=np.uint64) for _ in range(3))
+    return Row(
+        name,
+        lambda *x: op.bind(*x, dtype=np.dtype("float64")),
+        sample,
+        elementwise(reference, "float64"),
+        ("float64",),
+        edges=(
+            (*seeds, *bad.T.copy()),
+            tuple(np.zeros((0, 2), x) for x in ["uint64"] * 3 + ["float64"] * rows.shape[1]),
+        ),
+        wrt=(),
+        rtol=1e-11,
+    )
 
 
 ROWS: tuple[Row, ...] = (
@@ -112,4 +221,25 @@ ROWS: tuple[Row, ...] = (
     ),
     *sampled("random_normal", rn.normal_op, normal),
     *sampled("random_truncated_normal", rn.truncated_normal_op, truncated_normal),
+    *sampled("random_exponential", rn.exponential_op, exponential),
+    with_parameters(
+        "random_gamma", rn.gamma_op, gamma, [0.05, 0.3, 0.999, 1.0, 2.0, 30.0], [math.nan, -1.0, 0.0, 0.5]
+    ),
+    with_parameters(
+        "random_log_gamma",
+        rn.log_gamma_op,
+        lambda *x: math.log(gamma(*x)),
+        [0.05, 0.3, 0.999, 1.0, 2.0, 30.0],
+        [0.5, 1.0, 7.0],
+    ),
+    with_parameters(
+        "random_poisson", rn.poisson_op, poisson, [0.0, 0.3, 9.9, 10.0, 50.0], [math.nan, -1.0, math.inf]
+    ),
+    with_parameters(
+        "random_binomial",
+        rn.binomial_op,
+        binomial,
+        [(0, 0.5), (7, 0.3), (7, 0.0), (7, 1.0), (30, 0.9), (30, 0.5), (1000, 0.2)],
+        [(math.nan, 0.5), (-1, 0.5), (2.5, 0.5), (3, math.nan), (3, 1.5), (3, -0.1)],
+    ),
 )

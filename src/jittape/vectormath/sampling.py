@@ -121,13 +121,12 @@ _BOOST_BLOCK = 255
 """Number of the block whose uniform number leads from the shape ``alpha + 1`` to a shape less than 1."""
 
 
-def _gamma_parts(m: Any, at: Coordinates, alpha: Any, dtype: DTypeLike) -> tuple[Any, Any]:
-    """Return a gamma number of shape ``max(alpha, alpha + 1 if alpha < 1)``, and the logarithm of a factor.
+def _large_gamma(m: Any, at: Coordinates, alpha: Any, dtype: DTypeLike) -> Any:
+    """Return a gamma number of shape `alpha`, or ``alpha + 1`` if `alpha` is less than 1.
 
     Marsaglia and Tsang, ACM Trans. Math. Softw. 26, 2000.
     """
-    boosted = alpha < 1.0
-    d = m.where(boosted, alpha + 1.0, alpha) - 1 / 3
+    d = m.where(alpha < 1.0, alpha + 1.0, alpha) - 1 / 3
 
     def step(number: Any, fixed: tuple[Any, ...], _: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         *place, d, c = fixed
@@ -141,21 +140,29 @@ def _gamma_parts(m: Any, at: Coordinates, alpha: Any, dtype: DTypeLike) -> tuple
 
     c = (1 / 3) / m.sqrt(d)
     (v,) = m.repeat(step, (*at, d, c), (m.literal(1, dtype),), _GAMMA_ATTEMPTS, ~(d < np.inf))
-    u = positive_unit(m, philox(attempt(at, m.literal(_BOOST_BLOCK, np.uint64))).low, dtype)
-    factor = m.where(boosted, m.log(u) / alpha, 0.0)
-    return m.where(alpha > 0, d * v, m.literal(np.nan, dtype)), factor
+    return m.where(alpha > 0, d * v, m.literal(np.nan, dtype))
+
+
+def _log_boost(m: Any, at: Coordinates, alpha: Any, dtype: DTypeLike) -> Any:
+    """Return the logarithm of the factor that leads from the shape ``alpha + 1`` to `alpha`; 0 for others."""
+
+    def step(_: Any, fixed: tuple[Any, ...], now: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        *place, alpha = fixed
+        here = attempt(Coordinates(*place), m.literal(_BOOST_BLOCK, np.uint64))
+        return alpha == alpha, (m.log(positive_unit(m, philox(here).low, dtype)) / alpha,)
+
+    (factor,) = m.repeat(step, (*at, alpha), (m.literal(0, dtype),), 1, ~(alpha < 1.0))
+    return factor
 
 
 def gamma(m: Any, at: Coordinates, alpha: Any, dtype: DTypeLike) -> Any:
     """Return a gamma number of shape `alpha` and rate 1; nan unless `alpha` is positive."""
-    x, factor = _gamma_parts(m, at, alpha, dtype)
-    return x * m.exp(factor)
+    return _large_gamma(m, at, alpha, dtype) * m.exp(_log_boost(m, at, alpha, dtype))
 
 
 def log_gamma(m: Any, at: Coordinates, alpha: Any, dtype: DTypeLike) -> Any:
     """Return the logarithm of `gamma`, which exists even if the number underflows."""
-    x, factor = _gamma_parts(m, at, alpha, dtype)
-    return m.log(x) + factor
+    return m.log(_large_gamma(m, at, alpha, dtype)) + _log_boost(m, at, alpha, dtype)
 
 
 # ---- counts ----------------------------------------------------------------------------------------------------------

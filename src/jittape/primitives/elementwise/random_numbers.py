@@ -17,6 +17,12 @@ from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.errors import DTypeError
 from jittape.primitives.broadcast import require_equal
+from jittape.primitives.elementwise.arithmetic import add, subtract, zero_dominant_multiply
+from jittape.primitives.elementwise.comparison import less, where
+from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.elementwise.incomplete_gamma import random_gamma_grad
+from jittape.primitives.elementwise.special import digamma
 from jittape.vectormath import sampling
 from jittape.vectormath.numpy_math import NumPyMath
 from jittape.vectormath.philox import Coordinates, philox
@@ -52,17 +58,17 @@ def _sampler(name: str, formula: Callable[..., Any], **options: Any) -> Primitiv
             )
         return require_equal(name, Aval(block.shape, dtype), *parameters)
 
+    def compute(m: Any, *operands: Any, dtype: np.dtype[Any]) -> Any:
+        return formula(m, Coordinates(*operands[:3]), *operands[3:], dtype=info_of(dtype).arithmetic)
+
     def impl(*operands: Any, dtype: np.dtype[Any]) -> Any:
-        wide = info_of(dtype).work
-        return _in_chunks(
-            lambda *x: formula(NumPyMath(), Coordinates(*x[:3]), *x[3:], dtype=wide), operands, dtype
-        )
+        return _in_chunks(lambda *x: compute(NumPyMath(), *x, dtype=dtype), operands, dtype)
 
     return Primitive(
         name,
         abstract_eval=abstract_eval,
         impl=impl,
-        lowering=Map(lambda m, *x, dtype: formula(m, Coordinates(*x[:3]), *x[3:], dtype=dtype)),
+        lowering=Map(compute),
         **{"gradient_stops": CONSTANT, **options},
     )
 
@@ -70,8 +76,7 @@ def _sampler(name: str, formula: Callable[..., Any], **options: Any) -> Primitiv
 def _in_chunks(function: Callable[..., Any], operands: tuple[Any, ...], dtype: np.dtype[Any]) -> Any:
     """Return the results of an elementwise function in `dtype`; float16 is computed in float32."""
     shape = operands[0].shape
-    flat = [x.astype(info_of(x.dtype).work) if x.dtype.kind == "f" else x for x in operands]
-    flat = [x.reshape(-1) for x in flat]
+    flat = [x.astype(info_of(x.dtype).arithmetic, copy=False).reshape(-1) for x in operands]
     result = np.empty(shape, dtype)
     out = result.reshape(-1)
     with np.errstate(all="ignore"):
@@ -97,7 +102,32 @@ philox_op = Primitive(
 normal_op = _sampler("random_normal", sampling.normal)
 truncated_normal_op = _sampler("random_truncated_normal", sampling.truncated_normal)
 exponential_op = _sampler("random_exponential", sampling.exponential)
-gamma_op = _sampler("random_gamma", sampling.gamma)
-log_gamma_op = _sampler("random_log_gamma", sampling.log_gamma)
+
+
+# ---- gamma -----------------------------------------------------------------------------------------------------------
+
+
+def _gamma_in_alpha(g: Any, out: Any, block: Any, stream: Any, key: Any, alpha: Any, *, dtype: Any) -> Any:
+    return zero_dominant_multiply(g, random_gamma_grad(alpha, out))
+
+
+def _log_gamma_in_alpha(g: Any, out: Any, block: Any, stream: Any, key: Any, alpha: Any, *, dtype: Any) -> Any:
+    """Return the gradient of the logarithm y of a gamma number x.
+
+    For small x the distribution function is ``x**alpha / gamma(alpha + 1)`` times 1 + O(x), so the derivative of y is
+    ``(digamma(alpha + 1) - y) / alpha``. This holds even if x underflows.
+    """
+    tiny = less(out, float(np.log(np.finfo(info_of(dtype).arithmetic).eps)))
+    x = exp(where(tiny, 0.0, out))
+    of_small = divide(subtract(digamma(add(alpha, 1.0)), out), alpha)
+    return zero_dominant_multiply(g, where(tiny, of_small, divide(random_gamma_grad(alpha, x), x)))
+
+
+gamma_op = _sampler("random_gamma", sampling.gamma, vjp=(None, None, None, _gamma_in_alpha))
+log_gamma_op = _sampler("random_log_gamma", sampling.log_gamma, vjp=(None, None, None, _log_gamma_in_alpha))
+
+
+# ---- counts ----------------------------------------------------------------------------------------------------------
+
 poisson_op = _sampler("random_poisson", sampling.poisson, gradient_stops=COUNTS)
 binomial_op = _sampler("random_binomial", sampling.binomial, gradient_stops=COUNTS)
