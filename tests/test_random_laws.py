@@ -366,7 +366,10 @@ def test_draws_without_gradients(draw, reason):
 def slope_of_gamma(alpha, x):
     """Return the derivative of a gamma number with respect to its shape, at a constant distribution function."""
     with mpmath.workdps(40):
-        return float(-mpmath.diff(lambda a: mpmath.gammainc(a, 0, x, regularized=True), alpha) / gamma_density(alpha, x))
+        return float(
+            -mpmath.diff(lambda a: mpmath.gammainc(a, 0, x, regularized=True), alpha)
+            / gamma_density(alpha, x)
+        )
 
 
 def gamma_density(alpha, x):
@@ -380,7 +383,10 @@ def test_the_gradient_of_gamma_numbers_is_implicit(dtype, mode):
         with jt.GradientTape() as tape:
             draw = R.gamma([], alpha, 2.0, dtype=dtype, seed=5)
         gradient = tape.gradient(draw, alpha).numpy()
-    expected = [slope_of_gamma(a, 2 * x) / 2 for a, x in zip(alpha.numpy().tolist(), draw.numpy().tolist(), strict=True)]
+    expected = [
+        slope_of_gamma(a, 2 * x) / 2
+        for a, x in zip(alpha.numpy().tolist(), draw.numpy().tolist(), strict=True)
+    ]
     np.testing.assert_allclose(gradient, expected, rtol=1e-10 if dtype == "float64" else 1e-4)
 
 
@@ -400,7 +406,9 @@ def test_gradients_of_means_of_gamma_beta_and_dirichlet_numbers():
         for i in range(2):
             tangent = [float(i == j) for j in range(2)]
             primals = [jt.constant(p, "float64") for p in parameters]
-            with jt.ForwardAccumulator(primals, [jt.constant(t, "float64") for t in tangent]) as accumulator:
+            with jt.autodiff.ForwardAccumulator(
+                primals, [jt.constant(t, "float64") for t in tangent]
+            ) as accumulator:
                 numbers = draw(*primals)
             slopes = accumulator.jvp(numbers).numpy()
             step = 1e-6 * np.array(tangent) * parameters[i]
@@ -427,5 +435,7 @@ def test_second_derivatives_of_gamma_numbers():
 def test_gradients_of_tiny_parameters_are_finite():
     alpha = jt.Variable([1e-3, 2e-3, 5e-4])
     with jt.GradientTape() as tape:
-        loss = jt.reduce_sum(R.dirichlet([100], alpha, seed=1)[:, 0]) + jt.reduce_sum(R.beta([100], alpha[0], alpha[1]))
+        loss = jt.reduce_sum(R.dirichlet([100], alpha, seed=1)[:, 0]) + jt.reduce_sum(
+            R.beta([100], alpha[0], alpha[1])
+        )
     assert np.isfinite(tape.gradient(loss, alpha).numpy()).all()

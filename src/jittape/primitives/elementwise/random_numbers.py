@@ -111,7 +111,9 @@ def _gamma_in_alpha(g: Any, out: Any, block: Any, stream: Any, key: Any, alpha: 
     return zero_dominant_multiply(g, random_gamma_grad(alpha, out))
 
 
-def _log_gamma_in_alpha(g: Any, out: Any, block: Any, stream: Any, key: Any, alpha: Any, *, dtype: Any) -> Any:
+def _log_gamma_in_alpha(
+    g: Any, out: Any, block: Any, stream: Any, key: Any, alpha: Any, *, dtype: Any
+) -> Any:
     """Return the gradient of the logarithm y of a gamma number x.
 
     For small x the distribution function is ``x**alpha / gamma(alpha + 1)`` times 1 + O(x), so the derivative of y is
@@ -123,8 +125,12 @@ def _log_gamma_in_alpha(g: Any, out: Any, block: Any, stream: Any, key: Any, alp
     return zero_dominant_multiply(g, where(tiny, of_small, divide(random_gamma_grad(alpha, x), x)))
 
 
-gamma_op = _sampler("random_gamma", sampling.gamma, vjp=(None, None, None, _gamma_in_alpha))
-log_gamma_op = _sampler("random_log_gamma", sampling.log_gamma, vjp=(None, None, None, _log_gamma_in_alpha))
+gamma_op = _sampler(
+    "random_gamma", sampling.gamma, vjp=(None, None, None, _gamma_in_alpha), gradient_stops=""
+)
+log_gamma_op = _sampler(
+    "random_log_gamma", sampling.log_gamma, vjp=(None, None, None, _log_gamma_in_alpha), gradient_stops=""
+)
 
 
 # ---- counts ----------------------------------------------------------------------------------------------------------
