@@ -100,6 +100,49 @@ RULES = (
         "0.008333333333826084,",
         "tenth digit of a coefficient of exp", "tests/test_vectormath.py",
     ),
+    # ---- segments ----
+    Mutation(
+        "dropped rows", "primitives/indexing/segments.py",
+        "data = where(along_rows(kept_rows(ids), data, 0), data, 0)",
+        "data = where(along_rows(kept_rows(ids), data, 0), data, data)",
+        "rows with a negative id are added to the first segment", "tests/test_segments.py",
+    ),
+    Mutation(
+        "segments in compiled code", "primitives/indexing/segment_ops.py",
+        'end_run_where(too_large_op.bind(ids, extent), "IndexError", f"{op}: a segment id is out of range")',
+        "pass",
+        "compiled code accepts segment ids that are too large", "tests/test_segments.py -k range",
+    ),
+    Mutation(
+        "maxima of a segment", "primitives/indexing/segment_ops.py",
+        "share = zero_dominant_multiply(g, reciprocal(winners))",
+        "share = g",
+        "equal maxima of a segment each get the whole gradient", "tests/test_segments.py -k ties",
+    ),
+    Mutation(
+        "products of a segment", "primitives/indexing/segment_ops.py",
+        "lambda m, before, begins, a, b: m.where(begins, b, m.add(b, m.multiply(a, before))),",
+        "lambda m, before, begins, a, b: m.add(b, m.multiply(a, before)),",
+        "an infinite factor reaches the next segment in compiled gradients", "tests/test_segments.py -k infinite",
+    ),
+    Mutation(
+        "weights of a count", "primitives/indexing/histograms.py",
+        "ids = where(greater_equal(ids, size), -1, ids)",
+        "ids = where(greater_equal(ids, size), size - 1, ids)",
+        "integers beyond maxlength are counted in the last bin", "tests/test_histograms.py -k counts",
+    ),
+    Mutation(
+        "isotonic regression", "primitives/indexing/isotonic.py",
+        "while means and means[-1] < mean:",
+        "if means and means[-1] < mean:",
+        "a merged block is not compared with the block before it", "tests/test_histograms.py -k regression",
+    ),
+    Mutation(
+        "permutations", "primitives/indexing/partitions.py",
+        "wrong = logical_or(less(index, 0), less(result, 0))",
+        "wrong = less(result, 0)",
+        "compiled code accepts negative numbers in a permutation", "tests/test_histograms.py -k range",
+    ),
     # ---- reductions ----
     Mutation(
         "max of equal elements", "primitives/reduce/reductions.py",

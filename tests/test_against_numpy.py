@@ -20,6 +20,7 @@ import numpy_table
 import numpy_table_algebra
 import numpy_table_blocks
 import numpy_table_gamma
+import numpy_table_histograms
 import numpy_table_networks
 import numpy_table_picking
 import numpy_table_protocol
@@ -42,6 +43,7 @@ TABLES = (
     numpy_table_picking,
     numpy_table_segments,
     numpy_table_blocks,
+    numpy_table_histograms,
     numpy_table_protocol,
     numpy_table_protocol_shape,
     numpy_table_spectra,

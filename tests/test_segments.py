@@ -82,13 +82,13 @@ def test_every_derivative_of_a_product_with_zeros(mode: str) -> None:
 
 
 def test_infinite_elements_stay_in_their_segment(mode: str) -> None:
-    x = jt.Variable(np.array([np.inf, 2.0, np.nan, 4.0]))
+    x = jt.Variable(np.array([np.inf, 2.0, np.nan, 4.0, 5.0]))
     for _ in range(3):
         with jt.GradientTape() as tape:
-            y = jt.math.unsorted_segment_prod(x, jt.constant([0, 1, 2, 1]), 3)
+            y = jt.math.unsorted_segment_prod(x, jt.constant([0, 1, 2, 1, 0]), 3)
         gradient = tape.gradient(y, x)
         np.testing.assert_array_equal(y, [np.inf, 8.0, np.nan])
-        np.testing.assert_array_equal(gradient, [1.0, 4.0, 1.0, 2.0])
+        np.testing.assert_array_equal(gradient, [5.0, 4.0, 1.0, 2.0, np.inf])
 
 
 @pytest.mark.parametrize("how", REDUCE)
