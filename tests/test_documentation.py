@@ -44,6 +44,12 @@ def test_readme(capsys):
     assert capsys.readouterr().out == "y = 3.00 x + 2.00\n"
 
 
+def test_the_page_of_linear_algebra(capsys):
+    run_examples("docs/linalg.md")
+    error, other = map(float, re.findall(r"\d\.\d+", capsys.readouterr().out))
+    assert error < 0.75 * other
+
+
 def test_the_record_of_contributing_is_a_module_of_the_package(monkeypatch):
     text = EXAMPLE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))[0]
     for imported in test_imports.imported_names(text, "CONTRIBUTING.md"):

@@ -387,6 +387,26 @@ def test_operands_that_do_not_fit(do, error, message):
         do()
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_matrices_and_right_hand_sides_that_are_not_finite(value, mode):
+    a, b = np.stack([2 * np.eye(3), np.eye(3), np.eye(3)]), np.ones((3, 3, 2))
+    a[1, 0, 0] = b[2, 1, 1] = value
+    for _ in range(2):
+        solutions = {
+            "lstsq": jt.linalg.lstsq(a, b, fast=False),
+            "fast": jt.linalg.lstsq(a, b),
+            "tridiagonal": jt.linalg.tridiagonal_solve(a, b, "matrix"),
+            "without pivoting": jt.linalg.tridiagonal_solve(a, b, "matrix", partial_pivoting=False),
+        }
+        for name, solution in solutions.items():
+            np.testing.assert_allclose(solution[0], np.full((3, 2), 0.5), rtol=1e-14, err_msg=name)
+            np.testing.assert_allclose(solution[2, :, 0], np.ones(3), rtol=1e-14, err_msg=name)
+            assert not np.isfinite(solution[2, 1, 1].numpy()), name
+        assert np.isnan(solutions["lstsq"].numpy()[1]).all()
+        assert np.isnan(solutions["lstsq"].numpy()[2, :, 1]).all()
+        assert not np.isfinite(jt.linalg.qr(a).r[1].numpy()).all()
+
+
 def test_the_gradient_of_a_full_decomposition_of_tall_matrices():
     with pytest.raises(
         jt.NoGradientError, match="additional columns of q are arbitrary; use full_matrices=False"

@@ -43,7 +43,15 @@ def _impl(a: Any, b: Any) -> Any:
     shape = (*a.shape[:-2], a.shape[-1], b.shape[-1])
     if a.size == 0 or b.size == 0:
         return np.zeros(shape, a.dtype)
-    return each_matrix(lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0], shape, a, b)
+    return each_matrix(_least_squares, shape, a, b)
+
+
+def _least_squares(a: Any, b: Any) -> Any:
+    """Return the solutions of one matrix; LAPACK may not terminate for inf or nan, which give nan."""
+    finite = np.isfinite(a).all() & np.isfinite(b).all(axis=0)
+    result = np.full((a.shape[1], b.shape[1]), np.nan, a.dtype)
+    result[:, finite] = np.linalg.lstsq(a, b[:, finite], rcond=None)[0] if finite.any() else 0
+    return result
 
 
 def _a_vjp(g: Any, out: Any, a: Any, b: Any) -> Any:
