@@ -201,7 +201,11 @@ def test_a_factor_takes_the_memory_of_an_operand_without_other_uses(n: int) -> N
 @pytest.mark.parametrize("lead", [(), (3,)])
 @pytest.mark.parametrize("n", [1, 9, 33])
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_pullbacks_of_diagonals(dtype: str, n: int, lead: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("loops", [True, False])
+def test_pullbacks_of_diagonals(
+    dtype: str, n: int, lead: tuple[int, ...], loops: bool, override_tuning: Any
+) -> None:
+    override_tuning(pullback_loops_order=64 if loops else 0)
     factor, d = np.linalg.cholesky(positive((*lead, n, n), dtype)), normal((*lead, n), dtype, 1)
     for diagonal in (np.abs(d), -np.abs(d), d, np.zeros_like(d)):
         check(cholesky_diagonal_op.bind, factor, diagonal)

@@ -60,7 +60,7 @@ class Lapack(Kernel):
 
     SYMBOLS: ClassVar[tuple[str, ...]] = ("b0", "b1", "t0", "n", "k", "la", "oa", "x0", "x1")
     """Extents of the two loops over the stack; matrices in a task; order of a matrix and number of right-hand sides;
-    leading dimension, offset and stack strides of `a0`."""
+    leading dimension, offset and stack strides of `a0`. For ``"potri"``, `k` is the maximum order for loops."""
 
     @property
     def result(self) -> int:

@@ -14,14 +14,8 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from jittape.compile.ir.lapack import Lapack
-from jittape.compile.kernels.loop.kernel_arguments import operand, size
-from jittape.compile.llvm.fortran_calls import FortranCalls
-from jittape.compile.llvm.ir_builder import Builder
-from jittape.compile.llvm.ir_helpers import BYTES, alloca_once, external, for_range, for_steps, integer
-from jittape.compile.llvm.ir_math import IRMath
-from jittape.compile.llvm.ir_value import IRValue, llvm_type
-from jittape.core.dtypes import bool_, info_of
-from jittape.core.tuning import tuning
+from jittape.compile.kernels.lapack.diagonal_pullback import DiagonalPullback
+from jittape.compile.llvm.ir_helpers import for_range, integer
 
 __all__ = ["define_lapack"]
 
@@ -33,35 +27,15 @@ def define_lapack(kernel: Lapack, function: ir.Function) -> None:
     _LapackCalls(kernel, function).emit()
 
 
-class _LapackCalls(FortranCalls):
+class _LapackCalls(DiagonalPullback):
     """Emitter of the calls of one task."""
-
-    def __init__(self, kernel: Lapack, function: ir.Function) -> None:
-        super().__init__(Builder(function.append_basic_block("entry")), kernel.dtype)
-        builder = self.builder
-        self.kernel = kernel
-        self.task = function.args[3]
-        self.symbols = {name: size(builder, function, i) for i, name in enumerate(kernel.SYMBOLS)}
-        self.real = llvm_type(info_of(kernel.dtype).real)
-        self.is_complex = kernel.dtype.kind == "c"
-        self.element = ir.IntType(8 * kernel.dtype.itemsize)
-        self.operands = [
-            operand(builder, function, i, _I8 if o.dtype == bool_ else self.element)
-            for i, o in enumerate(kernel.operands)
-        ]
-        self.n, self.k = self.symbols["n"], self.symbols["k"]
-        self.order, self.columns, self.leading = (self.integer(self.symbols[s]) for s in ("n", "k", "la"))
-        self.row_order, self.row_columns = (self.integer(self._at_least_one(v)) for v in (self.n, self.k))
-        self.one_step = self.integer(integer(1))
-        self.one = self.number(ir.Constant(self.real, 1.0))
-        self.info = self.held(ir.Constant(_I32, 0))
 
     def emit(self) -> None:
         """Emit the loop over the matrices of the task."""
         builder, symbols, kernel = self.builder, self.symbols, self.kernel
         first = builder.mul(self.task, symbols["t0"])
         left = builder.sub(builder.mul(symbols["b0"], symbols["b1"]), first)
-        count = self._smaller(left, symbols["t0"])
+        count = self.smaller(left, symbols["t0"])
         if kernel.may_fail:
             self.failed = builder.gep(self.operands[-1], [self.task])
             builder.store(ir.Constant(_I8, 0), self.failed)
@@ -71,20 +45,15 @@ class _LapackCalls(FortranCalls):
         area = builder.mul(rows, columns)
         with for_range(builder, count, scalar=True) as index:
             number = builder.add(first, index)
-            out = self._at(self.operands[kernel.result], builder.mul(number, area))
-            self.at = number
+            out = self.place(self.operands[kernel.result], builder.mul(number, area))
+            self.matrix_number = number
             if kernel.solves and not kernel.in_place:
-                self._copy(out, self._at(self.operands[1], builder.mul(number, area)), area)
+                self.copy(out, self.place(self.operands[1], builder.mul(number, area)), area)
             if kernel.result == 0:
                 routine(out, out)
             else:
-                routine(self._at(self.operands[0], self._offset(number)), out)
+                routine(self.place(self.operands[0], self._offset(number)), out)
         builder.ret_void()
-
-    def _at_least_one(self, extent: ir.Value) -> ir.Value:
-        """Return a leading dimension, which LAPACK requires to be positive."""
-        one = integer(1)
-        return self.builder.select(self.builder.icmp_signed(">", extent, one), extent, one)
 
     def _offset(self, number: ir.Value) -> ir.Value:
         """Return the distance of matrix `number` of the stack from the beginning of its operand."""
@@ -98,11 +67,11 @@ class _LapackCalls(FortranCalls):
     def _potrf(self, a: ir.Value, out: ir.Value) -> None:
         builder, n = self.builder, self.n
         with for_range(builder, n, scalar=True) as row:
-            begin = self._at(out, builder.mul(row, n))
+            begin = self.place(out, builder.mul(row, n))
             count = builder.add(row, integer(1))
             if not self.kernel.in_place:
-                self._copy_row(begin, a, row, count)
-            self._clear(self._at(begin, count), builder.sub(n, count))
+                self.copy_row(begin, a, row, count)
+            self.clear(self.place(begin, count), builder.sub(n, count))
         self.call("potrf", self.letter("U"), self.order, out, self.row_order, self.info)
         self._note_failure()
 
@@ -120,103 +89,17 @@ class _LapackCalls(FortranCalls):
             with several:
                 self._solve(upper, flag, "N", a, out)
 
-    def _potri(self, a: ir.Value, out: ir.Value) -> None:
-        """Emit the pullback of a diagonal.
-
-        With p >= 0, or p <= 0, it is the product of ``L^-T diag(|p| / 2)^(1/2)`` and its transpose, as in LAPACK's
-        `potri`; otherwise of ``L^-T diag(p / 2)`` and ``L^-1``.
-        """
-        builder, n = self.builder, self.n
-        area = builder.mul(n, n)
-        self._copy(out, a, area)
-        diagonal = self._at(self.operands[1], builder.mul(self.at, n))
-        weights = alloca_once(builder, self.real, n)
-        sums = [alloca_once(builder, self.real) for _ in "np"]
-        zero = ir.Constant(self.real, 0.0)
-        for place in sums:
-            builder.store(zero, place)
-        with for_range(builder, n, scalar=True) as i:
-            pair = (self._at(a, builder.mul(i, builder.add(n, integer(1)))), self._at(diagonal, i))
-            first, second = (self._number(place) for place in pair)
-            weight = builder.fmul(builder.fmul(first, second), ir.Constant(self.real, 0.5))
-            builder.store(weight, builder.gep(weights, [i]))
-            for place, sign in zip(sums, "<>", strict=True):
-                beyond = builder.fcmp_ordered(sign, weight, zero)
-                builder.store(builder.select(beyond, weight, builder.load(place)), place)
-        least, greatest = (builder.load(place) for place in sums)
-        self.call("trtri", self.letter("U"), self.letter("N"), self.order, out, self.row_order, self.info)
-        is_negative = builder.fcmp_ordered("<", least, zero)
-        mixed = builder.and_(is_negative, builder.fcmp_ordered(">", greatest, zero))
-        with builder.if_else(mixed, likely=False) as (general, alike):
-            with general:
-                other = self._at(self.operands[3], builder.mul(self.task, area))
-                self._scale_rows(other, out, weights)
-                letters = [self.letter(letter) for letter in "RUTN"]
-                extents = (self.order, self.order, self.one, out, self.row_order)
-                self.call("trmm", *letters, *extents, other, self.row_order)
-                self._copy(out, other, area)
-            with alike:
-                with for_range(builder, n) as i:
-                    place = builder.gep(weights, [i])
-                    builder.store(self._root(builder.load(place)), place)
-                self._scale_rows(out, out, weights)
-                self.call("lauum", self.letter("U"), self.order, out, self.row_order, self.info)
-                self._mirror(out, is_negative)
-
-    def _number(self, place: ir.Value) -> ir.Value:
-        return self.builder.load(self.builder.bitcast(place, self.real.as_pointer()))
-
-    def _root(self, weight: ir.Value) -> ir.Value:
-        m = IRMath(self.builder)
-        return m.sqrt(m.absolute(IRValue(self.builder, weight, self.kernel.dtype))).ir
-
-    def _scale_rows(self, to: ir.Value, source: ir.Value, weights: ir.Value) -> None:
-        """Emit the product of a diagonal matrix and a lower triangular matrix, with zeros above the diagonal."""
-        builder, n = self.builder, self.n
-        kind = self.real.as_pointer()
-        with for_range(builder, n, scalar=True) as i:
-            weight, row = builder.load(builder.gep(weights, [i])), builder.mul(i, n)
-            begin, end = (builder.bitcast(self._at(p, row), kind) for p in (source, to))
-            count = builder.add(i, integer(1))
-            with for_range(builder, count) as j:
-                value = builder.fmul(builder.load(builder.gep(begin, [j])), weight)
-                builder.store(value, builder.gep(end, [j]))
-            if to is not source:
-                self._clear(self._at(self._at(to, row), count), builder.sub(n, count))
-
-    def _mirror(self, out: ir.Value, negated: ir.Value) -> None:
-        """Emit the copy of the lower triangle to the upper one, with the other sign if `negated`."""
-        builder, n = self.builder, self.n
-        numbers = builder.bitcast(out, self.real.as_pointer())
-        ones = [ir.Constant(self.real, value) for value in (-1.0, 1.0)]
-        sign = builder.select(negated, *ones)
-        side = integer(tuning.mirrored_block_side)
-        with for_steps(builder, integer(0), n, side, scalar=True) as top:
-            bottom = self._smaller(builder.add(top, side), n)
-            with for_steps(builder, integer(0), bottom, side, scalar=True) as left:
-                right = builder.add(left, side)
-                with for_steps(builder, top, bottom, integer(1), scalar=True) as i:
-                    end = self._smaller(right, builder.add(i, integer(1)))
-                    with for_steps(builder, left, end, integer(1)) as j:
-                        place = builder.gep(numbers, [builder.add(builder.mul(i, n), j)])
-                        value = builder.fmul(builder.load(place), sign)
-                        builder.store(value, place)
-                        builder.store(value, builder.gep(numbers, [builder.add(builder.mul(j, n), i)]))
-
-    def _smaller(self, x: ir.Value, y: ir.Value) -> ir.Value:
-        return self.builder.select(self.builder.icmp_signed("<", x, y), x, y)
-
     def _getrf(self, a: ir.Value, out: ir.Value) -> None:
         builder, n = self.builder, self.n
         with for_range(builder, n, scalar=True) as column:
-            self._copy_column(self._at(out, builder.mul(column, n)), a, column)
-        pivots = self._at(out, builder.mul(n, n))
+            self.copy_column(self.place(out, builder.mul(column, n)), a, column)
+        pivots = self.place(out, builder.mul(n, n))
         self.call("getrf", self.order, self.order, out, self.row_order, pivots, self.info)
         self._note_failure()
         self._pivots_to_floats(pivots)
 
     def _getrs(self, a: ir.Value, out: ir.Value) -> None:
-        pivots = self._at(a, self.builder.mul(self.n, self.n))
+        pivots = self.place(a, self.builder.mul(self.n, self.n))
         self._note_zero_pivots(a)
         adjoint = self.kernel.adjoint
         if not adjoint:
@@ -301,58 +184,12 @@ class _LapackCalls(FortranCalls):
             at = builder.mul(row, integer(2)) if self.is_complex else row
             other = builder.fptosi(builder.load(builder.gep(numbers, [at])), _I64)
             with builder.if_then(builder.icmp_signed("!=", row, other)):
-                first, second = (self._at(out, builder.mul(r, k)) for r in (row, other))
+                first, second = (self.place(out, builder.mul(r, k)) for r in (row, other))
                 with for_range(builder, k) as column:
-                    places = [self._at(first, column), self._at(second, column)]
-                    values = [self._load(place) for place in places]
+                    places = [self.place(first, column), self.place(second, column)]
+                    values = [self.load(place) for place in places]
                     for place, value in zip(places, reversed(values), strict=True):
-                        self._store(value, place)
-
-    # ---- memory ----------------------------------------------------------------------------------------------------
-
-    def _at(self, place: ir.Value, elements: ir.Value) -> ir.Value:
-        return self.builder.gep(place, [elements])
-
-    @property
-    def _align(self) -> int:
-        return info_of(self.kernel.dtype).real.itemsize
-
-    def _load(self, place: ir.Value) -> ir.Value:
-        return self.builder.load(place, align=self._align)
-
-    def _store(self, value: ir.Value, place: ir.Value) -> None:
-        self.builder.store(value, place, align=self._align)
-
-    def _bytes(self, elements: ir.Value) -> ir.Value:
-        return self.builder.mul(elements, integer(self.kernel.dtype.itemsize))
-
-    def _copy(self, to: ir.Value, source: ir.Value, elements: ir.Value) -> None:
-        function = external(self.builder.module, ir.FunctionType(BYTES, [BYTES, BYTES, _I64]), "memcpy")
-        places = [self.builder.bitcast(place, BYTES) for place in (to, source)]
-        self.builder.call(function, [*places, self._bytes(elements)])
-
-    def _clear(self, place: ir.Value, elements: ir.Value) -> None:
-        function = external(self.builder.module, ir.FunctionType(BYTES, [BYTES, _I32, _I64]), "memset")
-        zero = ir.Constant(_I32, 0)
-        self.builder.call(function, [self.builder.bitcast(place, BYTES), zero, self._bytes(elements)])
-
-    def _copy_row(self, to: ir.Value, a: ir.Value, row: ir.Value, count: ir.Value) -> None:
-        """Emit a copy of the first `count` elements of a row of the matrix at `a`."""
-        self._copy_line(to, a, row, count, contiguous=not self.kernel.transposed)
-
-    def _copy_column(self, to: ir.Value, a: ir.Value, column: ir.Value) -> None:
-        self._copy_line(to, a, column, self.n, contiguous=self.kernel.transposed)
-
-    def _copy_line(
-        self, to: ir.Value, a: ir.Value, line: ir.Value, count: ir.Value, contiguous: bool
-    ) -> None:
-        builder, leading = self.builder, self.symbols["la"]
-        if contiguous:
-            self._copy(to, self._at(a, builder.mul(line, leading)), count)
-            return
-        with for_range(builder, count) as index:
-            source = self._at(a, builder.add(builder.mul(index, leading), line))
-            self._store(self._load(source), self._at(to, index))
+                        self.store(value, place)
 
     def _conjugate(self, out: ir.Value) -> None:
         """Emit the conjugation of the right-hand sides."""

@@ -55,9 +55,11 @@ def lower_lapack(
         lanes = tuning.vector_bytes // dtype.itemsize
         share = max(1, tuning.task_ns // (lanes * each)) * lanes if order else max(1, tuning.task_ns // each)
         tasks = -(-stacked // share)
-    matrix = call.matrix
+    matrix, columns = call.matrix, call.columns
+    if call.routine == "potri":
+        columns = tuning.pullback_loops_order if target.wide_registers else 0
     sizes = (
-        *(outer.extent, inner.extent, share, call.order, call.columns),
+        *(outer.extent, inner.extent, share, call.order, columns),
         *(matrix.leading, matrix.offset, outer.x_stride, inner.x_stride),
     )
     return LoweredLapack(kernel, sizes, tasks, stacked * each)
