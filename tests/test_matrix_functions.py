@@ -45,6 +45,16 @@ def test_exponentials_of_matrices_far_from_normal_are_not_scaled_too_much():
     np.testing.assert_allclose(jt.linalg.expm(x), precise("expm", x).real, rtol=1e-6)
 
 
+def test_exponentials_of_matrices_with_small_powers_are_scaled_enough():
+    """The powers of the matrix are small, but rounding errors grow with the powers of its absolute values."""
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+        x = q @ np.triu(rng.normal(size=(4, 4)), 1) @ q.T * 30
+        expected = precise("expm", x).real
+        np.testing.assert_allclose(jt.linalg.expm(x), expected, rtol=0, atol=2e-12 * np.abs(expected).max())
+
+
 def test_exponentials_that_overflow_are_infinite():
     np.testing.assert_array_equal(jt.linalg.expm(np.diag([1000.0, -1000.0])), [[np.inf, 0.0], [0.0, 0.0]])
     assert not np.isfinite(jt.linalg.expm(np.full((2, 2), 1e300)).numpy()).any()

@@ -16,7 +16,6 @@ from jittape.errors import ShapeError
 from jittape.primitives.broadcast import broadcast, cast_to, iota, to_shape
 from jittape.primitives.elementwise.arithmetic import add, subtract
 from jittape.primitives.elementwise.comparison import (
-    equal,
     greater_equal,
     less,
     less_equal,
@@ -69,9 +68,9 @@ def _start(k: Any, rows: int, columns: int, width: int, align: str) -> tuple[Any
     """Return the length of the diagonals `k` and the padding before them, as integer arrays."""
     length = minimum(add(minimum(k, 0), rows), subtract(columns, maximum(k, 0)))
     padding, zero = subtract(width, length), filled(k, 0)
+    # The main diagonal is the longest, so there is no padding before it.
     above, below = (padding if side == "RIGHT" else zero for side in align.split("_"))
-    main = padding if "RIGHT" in align else zero
-    return length, where(equal(k, 0), main, where(less(k, 0), below, above))
+    return length, where(less(k, 0), below, above)
 
 
 def _limited(x: Any, size: int) -> Any:

@@ -111,8 +111,7 @@ def logarithm(t: Any) -> Any:
     """Return the principal logarithm of a triangular matrix.
 
     Inverse scaling and squaring with a Padé approximant in partial fractions: N. Higham, "Functions of Matrices",
-    algorithm 11.9. The diagonal of each root minus 1 is computed from the logarithm of the diagonal, without
-    cancellation.
+    algorithm 11.9. The diagonal is the logarithm of the diagonal.
     """
     diagonal = np.diagonal(t).copy()
     if np.any(diagonal == 0):
@@ -121,8 +120,7 @@ def logarithm(t: Any) -> Any:
     logarithms = np.log(diagonal)
     root, halvings = t, 0
     while halvings < MOST_ROOTS:
-        difference = root.copy()
-        np.fill_diagonal(difference, np.expm1(logarithms * 0.5**halvings))
+        difference = root - np.eye(len(t))
         if np.abs(difference).sum(0).max() <= PADE_RADIUS:
             break
         root, halvings = square_root(root), halvings + 1
