@@ -237,6 +237,31 @@ RULES = (
         "order = np.argsort(np.flip(x, axis), axis, \"stable\")",
         "descending order is ascending", "tests/test_sorting_matrices.py tests/test_primitives.py -k 'sort or top_k'",
     ),
+    # ---- eigenvalues and functions of matrices ----
+    Mutation(
+        "eigenvectors", "primitives/spectra/eigh.py",
+        "turn = matmul(conj(rows), matrix_transpose(g_rows))",
+        "turn = matmul(rows, matrix_transpose(g_rows))",
+        "conjugate dropped from the gradient of complex eigenvectors", "tests/test_spectra.py -k hermitian",
+    ),
+    Mutation(
+        "equal values", "primitives/spectra/decomposition_parts.py",
+        "eps = float(np.finfo(values.dtype).eps)",
+        "eps = float(np.finfo(values.dtype).tiny)",
+        "only exactly equal eigenvalues count as equal", "tests/test_spectra.py -k equal",
+    ),
+    Mutation(
+        "pseudoinverse", "primitives/spectra/pseudoinverse.py",
+        "rest = add(rest, subtract(left, matmul(matmul(left, out), a)))",
+        "rest = add(rest, left)",
+        "a projector dropped from the gradient of the pseudoinverse", _table("pinv"),
+    ),
+    Mutation(
+        "scaling of the exponential", "primitives/spectra/matrix_exponential.py",
+        "return (halvings + np.maximum(np.ceil(error / 26), 0)).astype(np.int64)",
+        "return halvings.astype(np.int64)",
+        "matrices far from normal are not halved often enough", "tests/test_matrix_functions.py",
+    ),
     # ---- activations, losses ----
     Mutation(
         "softmax", "primitives/nn/activation.py",

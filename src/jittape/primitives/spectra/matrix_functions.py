@@ -145,7 +145,7 @@ def sqrtm(input: TensorLike, name: str | None = None) -> Tensor:
 
     The eigenvalues of the root have positive real parts, or are 0. A real matrix gives a real root, so the result is
     nan if an eigenvalue is negative: cast the matrix to complex128 first. It is nan too for a matrix that has no root.
-    Gradients are nan at singular matrices with two or more eigenvalues of 0, and infinite or nan with one.
+    The gradient is nan at a singular matrix, unless only changes that keep its zero eigenvalues contribute.
 
     Parameters
     ----------
