@@ -33,12 +33,13 @@ def block(begin: str, end: str) -> list[str]:
 
 
 def documented_order() -> list[str]:
-    """The modules as the page lists them; a package itself stands right after its last file."""
+    """The modules as the page lists them; a package itself stands right after the last row of its files."""
     order: list[str] = []
     package = ""
     for line in block("house: begin", "house: end"):
         names = line.partition("#")[0].split()
         if package and not line.startswith(" " * 8):
+            order = [name for name in order if name != package]
             order.append(package)
             package = ""
         if names and names[0].endswith("/"):

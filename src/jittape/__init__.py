@@ -16,6 +16,7 @@ from jittape import autodiff as autodiff
 from jittape import bitwise as bitwise
 from jittape import data as data
 from jittape import debugging as debugging
+from jittape import keras as keras
 from jittape import linalg as linalg
 from jittape import math as math
 from jittape import nn as nn
@@ -266,27 +267,27 @@ __all__ = [
     "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "boolean_mask", "broadcast_dynamic_shape",
     "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_gradient", "clip_by_global_norm",
     "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128", "concat", "cond", "config", "conj",
-    "constant", "convert_to_tensor", "cos", "cosh", "cumprod", "cumsum", "custom_gradient", "data",
-    "debugging", "divide", "divide_no_nan", "double", "dynamic_partition", "dynamic_stitch", "eig", "eigvals",
-    "einsum", "ensure_shape", "equal", "exp", "expand_dims", "explain", "eye", "fill", "float16", "float32",
-    "float64", "floor", "floor_divide", "floordiv", "foldl", "foldr", "fori_loop", "function", "gather",
-    "gather_nd", "grad", "grad_pass_through", "greater", "greater_equal", "half", "hessian",
-    "histogram_fixed_width", "histogram_fixed_width_bins", "hvp", "identity", "identity_n", "imag", "int8",
-    "int16", "int32", "int64", "invert", "is_finite", "is_inf", "is_nan", "is_tensor", "jacobian", "jvp",
-    "left_shift", "less", "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "map_fn", "math", "matmul", "maximum", "meshgrid", "minimum", "mod", "multiply",
-    "multiply_no_nan", "negative", "newaxis", "njit_function", "njit_value_and_grad", "nn", "norm",
-    "not_equal", "numba_op", "numpy_function", "one_hot", "ones", "ones_like", "optimizers", "pad", "pow",
-    "print", "py_function", "random", "range", "rank", "real", "realdiv", "recompute_grad", "reduce_all",
-    "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
-    "repeat", "reset_stats", "reshape", "reverse", "reverse_sequence", "right_shift", "roll", "round",
-    "scalar_mul", "scan", "scatter_nd", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid",
-    "sign", "signal", "sin", "sinh", "size", "slice", "sort", "space_to_batch", "space_to_batch_nd", "split",
-    "sqrt", "square", "squared_difference", "squeeze", "stack", "stats", "stop_gradient", "strided_slice",
-    "subtract", "switch_case", "tan", "tanh", "tensor_scatter_nd_add", "tensor_scatter_nd_max",
-    "tensor_scatter_nd_min", "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensordot", "test", "tile",
-    "transpose", "truediv", "uint8", "uint16", "uint32", "uint64", "unique", "unique_with_counts", "unstack",
-    "value_and_grad", "vectorized_map", "vjp", "where", "while_loop", "zeros", "zeros_like",
+    "constant", "convert_to_tensor", "cos", "cosh", "cumprod", "cumsum", "custom_gradient", "data", "debugging",
+    "divide", "divide_no_nan", "double", "dynamic_partition", "dynamic_stitch", "eig", "eigvals", "einsum",
+    "ensure_shape", "equal", "exp", "expand_dims", "explain", "eye", "fill", "float16", "float32", "float64",
+    "floor", "floor_divide", "floordiv", "foldl", "foldr", "fori_loop", "function", "gather", "gather_nd",
+    "grad", "grad_pass_through", "greater", "greater_equal", "half", "hessian", "histogram_fixed_width",
+    "histogram_fixed_width_bins", "hvp", "identity", "identity_n", "imag", "int8", "int16", "int32", "int64",
+    "invert", "is_finite", "is_inf", "is_nan", "is_tensor", "jacobian", "jvp", "keras", "left_shift", "less",
+    "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or", "logical_xor", "map_fn",
+    "math", "matmul", "maximum", "meshgrid", "minimum", "mod", "multiply", "multiply_no_nan", "negative",
+    "newaxis", "njit_function", "njit_value_and_grad", "nn", "norm", "not_equal", "numba_op", "numpy_function",
+    "one_hot", "ones", "ones_like", "optimizers", "pad", "pow", "print", "py_function", "random", "range",
+    "rank", "real", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max",
+    "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reset_stats", "reshape", "reverse",
+    "reverse_sequence", "right_shift", "roll", "round", "scalar_mul", "scan", "scatter_nd", "searchsorted",
+    "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "signal", "sin", "sinh", "size", "slice", "sort",
+    "space_to_batch", "space_to_batch_nd", "split", "sqrt", "square", "squared_difference", "squeeze", "stack",
+    "stats", "stop_gradient", "strided_slice", "subtract", "switch_case", "tan", "tanh",
+    "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update", "tensordot", "test", "tile", "transpose", "truediv", "uint8", "uint16",
+    "uint32", "uint64", "unique", "unique_with_counts", "unstack", "value_and_grad", "vectorized_map", "vjp",
+    "where", "while_loop", "zeros", "zeros_like",
 ]  # fmt: skip
 
 newaxis = None

@@ -1,8 +1,9 @@
 """``jt.nn``: activations, losses and layers under TensorFlow's names."""
 
+from jittape.keras import layers as layers
+from jittape.keras.layers import Dense as Dense
+from jittape.keras.layers import Sequential as Sequential
 from jittape.nn.dropout import dropout as dropout
-from jittape.nn.layers import Dense as Dense
-from jittape.nn.layers import Sequential as Sequential
 from jittape.primitives.elementwise.hyperbolic import sigmoid as sigmoid
 from jittape.primitives.elementwise.hyperbolic import softplus as softplus
 from jittape.primitives.elementwise.hyperbolic import tanh as tanh
@@ -67,12 +68,12 @@ __all__ = [
     "Dense", "Sequential", "avg_pool", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_normalization",
     "batch_to_space", "bias_add", "conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d",
     "conv3d_transpose", "conv_transpose", "convolution", "crelu", "depth_to_space", "depthwise_conv2d",
-    "dropout", "elu", "embedding_lookup", "gelu", "isotonic_regression", "l2_loss", "l2_normalize",
+    "dropout", "elu", "embedding_lookup", "gelu", "isotonic_regression", "l2_loss", "l2_normalize", "layers",
     "leaky_relu", "log_poisson_loss", "log_softmax", "max_pool", "max_pool1d", "max_pool2d", "max_pool3d",
     "moments", "pool", "relu", "relu6", "selu", "separable_conv2d", "sigmoid",
     "sigmoid_cross_entropy_with_logits", "silu", "softmax", "softmax_cross_entropy_with_logits", "softplus",
-    "softsign", "space_to_batch", "space_to_depth", "sparse_softmax_cross_entropy_with_logits", "swish",
-    "tanh", "top_k", "weighted_cross_entropy_with_logits", "zero_fraction",
+    "softsign", "space_to_batch", "space_to_depth", "sparse_softmax_cross_entropy_with_logits", "swish", "tanh",
+    "top_k", "weighted_cross_entropy_with_logits", "zero_fraction",
 ]  # fmt: skip
 
 swish = silu

@@ -1,0 +1,313 @@
+"""Initial values of weights, under the names of ``tf.keras.initializers``."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jittape import random
+from jittape.core.argument_checks import FINITE, NOT_NEGATIVE, POSITIVE, number
+from jittape.core.config import config
+from jittape.core.dtypes import as_dtype
+from jittape.errors import ShapeError
+from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.recording.convert import constant
+
+__all__ = [
+    "Constant",
+    "GlorotNormal",
+    "GlorotUniform",
+    "HeNormal",
+    "HeUniform",
+    "Identity",
+    "Initializer",
+    "LecunNormal",
+    "LecunUniform",
+    "Ones",
+    "Orthogonal",
+    "RandomNormal",
+    "RandomUniform",
+    "TruncatedNormal",
+    "VarianceScaling",
+    "Zeros",
+    "get",
+]
+
+
+class Initializer:
+    """Base class of initializers: ``initializer(shape, dtype)`` returns a tensor.
+
+    Examples
+    --------
+    >>> class Halves(jt.keras.initializers.Initializer):
+    ...     def __call__(self, shape, dtype=None):
+    ...         return jt.fill(shape, 0.5)
+    >>> jt.keras.layers.Dense(1, kernel_initializer=Halves())(jt.ones([1, 4])).numpy()
+    array([[2.]], dtype=float32)
+    """
+
+    def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
+        """Return initial values of a weight."""
+        raise NotImplementedError(f"{type(self).__name__} must define __call__(shape, dtype)")
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor arguments as plain values."""
+        names = list(inspect.signature(type(self)).parameters)
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Initializer:
+        """Create an initializer from the result of `get_config`."""
+        return cls(**config)
+
+
+def _dtype(dtype: Any) -> np.dtype[Any]:
+    return as_dtype(config.default_float if dtype is None else dtype)
+
+
+class Constant(Initializer):
+    """A number, or an array of the shape of the weight."""
+
+    def __init__(self, value: Any = 0.0) -> None:
+        self.value = value
+
+    def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
+        """Return the value in each element."""
+        array = np.asarray(self.value, _dtype(dtype))
+        if array.ndim and array.shape != tuple(shape):
+            raise ShapeError(
+                f"[Constant] a value of shape {array.shape} cannot initialize a weight of shape {tuple(shape)}"
+            )
+        return constant(np.array(np.broadcast_to(array, tuple(shape))))
+
+
+class Zeros(Constant):
+    """Zeros."""
+
+    def __init__(self) -> None:
+        super().__init__(0.0)
+
+
+class Ones(Constant):
+    """Ones."""
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+
+
+class Identity(Initializer):
+    """`gain` on the diagonal of a matrix and zeros elsewhere."""
+
+    def __init__(self, gain: float = 1.0) -> None:
+        self.gain = number("Identity", "gain", gain, FINITE)
+
+    def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
+        """Return the matrix."""
+        if len(shape) != 2:
+            raise ShapeError(f"[Identity] the weight must be a matrix, got shape {tuple(shape)}")
+        return constant(self.gain * np.eye(*shape, dtype=_dtype(dtype)))
+
+
+class RandomNormal(Initializer):
+    """Normally distributed numbers."""
+
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
+        self.mean = number("RandomNormal", "mean", mean, FINITE)
+        self.stddev = number("RandomNormal", "stddev", stddev, NOT_NEGATIVE)
+        self.seed = seed
+
+    def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
+        """Draw the numbers."""
+        return random.normal(shape, self.mean, self.stddev, _dtype(dtype), self.seed)
+
+
+class TruncatedNormal(RandomNormal):
+    """Normally distributed numbers within two standard deviations of the mean."""
+
+    def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
+        """Draw the numbers."""
+        return random.truncated_normal(shape, self.mean, self.stddev, _dtype(dtype), self.seed)
+
+
+class RandomUniform(Initializer):
+    """Uniformly distributed numbers from `minval` to `maxval`."""
+
+    def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
+        self.minval = number("RandomUniform", "minval", minval, FINITE)
+        self.maxval = number("RandomUniform", "maxval", maxval, FINITE)
+        self.seed = seed
+
+    def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
+        """Draw the numbers."""
+        return random.uniform(shape, self.minval, self.maxval, _dtype(dtype), self.seed)
+
+
+class VarianceScaling(Initializer):
+    """Random numbers whose variance is `scale` divided by the number of inputs or outputs of a unit.
+
+    Parameters
+    ----------
+    scale : float, default 1.0
+    mode : str, default "fan_in"
+        Divisor: ``"fan_in"``, ``"fan_out"`` or their mean, ``"fan_avg"``.
+    distribution : str, default "truncated_normal"
+        Or ``"untruncated_normal"``, ``"uniform"``.
+    seed : int, optional
+
+    Raises
+    ------
+    ValueError
+        For other values of an argument.
+
+    Examples
+    --------
+    >>> jt.random.set_seed(0)
+    >>> drawn = jt.keras.initializers.VarianceScaling(2.0)([200, 300])
+    >>> abs(float(jt.math.reduce_std(drawn)) - 0.1) < 0.002
+    True
+    """
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+    ) -> None:
+        self.scale = number("VarianceScaling", "scale", scale, POSITIVE)
+        distribution = "truncated_normal" if distribution == "normal" else distribution
+        for name, given, allowed in (
+            ("mode", mode, ("fan_in", "fan_out", "fan_avg")),
+            ("distribution", distribution, ("truncated_normal", "untruncated_normal", "uniform")),
+        ):
+            if given not in allowed:
+                raise ValueError(
+                    f"[VarianceScaling] {name} must be one of {', '.join(allowed)}, got {given!r}"
+                )
+        self.mode, self.distribution, self.seed = mode, distribution, seed
+
+    def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
+        """Draw the numbers."""
+        inputs, outputs = _fans(shape)
+        fan = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
+        variance = self.scale / max(1.0, fan)
+        if self.distribution == "uniform":
+            limit = math.sqrt(3.0 * variance)
+            return random.uniform(shape, -limit, limit, _dtype(dtype), self.seed)
+        if self.distribution == "untruncated_normal":
+            return random.normal(shape, 0.0, math.sqrt(variance), _dtype(dtype), self.seed)
+        # The standard deviation of a standard normal that is truncated at two.
+        return random.truncated_normal(
+            shape, 0.0, math.sqrt(variance) / 0.87962566103423978, _dtype(dtype), self.seed
+        )
+
+
+def _fans(shape: Sequence[int]) -> tuple[float, float]:
+    """Return the number of inputs and outputs of a unit with weights of `shape`; the last dimension counts units."""
+    if len(shape) < 2:
+        only = shape[0] if shape else 1
+        return only, only
+    window = math.prod(shape[:-2])
+    return shape[-2] * window, shape[-1] * window
+
+
+def _scaled(name: str, scale: float, mode: str, distribution: str, source: str) -> type[VarianceScaling]:
+    """Return a class of `VarianceScaling` with only the seed to choose."""
+
+    class Scaled(VarianceScaling):
+        def __init__(self, seed: int | None = None) -> None:
+            super().__init__(scale, mode, distribution, seed)
+
+    Scaled.__name__ = Scaled.__qualname__ = name
+    Scaled.__doc__ = (
+        f"`VarianceScaling` with scale {scale:g}, {mode} and a {distribution} distribution ({source})."
+    )
+    return Scaled
+
+
+GlorotUniform = _scaled("GlorotUniform", 1.0, "fan_avg", "uniform", "Glorot and Bengio, AISTATS 2010")
+GlorotNormal = _scaled("GlorotNormal", 1.0, "fan_avg", "truncated_normal", "Glorot and Bengio, AISTATS 2010")
+HeUniform = _scaled("HeUniform", 2.0, "fan_in", "uniform", "He et al., ICCV 2015")
+HeNormal = _scaled("HeNormal", 2.0, "fan_in", "truncated_normal", "He et al., ICCV 2015")
+LecunUniform = _scaled("LecunUniform", 1.0, "fan_in", "uniform", "LeCun et al., Neural Networks 1998")
+LecunNormal = _scaled("LecunNormal", 1.0, "fan_in", "truncated_normal", "LeCun et al., Neural Networks 1998")
+
+
+class Orthogonal(Initializer):
+    """A matrix with orthonormal rows or columns, times `gain` (Saxe et al., ICLR 2014)."""
+
+    def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
+        self.gain = number("Orthogonal", "gain", gain, FINITE)
+        self.seed = seed
+
+    def __call__(self, shape: Sequence[int], dtype: Any = None) -> Any:
+        """Draw the matrix; all dimensions but the last count as rows."""
+        if len(shape) < 2:
+            raise ShapeError(
+                f"[Orthogonal] the weight must have at least 2 dimensions, got shape {tuple(shape)}"
+            )
+        rows, columns = math.prod(shape[:-1]), shape[-1]
+        drawn = random.normal(
+            [max(rows, columns), min(rows, columns)], dtype="float64", seed=self.seed
+        ).numpy()
+        q, r = np.linalg.qr(drawn)
+        q = q * np.sign(np.diagonal(r))
+        matrix = (q.T if rows < columns else q).reshape(tuple(shape))
+        return cast(multiply(self.gain, constant(np.ascontiguousarray(matrix))), _dtype(dtype))
+
+
+_CLASSES: dict[str, Callable[[], Initializer]] = {
+    "zeros": Zeros,
+    "ones": Ones,
+    "constant": Constant,
+    "identity": Identity,
+    "random_normal": RandomNormal,
+    "random_uniform": RandomUniform,
+    "truncated_normal": TruncatedNormal,
+    "variance_scaling": VarianceScaling,
+    "glorot_uniform": GlorotUniform,
+    "glorot_normal": GlorotNormal,
+    "he_uniform": HeUniform,
+    "he_normal": HeNormal,
+    "lecun_uniform": LecunUniform,
+    "lecun_normal": LecunNormal,
+    "orthogonal": Orthogonal,
+}
+
+
+def get(identifier: Any) -> Any:
+    """Return the initializer with this name, such as ``"he_normal"``; a callable is returned as it is.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+
+    Examples
+    --------
+    >>> jt.keras.initializers.get("ones")([2]).numpy()
+    array([1., 1.], dtype=float32)
+    """
+    if isinstance(identifier, str) and (made := _CLASSES.get(_snake_case(identifier))) is not None:
+        return made()
+    if isinstance(identifier, type) and issubclass(identifier, Initializer):
+        return identifier()
+    if callable(identifier):
+        return identifier
+    raise ValueError(
+        f"there is no initializer {identifier!r}; there are {', '.join(_CLASSES)}, or give a function"
+    )
+
+
+def _snake_case(name: str) -> str:
+    """Return ``"GlorotUniform"`` as ``"glorot_uniform"``."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,298 @@
+"""`Layer`: a function with weights that are created when the first input is known."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.core.config import config
+from jittape.core.dtypes import as_dtype
+from jittape.keras import initializers, regularizers
+from jittape.module import Module
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.nested import flatten
+from jittape.recording.operators import Operators
+from jittape.recording.variable import Variable
+
+__all__ = ["Layer"]
+
+
+class _Penalty(NamedTuple):
+    """A weight and its regularizer."""
+
+    weight: Variable
+    regularizer: Callable[[Any], Any]
+
+
+class _Losses:
+    """Penalties and other losses of a layer. It is no container, so its Variables are not counted twice."""
+
+    def __init__(self) -> None:
+        self.penalties: list[_Penalty] = []
+        self.added: list[Any] = []
+
+
+class _Calls(threading.local):
+    """The value of ``training`` that the layers of a thread inherit, and how many calls are active."""
+
+    training: bool | None = None
+    depth = 0
+
+
+_calls = _Calls()
+
+
+class Layer(Module):
+    """Base class of layers.
+
+    A subclass creates its weights in `build` with `add_weight`, and computes in `call`. The first call of the layer
+    calls `build`.
+
+    Parameters
+    ----------
+    trainable : bool, default True
+        Whether `trainable_variables` contains the weights.
+    dtype : dtype, optional
+        Of the weights; `jt.config.default_float` if not given.
+    name : str, optional
+        By default the name of the class.
+    activity_regularizer : callable, optional
+        ``activity_regularizer(result)`` is a loss of each call.
+
+    Examples
+    --------
+    >>> class Scale(jt.keras.layers.Layer):
+    ...     def build(self, input_shape):
+    ...         self.factor = self.add_weight(shape=(input_shape[-1],), initializer="ones")
+    ...
+    ...     def call(self, inputs):
+    ...         return self.factor * inputs
+    >>> layer = Scale()
+    >>> layer([[1.0, 2.0]]).numpy()
+    array([[1., 2.]], dtype=float32)
+    >>> layer.count_params()
+    2
+    """
+
+    def __init__(
+        self,
+        *,
+        trainable: bool = True,
+        dtype: Any = None,
+        name: str | None = None,
+        activity_regularizer: Any = None,
+    ) -> None:
+        super().__init__(name)
+        self.built = False
+        self._dtype = None if dtype is None else as_dtype(dtype)
+        self._is_trainable = bool(trainable)
+        self._losses = _Losses()
+        self._activity_regularizer = regularizers.get(activity_regularizer)
+
+    # ---- weights -----------------------------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the weights."""
+        return as_dtype(config.default_float) if self._dtype is None else self._dtype
+
+    def add_weight(
+        self,
+        shape: Any = None,
+        initializer: Any = None,
+        dtype: Any = None,
+        trainable: bool = True,
+        regularizer: Any = None,
+        constraint: Any = None,
+        name: str | None = None,
+    ) -> Variable:
+        """Create a weight. Keep it in an attribute: the weights of a layer are those in its attributes.
+
+        Parameters
+        ----------
+        shape : sequence of int
+        initializer : str or callable, optional
+            See `jt.keras.initializers`; ``"glorot_uniform"`` by default.
+        dtype : dtype, optional
+            That of the layer if not given.
+        trainable : bool
+        regularizer : str or callable, optional
+            Its value is one of the `losses`.
+        constraint : callable, optional
+            Applied to the weight after each update.
+        name : str, optional
+        """
+        extents = () if shape is None else tuple(shape)
+        wanted = self.dtype if dtype is None else as_dtype(dtype)
+        value = initializers.get("glorot_uniform" if initializer is None else initializer)(extents, wanted)
+        weight = Variable(
+            convert_to_tensor(value, wanted),
+            trainable=trainable and self._is_trainable,
+            constraint=constraint,
+            name=f"{self.name}/{name or 'weight'}",
+        )
+        penalty = regularizers.get(regularizer)
+        if penalty is not None:
+            self._losses.penalties.append(_Penalty(weight, penalty))
+        return weight
+
+    @property
+    def weights(self) -> list[Variable]:
+        """All Variables, the trainable ones first."""
+        return [*self.trainable_variables, *self.non_trainable_variables]
+
+    @property
+    def trainable_weights(self) -> list[Variable]:
+        """The Variables that are trained."""
+        return list(self.trainable_variables)
+
+    @property
+    def non_trainable_weights(self) -> list[Variable]:
+        """The Variables that are not trained."""
+        return list(self.non_trainable_variables)
+
+    @property
+    def trainable(self) -> bool:
+        """Whether `trainable_variables` contains the weights of this layer and of the layers within it."""
+        return self._is_trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self._is_trainable = bool(value)
+        for part in self.submodules:
+            if isinstance(part, Layer):
+                part._is_trainable = bool(value)
+
+    @property
+    def trainable_variables(self) -> tuple[Variable, ...]:
+        """The Variables that are trainable and do not belong to a layer with ``trainable=False``."""
+        frozen: set[int] = set()
+        for part in (self, *self.submodules):
+            if isinstance(part, Layer) and not part._is_trainable:
+                frozen.update(id(variable) for variable in part.variables)
+        return tuple([v for v in self.variables if v.trainable and id(v) not in frozen])
+
+    @property
+    def non_trainable_variables(self) -> tuple[Variable, ...]:
+        """The Variables that are not in `trainable_variables`."""
+        trained = {id(variable) for variable in self.trainable_variables}
+        return tuple([v for v in self.variables if id(v) not in trained])
+
+    def count_params(self) -> int:
+        """Return the number of numbers in all weights."""
+        return sum(variable.size for variable in self.variables)
+
+    def get_weights(self) -> list[np.ndarray[Any, Any]]:
+        """Return the values of `weights` as arrays."""
+        return [variable.numpy() for variable in self.weights]
+
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Assign values to `weights`.
+
+        Raises
+        ------
+        ValueError
+            If the number of values or a shape differs. Nothing is changed in this case.
+        """
+        arrays = [np.asarray(weight) for weight in weights]
+        variables = self.weights
+        if [a.shape for a in arrays] != [tuple(v.shape) for v in variables]:
+            raise ValueError(
+                f"layer {self.name!r} has weights of the shapes {[tuple(v.shape) for v in variables]}, got "
+                f"{[a.shape for a in arrays]}"
+            )
+        for variable, array in zip(variables, arrays, strict=True):
+            variable.assign(array)
+
+    # ---- losses ------------------------------------------------------------------------------------------------------
+
+    def add_loss(self, loss: Any) -> None:
+        """Add a scalar to the `losses` of the current call."""
+        self._losses.added.append(loss)
+
+    @property
+    def losses(self) -> list[Any]:
+        """Penalties of the weights, and losses that the last call added, also of the layers within this one."""
+        layers = [part for part in (self, *self.submodules) if isinstance(part, Layer)]
+        found = [loss for layer in layers for loss in layer._losses.added]
+        return [*found, *[p.regularizer(p.weight) for layer in layers for p in layer._losses.penalties]]
+
+    def _clear_losses(self) -> None:
+        for part in (self, *self.submodules):
+            if isinstance(part, Layer):
+                part._losses.added.clear()
+
+    # ---- calls -------------------------------------------------------------------------------------------------------
+
+    def build(self, input_shape: Any) -> None:
+        """Create the weights for inputs of this shape, or of these shapes."""
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the result for the inputs. Subclasses must define this method."""
+        raise NotImplementedError(f"{type(self).__name__} must define call(inputs)")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the result for the inputs; the first call builds the layer.
+
+        Floating inputs are cast to the dtype of the layer. A layer whose `call` takes `training` inherits it from the
+        layer that calls it.
+        """
+        if args:
+            args = (self._as_inputs(args[0]), *args[1:])
+        if not self.built:
+            self._build(args, kwargs)
+        kind: Any = type(self)
+        takes = _parameters(kind)
+        training = kwargs.pop("training", None)
+        if training is None:
+            training = _calls.training
+        if training is not None and takes & {"training", "**"}:
+            kwargs["training"] = training
+        if not _calls.depth:
+            self._clear_losses()
+        before = _calls.training
+        _calls.training = training
+        _calls.depth += 1
+        try:
+            result = self.call(*args, **kwargs)
+        finally:
+            _calls.training = before
+            _calls.depth -= 1
+        if self._activity_regularizer is not None:
+            self.add_loss(self._activity_regularizer(result))
+        return result
+
+    def _build(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        inputs = args[0] if args else next(iter(kwargs.values()), None)
+        leaves, rebuild = flatten(inputs)
+        shapes = [tuple(x.shape) if hasattr(x, "shape") else None for x in leaves]
+        self.build(rebuild(shapes))
+        self.built = True
+
+    def _as_inputs(self, inputs: Any) -> Any:
+        """Return `inputs` as tensors, those of a floating dtype in the dtype of the layer."""
+        if isinstance(inputs, Operators):
+            return self._as_input(inputs)
+        if isinstance(inputs, (tuple, dict)) or (
+            isinstance(inputs, list) and any(hasattr(x, "shape") for x in inputs)
+        ):
+            leaves, rebuild = flatten(inputs)
+            return rebuild([None if x is None else self._as_input(x) for x in leaves])
+        return None if inputs is None else self._as_input(inputs)
+
+    def _as_input(self, x: Any) -> Any:
+        x = x if isinstance(x, Operators) else convert_to_tensor(x)
+        return cast(x, self.dtype) if x.dtype.kind == "f" and x.dtype != self.dtype else x
+
+
+@cache
+def _parameters(kind: Any) -> frozenset[str]:
+    """Return the names of the parameters of `call`; ``"**"`` for any."""
+    found = inspect.signature(kind.call).parameters.values()
+    return frozenset("**" if p.kind is p.VAR_KEYWORD else p.name for p in found)

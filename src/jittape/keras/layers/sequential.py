@@ -1,0 +1,72 @@
+"""Layers applied one after another."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from jittape.keras.layers.layer import Layer
+from jittape.module import Module
+from jittape.recording.convert import convert_to_tensor
+from jittape.recording.tensor import Tensor
+
+__all__ = ["Sequential"]
+
+
+class Sequential(Layer):
+    """Layers applied one after another.
+
+    Parameters
+    ----------
+    layers : sequence of callables
+        Modules or plain functions of one tensor.
+    name : str, optional
+
+    Examples
+    --------
+    >>> import jittape as jt
+    >>> net = jt.nn.Sequential([jt.nn.Dense(8, "tanh"), jt.nn.Dense(1)])
+    >>> net(jt.ones([5, 2])).shape, len(net.trainable_variables)
+    ((5, 1), 4)
+    """
+
+    def __init__(self, layers: Sequence[Callable[..., Any]] = (), name: str | None = None) -> None:
+        super().__init__(name=name)
+        if not isinstance(layers, (list, tuple)):
+            raise TypeError(
+                f"[Sequential] layers must be a list of layers, got {layers!r}: write [layer] for one"
+            )
+        self.layers: list[Callable[..., Any]] = []
+        for layer in layers:
+            self.add(layer)
+
+    def add(self, layer: Callable[..., Any]) -> None:
+        """Append `layer`."""
+        if not callable(layer):
+            raise TypeError(
+                f"[Sequential] a layer must be callable, such as jt.nn.Dense(3) or jt.nn.relu, got {layer!r}"
+            )
+        self.layers.append(layer)
+
+    def call(self, inputs: Any, training: bool | None = None) -> Tensor:
+        """Return the result of the last layer; Modules that accept `training` get it."""
+        x = inputs
+        for layer in self.layers:
+            kind: Any = type(layer)
+            x = layer(x, training=training) if _takes_training(kind) else layer(x)
+        return x if isinstance(x, Tensor) else convert_to_tensor(x)
+
+    def _as_inputs(self, inputs: Any) -> Any:
+        """Return `inputs` as they are; each layer casts its own."""
+        return inputs
+
+
+@cache
+def _takes_training(kind: Any) -> bool:
+    """Return whether `kind` is a class of Modules that accept ``training=``."""
+    if not issubclass(kind, Module):
+        return False
+    parameters = inspect.signature(kind.__call__).parameters.values()
+    return any(p.name == "training" or p.kind is p.VAR_KEYWORD for p in parameters)

@@ -1,0 +1,99 @@
+"""Penalties on weights, under the names of ``tf.keras.regularizers``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jittape.core.argument_checks import NOT_NEGATIVE, number
+from jittape.primitives.elementwise.arithmetic import add, multiply, square
+from jittape.primitives.elementwise.piecewise import absolute
+from jittape.primitives.reduce.reductions import reduce_sum
+
+__all__ = ["L1", "L1L2", "L2", "Regularizer", "get"]
+
+
+class Regularizer:
+    """Base class of regularizers: ``regularizer(weight)`` returns a scalar to add to the loss."""
+
+    def __call__(self, x: Any) -> Any:
+        """Return the penalty of a weight."""
+        raise NotImplementedError(f"{type(self).__name__} must define __call__(x)")
+
+
+class L1L2(Regularizer):
+    """``l1 * sum(abs(x)) + l2 * sum(x**2)``.
+
+    Examples
+    --------
+    >>> float(jt.keras.regularizers.L1L2(l1=0.5, l2=0.25)([1.0, -2.0]))
+    2.75
+    """
+
+    def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
+        owner = type(self).__name__
+        self.l1 = number(owner, "l1", l1, NOT_NEGATIVE)
+        self.l2 = number(owner, "l2", l2, NOT_NEGATIVE)
+
+    def __call__(self, x: Any) -> Any:
+        """Return the penalty of a weight."""
+        squares = multiply(self.l2, reduce_sum(square(x)))
+        return add(multiply(self.l1, reduce_sum(absolute(x))), squares) if self.l1 else squares
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor arguments as plain values."""
+        return {"l1": self.l1, "l2": self.l2}
+
+
+class L1(L1L2):
+    """``l1 * sum(abs(x))``."""
+
+    def __init__(self, l1: float = 0.01) -> None:
+        super().__init__(l1=l1)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor arguments as plain values."""
+        return {"l1": self.l1}
+
+
+class L2(L1L2):
+    """``l2 * sum(x**2)``.
+
+    Examples
+    --------
+    >>> float(jt.keras.regularizers.L2(0.5)([1.0, -2.0]))
+    2.5
+    """
+
+    def __init__(self, l2: float = 0.01) -> None:
+        super().__init__(l2=l2)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor arguments as plain values."""
+        return {"l2": self.l2}
+
+
+def get(identifier: Any) -> Any:
+    """Return the regularizer with this name (``"l1"``, ``"l2"``, ``"l1_l2"``); a callable or None as it is.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    named: dict[str, Any] = {
+        "l1": L1,
+        "l2": L2,
+        "l1_l2": lambda: L1L2(0.01, 0.01),
+        "l1l2": lambda: L1L2(0.01, 0.01),
+    }
+    if isinstance(identifier, str) and identifier.lower() in named:
+        return named[identifier.lower()]()
+    if identifier is None or callable(identifier):
+        return identifier
+    raise ValueError(
+        f"there is no regularizer {identifier!r}; there are l1, l2 and l1_l2, or give a function"
+    )
+
+
+def __dir__() -> list[str]:
+    return __all__
