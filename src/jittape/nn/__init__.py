@@ -3,7 +3,6 @@
 from jittape.keras import layers as layers
 from jittape.keras.layers import Dense as Dense
 from jittape.keras.layers import Sequential as Sequential
-from jittape.nn.dropout import dropout as dropout
 from jittape.primitives.elementwise.hyperbolic import sigmoid as sigmoid
 from jittape.primitives.elementwise.hyperbolic import softplus as softplus
 from jittape.primitives.elementwise.hyperbolic import tanh as tanh
@@ -63,6 +62,7 @@ from jittape.primitives.shape.blocks import batch_to_space as batch_to_space
 from jittape.primitives.shape.blocks import depth_to_space as depth_to_space
 from jittape.primitives.shape.blocks import space_to_batch as space_to_batch
 from jittape.primitives.shape.blocks import space_to_depth as space_to_depth
+from jittape.random.dropout import dropout as dropout
 
 __all__ = [
     "Dense", "Sequential", "avg_pool", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_normalization",

@@ -1,10 +1,94 @@
 """``jt.keras.layers``, also ``jt.nn.layers``: layers of neural networks, with TensorFlow's names and arguments."""
 
+from jittape.keras.layers.attention import Attention as Attention
+from jittape.keras.layers.attention import MultiHeadAttention as MultiHeadAttention
+from jittape.keras.layers.convolutional import Conv1D as Conv1D
+from jittape.keras.layers.convolutional import Conv1DTranspose as Conv1DTranspose
+from jittape.keras.layers.convolutional import Conv2D as Conv2D
+from jittape.keras.layers.convolutional import Conv2DTranspose as Conv2DTranspose
+from jittape.keras.layers.convolutional import Conv3D as Conv3D
+from jittape.keras.layers.convolutional import Conv3DTranspose as Conv3DTranspose
+from jittape.keras.layers.convolutional import DepthwiseConv2D as DepthwiseConv2D
+from jittape.keras.layers.convolutional import SeparableConv2D as SeparableConv2D
 from jittape.keras.layers.dense import Dense as Dense
+from jittape.keras.layers.embedding import Embedding as Embedding
 from jittape.keras.layers.layer import Layer as Layer
+from jittape.keras.layers.noise import Dropout as Dropout
+from jittape.keras.layers.noise import GaussianNoise as GaussianNoise
+from jittape.keras.layers.normalization import BatchNormalization as BatchNormalization
+from jittape.keras.layers.normalization import GroupNormalization as GroupNormalization
+from jittape.keras.layers.normalization import LayerNormalization as LayerNormalization
+from jittape.keras.layers.pooling_layers import AveragePooling1D as AveragePooling1D
+from jittape.keras.layers.pooling_layers import AveragePooling2D as AveragePooling2D
+from jittape.keras.layers.pooling_layers import AveragePooling3D as AveragePooling3D
+from jittape.keras.layers.pooling_layers import GlobalAveragePooling1D as GlobalAveragePooling1D
+from jittape.keras.layers.pooling_layers import GlobalAveragePooling2D as GlobalAveragePooling2D
+from jittape.keras.layers.pooling_layers import GlobalAveragePooling3D as GlobalAveragePooling3D
+from jittape.keras.layers.pooling_layers import GlobalMaxPooling1D as GlobalMaxPooling1D
+from jittape.keras.layers.pooling_layers import GlobalMaxPooling2D as GlobalMaxPooling2D
+from jittape.keras.layers.pooling_layers import GlobalMaxPooling3D as GlobalMaxPooling3D
+from jittape.keras.layers.pooling_layers import MaxPooling1D as MaxPooling1D
+from jittape.keras.layers.pooling_layers import MaxPooling2D as MaxPooling2D
+from jittape.keras.layers.pooling_layers import MaxPooling3D as MaxPooling3D
+from jittape.keras.layers.recurrent import GRU as GRU
+from jittape.keras.layers.recurrent import LSTM as LSTM
+from jittape.keras.layers.recurrent import RNN as RNN
+from jittape.keras.layers.recurrent import SimpleRNN as SimpleRNN
+from jittape.keras.layers.recurrent_cells import GRUCell as GRUCell
+from jittape.keras.layers.recurrent_cells import LSTMCell as LSTMCell
+from jittape.keras.layers.recurrent_cells import SimpleRNNCell as SimpleRNNCell
+from jittape.keras.layers.reshaping_layers import Activation as Activation
+from jittape.keras.layers.reshaping_layers import Concatenate as Concatenate
+from jittape.keras.layers.reshaping_layers import Flatten as Flatten
+from jittape.keras.layers.reshaping_layers import Input as Input
+from jittape.keras.layers.reshaping_layers import Reshape as Reshape
 from jittape.keras.layers.sequential import Sequential as Sequential
 
-__all__ = ["Dense", "Layer", "Sequential"]
+__all__ = [
+    "GRU",
+    "LSTM",
+    "RNN",
+    "Activation",
+    "Attention",
+    "AveragePooling1D",
+    "AveragePooling2D",
+    "AveragePooling3D",
+    "BatchNormalization",
+    "Concatenate",
+    "Conv1D",
+    "Conv1DTranspose",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
+    "Dense",
+    "DepthwiseConv2D",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "GRUCell",
+    "GaussianNoise",
+    "GlobalAveragePooling1D",
+    "GlobalAveragePooling2D",
+    "GlobalAveragePooling3D",
+    "GlobalMaxPooling1D",
+    "GlobalMaxPooling2D",
+    "GlobalMaxPooling3D",
+    "GroupNormalization",
+    "Input",
+    "LSTMCell",
+    "Layer",
+    "LayerNormalization",
+    "MaxPooling1D",
+    "MaxPooling2D",
+    "MaxPooling3D",
+    "MultiHeadAttention",
+    "Reshape",
+    "SeparableConv2D",
+    "Sequential",
+    "SimpleRNN",
+    "SimpleRNNCell",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

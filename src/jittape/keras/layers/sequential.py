@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.reshaping_layers import Input
 from jittape.module import Module
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.tensor import Tensor
@@ -21,7 +22,7 @@ class Sequential(Layer):
     Parameters
     ----------
     layers : sequence of callables
-        Modules or plain functions of one tensor.
+        Modules or plain functions of one tensor. If the first is an `Input`, all layers are built at once.
     name : str, optional
 
     Examples
@@ -39,6 +40,7 @@ class Sequential(Layer):
                 f"[Sequential] layers must be a list of layers, got {layers!r}: write [layer] for one"
             )
         self.layers: list[Callable[..., Any]] = []
+        self._example: Tensor | None = None
         for layer in layers:
             self.add(layer)
 
@@ -49,14 +51,22 @@ class Sequential(Layer):
                 f"[Sequential] a layer must be callable, such as jt.nn.Dense(3) or jt.nn.relu, got {layer!r}"
             )
         self.layers.append(layer)
+        if isinstance(layer, Input) and len(self.layers) == 1:
+            self._example = layer.example()
+        elif self._example is not None:
+            self._example = self._apply(layer, self._example, False)
 
     def call(self, inputs: Any, training: bool | None = None) -> Tensor:
         """Return the result of the last layer; Modules that accept `training` get it."""
         x = inputs
         for layer in self.layers:
-            kind: Any = type(layer)
-            x = layer(x, training=training) if _takes_training(kind) else layer(x)
+            x = self._apply(layer, x, training)
         return x if isinstance(x, Tensor) else convert_to_tensor(x)
+
+    @staticmethod
+    def _apply(layer: Callable[..., Any], x: Any, training: bool | None) -> Any:
+        kind: Any = type(layer)
+        return layer(x, training=training) if _takes_training(kind) else layer(x)
 
     def _as_inputs(self, inputs: Any) -> Any:
         """Return `inputs` as they are; each layer casts its own."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from jittape import random
 from jittape.core.user_calls import as_float
 from jittape.errors import DTypeError
 from jittape.primitives.elementwise.arithmetic import multiply
 from jittape.primitives.elementwise.comparison import greater_equal, where
+from jittape.random.stateful import uniform
 from jittape.recording.convert import convert_to_tensor
 from jittape.recording.operators import Operators
 from jittape.recording.tensor import Tensor
@@ -54,5 +54,5 @@ def dropout(
     values = x if isinstance(x, Operators) else convert_to_tensor(x)
     if values.dtype.kind != "f":
         raise DTypeError(f"[dropout] x must have a floating dtype, got {values.dtype.name}; cast it first")
-    draw = random.uniform(values.shape if noise_shape is None else noise_shape, dtype=values.dtype, seed=seed)
+    draw = uniform(values.shape if noise_shape is None else noise_shape, dtype=values.dtype, seed=seed)
     return where(greater_equal(draw, share), multiply(values, 1 / (1 - share)), 0)

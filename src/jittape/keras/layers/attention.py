@@ -1,0 +1,220 @@
+"""Attention layers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jittape.core.argument_checks import BELOW_ONE, number
+from jittape.core.user_calls import as_int
+from jittape.errors import ShapeError
+from jittape.keras.layers.layer import Layer
+from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.elementwise.comparison import less_equal, logical_and, where
+from jittape.primitives.linalg.einsum import einsum
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.nn.activation import softmax
+from jittape.primitives.shape.creation import range as numbers
+from jittape.primitives.shape.reshaping import expand_dims
+from jittape.random.dropout import dropout as drop
+from jittape.recording.variable import Variable
+
+__all__ = ["Attention", "MultiHeadAttention"]
+
+
+def _weights(scores: Any, mask: Any, causal: bool) -> Any:
+    """Return the softmax of `scores` of shape (..., queries, keys) over the keys that the masks leave."""
+    if causal:
+        queries, keys = scores.shape[-2:]
+        earlier = less_equal(expand_dims(numbers(keys), 0), expand_dims(numbers(queries), 1))
+        mask = earlier if mask is None else logical_and(mask, earlier)
+    if mask is not None:
+        scores = where(mask, scores, np.finfo(scores.dtype).min / 2)
+    return softmax(scores, -1)
+
+
+class Attention(Layer):
+    """Dot-product attention: means of the values, weighted by the similarity of queries and keys.
+
+    The inputs are a list of queries of shape (batch, queries, size), values of shape (batch, keys, size) and, if they
+    differ from the values, keys.
+
+    Parameters
+    ----------
+    use_scale : bool, default False
+        Whether the scores are multiplied by a trainable number.
+    dropout : float, default 0
+        Fraction of the weights that is dropped in training.
+
+    Examples
+    --------
+    >>> queries, values = jt.ones([2, 3, 4]), jt.ones([2, 5, 4])
+    >>> jt.keras.layers.Attention()([queries, values]).shape
+    (2, 3, 4)
+    """
+
+    def __init__(self, use_scale: bool = False, dropout: float = 0.0, **options: Any) -> None:
+        super().__init__(**options)
+        self.use_scale = bool(use_scale)
+        self.dropout = number("Attention", "dropout", dropout, BELOW_ONE)
+        self.scale: Variable | None = None
+
+    def build(self, input_shape: Any) -> None:
+        """Create the scale."""
+        if self.use_scale:
+            self.scale = self.add_weight((), "ones", name="scale")
+
+    def call(
+        self,
+        inputs: Any,
+        mask: Any = None,
+        training: bool | None = None,
+        return_attention_scores: bool = False,
+        use_causal_mask: bool = False,
+    ) -> Any:
+        """Return the means, and the weights if `return_attention_scores`.
+
+        Parameters
+        ----------
+        inputs : list of two or three tensors
+        mask : list of tensors of bool, optional
+            For queries and values of shape (batch, length), True for those that count; an entry may be None.
+        use_causal_mask : bool
+            Whether query i sees only the keys up to i.
+        """
+        if not isinstance(inputs, (list, tuple)) or len(inputs) not in (2, 3):
+            raise ValueError(f"layer {self.name!r} takes a list of queries, values and, optionally, keys")
+        query, value, key = (*inputs, inputs[1])[:3]
+        scores = matmul(query, key, transpose_b=True)
+        if self.scale is not None:
+            scores = multiply(scores, self.scale)
+        of_query, of_value = (None, None) if mask is None else tuple(mask)[:2]
+        seen = None if of_value is None else expand_dims(of_value, -2)
+        weights = _weights(scores, seen, use_causal_mask)
+        if training and self.dropout:
+            weights = drop(weights, self.dropout)
+        result = matmul(weights, value)
+        if of_query is not None:
+            result = where(expand_dims(of_query, -1), result, 0)
+        return (result, weights) if return_attention_scores else result
+
+
+class MultiHeadAttention(Layer):
+    """Several attentions over projections of queries, keys and values (Vaswani et al. 2017).
+
+    Parameters
+    ----------
+    num_heads : int
+    key_dim : int
+        Length of the projected queries and keys.
+    value_dim : int, optional
+        Length of the projected values; `key_dim` if not given.
+    dropout : float, default 0
+        Fraction of the weights that is dropped in training.
+    use_bias : bool, default True
+    output_shape : int, optional
+        Length of the results; that of the queries if not given.
+    kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer
+        Of all projections, as for `Dense`.
+
+    Examples
+    --------
+    >>> layer = jt.keras.layers.MultiHeadAttention(num_heads=2, key_dim=3)
+    >>> x = jt.ones([2, 5, 4])
+    >>> layer(x, x, use_causal_mask=True).shape
+    (2, 5, 4)
+    """
+
+    def __init__(
+        self,
+        num_heads: int,
+        key_dim: int,
+        value_dim: int | None = None,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        output_shape: int | None = None,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.num_heads, self.key_dim = as_int("num_heads", num_heads), as_int("key_dim", key_dim)
+        self.value_dim = self.key_dim if value_dim is None else as_int("value_dim", value_dim)
+        if min(self.num_heads, self.key_dim, self.value_dim) < 1:
+            raise ValueError(
+                f"[MultiHeadAttention] num_heads, key_dim and value_dim must be positive, got {num_heads}, {key_dim} "
+                f"and {value_dim}"
+            )
+        self.dropout = number("MultiHeadAttention", "dropout", dropout, BELOW_ONE)
+        self.use_bias, self.output_size = bool(use_bias), output_shape
+        self._kernel = kernel_initializer, kernel_regularizer
+        self._bias = bias_initializer, bias_regularizer
+        self.projections: dict[str, tuple[Variable, Variable | None]] = {}
+
+    def _build_for(self, query: Any, value: Any, key: Any) -> None:
+        heads, size = self.num_heads, self.output_size or query.shape[-1]
+        shapes = {
+            "query": (query.shape[-1], heads, self.key_dim),
+            "key": (key.shape[-1], heads, self.key_dim),
+            "value": (value.shape[-1], heads, self.value_dim),
+            "output": (heads, self.value_dim, size),
+        }
+        for name, shape in shapes.items():
+            initializer, regularizer = self._kernel
+            kernel = self.add_weight(shape, initializer, regularizer=regularizer, name=f"{name}/kernel")
+            bias = None
+            if self.use_bias:
+                initializer, regularizer = self._bias
+                length = shape[-1:] if name == "output" else shape[1:]
+                bias = self.add_weight(length, initializer, regularizer=regularizer, name=f"{name}/bias")
+            self.projections[name] = kernel, bias
+
+    def _project(self, name: str, x: Any) -> Any:
+        kernel, bias = self.projections[name]
+        result = einsum("bthd,hdo->bto" if name == "output" else "btf,fhd->bthd", x, kernel)
+        return result if bias is None else add(result, bias)
+
+    def call(
+        self,
+        query: Any,
+        value: Any,
+        key: Any = None,
+        attention_mask: Any = None,
+        return_attention_scores: bool = False,
+        training: bool | None = None,
+        use_causal_mask: bool = False,
+    ) -> Any:
+        """Return the results for the queries, and the weights if `return_attention_scores`.
+
+        Parameters
+        ----------
+        query : tensor of shape (batch, queries, features)
+        value, key : tensors of shape (batch, keys, features)
+            The keys are the values if they are not given.
+        attention_mask : tensor of bool that broadcasts to (batch, queries, keys), optional
+            True where a query sees a key.
+        return_attention_scores : bool
+            The weights have the shape (batch, heads, queries, keys).
+        use_causal_mask : bool
+            Whether query i sees only the keys up to i.
+        """
+        value = self._as_inputs(value)
+        key = value if key is None else self._as_inputs(key)
+        if not all(len(x.shape) == 3 for x in (query, value, key)):
+            raise ShapeError(
+                f"layer {self.name!r} takes queries, values and keys of shape (batch, length, features), got shapes "
+                f"{query.shape}, {value.shape} and {key.shape}"
+            )
+        if not self.projections:
+            self._build_for(query, value, key)
+        queries = multiply(self._project("query", query), 1.0 / math.sqrt(self.key_dim))
+        scores = einsum("bqhd,bkhd->bhqk", queries, self._project("key", key))
+        mask = None if attention_mask is None else expand_dims(attention_mask, -3)
+        weights = _weights(scores, mask, use_causal_mask)
+        kept = drop(weights, self.dropout) if training and self.dropout else weights
+        result = self._project("output", einsum("bhqk,bkhd->bqhd", kept, self._project("value", value)))
+        return (result, weights) if return_attention_scores else result

@@ -1,0 +1,74 @@
+"""Embedding: a vector for each integer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jittape.core.user_calls import as_int
+from jittape.errors import DTypeError
+from jittape.keras.layers.layer import Layer
+from jittape.primitives.nn.layer_functions import embedding_lookup
+from jittape.recording.tensor import Tensor
+from jittape.recording.variable import Variable
+
+__all__ = ["Embedding"]
+
+
+class Embedding(Layer):
+    """A trainable vector for each integer from 0 to below `input_dim`.
+
+    Parameters
+    ----------
+    input_dim : int
+        Number of vectors.
+    output_dim : int
+        Length of a vector.
+    embeddings_initializer : str or callable, default "uniform"
+    embeddings_regularizer : str or callable, optional
+    embeddings_constraint : callable, optional
+
+    Raises
+    ------
+    ValueError
+        If a size is not positive.
+    TypeError
+        For inputs that are not integers.
+    IndexError
+        For an integer that is out of range.
+
+    Examples
+    --------
+    >>> jt.keras.layers.Embedding(10, 4)([[1, 2, 3]]).shape
+    (1, 3, 4)
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        embeddings_initializer: Any = "random_uniform",
+        embeddings_regularizer: Any = None,
+        embeddings_constraint: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.input_dim, self.output_dim = as_int("input_dim", input_dim), as_int("output_dim", output_dim)
+        if min(self.input_dim, self.output_dim) < 1:
+            raise ValueError(
+                f"[Embedding] input_dim and output_dim must be positive, got {input_dim} and {output_dim}"
+            )
+        initializer = "random_uniform" if embeddings_initializer == "uniform" else embeddings_initializer
+        self.embeddings: Variable = self.add_weight(
+            (self.input_dim, self.output_dim),
+            initializer,
+            regularizer=embeddings_regularizer,
+            constraint=embeddings_constraint,
+            name="embeddings",
+        )
+        self.built = True
+
+    def call(self, inputs: Any) -> Tensor:
+        """Return the vectors of `inputs`, along a new last dimension."""
+        if inputs.dtype.kind not in "iu":
+            raise DTypeError(f"layer {self.name!r} takes integers, got {inputs.dtype.name}; cast them")
+        return embedding_lookup(self.embeddings, inputs)

@@ -1,0 +1,286 @@
+"""Normalization layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jittape.core.argument_checks import NOT_NEGATIVE, UNIT, number
+from jittape.core.user_calls import as_int
+from jittape.errors import ShapeError
+from jittape.keras.layers.layer import Layer
+from jittape.primitives.elementwise.arithmetic import add, multiply
+from jittape.primitives.nn.layer_functions import batch_normalization
+from jittape.primitives.reduce.statistics import moments
+from jittape.primitives.shape.reshaping import reshape
+from jittape.recording.tensor import Tensor
+from jittape.recording.variable import Variable
+
+__all__ = ["BatchNormalization", "GroupNormalization", "LayerNormalization"]
+
+
+def _normalized_axis(layer: Layer, axis: Any, ndim: int) -> int:
+    number = as_int("axis", axis)
+    if not -ndim <= number < ndim:
+        raise ShapeError(
+            f"layer {layer.name!r}: axis {axis} does not exist in an input with {ndim} dimensions"
+        )
+    return number % ndim
+
+
+class _Normalization(Layer):
+    """Scale and offset of normalization layers."""
+
+    def __init__(
+        self,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+        beta_initializer: Any,
+        gamma_initializer: Any,
+        beta_regularizer: Any,
+        gamma_regularizer: Any,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.epsilon = number(type(self).__name__, "epsilon", epsilon, NOT_NEGATIVE)
+        self.center, self.scale = bool(center), bool(scale)
+        self.gamma: Variable | None = None
+        self.beta: Variable | None = None
+        self._gamma, self._beta = (gamma_initializer, gamma_regularizer), (beta_initializer, beta_regularizer)
+
+    def _add_scale_and_offset(self, shape: tuple[int, ...]) -> None:
+        if self.scale:
+            initializer, regularizer = self._gamma
+            self.gamma = self.add_weight(shape, initializer, regularizer=regularizer, name="gamma")
+        if self.center:
+            initializer, regularizer = self._beta
+            self.beta = self.add_weight(shape, initializer, regularizer=regularizer, name="beta")
+
+    def _normalized(self, x: Any, mean: Any, variance: Any, shape: tuple[int, ...]) -> Tensor:
+        """Return ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, the weights in `shape`."""
+        offset, scale = (None if w is None else reshape(w, shape) for w in (self.beta, self.gamma))
+        return batch_normalization(x, mean, variance, offset, scale, self.epsilon)
+
+
+class BatchNormalization(_Normalization):
+    """Normalization of each channel: in training over the batch, else with moving averages (Ioffe and Szegedy 2015).
+
+    Parameters
+    ----------
+    axis : int, default -1
+        The dimension of the channels.
+    momentum : float, default 0.99
+        ``average = momentum * average + (1 - momentum) * batch``
+    epsilon : float, default 1e-3
+        Added to the variance.
+    center, scale : bool, default True
+        Whether an offset `beta` is added, and whether the result is multiplied by `gamma`.
+    beta_initializer, gamma_initializer, moving_mean_initializer, moving_variance_initializer : str or callable
+    beta_regularizer, gamma_regularizer : str or callable, optional
+
+    Notes
+    -----
+    A layer with ``trainable = False`` uses the moving averages also in training, as in TensorFlow.
+
+    Examples
+    --------
+    >>> layer = jt.keras.layers.BatchNormalization()
+    >>> layer([[1.0], [3.0]], training=True).numpy().round(3).ravel()
+    array([-1.,  1.], dtype=float32)
+    >>> layer.moving_mean.numpy().round(3)
+    array([0.02], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        moving_mean_initializer: Any = "zeros",
+        moving_variance_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            center,
+            scale,
+            beta_initializer,
+            gamma_initializer,
+            beta_regularizer,
+            gamma_regularizer,
+            **options,
+        )
+        self.axis = axis
+        self.momentum = number("BatchNormalization", "momentum", momentum, UNIT)
+        self.moving_mean: Variable | None = None
+        self.moving_variance: Variable | None = None
+        self._moving = moving_mean_initializer, moving_variance_initializer
+
+    def build(self, input_shape: Any) -> None:
+        """Create the weights and the moving averages."""
+        axis = _normalized_axis(self, self.axis, len(input_shape))
+        shape = (int(input_shape[axis]),)
+        self._add_scale_and_offset(shape)
+        self.moving_mean = self.add_weight(shape, self._moving[0], trainable=False, name="moving_mean")
+        self.moving_variance = self.add_weight(
+            shape, self._moving[1], trainable=False, name="moving_variance"
+        )
+
+    def call(self, inputs: Any, training: bool | None = None) -> Tensor:
+        """Return the normalized `inputs`; in training, update the moving averages."""
+        assert self.moving_mean is not None
+        assert self.moving_variance is not None
+        ndim = len(inputs.shape)
+        axis = _normalized_axis(self, self.axis, ndim)
+        shape = tuple([n if i == axis else 1 for i, n in enumerate(inputs.shape)])
+        mean: Any = self.moving_mean
+        variance: Any = self.moving_variance
+        if training and self.trainable:
+            mean, variance = moments(inputs, [i for i in range(ndim) if i != axis])
+            for average, now in ((self.moving_mean, mean), (self.moving_variance, variance)):
+                average.assign(add(multiply(self.momentum, average), multiply(1.0 - self.momentum, now)))
+        return self._normalized(inputs, reshape(mean, shape), reshape(variance, shape), shape)
+
+
+class LayerNormalization(_Normalization):
+    """Normalization of each example over its last dimensions (Ba et al. 2016).
+
+    Parameters
+    ----------
+    axis : int or sequence of int, default -1
+        The normalized dimensions.
+    epsilon : float, default 1e-3
+        Added to the variance.
+    center, scale : bool, default True
+        Whether an offset `beta` is added, and whether the result is multiplied by `gamma`.
+    beta_initializer, gamma_initializer : str or callable
+    beta_regularizer, gamma_regularizer : str or callable, optional
+
+    Examples
+    --------
+    >>> jt.keras.layers.LayerNormalization()([[1.0, 3.0]]).numpy().round(3)
+    array([[-1.,  1.]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        axis: int | Sequence[int] = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            center,
+            scale,
+            beta_initializer,
+            gamma_initializer,
+            beta_regularizer,
+            gamma_regularizer,
+            **options,
+        )
+        self.axis = axis
+
+    def _axes(self, ndim: int) -> list[int]:
+        given = self.axis if isinstance(self.axis, Sequence) else [self.axis]
+        return sorted(_normalized_axis(self, axis, ndim) for axis in given)
+
+    def build(self, input_shape: Any) -> None:
+        """Create the weights for inputs of this shape."""
+        self._add_scale_and_offset(tuple([int(input_shape[axis]) for axis in self._axes(len(input_shape))]))
+
+    def call(self, inputs: Any) -> Tensor:
+        """Return the normalized `inputs`."""
+        axes = self._axes(len(inputs.shape))
+        mean, variance = moments(inputs, axes, keepdims=True)
+        shape = tuple([n if i in axes else 1 for i, n in enumerate(inputs.shape)])
+        return self._normalized(inputs, mean, variance, shape)
+
+
+class GroupNormalization(_Normalization):
+    """Normalization of each example over groups of channels and all spatial dimensions (Wu and He 2018).
+
+    Parameters
+    ----------
+    groups : int, default 32
+        Number of groups; -1 for one group for each channel.
+    axis : int, default -1
+        The dimension of the channels.
+    epsilon : float, default 1e-3
+        Added to the variance.
+    center, scale : bool, default True
+        Whether an offset `beta` is added, and whether the result is multiplied by `gamma`.
+    beta_initializer, gamma_initializer : str or callable
+    beta_regularizer, gamma_regularizer : str or callable, optional
+
+    Raises
+    ------
+    ValueError
+        If the groups do not divide the channels.
+
+    Examples
+    --------
+    >>> jt.keras.layers.GroupNormalization(2)([[1.0, 3.0, 10.0, 20.0]]).numpy().round(2)
+    array([[-1.,  1., -1.,  1.]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        groups: int = 32,
+        axis: int = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            center,
+            scale,
+            beta_initializer,
+            gamma_initializer,
+            beta_regularizer,
+            gamma_regularizer,
+            **options,
+        )
+        self.groups, self.axis = as_int("groups", groups), axis
+
+    def build(self, input_shape: Any) -> None:
+        """Create the weights for inputs of this shape."""
+        channels = int(input_shape[_normalized_axis(self, self.axis, len(input_shape))])
+        groups = channels if self.groups == -1 else self.groups
+        if groups < 1 or channels % groups:
+            raise ValueError(
+                f"layer {self.name!r} has {groups} groups, which do not divide {channels} channels"
+            )
+        self._add_scale_and_offset((channels,))
+
+    def call(self, inputs: Any) -> Tensor:
+        """Return the normalized `inputs`."""
+        extents = inputs.shape
+        axis = _normalized_axis(self, self.axis, len(extents))
+        groups = extents[axis] if self.groups == -1 else self.groups
+        split = (*extents[:axis], groups, extents[axis] // groups, *extents[axis + 1 :])
+        divided = reshape(inputs, split)
+        axes = [i for i in range(1, len(split)) if i != axis]
+        mean, variance = moments(divided, axes, keepdims=True)
+        centered = reshape(batch_normalization(divided, mean, variance, None, None, self.epsilon), extents)
+        shape = tuple([n if i == axis else 1 for i, n in enumerate(extents)])
+        result = centered if self.gamma is None else multiply(centered, reshape(self.gamma, shape))
+        return result if self.beta is None else add(result, reshape(self.beta, shape))

@@ -1,0 +1,210 @@
+"""Recurrent layers: a cell along the time of sequences, as one compiled loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jittape.core.argument_checks import BELOW_ONE, number
+from jittape.flow.scans import foldl, scan
+from jittape.keras.layers.layer import Layer
+from jittape.keras.layers.recurrent_cells import GRUCell, LSTMCell, RecurrentCell, SimpleRNNCell
+from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.shape.creation import ones, zeros
+from jittape.primitives.shape.reshaping import reverse, transpose
+from jittape.random.dropout import dropout as drop
+
+__all__ = ["GRU", "LSTM", "RNN", "SimpleRNN"]
+
+
+class RNN(Layer):
+    """A cell along the second dimension of sequences.
+
+    Parameters
+    ----------
+    cell : SimpleRNNCell, LSTMCell or GRUCell
+    return_sequences : bool, default False
+        Return the outputs of all steps instead of the last one.
+    return_state : bool, default False
+        Return the last states too.
+    go_backwards : bool, default False
+        Begin with the last step; the outputs are in the order in which they are computed.
+    dropout, recurrent_dropout : float, default 0
+        Fractions of the inputs and of the state that are dropped in training; the state's mask is the same in all
+        steps.
+
+    Examples
+    --------
+    >>> layer = jt.keras.layers.RNN(jt.keras.layers.LSTMCell(3), return_sequences=True)
+    >>> layer(jt.ones([2, 5, 4])).shape
+    (2, 5, 3)
+    """
+
+    def __init__(
+        self,
+        cell: RecurrentCell,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        owner = type(self).__name__
+        if not isinstance(cell, RecurrentCell):
+            raise TypeError(f"[{owner}] cell must be a SimpleRNNCell, LSTMCell or GRUCell, got {cell!r}")
+        self.cell = cell
+        self.return_sequences, self.return_state = bool(return_sequences), bool(return_state)
+        self.go_backwards = bool(go_backwards)
+        self.dropout = number(owner, "dropout", dropout, BELOW_ONE)
+        self.recurrent_dropout = number(owner, "recurrent_dropout", recurrent_dropout, BELOW_ONE)
+
+    @property
+    def units(self) -> int:
+        """Length of the output of a step."""
+        return self.cell.units
+
+    def build(self, input_shape: Any) -> None:
+        """Create the weights of the cell for sequences of this shape."""
+        if len(input_shape) != 3:
+            raise ValueError(
+                f"layer {self.name!r} takes inputs of shape (batch, time, features), got shape {tuple(input_shape)}"
+            )
+        if not self.cell.built:
+            self.cell.build(input_shape)
+            self.cell.built = True
+
+    def call(self, inputs: Any, initial_state: Any = None, training: bool | None = None) -> Any:
+        """Return the last output, or what `return_sequences` and `return_state` ask for."""
+        batch, time, _ = inputs.shape
+        if not time:
+            raise ValueError(
+                f"layer {self.name!r} takes sequences of at least one step, got shape {inputs.shape}"
+            )
+        if training and self.dropout:
+            inputs = drop(inputs, self.dropout, (batch, 1, inputs.shape[-1]))
+        projected = transpose(self.cell.project(inputs), (1, 0, 2))
+        if self.go_backwards:
+            projected = reverse(projected, [0])
+        states = self._initial(initial_state, batch, projected.dtype)
+        mask = None
+        if training and self.recurrent_dropout:
+            mask = drop(ones([batch, self.units], projected.dtype), self.recurrent_dropout)
+
+        def step(states: tuple[Any, ...], x: Any) -> tuple[Any, ...]:
+            if mask is not None:
+                states = (multiply(states[0], mask), *states[1:])
+            return self.cell.step(x, states)
+
+        if self.return_sequences:
+            outputs, *others = scan(step, projected, states)
+            result, last = transpose(outputs, (1, 0, 2)), [s[-1] for s in (outputs, *others)]
+        else:
+            last = list(foldl(step, projected, states))
+            result = last[0]
+        return (result, *last) if self.return_state else result
+
+    def _initial(self, given: Any, batch: int, dtype: Any) -> tuple[Any, ...]:
+        if given is None:
+            return tuple([zeros([batch, size], dtype) for size in self.cell.state_size])
+        states = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+        if len(states) != self.cell.states:
+            raise ValueError(f"layer {self.name!r} takes {self.cell.states} states, got {len(states)}")
+        return tuple([self._as_input(state) for state in states])
+
+
+_OPTIONS = (
+    "return_sequences",
+    "return_state",
+    "go_backwards",
+    "dropout",
+    "recurrent_dropout",
+    "name",
+    "trainable",
+)
+"""Arguments of `RNN`; a layer that makes its own cell gives the others to the cell."""
+
+
+def _arguments(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of the cell and those of `RNN`."""
+    own = {name: options.pop(name) for name in _OPTIONS if name in options}
+    for name in ("dtype", "trainable"):
+        if name in options:
+            own[name] = options[name]
+    return options, own
+
+
+class SimpleRNN(RNN):
+    """A recurrent layer with one product for each step.
+
+    Parameters
+    ----------
+    units : int
+        Length of the output of a step.
+    activation : str or callable, default "tanh"
+    **options
+        Those of `RNN` and of `SimpleRNNCell`: `use_bias`, `kernel_initializer`, `recurrent_initializer`,
+        `bias_initializer`, `kernel_regularizer`, `recurrent_regularizer`, `bias_regularizer`.
+
+    Examples
+    --------
+    >>> jt.keras.layers.SimpleRNN(3)(jt.ones([2, 5, 4])).shape
+    (2, 3)
+    """
+
+    def __init__(self, units: int, activation: Any = "tanh", **options: Any) -> None:
+        of_cell, own = _arguments(options)
+        super().__init__(SimpleRNNCell(units, activation, **of_cell), **own)
+
+
+class LSTM(RNN):
+    """A recurrent layer with long short-term memory.
+
+    Parameters
+    ----------
+    units : int
+        Length of the output of a step.
+    activation : str or callable, default "tanh"
+    recurrent_activation : str or callable, default "sigmoid"
+    **options
+        Those of `RNN` and of `LSTMCell`.
+
+    Examples
+    --------
+    >>> layer = jt.keras.layers.LSTM(3, return_sequences=True, return_state=True)
+    >>> [part.shape for part in layer(jt.ones([2, 5, 4]))]
+    [(2, 5, 3), (2, 3), (2, 3)]
+    """
+
+    def __init__(
+        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", **options: Any
+    ) -> None:
+        of_cell, own = _arguments(options)
+        cell = LSTMCell(units, activation=activation, recurrent_activation=recurrent_activation, **of_cell)
+        super().__init__(cell, **own)
+
+
+class GRU(RNN):
+    """A recurrent layer with gated units.
+
+    Parameters
+    ----------
+    units : int
+        Length of the output of a step.
+    activation : str or callable, default "tanh"
+    recurrent_activation : str or callable, default "sigmoid"
+    **options
+        Those of `RNN` and of `GRUCell`.
+
+    Examples
+    --------
+    >>> jt.keras.layers.GRU(3)(jt.ones([2, 5, 4])).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", **options: Any
+    ) -> None:
+        of_cell, own = _arguments(options)
+        cell = GRUCell(units, activation=activation, recurrent_activation=recurrent_activation, **of_cell)
+        super().__init__(cell, **own)

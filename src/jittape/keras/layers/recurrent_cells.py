@@ -1,0 +1,232 @@
+"""Cells of recurrent layers: one step along a sequence.
+
+A step has two parts. `project` multiplies the inputs by the kernel; a recurrent layer does this for the whole sequence
+in one matrix product. `step` adds the part of the state.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jittape.core.user_calls import as_int
+from jittape.keras import initializers
+from jittape.keras.activations import activation_of, linear
+from jittape.keras.layers.layer import Layer
+from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
+from jittape.primitives.linalg.matmul import matmul
+from jittape.primitives.shape.joining import split
+
+__all__ = ["GRUCell", "LSTMCell", "RecurrentCell", "SimpleRNNCell"]
+
+
+class RecurrentCell(Layer):
+    """Weights and arguments that cells share.
+
+    Attributes
+    ----------
+    gates : int
+        Number of vectors of length `units` that a step computes.
+    states : int
+        Number of vectors of length `units` that a step takes and returns; the first is the output.
+    """
+
+    gates = 1
+    states = 1
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        owner = type(self).__name__
+        self.units = as_int("units", units)
+        if self.units < 1:
+            raise ValueError(f"[{owner}] units must be positive, got {units}")
+        self.activation = activation_of(owner, activation) or linear
+        self.recurrent_activation = activation_of(owner, recurrent_activation) or linear
+        self.use_bias = use_bias
+        self.kernel: Any = None
+        self.recurrent_kernel: Any = None
+        self.bias: Any = None
+        self._initializers = kernel_initializer, recurrent_initializer, bias_initializer
+        self._regularizers = kernel_regularizer, recurrent_regularizer, bias_regularizer
+
+    @property
+    def state_size(self) -> tuple[int, ...]:
+        """Length of each state."""
+        return (self.units,) * self.states
+
+    def build(self, input_shape: Any) -> None:
+        """Create the weights for inputs of this shape."""
+        columns = self.gates * self.units
+        weights: list[Any] = []
+        shapes = [(int(input_shape[-1]), columns), (self.units, columns), self._bias_shape()]
+        names = ("kernel", "recurrent_kernel", "bias")[: 2 + bool(self.use_bias)]
+        for i, name in enumerate(names):
+            initializer = self._bias_initializer() if name == "bias" else self._initializers[i]
+            weights.append(
+                self.add_weight(shapes[i], initializer, regularizer=self._regularizers[i], name=name)
+            )
+        self.kernel, self.recurrent_kernel, self.bias = (*weights, None)[:3]
+
+    def _bias_shape(self) -> tuple[int, ...]:
+        return (self.gates * self.units,)
+
+    def _bias_initializer(self) -> Any:
+        return self._initializers[2]
+
+    def project(self, inputs: Any) -> Any:
+        """Return the part of the gates that does not depend on the state."""
+        product = matmul(inputs, self.kernel)
+        return product if self.bias is None else add(product, self.bias)
+
+    def step(self, projected: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the next states, given the projected inputs."""
+        raise NotImplementedError(f"{type(self).__name__} must define step(projected, states)")
+
+    def call(self, inputs: Any, states: Any, training: bool | None = None) -> tuple[Any, Any]:
+        """Return the output and the next states of one step."""
+        given = tuple(states) if isinstance(states, (list, tuple)) else (states,)
+        if len(given) != self.states:
+            raise ValueError(f"layer {self.name!r} takes {self.states} states, got {len(given)}")
+        following = self.step(self.project(inputs), given)
+        return following[0], list(following)
+
+
+class SimpleRNNCell(RecurrentCell):
+    """One step of `SimpleRNN`: ``activation(x @ kernel + h @ recurrent_kernel + bias)``.
+
+    Examples
+    --------
+    >>> cell = jt.keras.layers.SimpleRNNCell(3)
+    >>> output, states = cell(jt.ones([2, 4]), [jt.zeros([2, 3])])
+    >>> output.shape, len(states)
+    ((2, 3), 1)
+    """
+
+    def step(self, projected: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the next state."""
+        return (self.activation(add(projected, matmul(states[0], self.recurrent_kernel))),)
+
+
+class LSTMCell(RecurrentCell):
+    """One step of `LSTM` (Hochreiter and Schmidhuber 1997; Gers et al. 2000).
+
+    The gates are those of input, forgetting, the candidate and output, in this order.
+
+    Parameters
+    ----------
+    units : int
+    unit_forget_bias : bool, default True
+        Whether the bias of the gate of forgetting begins with ones.
+    **options
+        `activation`, `recurrent_activation`, `use_bias`, `kernel_initializer`, `recurrent_initializer`,
+        `bias_initializer`, `kernel_regularizer`, `recurrent_regularizer`, `bias_regularizer`.
+
+    Examples
+    --------
+    >>> cell = jt.keras.layers.LSTMCell(3)
+    >>> output, states = cell(jt.ones([2, 4]), [jt.zeros([2, 3]), jt.zeros([2, 3])])
+    >>> output.shape, len(states)
+    ((2, 3), 2)
+    """
+
+    gates = 4
+    states = 2
+
+    def __init__(self, units: int, unit_forget_bias: bool = True, **options: Any) -> None:
+        super().__init__(units, **options)
+        self.unit_forget_bias = unit_forget_bias
+
+    def _bias_initializer(self) -> Any:
+        initializer = initializers.get(self._initializers[2])
+        if not self.unit_forget_bias:
+            return initializer
+        units = self.units
+
+        def forgetful(shape: Any, dtype: Any) -> Any:
+            value = np.array(initializer(shape, dtype))
+            value[units : 2 * units] = 1.0
+            return value
+
+        return forgetful
+
+    def step(self, projected: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the next output and the next cell state."""
+        hidden, cell = states
+        gates = add(projected, matmul(hidden, self.recurrent_kernel))
+        enter, forget, candidate, leave = split(gates, 4, -1)
+        gate = self.recurrent_activation
+        cell = add(multiply(gate(forget), cell), multiply(gate(enter), self.activation(candidate)))
+        return multiply(gate(leave), self.activation(cell)), cell
+
+
+class GRUCell(RecurrentCell):
+    """One step of `GRU` (Cho et al., EMNLP 2014).
+
+    The gates are those of update, reset and the candidate, in this order.
+
+    Parameters
+    ----------
+    units : int
+    reset_after : bool, default True
+        Whether the reset gate is applied after the product with the state. The bias then has two rows, for the inputs
+        and for the state.
+    **options
+        As for `LSTMCell`.
+
+    Examples
+    --------
+    >>> cell = jt.keras.layers.GRUCell(3)
+    >>> output, states = cell(jt.ones([2, 4]), [jt.zeros([2, 3])])
+    >>> output.shape, len(states)
+    ((2, 3), 1)
+    """
+
+    gates = 3
+
+    def __init__(self, units: int, reset_after: bool = True, **options: Any) -> None:
+        super().__init__(units, **options)
+        self.reset_after = reset_after
+
+    def _bias_shape(self) -> tuple[int, ...]:
+        return (2, 3 * self.units) if self.reset_after else (3 * self.units,)
+
+    def project(self, inputs: Any) -> Any:
+        """Return the part of the gates that does not depend on the state."""
+        product = matmul(inputs, self.kernel)
+        if self.bias is None:
+            return product
+        return add(product, self.bias[0] if self.reset_after else self.bias)
+
+    def step(self, projected: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the next state."""
+        (hidden,) = states
+        update, reset, candidate = split(projected, 3, -1)
+        gate = self.recurrent_activation
+        if self.reset_after:
+            product = matmul(hidden, self.recurrent_kernel)
+            product = product if self.bias is None else add(product, self.bias[1])
+            of_update, of_reset, of_candidate = split(product, 3, -1)
+            update, reset = gate(add(update, of_update)), gate(add(reset, of_reset))
+            candidate = self.activation(add(candidate, multiply(reset, of_candidate)))
+        else:
+            kernel = self.recurrent_kernel
+            of_update, of_reset = split(matmul(hidden, kernel[:, : 2 * self.units]), 2, -1)
+            update, reset = gate(add(update, of_update)), gate(add(reset, of_reset))
+            candidate = self.activation(
+                add(candidate, matmul(multiply(reset, hidden), kernel[:, 2 * self.units :]))
+            )
+        return (add(candidate, multiply(update, subtract(hidden, candidate))),)

@@ -1,0 +1,197 @@
+"""Layers against TensorFlow's, recorded in `keras_values.json`; in functions; bad input."""
+
+import json
+
+import numpy as np
+import pytest
+
+import jittape as jt
+from keras_rows import ROWS, VALUES, results
+
+RECORDED = json.loads(VALUES.read_text(encoding="utf-8"))["rows"]
+layers = jt.keras.layers
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_layers_agree_with_tensorflow(name):
+    found, rtol = results(jt, ROWS[name]), ROWS[name].rtol
+    for kind, arrays in RECORDED[name].items():
+        assert len(found[kind]) == len(arrays), kind
+        for mine, expected in zip(found[kind], arrays, strict=True):
+            np.testing.assert_allclose(mine.ravel(), expected, rtol=rtol, atol=rtol / 10, err_msg=kind)
+
+
+def test_every_row_is_recorded():
+    assert RECORDED.keys() == ROWS.keys()
+
+
+# ---- in functions and in training ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["conv2d, same, strides", "lstm", "gru", "multi-head attention", "layer normalization"]
+)
+def test_a_layer_in_a_function_is_one_program(name):
+    row = ROWS[name]
+    layer = row.make(layers, dtype="float64")
+    several = isinstance(layer, layers.MultiHeadAttention)
+    inputs = [np.random.default_rng(i).normal(size=shape) for i, shape in enumerate(row.shapes)]
+    arguments = inputs if several else [inputs[0]]
+    expected = layer(*arguments, **row.call)
+    f = jt.function(lambda *x: layer(*x, **row.call))
+    for _ in range(3):
+        np.testing.assert_allclose(f(*arguments).numpy(), expected.numpy(), rtol=1e-12, atol=1e-12)
+    assert len(f.signatures()) == 1
+
+
+def test_moving_averages_in_a_function():
+    layer = layers.BatchNormalization(momentum=0.5, dtype="float64")
+    x = np.random.default_rng(0).normal(2.0, 3.0, size=(50, 4))
+    f = jt.function(lambda x: layer(x, training=True))
+    for _ in range(40):
+        f(x)
+    np.testing.assert_allclose(layer.moving_mean.numpy(), x.mean(0), rtol=1e-10)
+    np.testing.assert_allclose(layer.moving_variance.numpy(), x.var(0), rtol=1e-10)
+    np.testing.assert_allclose(layer(x).numpy().mean(0), 0, atol=1e-3)
+    layer.trainable = False
+    before = layer.moving_mean.numpy()
+    layer(x + 100, training=True)
+    np.testing.assert_array_equal(layer.moving_mean.numpy(), before)
+
+
+def test_states_of_recurrent_layers():
+    x = np.random.default_rng(0).normal(size=(2, 6, 3))
+    for make in (layers.LSTM, layers.GRU, layers.SimpleRNN):
+        layer = make(4, return_sequences=True, return_state=True, dtype="float64")
+        outputs, *states = layer(x)
+        np.testing.assert_array_equal(outputs[:, -1].numpy(), states[0].numpy())
+        _, *first = layer(x[:, :3])
+        again, *last = layer(x[:, 3:], initial_state=first)
+        np.testing.assert_allclose(again.numpy(), outputs[:, 3:].numpy(), rtol=1e-12)
+        for a, b in zip(last, states, strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
+        cell = layer.cell
+        output, following = cell(x[:, 0], [np.zeros((2, 4))] * cell.states)
+        np.testing.assert_allclose(output.numpy(), outputs[:, 0].numpy(), rtol=1e-12)
+        assert len(following) == cell.states
+
+
+def test_dropout_keeps_the_mean_and_shares_masks():
+    x = np.ones((200, 10, 8))
+    jt.random.set_seed(0)
+    layer = layers.Dropout(0.25, noise_shape=(None, 1, None))
+    kept = layer(x, training=True).numpy()
+    assert kept.mean() == pytest.approx(1.0, abs=0.05)
+    assert np.all(kept == kept[:, :1])
+    np.testing.assert_array_equal(layer(x).numpy(), x)
+    for rnn in (layers.GRU(3, dropout=0.5), layers.LSTM(3, recurrent_dropout=0.5)):
+        assert not np.allclose(rnn(x, training=True).numpy(), rnn(x).numpy(), rtol=1e-3)
+        np.testing.assert_allclose(rnn(x).numpy(), rnn(x, training=False).numpy(), rtol=1e-5)
+
+
+def test_masks_of_attention():
+    q, v = (np.random.default_rng(i).normal(size=(2, n, 4)) for i, n in enumerate((3, 5)))
+    seen = np.array([[True, True, False, True, False]] * 2)
+    _, weights = layers.Attention(dtype="float64")([q, v], mask=[None, seen], return_attention_scores=True)
+    assert np.all(weights.numpy()[:, :, ~seen[0]] == 0)
+    np.testing.assert_allclose(weights.numpy().sum(-1), 1)
+    layer = layers.MultiHeadAttention(2, 3, dtype="float64")
+    result, weights = layer(q, v, attention_mask=np.repeat(seen[:, None], 3, 1), return_attention_scores=True)
+    assert weights.shape == (2, 2, 3, 5)
+    assert np.all(weights.numpy()[..., ~seen[0]] == 0)
+    np.testing.assert_allclose(layer(q, v[:, seen[0]]).numpy(), result.numpy(), rtol=1e-12)
+
+
+def test_an_input_builds_the_network_at_once():
+    net = jt.keras.Sequential(
+        [
+            layers.Input((6, 6, 1)),
+            layers.Conv2D(4, 3, activation="relu"),
+            layers.MaxPooling2D(),
+            layers.Flatten(),
+        ]
+    )
+    net.add(layers.Dense(3))
+    assert [tuple(w.shape) for w in net.weights] == [(3, 3, 1, 4), (4,), (16, 3), (3,)]
+    assert net(np.ones((2, 6, 6, 1))).shape == (2, 3)
+    with pytest.raises(ValueError, match=r"takes inputs of shape \('batch', 6, 6, 1\)"):
+        net(np.ones((2, 5, 6, 1)))
+
+
+def test_a_convolutional_network_learns():
+    jt.random.set_seed(0)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(64, 6, 6, 1)).astype("float32")
+    y = (x[:, :3].sum((1, 2, 3)) > x[:, 3:].sum((1, 2, 3))).astype(int)
+    net = jt.keras.Sequential(
+        [
+            layers.Conv2D(8, 3, activation="relu"),
+            layers.BatchNormalization(),
+            layers.Flatten(),
+            layers.Dense(2),
+        ]
+    )
+    optimizer = jt.keras.optimizers.Adam(0.01)
+
+    @jt.function
+    def step(x, y):
+        with jt.GradientTape() as tape:
+            losses = jt.nn.sparse_softmax_cross_entropy_with_logits(y, net(x, training=True))
+            loss = jt.reduce_mean(losses)
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, net.trainable_weights), net.trainable_weights, strict=True)
+        )
+        return loss
+
+    losses = [float(step(x, y)) for _ in range(60)]
+    assert losses[-1] < 0.1 < losses[0]
+
+
+# ---- bad input -------------------------------------------------------------------------------------------------------
+
+IMAGE = np.ones((1, 4, 4, 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: layers.Conv2D(0, 3), ValueError, "filters must be positive"),
+        (lambda: layers.Conv2D(3, 3, groups=2), ValueError, "multiple of groups"),
+        (
+            lambda: layers.Conv2D(4, 3, groups=4)(IMAGE),
+            ValueError,
+            "4 groups, which do not divide 2 channels",
+        ),
+        (lambda: layers.Conv2D(4, 3)(IMAGE[0]), ValueError, "takes inputs with 4 dimensions"),
+        (lambda: layers.Conv2D(4, 3, data_format="NHWC"), ValueError, "channels_last or channels_first"),
+        (lambda: layers.Conv2D(4, 5)(IMAGE), ValueError, "window of 5 elements"),
+        (lambda: layers.Conv2DTranspose(2, 3, groups=2)(IMAGE), ValueError, "no groups"),
+        (lambda: layers.SeparableConv2D(0, 3), ValueError, "filters must be positive"),
+        (lambda: layers.MaxPooling2D()(IMAGE[0]), ValueError, "takes inputs with 4 dimensions"),
+        (lambda: layers.GlobalMaxPooling1D()(IMAGE), ValueError, "takes inputs with 3 dimensions"),
+        (lambda: layers.Embedding(0, 2), ValueError, "must be positive"),
+        (lambda: layers.Embedding(3, 2)([0.5]), TypeError, "takes integers"),
+        (lambda: layers.Embedding(3, 2)([3]).numpy(), IndexError, "3"),
+        (lambda: layers.Dropout(1.0), ValueError, "rate"),
+        (lambda: layers.BatchNormalization(axis=4)(IMAGE), ValueError, "axis 4 does not exist"),
+        (lambda: layers.GroupNormalization(3)(IMAGE), ValueError, "3 groups, which do not divide 2 channels"),
+        (lambda: layers.LSTM(0), ValueError, r"\[LSTMCell\] units must be positive"),
+        (lambda: layers.LSTM(2)(IMAGE), ValueError, r"inputs of shape \(batch, time, features\)"),
+        (lambda: layers.LSTM(2)(IMAGE[0, :, :0]), ValueError, "at least one step"),
+        (
+            lambda: layers.LSTM(2)(IMAGE[0], initial_state=[np.ones((4, 2))]),
+            ValueError,
+            "takes 2 states, got 1",
+        ),
+        (lambda: layers.RNN(layers.Dense(2)), TypeError, "cell must be"),
+        (lambda: layers.Attention()(IMAGE[0]), ValueError, "list of queries, values"),
+        (lambda: layers.MultiHeadAttention(0, 1), ValueError, "must be positive"),
+        (lambda: layers.MultiHeadAttention(1, 1)(IMAGE, IMAGE), ValueError, r"\(batch, length, features\)"),
+        (lambda: layers.Input((None, 3)), ValueError, "list of ints"),
+        (lambda: layers.Flatten()(1.0), ValueError, "batch dimension"),
+        (lambda: layers.Activation("relux"), ValueError, "Unknown activation"),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
