@@ -92,6 +92,33 @@ def test_the_test_of_a_discrete_law_can_fail(wrong):
     assert chi_square_probability(draw, wrong) < LEAST_PROBABILITY
 
 
+@pytest.mark.parametrize("size", [1e10, 1e12, 1e15])
+def test_counts_of_large_means_have_the_right_mean_and_spread(size, mode):
+    """The logarithms of the probabilities would lose all digits as differences of `lgamma`."""
+    for draw, mean, variance in (
+        (R.poisson([COUNT], size, dtype="float64"), size, size),
+        (R.binomial([COUNT], size, 0.3, dtype="float64"), 0.3 * size, 0.21 * size),
+    ):
+        standardized = (draw.numpy() - mean) / np.sqrt(variance)
+        assert st.kstest(standardized, st.norm.cdf).pvalue > LEAST_PROBABILITY
+
+
+def test_python_numbers_are_parameters_in_full_precision():
+    assert R.uniform([2], 0.1, 0.1, "float64").tolist() == [0.1, 0.1]
+    assert R.normal([2], 0.1, 0.0, "float64").tolist() == [0.1, 0.1]
+    assert R.multivariate_normal([], [0.1], scale_tril=[[0.0]], dtype="float64").tolist() == [0.1]
+    assert R.bernoulli([1_000_000], 1e-12).numpy().sum() == 0
+    unit = R.stateless_gamma([4], [1, 2], np.array(0.1), dtype="float64").tolist()
+    assert R.stateless_gamma([4], [1, 2], 0.1, dtype="float64").tolist() == unit
+
+
+def test_lists_of_tensors_are_parameters_with_gradients():
+    v = jt.Variable(1.0)
+    with jt.GradientTape() as tape:
+        total = jt.reduce_sum(R.normal([2], [v, 3.0], [0.0, 2 * v]))
+    assert tape.gradient(total, v).numpy() != 0
+
+
 def test_tails_of_the_normal_law():
     """Counts of a million numbers beyond 3, 4 and 4.8; also the correlation of neighbors, which share no block."""
     draw = R.normal([1_000_000], dtype="float32").numpy().astype("float64")

@@ -58,7 +58,7 @@ def is_symbolic(value: Any) -> bool:
 
 def real_array(op: str, argument: str, value: Any) -> np.ndarray[Any, Any]:
     """Return a number, a list or an array as an array of real numbers."""
-    array = np.array(convert_to_tensor(value)) if isinstance(value, (list, tuple)) else np.array(value)
+    array = np.array(value)
     if array.dtype.kind not in "biuf":
         raise DTypeError(f"[random.{op}] {argument} must be a real number or an array of them, got {value!r}")
     return array
@@ -87,6 +87,8 @@ def parameter(
     """
     found: Any = ()
     operand: Any
+    if isinstance(value, (list, tuple)) and _has_symbols(value):
+        value = convert_to_tensor(value)
     if type(value) is float or type(value) is int:
         operand = value
         if valid is not None and not valid(value):
@@ -105,6 +107,11 @@ def parameter(
     if shape is not None and found and not _broadcasts(tuple(found), shape):
         raise ShapeError(f"[random.{op}] {argument} of shape {tuple(found)} does not broadcast to {shape}")
     return operand
+
+
+def _has_symbols(value: Any) -> bool:
+    parts = value if isinstance(value, (list, tuple)) else ()
+    return is_symbolic(value) or any(_has_symbols(part) for part in parts)
 
 
 def _broadcasts(found: tuple[int, ...], shape: tuple[int, ...]) -> bool:

@@ -15,7 +15,7 @@ from jittape.core.builder import literal
 from jittape.core.config import config
 from jittape.core.dtypes import as_dtype, uint64
 from jittape.core.primitive import Primitive, apply
-from jittape.primitives.broadcast import as_symbol, broadcast, cast_to
+from jittape.primitives.broadcast import broadcast, cast_to
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
 from jittape.primitives.elementwise.bits import multiply_high
 from jittape.primitives.elementwise.comparison import equal, less, where
@@ -71,7 +71,7 @@ def _unit(state: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 
 def _between(state: Any, low: Any, high: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    low, high = [broadcast(cast_to(as_symbol(x), dtype), shape) for x in (low, high)]
+    low, high = [broadcast(cast_to(x, dtype), shape) for x in (low, high)]
     x = add(low, multiply(subtract(high, low), _unit(state, shape, dtype)))
     return where(less(x, high), x, low)  # rounding may give `high`
 
@@ -104,7 +104,7 @@ def _integers(state: Any, first: Any, width: Any, shape: tuple[int, ...], dtype:
 
     The probabilities of the results differ by less than 2**-64 of one.
     """
-    first, width = [broadcast(cast_to(as_symbol(x), uint64), shape) for x in (first, width)]
+    first, width = [broadcast(cast_to(x, uint64), shape) for x in (first, width)]
     low, high = bits(state, shape, 0), bits(state, shape, 1)
     product, carried = multiply(high, width), multiply_high(low, width)
     carry = cast_to(less(add(product, carried), product), uint64)
@@ -154,7 +154,7 @@ def _exact(op: str, argument: str, value: Any, shape: tuple[int, ...]) -> np.nda
 
 
 def _width(first: Any, end: Any) -> Any:
-    return subtract(cast_to(as_symbol(end), uint64), cast_to(as_symbol(first), uint64))
+    return subtract(cast_to(end, uint64), cast_to(first, uint64))
 
 
 def _full(state: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

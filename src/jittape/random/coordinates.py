@@ -13,7 +13,7 @@ import numpy as np
 
 from jittape.core.builder import literal
 from jittape.core.dtypes import float16, float32, float64, uint64
-from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, iota, to_shape
+from jittape.primitives.broadcast import broadcast, cast_to, iota, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply
 from jittape.primitives.elementwise.bits import right_shift
 from jittape.primitives.elementwise.random_numbers import philox_op
@@ -26,7 +26,7 @@ _MANTISSA_BITS = {float16: 11, float32: 24, float64: 53}
 
 def coordinates(state: Any, shape: tuple[int, ...], skipped: int = 0) -> tuple[Any, Any, Any]:
     """Return the block, stream and key of each element of `shape` as uint64, after a number of skipped blocks."""
-    state = cast_to(as_symbol(state), uint64)
+    state = cast_to(state, uint64)
     words = [broadcast(to_shape(sliced(state, 0, i, 1), ()), shape) for i in range(state.shape[0])]
     element = to_shape(iota((math.prod(shape),), 0, uint64), shape)
     if skipped:

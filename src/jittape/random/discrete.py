@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import literal
-from jittape.core.dtypes import bool_, float32, float64, info_of, int64
+from jittape.core.dtypes import bool_, float64, info_of, int64
 from jittape.core.primitive import Primitive, apply
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
@@ -17,9 +17,13 @@ from jittape.primitives.elementwise.arithmetic import subtract
 from jittape.primitives.elementwise.bits import is_nan
 from jittape.primitives.elementwise.comparison import less, where
 from jittape.primitives.elementwise.exponential import log
-from jittape.primitives.elementwise.random_numbers import binomial_op, exponential_op, poisson_op
+from jittape.primitives.elementwise.random_numbers import (
+    binomial_op,
+    exponential_op,
+    permutation_op,
+    poisson_op,
+)
 from jittape.primitives.indexing.gather import gather
-from jittape.primitives.indexing.sorting import argsort
 from jittape.primitives.reduce.statistics import argmax
 from jittape.random.arguments import count_dtype, extents_of, parameter, shape_with
 from jittape.random.continuous import Take
@@ -44,7 +48,7 @@ PROBABILITY = (lambda x: (x >= 0) & (x <= 1), "be between 0 and 1")
 def _counts(state: Any, *rest: Any) -> Any:
     """Return the numbers of an op on float64; what is nan becomes -1 in an integer dtype."""
     *parameters, op, shape, dtype = rest
-    given = [broadcast(cast_to(as_symbol(x), float64), shape) for x in parameters]
+    given = [broadcast(cast_to(x, float64), shape) for x in parameters]
     draw = op.bind(*coordinates(state, shape), *given, dtype=float64)
     if dtype.kind == "f":
         return cast_to(draw, dtype)
@@ -72,10 +76,8 @@ def draw_binomial(op: str, take: Take, shape: Any, counts: Any, probs: Any, dtyp
 
 
 def _bernoulli(state: Any, probs: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    probs = as_symbol(probs)
-    work = probs.dtype if probs.dtype in (float32, float64) else float64
-    unit = unit_of_bits(bits(state, shape), work)
-    return cast_to(less(unit, broadcast(cast_to(probs, work), shape)), dtype)
+    unit = unit_of_bits(bits(state, shape), float64)  # 53 bits, also for small probabilities
+    return cast_to(less(unit, broadcast(cast_to(probs, float64), shape)), dtype)
 
 
 def draw_bernoulli(op: str, take: Take, shape: Any, probs: Any, dtype: Any) -> Tensor:
@@ -116,9 +118,8 @@ def draw_categorical(op: str, take: Take, logits: Any, num_samples: Any, dtype: 
 
 
 def _shuffled(state: Any, rows: Any) -> Any:
-    """Order the rows by 64 random bits each; the chance of a tie among n rows is n**2 / 2**65."""
     rows = as_symbol(rows)
-    return gather(rows, argsort(bits(state, rows.shape[:1])), axis=0)
+    return gather(rows, permutation_op.bind(bits(state, rows.shape[:1])), axis=0)
 
 
 def draw_shuffle(op: str, take: Take, value: Any) -> Tensor:

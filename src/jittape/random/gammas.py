@@ -9,7 +9,7 @@ import numpy as np
 
 from jittape.core.primitive import apply
 from jittape.errors import ShapeError
-from jittape.primitives.broadcast import as_symbol, broadcast, cast_to
+from jittape.primitives.broadcast import broadcast, cast_to
 from jittape.primitives.elementwise.arithmetic import subtract
 from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.hyperbolic import sigmoid
@@ -26,7 +26,7 @@ POSITIVE = (lambda x: (x > 0) | (x != x), "be positive")
 
 
 def _gamma(state: Any, alpha: Any, rate: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    alpha, rate = [broadcast(cast_to(as_symbol(x), dtype), shape) for x in (alpha, rate)]
+    alpha, rate = [broadcast(cast_to(x, dtype), shape) for x in (alpha, rate)]
     return divide(gamma_op.bind(*coordinates(state, shape), alpha, dtype=dtype), rate)
 
 
@@ -43,7 +43,7 @@ def draw_gamma(
 
 
 def _log_gamma(state: Any, alpha: Any, shape: tuple[int, ...], dtype: np.dtype[Any], first: int = 0) -> Any:
-    alpha = broadcast(cast_to(as_symbol(alpha), dtype), shape)
+    alpha = broadcast(cast_to(alpha, dtype), shape)
     return log_gamma_op.bind(*coordinates(state, shape, first), alpha, dtype=dtype)
 
 

@@ -197,7 +197,7 @@ def _stacked_states(state: Any, blocks: int, lead: tuple[int, ...]) -> Any:
     iteration = broadcast(to_shape(iota((count,), 0, int64), (*lead, 1)), shape)
     is_block = equal(iota(shape, len(lead), int64), broadcast(literal(0, int64), shape))
     step = multiply(iteration, broadcast(literal(blocks, int64), shape))
-    first = broadcast(cast_to(as_symbol(state), int64), shape)
+    first = broadcast(cast_to(state, int64), shape)
     return add(first, where(is_block, step, broadcast(literal(0, int64), shape)))
 
 

@@ -12,7 +12,7 @@ from jittape.core.builder import literal
 from jittape.core.dtypes import uint64
 from jittape.core.primitive import apply
 from jittape.errors import ShapeError
-from jittape.primitives.broadcast import as_symbol, broadcast, cast_to
+from jittape.primitives.broadcast import broadcast, cast_to
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative
 from jittape.primitives.elementwise.bits import right_shift
 from jittape.primitives.elementwise.comparison import equal, where
@@ -82,7 +82,7 @@ def draw_gumbel(op: str, take: Take, shape: Any, loc: Any, scale: Any, dtype: An
 def _multivariate_normal(
     state: Any, mean: Any, matrix: Any, shape: tuple[int, ...], dtype: np.dtype[Any], factorize: bool
 ) -> Any:
-    mean, matrix = cast_to(as_symbol(mean), dtype), cast_to(as_symbol(matrix), dtype)
+    mean, matrix = cast_to(mean, dtype), cast_to(matrix, dtype)
     factor = cholesky(matrix) if factorize else matrix
     draw = normal_op.bind(*coordinates(state, shape), dtype=dtype)
     if len(factor.shape) == 2:

@@ -48,7 +48,7 @@ def derived_seeds(state: Any, count: int, dtype: np.dtype[Any]) -> Any:
 def _folded(seed: Any, data: Any) -> Any:
     seed = as_symbol(seed)
     _, stream, key = coordinates(seed, ())
-    return _words(to_shape(cast_to(as_symbol(data), uint64), ()), stream, key, _FOLD_KEY, seed.dtype)
+    return _words(to_shape(cast_to(data, uint64), ()), stream, key, _FOLD_KEY, seed.dtype)
 
 
 def split(seed: Any, num: int = 2, alg: Any = "auto_select") -> Tensor:

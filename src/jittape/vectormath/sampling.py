@@ -216,22 +216,67 @@ def _hat(m: Any, at: Coordinates, number: Any, a: Any, b: Any, center: Any) -> t
     return k, us, v, a / (us * us) + b
 
 
+_STIRLING_MINIMUM = 16.0
+"""Minimum of `_log_factorial_ratio` for Stirling's series; its error is then less than 1e-16."""
+
+
+def _log_factorial_ratio(m: Any, k: Any) -> Any:
+    """Return ``log(k! e**k / k**k)``, which is small for large k. Differences of `lgamma` would lose its digits."""
+    x = m.where(k < 1.0, 1.0, k)
+    inverse = 1 / x
+    square = inverse * inverse
+    series = inverse * (
+        1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square * (1 / 1188))))
+    )
+    large = 0.5 * m.log(2 * math.pi * x) + series
+
+    def step(_: Any, fixed: tuple[Any, ...], now: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        (x,) = fixed
+        return x == x, (m.lgamma(x + 1) - x * m.log(x) + x,)
+
+    (result,) = m.repeat(step, (x,), (large,), 1, x >= _STIRLING_MINIMUM)
+    return m.where(k < 1.0, 0.0, result)
+
+
+def _deviance(m: Any, k: Any, mean: Any) -> Any:
+    """Return ``k log(k / mean) + mean - k`` without cancellation.
+
+    Loader, "Fast and accurate computation of binomial probabilities", 2000.
+    """
+    difference = k - mean
+    v = difference / (k + mean)
+    square = v * v
+    series = _odd_series(square)
+    near = difference * v + 2 * k * v * square * series
+    positive = m.where(k > 0, k, 1.0)
+    far = m.where(k > 0, k * m.log(positive / mean), 0.0) - difference
+    return m.where(square < 0.01, near, far)
+
+
+def _odd_series(square: Any) -> Any:
+    """Return the sum of ``square**j / (2 * j + 3)``, for squares of at most 0.01."""
+    result = square * (1 / 19) + 1 / 17
+    for divisor in (15, 13, 11, 9, 7, 5, 3):
+        result = result * square + 1 / divisor
+    return result
+
+
 def _poisson_by_rejection(m: Any, at: Coordinates, lam: Any, skip: Any) -> Any:
     lam = m.where(skip, _MEAN_OF_REJECTION, lam)
     b = 0.931 + 2.53 * m.sqrt(lam)
 
     def step(number: Any, fixed: tuple[Any, ...], _: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-        *place, lam, log_lam, b = fixed
+        *place, lam, b = fixed
         a = -0.059 + 0.02483 * b
         k, us, v, hat = _hat(m, Coordinates(*place), number, a, b, lam + 0.43)
         quick = (us >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2))
         possible = (k >= 0) & ((us >= 0.013) | (v <= us))
         count = m.where(possible, k, 0.0)
-        density = -lam + count * log_lam - m.lgamma(count + 1)
+        density = -_log_factorial_ratio(m, count) - _deviance(m, count, lam)
         accepted = m.log(v * (1.1239 + 1.1328 / (b - 3.4)) / hat) <= density
         return quick | (possible & accepted), (k,)
 
-    (k,) = m.repeat(step, (*at, lam, m.log(lam), b), (m.literal(0, np.float64),), skip=skip)
+    (k,) = m.repeat(step, (*at, lam, b), (m.literal(0, np.float64),), skip=skip)
     return k
 
 
@@ -246,27 +291,31 @@ def poisson(m: Any, at: Coordinates, lam: Any, dtype: DTypeLike = np.float64) ->
     return m.where(valid, m.where(small, by_inversion, by_rejection), m.literal(np.nan, np.float64))
 
 
+def _log_binomial(m: Any, k: Any, n: Any, p: Any) -> Any:
+    """Return the logarithm of the probability of `k`, without the term that depends on `n` alone."""
+    rest = n - k
+    factorials = _log_factorial_ratio(m, k) + _log_factorial_ratio(m, rest)
+    return -factorials - _deviance(m, k, n * p) - _deviance(m, rest, n * (1 - p))
+
+
 def _binomial_by_rejection(m: Any, at: Coordinates, n: Any, p: Any, skip: Any) -> Any:
-    """Return a binomial number for ``p <= 1/2`` (Hörmann, J. Stat. Comput. Simul. 46, 1993, algorithm BTRD's basis)."""
+    """Return a binomial number for ``p <= 1/2`` (Hörmann, J. Stat. Comput. Simul. 46, 1993, algorithm BTRS)."""
     n, p = m.where(skip, 40.0, n), m.where(skip, 0.5, p)
     spread = m.sqrt(n * p * (1 - p))
-    mode = m.floor((n + 1) * p)
-    peak = m.lgamma(mode + 1) + m.lgamma(n - mode + 1)
+    peak = _log_binomial(m, m.floor((n + 1) * p), n, p)
 
     def step(number: Any, fixed: tuple[Any, ...], _: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-        *place, n, p, spread, mode, peak, log_odds = fixed
+        *place, n, p, spread, peak = fixed
         b = 1.15 + 2.53 * spread
         a = -0.0873 + 0.0248 * b + 0.01 * p
         k, us, v, hat = _hat(m, Coordinates(*place), number, a, b, n * p + 0.5)
         quick = (us >= 0.07) & (v <= 0.92 - 4.2 / b)
         possible = (k >= 0) & (k <= n)
-        count = m.where(possible, k, 0.0)
-        density = peak - m.lgamma(count + 1) - m.lgamma(n - count + 1) + (count - mode) * log_odds
+        density = _log_binomial(m, m.where(possible, k, 0.0), n, p) - peak
         accepted = m.log(v * ((2.83 + 5.1 / b) * spread) / hat) <= density
         return possible & (quick | accepted), (k,)
 
-    log_odds = m.log(p / (1 - p))
-    (k,) = m.repeat(step, (*at, n, p, spread, mode, peak, log_odds), (m.literal(0, np.float64),), skip=skip)
+    (k,) = m.repeat(step, (*at, n, p, spread, peak), (m.literal(0, np.float64),), skip=skip)
     return k
 
 
