@@ -19,6 +19,7 @@ import numpy as np
 from jittape.errors import ControlFlowError
 
 __all__ = [
+    "ValueNeeded",
     "argument_of_user",
     "as_array",
     "as_flag",
@@ -154,6 +155,28 @@ def stack_level() -> int:
     return level
 
 
+class ValueNeeded(BaseException):
+    """The signal that a traced function needs a value. It is no `Exception`, so handlers do not catch it.
+
+    Attributes
+    ----------
+    action : str
+        Name of the called conversion: ``bool``, ``float``, ``numpy``, ...
+    of : str
+        Description of the value.
+    line : SourceLine or None
+    remedy : str
+        Advice on the code to write instead.
+    """
+
+    def __init__(self, action: str, of: str, line: Any, remedy: str) -> None:
+        super().__init__(action)
+        self.remedy = remedy
+        self.action = action
+        self.of = of
+        self.line = line
+
+
 # ---- arguments that are plain values ---------------------------------------------------------------------------------
 
 
@@ -184,7 +207,7 @@ def as_float(argument: str, value: Any) -> float:
 def as_array(argument: str, value: Any, remedy: str = "") -> np.ndarray[Any, Any]:
     """Return `value`, given as `argument`, as an ndarray of numbers; pending ops run.
 
-    `remedy` ends the message if the body of a loop or a branch, which has no values, asks for one.
+    In a traced function, or in the body of a loop or a branch, the value is unknown. `remedy` then ends the message.
 
     Raises
     ------
@@ -199,7 +222,10 @@ def as_array(argument: str, value: Any, remedy: str = "") -> np.ndarray[Any, Any
     except TypeError as error:
         raise named(TypeError(f"{argument}: {error}")) from None
     except ControlFlowError as error:
-        error.args = (f"{error}; {remedy}",) if remedy else error.args
+        error.args = (f"{error}; or {remedy}",) if remedy else error.args
+        raise
+    except ValueNeeded as signal:
+        signal.remedy = remedy or signal.remedy
         raise
     except ValueError:
         raise named(

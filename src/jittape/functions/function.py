@@ -21,7 +21,7 @@ from jittape.core.config import config
 from jittape.core.locks import rlock
 from jittape.core.primitive import active_recorder, recording_with
 from jittape.core.tickets import Companions, WeakValues
-from jittape.core.user_calls import stack_level
+from jittape.core.user_calls import ValueNeeded, stack_level
 from jittape.errors import FunctionWarning
 from jittape.functions.bound_function import BoundFunction, ConcreteFunction
 from jittape.functions.concrete_function import Concrete
@@ -54,7 +54,7 @@ from jittape.functions.trace_report import (
 )
 from jittape.functions.trace_table import TraceTable
 from jittape.recording.convert import convert_to_tensor
-from jittape.recording.function_trace import FunctionTrace, ValueNeeded
+from jittape.recording.function_trace import FunctionTrace
 from jittape.recording.nested import flatten
 from jittape.recording.tensor import Tensor
 from jittape.recording.trace import Trace

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from jittape.core.config import config
 from jittape.core.program import Aval
+from jittape.core.user_calls import ValueNeeded
 from jittape.functions.concrete_function import Concrete
 from jittape.functions.signature import Call, distance, key_changes
-from jittape.recording.function_trace import ValueNeeded
 from jittape.recording.user_line import line_of_error
 
 __all__ = [

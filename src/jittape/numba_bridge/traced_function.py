@@ -19,10 +19,11 @@ from jittape.core.primitive import recording_with
 from jittape.core.program import Aval, Op, Program
 from jittape.core.simplify import simplify
 from jittape.core.traced_scalar import TracedScalar
+from jittape.core.user_calls import ValueNeeded
 from jittape.functions.signature import TensorSpec
 from jittape.functions.trace_report import recorded_because
 from jittape.primitives.identity import identity
-from jittape.recording.function_trace import Captured, FunctionTrace, Leaf, RandomInput, ValueNeeded
+from jittape.recording.function_trace import Captured, FunctionTrace, Leaf, RandomInput
 from jittape.recording.nested import flatten
 from jittape.recording.operators import Operators
 from jittape.recording.variable import Variable

@@ -11,8 +11,18 @@ from typing import Any
 import numpy as np
 
 from jittape.core.builder import WeakScalar, literal, literal_op
-from jittape.core.dtypes import KINDS, bool_, default_dtype, float64, float_result, info_of, is_differentiable
+from jittape.core.dtypes import (
+    KINDS,
+    as_dtype,
+    bool_,
+    default_dtype,
+    float64,
+    float_result,
+    info_of,
+    is_differentiable,
+)
 from jittape.core.program import Aval, Op
+from jittape.core.user_calls import named
 from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.broadcast import (
     as_symbol,
@@ -28,6 +38,14 @@ from jittape.primitives.broadcast import (
 
 PromoteArgs = Callable[..., tuple[Any, ...]]
 AbstractEval = Callable[..., Aval]
+
+
+def integer_dtype(argument: str, dtype: Any) -> np.dtype[Any]:
+    """Return `dtype`, given as `argument`; raise `DTypeError` unless it is an integer dtype."""
+    found = as_dtype(dtype)
+    if found.kind not in "iu":
+        raise named(DTypeError(f"{argument} must be an integer dtype, got {found.name}"))
+    return found
 
 
 # ---- promotion of operands -------------------------------------------------------------------------------------------

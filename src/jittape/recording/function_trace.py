@@ -22,6 +22,7 @@ from jittape.core.locks import rlock
 from jittape.core.program import Aval, Program, SourceLine
 from jittape.core.traced_scalar import TracedScalar
 from jittape.core.traced_scalar import static as as_static
+from jittape.core.user_calls import ValueNeeded
 from jittape.errors import LeakedTensorError
 from jittape.numpy_api.numpy_protocol import array_ufunc
 from jittape.recording.symbolic_trace import SymbolicTrace
@@ -80,28 +81,6 @@ class Captured:
         return (
             tensor if tensor is not None and tensor._buffer is self.buffer else tensor_of(self.buffer.array)
         )
-
-
-class ValueNeeded(BaseException):
-    """The signal that a traced function needs a value. It is no `Exception`, so handlers do not catch it.
-
-    Attributes
-    ----------
-    action : str
-        Name of the called conversion: ``bool``, ``float``, ``numpy``, ...
-    of : str
-        Description of the value.
-    line : SourceLine or None
-    remedy : str
-        Advice on the code to write instead.
-    """
-
-    def __init__(self, action: str, of: str, line: SourceLine | None, remedy: str) -> None:
-        super().__init__(action)
-        self.remedy = remedy
-        self.action = action
-        self.of = of
-        self.line = line
 
 
 class FunctionTrace(SymbolicTrace):

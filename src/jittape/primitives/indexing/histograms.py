@@ -13,7 +13,7 @@ from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_array, as_flag, as_int, named
-from jittape.errors import DTypeError, ShapeError
+from jittape.errors import ShapeError
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import as_symbol, broadcast, cast_to, iota, to_shape
 from jittape.primitives.elementwise.arithmetic import add, multiply, subtract
@@ -24,7 +24,7 @@ from jittape.primitives.elementwise.division import divide
 from jittape.primitives.elementwise.piecewise import clip_by_value, floor
 from jittape.primitives.indexing.checked_integers import check_integers, checked_integers, integer_array
 from jittape.primitives.indexing.segments import summed_segments
-from jittape.primitives.record_parts import floating, require_kinds
+from jittape.primitives.record_parts import floating, integer_dtype, require_kinds
 from jittape.primitives.shape.reshaping import shape_of
 from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike
@@ -69,7 +69,7 @@ def _bins(arr: Any, minlength: int | None, maxlength: int | None) -> int:
     """Return the number of bins; reads the values of `arr` only if the lengths leave it open."""
     if minlength is not None and minlength == maxlength:
         return minlength
-    remedy = "or give equal minlength and maxlength"
+    remedy = "give equal minlength and maxlength"
     values = integer_array("arr", as_array("arr", arr, remedy))
     check_integers("bincount", "arr", values)
     size = max(int(values.max(initial=-1)) + 1, minlength or 0)
@@ -206,12 +206,10 @@ def _histogram(values: Any, value_range: Any, nbins: int, dtype: np.dtype[Any]) 
 
 
 def _histogram_call(body: Any, values: Any, value_range: Any, nbins: Any, dtype: Any) -> Tensor:
-    count, integer = as_int("nbins", nbins), as_dtype(dtype)
+    count = as_int("nbins", nbins)
     if count < 1:
         raise named(ValueError(f"nbins must be positive, got {count}"))
-    if integer.kind not in "iu":
-        raise named(DTypeError(f"dtype must be an integer dtype, got {integer.name}"))
-    return apply(body, (values, value_range), (count, integer))
+    return apply(body, (values, value_range), (count, integer_dtype("dtype", dtype)))
 
 
 def histogram_fixed_width_bins(
@@ -325,7 +323,7 @@ def confusion_matrix(
            [1, 1]], dtype=int32)
     """
     if num_classes is None:
-        remedy = "or give num_classes"
+        remedy = "give num_classes"
         found = [("labels", labels), ("predictions", predictions)]
         values = [integer_array(argument, as_array(argument, x, remedy)) for argument, x in found]
         num_classes = max([int(x.max(initial=-1)) + 1 for x in values])

@@ -89,7 +89,7 @@ def dynamic_partition(
     count = as_int("num_partitions", num_partitions)
     if count < 1:
         raise named(ValueError(f"num_partitions must be positive, got {count}"))
-    numbers = integer_array("partitions", as_array("partitions", partitions))
+    numbers = integer_array("partitions", as_array("partitions", partitions, "use jt.where or segments"))
     check_integers("dynamic_partition", "partitions", numbers, count)
     rows = [np.flatnonzero(numbers == part) for part in range(count)]
     return list(apply(_partitioned, (data, *rows), (numbers.shape,)))

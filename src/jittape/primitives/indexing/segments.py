@@ -148,7 +148,7 @@ def _sorted(data: Any, segment_ids: Any, how: str) -> Tensor:
     ids: np.ndarray[Any, Any] = as_array(
         "segment_ids",
         segment_ids,
-        f"or use unsorted_segment_{how}, which reads no ids but takes num_segments",
+        f"use unsorted_segment_{how}, which reads no ids but takes num_segments",
     )
     if ids.ndim != 1:
         raise named(ShapeError(f"segment_ids must have 1 dimension, got shape {ids.shape}"))

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype, int32
+from jittape.core.dtypes import int32
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
-from jittape.core.user_calls import as_int, named
-from jittape.errors import DTypeError, ShapeError
+from jittape.core.user_calls import as_int
+from jittape.errors import ShapeError
 from jittape.primitives.batched_params import along_axis
 from jittape.primitives.broadcast import as_symbol, axis_key, broadcast, cast_to, promote
 from jittape.primitives.indexing.gather import take_along_axis
-from jittape.primitives.record_parts import require_kinds
+from jittape.primitives.record_parts import integer_dtype, require_kinds
 from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import sliced
 from jittape.typing import Tensor, TensorLike
@@ -116,13 +116,6 @@ def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name:
     return apply(_sort, (values,), (axis_key(axis), direction))
 
 
-def _index_dtype(argument: str, dtype: Any) -> np.dtype[Any]:
-    found = as_dtype(dtype)
-    if found.kind not in "iu":
-        raise named(DTypeError(f"{argument} must be an integer dtype, got {found.name}"))
-    return found
-
-
 class TopK(NamedTuple):
     """The `k` greatest elements and their indices, as returned by `top_k`."""
 
@@ -168,7 +161,7 @@ def top_k(
     >>> print(values.numpy(), indices.numpy())
     [5. 3.] [1 2]
     """
-    return TopK(*apply(_top_k, (input,), (as_int("k", k), _index_dtype("index_type", index_type))))
+    return TopK(*apply(_top_k, (input,), (as_int("k", k), integer_dtype("index_type", index_type))))
 
 
 def _searchsorted_impl(edges: Any, values: Any, *, side: Any, dtype: np.dtype[Any]) -> Any:
@@ -232,7 +225,7 @@ def searchsorted(
     """
     if not isinstance(side, str) or side not in ("left", "right"):
         raise ValueError(f"[searchsorted] side must be 'left' or 'right', got {side!r}")
-    return apply(_searchsorted, (sorted_sequence, values), (side, _index_dtype("out_type", out_type)))
+    return apply(_searchsorted, (sorted_sequence, values), (side, integer_dtype("out_type", out_type)))
 
 
 def lower_bound(

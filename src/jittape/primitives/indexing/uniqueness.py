@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jittape.core.dtypes import as_dtype, int32
+from jittape.core.dtypes import int32
 from jittape.core.primitive import apply
 from jittape.core.user_calls import as_array, named
-from jittape.errors import DTypeError, ShapeError
+from jittape.errors import ShapeError
 from jittape.primitives.identity import identity_op
 from jittape.primitives.indexing.gather import gather
+from jittape.primitives.record_parts import integer_dtype
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["Unique", "UniqueWithCounts", "unique", "unique_with_counts"]
@@ -49,9 +50,7 @@ def _distinct(x: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
 
 
 def _found(x: Any, out_idx: Any) -> tuple[Tensor, Tensor, Tensor]:
-    dtype = as_dtype(out_idx)
-    if dtype.kind not in "iu":
-        raise named(DTypeError(f"out_idx must be an integer dtype, got {dtype.name}"))
+    dtype = integer_dtype("out_idx", out_idx)
     # `numpy()` says that the values are read on purpose: the gradient flows through the gather below.
     values: np.ndarray[Any, Any] = as_array("x", x.numpy() if hasattr(x, "numpy") else x)
     if values.ndim != 1:

@@ -29,7 +29,7 @@ from jittape.primitives.elementwise.bits import is_finite
 from jittape.primitives.elementwise.comparison import equal, less, less_equal, logical_or, not_equal, where
 from jittape.primitives.elementwise.exponential import exp, log, sqrt
 from jittape.primitives.identity import stop_gradient
-from jittape.primitives.record_parts import floating, require_kinds
+from jittape.primitives.record_parts import floating, integer_dtype, require_kinds
 from jittape.primitives.reduce.euclidean import std_op
 from jittape.primitives.reduce.reductions import (
     Axis,
@@ -277,7 +277,11 @@ def argmax(
     >>> jt.argmax([[1.0, 5.0], [7.0, 2.0]], axis=1).numpy()
     array([1, 0])
     """
-    return apply(_argmax_body, (input,), (0 if axis is None else axis_key(axis), as_dtype(output_type)))
+    return apply(
+        _argmax_body,
+        (input,),
+        (0 if axis is None else axis_key(axis), integer_dtype("output_type", output_type)),
+    )
 
 
 def _argmin_body(x: Any, axis: int, dtype: np.dtype[Any]) -> Any:
@@ -306,7 +310,11 @@ def argmin(
     >>> jt.argmin([[1.0, 5.0], [7.0, 2.0]], axis=1).numpy()
     array([0, 1])
     """
-    return apply(_argmin_body, (input,), (0 if axis is None else axis_key(axis), as_dtype(output_type)))
+    return apply(
+        _argmin_body,
+        (input,),
+        (0 if axis is None else axis_key(axis), integer_dtype("output_type", output_type)),
+    )
 
 
 # ---- order -----------------------------------------------------------------------------------------------------------

@@ -315,7 +315,7 @@ def sequence_mask(
            [ True,  True,  True]])
     """
     if maxlen is None:
-        known = as_array("lengths", lengths)
+        known = as_array("lengths", lengths, "give maxlen")
         maxlen = int(np.max(known, initial=0)) if known.dtype.kind in "iu" else 0
     return apply(_sequence_mask, (lengths,), (max(as_int("maxlen", maxlen), 0), as_dtype(dtype)))
 
