@@ -232,6 +232,48 @@ RULES = (
         "adjoint_b only transposes", "tests/test_matmul_einsum.py tests/test_primitives.py -k 'adjoint or matmul'",
     ),
     Mutation(
+        "cholesky", "primitives/linalg/cholesky_rules.py",
+        "product * (0.5 - 0.25 * np.eye(n))",
+        "product * 0.5",
+        "the cotangent of the diagonal of a factor counts twice", _table("cholesky"),
+    ),
+    Mutation(
+        "solve", "primitives/linalg/lu_factors.py",
+        "return lu_solve_op.bind(a, packed, g, adjoint=not adjoint)",
+        "return lu_solve_op.bind(a, packed, g, adjoint=adjoint)",
+        "the gradient of a solution solves with the matrix itself", _table("solve"),
+    ),
+    Mutation(
+        "triangular solve", "primitives/linalg/triangular.py",
+        "return triangle(negative(product), lower)",
+        "return negative(product)",
+        "a gradient flows to elements that are not read", _table("triangular_solve"),
+    ),
+    Mutation(
+        "row interchanges", "primitives/linalg/lu.py",
+        "lu_permutation_op.bind(packed, dtype=int64, inverted=True)",
+        "lu_permutation_op.bind(packed, dtype=int64, inverted=False)",
+        "the gradient of factors has its rows in the wrong order", _table("lu"),
+    ),
+    Mutation(
+        "cofactors", "primitives/linalg/determinants.py",
+        "conj(solved(regular, identity, adjoint=True))",
+        "conj(solved(regular, identity, adjoint=False))",
+        "the cofactors are transposed", _table("cofactors"),
+    ),
+    Mutation(
+        "qr", "primitives/linalg/qr.py",
+        "g_q = add(g_q, times_adjoint(y, g_right))",
+        "g_q = g_q",
+        "the columns beyond the square part of r do not change q", _table("qr"),
+    ),
+    Mutation(
+        "tridiagonal solve", "primitives/linalg/tridiagonal.py",
+        "for other in (advanced(solution, axis), solution, delayed(solution, axis, 0.0))",
+        "for other in (delayed(solution, axis, 0.0), solution, advanced(solution, axis))",
+        "the gradients of both side diagonals are exchanged", _table("tridiagonal_solve"),
+    ),
+    Mutation(
         "descending order", "primitives/indexing/sorting.py",
         "order = np.flip(np.argsort(np.flip(x, axis), axis, \"stable\"), axis)",
         "order = np.argsort(np.flip(x, axis), axis, \"stable\")",

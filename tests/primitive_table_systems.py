@@ -117,7 +117,7 @@ BANDED = (
         )
         for lower in (True, False)
         for adjoint in (False, True)
-        for count in (1, 3)
+        for count in (1, 2, 3)
     ),
 )
 

@@ -143,7 +143,12 @@ def test_the_elements_outside_of_the_matrix_are_not_used(mode):
             assert (g[0, -1], g[2, 0]) == (0, 0)
             assert np.isfinite(g).all()
         solve = jt.linalg.banded_triangular_solve
-        np.testing.assert_array_equal(solve(marked_lower, b), solve(lower, b))
+        for count in (2, 3):
+            for adjoint in (False, True):
+                found = solve(marked_lower[:count], b, adjoint=adjoint)
+                np.testing.assert_allclose(found, solve(lower[:count], b, adjoint=adjoint), rtol=1e-14)
+        marked_upper, upper = marked_lower[1::-1, ::-1], lower[1::-1, ::-1]
+        np.testing.assert_allclose(solve(marked_upper, b, False), solve(upper, b, False), rtol=1e-14)
 
 
 @pytest.mark.parametrize("form", ["compact", "sequence", "short", "matrix"])

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jittape.core.forms import Decomposition
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag
@@ -18,10 +19,14 @@ from jittape.errors import DTypeError, ShapeError
 from jittape.primitives.batched_params import alike
 from jittape.primitives.broadcast import as_symbol, broadcast, conj, promote, sum_over, to_shape
 from jittape.primitives.elementwise.arithmetic import multiply, negative
+from jittape.primitives.elementwise.assertions import end_run_where
+from jittape.primitives.elementwise.comparison import equal
+from jittape.primitives.elementwise.division import divide
 from jittape.primitives.linalg.lu_factors import NOT_INVERTIBLE
 from jittape.primitives.linalg.matrix_operands import matrix_operand, raise_for_first, require_matrix_dtype
+from jittape.primitives.reduce.cumulative import advanced, delayed, recurrence_op
 from jittape.primitives.shape.joining import stack
-from jittape.primitives.shape.views import placed, sliced
+from jittape.primitives.shape.views import flipped, placed, sliced
 from jittape.typing import Tensor, TensorLike
 
 __all__ = ["banded_triangular_solve"]
@@ -62,6 +67,35 @@ def _impl(bands: Any, b: Any, *, lower: bool, adjoint: bool) -> Any:
     return x
 
 
+def _in_recurrence(bands: Any, b: Any, *, lower: bool, adjoint: bool) -> Any:
+    """Return the substitution with one or two real diagonals as a linear recurrence, for compiled code."""
+    count, n = bands.shape[-2:]
+    if count > 2 or b.dtype.kind == "c" or not b.aval.size:
+        return None
+    axis = len(b.shape) - 2
+
+    def row(i: int) -> Any:
+        return to_shape(sliced(bands, axis, i, 1), (*bands.shape[:-2], n))
+
+    def wide(x: Any) -> Any:
+        return broadcast(to_shape(x, (*x.shape, 1)), b.shape)
+
+    diagonal = row(0 if lower else count - 1)
+    end_run_where(equal(diagonal, 0), "ValueError", f"[banded_triangular_solve] {NOT_INVERTIBLE}")
+    scaled = divide(b, wide(diagonal))
+    if count == 1:
+        return scaled
+    # Zeros replace the element that is not used; an adjoint has the element of the neighboring row.
+    shifted = advanced(row(1), axis) if lower else delayed(row(0), axis, 0.0)
+    if not adjoint:
+        shifted = delayed(shifted, axis, 0.0) if lower else advanced(shifted, axis)
+    factors = wide(negative(divide(shifted, diagonal)))
+    if lower != adjoint:
+        return recurrence_op.bind(factors, scaled, axis=axis)
+    factors, scaled = flipped(factors, (axis,)), flipped(scaled, (axis,))
+    return flipped(recurrence_op.bind(factors, scaled, axis=axis), (axis,))
+
+
 def _bands_vjp(g: Any, out: Any, bands: Any, b: Any, *, lower: bool, adjoint: bool) -> Any:
     g_b = _rhs_vjp(g, out, bands, b, lower=lower, adjoint=adjoint)
     left, right = (out, conj(g_b)) if adjoint else (g_b, conj(out))
@@ -89,6 +123,7 @@ banded_triangular_solve_op: Primitive = Primitive(
     abstract_eval=_abstract_eval,
     impl=_impl,
     vjp=(_bands_vjp, _rhs_vjp),
+    lowering=Decomposition(_in_recurrence),
     batch=alike(),
 )
 
