@@ -28,6 +28,7 @@ import numpy_table_protocol_shape
 import numpy_table_reduce
 import numpy_table_segments
 import numpy_table_shape
+import numpy_table_solves
 import numpy_table_spectra
 from jittape.numpy_api.numpy_functions import FUNCTIONS
 from jittape.numpy_api.numpy_protocol import REDUCTIONS, UFUNCS, VALUE_FUNCTIONS
@@ -47,6 +48,7 @@ TABLES = (
     numpy_table_protocol,
     numpy_table_protocol_shape,
     numpy_table_spectra,
+    numpy_table_solves,
     numpy_table_gamma,
 )
 ROWS = [row for table in TABLES for row in table.ROWS]

@@ -184,6 +184,8 @@ WITHOUT_EDGES = """
     batch_to_space bincount confusion_matrix depth_to_space invert_permutation is_non_decreasing is_strictly_increasing
     lower_bound space_to_batch space_to_depth upper_bound
     adjoint band_part cross diag diag_part einsum eye matmul matrix_transpose matvec set_diag tensordot trace
+    banded_triangular_solve cholesky cholesky_solve det inv logdet lstsq lu lu_matrix_inverse lu_reconstruct lu_solve qr
+    slogdet solve tensorinv tensorsolve triangular_solve tridiagonal_matmul tridiagonal_solve
 """
 """Functions that have no derivative, move elements about, or are sums of products."""
 
