@@ -10,8 +10,27 @@ import scipy.special
 import scipy.stats
 
 from jittape.core.primitive import apply
+from jittape.primitives.elementwise import gamma_beta as gb
 from jittape.primitives.elementwise import incomplete_gamma as ig
-from primitive_table import INF, NAN, SHAPE, Array, Row, Sampler, between, binary
+from jittape.primitives.elementwise import truncation as tc
+from jittape.primitives.reduce import cumulative as cu
+from jittape.primitives.reduce import multivariate_gamma as mg
+from jittape.primitives.shape.views import sliced
+from primitive_table import (
+    INF,
+    NAN,
+    SHAPE,
+    SPECIALS,
+    Array,
+    Row,
+    Sampler,
+    between,
+    binary,
+    integers,
+    normal,
+    signed,
+    unary,
+)
 
 # ---- references ------------------------------------------------------------------------------------------------------
 
@@ -119,4 +138,121 @@ GAMMA = (
     ),
 )
 
-ROWS: tuple[Row, ...] = GAMMA
+
+def betaln(x: Any, y: Any) -> Any:
+    return mpmath.loggamma(x) + mpmath.loggamma(y) - mpmath.loggamma(x + y)
+
+
+GAMMA_BETA = (
+    unary(
+        "gamma",
+        gb.gamma,
+        lambda x: np.where((x == -INF) | ((x < 0) & (x == np.floor(x))), NAN, scipy.special.gamma(x)),
+        between(0.3, 5.0, SHAPE),
+        edges=((SPECIALS[:11],), (np.array(0.7),), (np.zeros((0, 2)),)),
+        rtol=1e-13,
+    ),
+    unary(
+        "gamma of negative numbers",
+        gb.gamma,
+        scipy.special.gamma,
+        between(-1.8, -1.2, SHAPE),
+        rtol=1e-13,
+        edges=(),
+    ),
+    binary(
+        "betaln",
+        gb.betaln,
+        by_mpmath(betaln),
+        between(0.3, 5.0, SHAPE, SHAPE),
+        edges=(
+            (np.array([0.5, 9.0, 2.0, 900.0, 7.9]), np.array([90.0, 0.5, 60.0, 8.0, 7.9])),
+            (np.zeros((0, 2)), np.ones(2)),
+        ),
+        rtol=1e-13,
+    ),
+    unary(
+        "lbeta",
+        mg.lbeta,
+        lambda x: np.sum(scipy.special.gammaln(x), -1) - scipy.special.gammaln(np.sum(x, -1)),
+        between(0.3, 5.0, SHAPE),
+        edges=((np.ones((3, 1)),), (np.array([2.0, 0.5]),)),
+        rtol=1e-12,
+    ),
+    unary(
+        "multigammaln",
+        lambda x: mg.multigammaln(x, 3),
+        lambda x: np.vectorize(lambda a: scipy.special.multigammaln(a, 3), [float])(x),
+        between(1.5, 5.0, SHAPE),
+        edges=((np.array(2.5),), (np.zeros((0, 2)),)),
+        rtol=1e-12,
+    ),
+)
+
+
+# ---- integers and neighbors among the floats -------------------------------------------------------------------------
+
+SMALL = (
+    binary(
+        "truncatediv",
+        tc.truncatediv,
+        lambda x, y: np.trunc(x / y),
+        signed(0.3, 3.0, SHAPE, SHAPE),
+        wrt=(),
+    ),
+    binary(
+        "truncatemod",
+        tc.truncatemod,
+        np.fmod,
+        lambda rng: (rng.uniform(2.1, 2.9, 5), rng.uniform(0.95, 1.04, 5)),
+    ),
+    *(
+        Row(
+            f"{function.__name__} of {dtype}",
+            function,
+            integers(low, 9, SHAPE, SHAPE, dtype=dtype),
+            lambda x, y, function=function: by_c(function.__name__, x, y),
+            dtypes=("float64",),
+        )
+        for function in (tc.truncatediv, tc.truncatemod)
+        for dtype, low in (("int32", -9), ("uint8", 0), ("int64", -9))
+    ),
+    binary(
+        "nextafter",
+        tc.nextafter,
+        np.nextafter,
+        signed(0.3, 3.0, SHAPE, SHAPE),
+        dtypes=("float64",),
+        wrt=(0,),
+    ),
+    unary(
+        "cumulative_logsumexp",
+        cu.cumulative_logsumexp,
+        lambda x: np.logaddexp.accumulate(x, 0),
+        normal((5, 3)),
+        edges=(
+            (np.array([[1.0, -INF], [-INF, -INF], [3.0, 800.0], [2.0, 800.0], [INF, NAN]]),),
+            (np.zeros((0, 2)),),
+        ),
+        rtol=1e-13,
+    ),
+    unary(
+        "cumulative_logsumexp, exclusive and reversed",
+        lambda x: sliced(cu.cumulative_logsumexp(x, 1, exclusive=True, reverse=True), 1, 0, x.shape[1] - 1),
+        lambda x: np.flip(np.logaddexp.accumulate(np.flip(x, 1), 1)[:, :-1], 1),
+        normal((3, 5)),
+        edges=((np.array([[1.0, 2.0, 900.0]]),),),
+        rtol=1e-13,
+    ),
+)
+
+
+def by_c(name: str, x: Array, y: Array) -> Array:
+    """Return the quotient or remainder of integers as in C; 0 for division by zero."""
+    divisor = np.where(y == 0, 1, y).astype(np.int64)
+    quotient = np.sign(x.astype(np.int64)) * np.sign(divisor) * (abs(x.astype(np.int64)) // abs(divisor))
+    found = quotient if name == "truncatediv" else x.astype(np.int64) - quotient * divisor
+    return np.where(y == 0, 0, found).astype(x.dtype)
+
+
+ROWS: tuple[Row, ...] = (*GAMMA, *GAMMA_BETA, *SMALL)

@@ -11,6 +11,7 @@ import pytest
 from llvmlite import ir
 from mpmath import mp
 
+import gamma_references
 import special_references
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, constant
@@ -38,7 +39,9 @@ NUMPY = NumPyMath()
 inf, nan = np.inf, np.nan
 
 #: Largest error promised, in units in the last place; 2 where nothing is said.
-MAX_ULP = {"lgamma": 4.0, "digamma": 4.0} | dict.fromkeys(special_references.ROWS, 4.0)
+MAX_ULP = (
+    {"lgamma": 4.0, "digamma": 4.0} | dict.fromkeys(special_references.ROWS, 4.0) | gamma_references.MAX_ULP
+)
 
 
 @pytest.fixture(autouse=True)
@@ -103,8 +106,10 @@ def test_the_interpreter_is_accurate(name, dtype):
         reference, arguments = BINARY[name], binary_samples(name, dtype, 60, seed=8)
     else:
         reference, arguments = ELEMENTARY[name][0], [samples(name, dtype, 60, seed=8)]
-    # NumPy promises an error below 4.
-    assert worst(reference, dtype, interpreted(name, *arguments), *arguments)[0] < 4.0
+    # NumPy promises an error below 4. Without fused operations, one more unit may be lost.
+    assert worst(reference, dtype, interpreted(name, *arguments), *arguments)[0] < max(
+        4.0, MAX_ULP.get(name, 0.0) + 1
+    )
     if name in COMPOSED:
         values = Compiled(formula(name), [dtype])(*arguments)
         assert worst(reference, dtype, values, *arguments)[0] < 2.0
@@ -185,6 +190,7 @@ EDGES: dict[str, list[tuple[float, float]]] = {
     "digamma": [(0.0, -inf), (-0.0, inf), (inf, inf), (-inf, nan), (-3, nan)],
     "rsqrt": [(4, 0.5), (0.0, inf), (-0.0, -inf), (inf, 0.0), (-1, nan)],
     **special_references.EDGES,
+    **gamma_references.EDGES,
 }
 
 

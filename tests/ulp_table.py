@@ -18,6 +18,7 @@ import numpy as np
 from llvmlite import ir
 from mpmath import mp
 
+import gamma_references
 import special_references
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
@@ -60,6 +61,7 @@ FUNCTIONS: dict[str, Row] = {
     "digamma": (mp.digamma, [(0, 4), (0, 40), (1.4, 1.5), (0, 1e30)], False),
     "rsqrt": (lambda x: 1 / mp.sqrt(x), [(0.1, 10)], True),
     **special_references.ROWS,
+    **gamma_references.ROWS,
 }
 #: Written in terms of the functions above.
 COMPOSED: dict[str, Row] = {
@@ -71,6 +73,7 @@ ELEMENTARY = FUNCTIONS | COMPOSED
 BINARY = {
     "power": mp.power,
     "arctan2": mp.atan2,
+    **gamma_references.BINARY,
 }
 #: The op of each function, for its evaluation by the interpreter; exp2 has none.
 OPS = {
@@ -82,6 +85,7 @@ OPS = {
     "arctan2": trigonometric.atan2_op,
     "arctanh": hyperbolic.atanh_op,
     "power": powers.pow_op,
+    **gamma_references.OPS,
     **{
         name: getattr(module, f"{name}_op")
         for module, names in (
@@ -236,6 +240,8 @@ def worst(
 
 def binary_samples(name: str, dtype: Any, count: int, seed: int = 0) -> list[np.ndarray[Any, Any]]:
     """Draw pairs of arguments: moderate ones, and (for arctan2) of all magnitudes."""
+    if name in gamma_references.BINARY:
+        return gamma_references.binary_samples(name, dtype, count, seed)
     generator = np.random.default_rng(seed)
     if name == "arctan2":
         moderate = [generator.normal(size=count).astype(dtype) for _ in range(2)]

@@ -158,9 +158,13 @@ from jittape.primitives.elementwise.trigonometric import atan2 as atan2
 from jittape.primitives.elementwise.trigonometric import cos as cos
 from jittape.primitives.elementwise.trigonometric import sin as sin
 from jittape.primitives.elementwise.trigonometric import tan as tan
+from jittape.primitives.elementwise.truncation import saturate_cast as saturate_cast
+from jittape.primitives.elementwise.truncation import truncatediv as truncatediv
+from jittape.primitives.elementwise.truncation import truncatemod as truncatemod
 from jittape.primitives.identity import identity as identity
 from jittape.primitives.identity import identity_n as identity_n
 from jittape.primitives.identity import stop_gradient as stop_gradient
+from jittape.primitives.indexing.flat_indices import unravel_index as unravel_index
 from jittape.primitives.indexing.gather import boolean_mask as boolean_mask
 from jittape.primitives.indexing.gather import gather as gather
 from jittape.primitives.indexing.gather import gather_nd as gather_nd
@@ -187,6 +191,7 @@ from jittape.primitives.indexing.uniqueness import unique_with_counts as unique_
 from jittape.primitives.linalg.einsum import einsum as einsum
 from jittape.primitives.linalg.matmul import matmul as matmul
 from jittape.primitives.linalg.matmul import tensordot as tensordot
+from jittape.primitives.nn.gradient_clipping import clip_by_average_norm as clip_by_average_norm
 from jittape.primitives.nn.gradient_clipping import clip_by_global_norm as clip_by_global_norm
 from jittape.primitives.nn.gradient_clipping import clip_by_norm as clip_by_norm
 from jittape.primitives.reduce.cumulative import cumprod as cumprod
@@ -265,29 +270,30 @@ __all__ = [
     "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh",
     "atan", "atan2", "atanh", "autodiff", "batch_jacobian", "batch_to_space", "bitcast", "bitwise",
     "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "boolean_mask", "broadcast_dynamic_shape",
-    "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_gradient", "clip_by_global_norm",
-    "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128", "concat", "cond", "config", "conj",
-    "constant", "convert_to_tensor", "cos", "cosh", "cumprod", "cumsum", "custom_gradient", "data", "debugging",
-    "divide", "divide_no_nan", "double", "dynamic_partition", "dynamic_stitch", "eig", "eigvals", "einsum",
-    "ensure_shape", "equal", "exp", "expand_dims", "explain", "eye", "fill", "float16", "float32", "float64",
-    "floor", "floor_divide", "floordiv", "foldl", "foldr", "fori_loop", "function", "gather", "gather_nd",
-    "grad", "grad_pass_through", "greater", "greater_equal", "half", "hessian", "histogram_fixed_width",
-    "histogram_fixed_width_bins", "hvp", "identity", "identity_n", "imag", "int8", "int16", "int32", "int64",
-    "invert", "is_finite", "is_inf", "is_nan", "is_tensor", "jacobian", "jvp", "keras", "left_shift", "less",
-    "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or", "logical_xor", "map_fn",
-    "math", "matmul", "maximum", "meshgrid", "minimum", "mod", "multiply", "multiply_no_nan", "negative",
-    "newaxis", "njit_function", "njit_value_and_grad", "nn", "norm", "not_equal", "numba_op", "numpy_function",
+    "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_gradient",
+    "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64",
+    "complex128", "concat", "cond", "config", "conj", "constant", "convert_to_tensor", "cos", "cosh",
+    "cumprod", "cumsum", "custom_gradient", "data", "debugging", "divide", "divide_no_nan", "double",
+    "dynamic_partition", "dynamic_stitch", "eig", "eigvals", "einsum", "ensure_shape", "equal", "exp",
+    "expand_dims", "explain", "eye", "fill", "float16", "float32", "float64", "floor", "floor_divide",
+    "floordiv", "foldl", "foldr", "fori_loop", "function", "gather", "gather_nd", "grad", "grad_pass_through",
+    "greater", "greater_equal", "half", "hessian", "histogram_fixed_width", "histogram_fixed_width_bins",
+    "hvp", "identity", "identity_n", "imag", "int8", "int16", "int32", "int64", "invert", "is_finite",
+    "is_inf", "is_nan", "is_tensor", "jacobian", "jvp", "keras", "left_shift", "less", "less_equal", "linalg",
+    "linspace", "logical_and", "logical_not", "logical_or", "logical_xor", "map_fn", "math", "matmul",
+    "maximum", "meshgrid", "minimum", "mod", "multiply", "multiply_no_nan", "negative", "newaxis",
+    "njit_function", "njit_value_and_grad", "nn", "norm", "not_equal", "numba_op", "numpy_function",
     "one_hot", "ones", "ones_like", "optimizers", "pad", "pow", "print", "py_function", "random", "range",
     "rank", "real", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max",
     "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reset_stats", "reshape", "reverse",
-    "reverse_sequence", "right_shift", "roll", "round", "scalar_mul", "scan", "scatter_nd", "searchsorted",
-    "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "signal", "sin", "sinh", "size", "slice", "sort",
-    "space_to_batch", "space_to_batch_nd", "split", "sqrt", "square", "squared_difference", "squeeze", "stack",
-    "stats", "stop_gradient", "strided_slice", "subtract", "switch_case", "tan", "tanh",
+    "reverse_sequence", "right_shift", "roll", "round", "saturate_cast", "scalar_mul", "scan", "scatter_nd",
+    "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "signal", "sin", "sinh", "size",
+    "slice", "sort", "space_to_batch", "space_to_batch_nd", "split", "sqrt", "square", "squared_difference",
+    "squeeze", "stack", "stats", "stop_gradient", "strided_slice", "subtract", "switch_case", "tan", "tanh",
     "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
-    "tensor_scatter_nd_update", "tensordot", "test", "tile", "transpose", "truediv", "uint8", "uint16",
-    "uint32", "uint64", "unique", "unique_with_counts", "unstack", "value_and_grad", "vectorized_map", "vjp",
-    "where", "while_loop", "zeros", "zeros_like",
+    "tensor_scatter_nd_update", "tensordot", "test", "tile", "transpose", "truediv", "truncatediv",
+    "truncatemod", "uint8", "uint16", "uint32", "uint64", "unique", "unique_with_counts", "unravel_index",
+    "unstack", "value_and_grad", "vectorized_map", "vjp", "where", "while_loop", "zeros", "zeros_like",
 ]  # fmt: skip
 
 newaxis = None

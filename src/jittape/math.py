@@ -48,6 +48,9 @@ from jittape.primitives.elementwise.exponential import log as log
 from jittape.primitives.elementwise.exponential import log1p as log1p
 from jittape.primitives.elementwise.exponential import rsqrt as rsqrt
 from jittape.primitives.elementwise.exponential import sqrt as sqrt
+from jittape.primitives.elementwise.gamma_beta import betaln as betaln
+from jittape.primitives.elementwise.gamma_beta import gamma as gamma
+from jittape.primitives.elementwise.gamma_beta import gammaln as gammaln
 from jittape.primitives.elementwise.hyperbolic import acosh as acosh
 from jittape.primitives.elementwise.hyperbolic import asinh as asinh
 from jittape.primitives.elementwise.hyperbolic import atanh as atanh
@@ -81,6 +84,7 @@ from jittape.primitives.elementwise.trigonometric import atan2 as atan2
 from jittape.primitives.elementwise.trigonometric import cos as cos
 from jittape.primitives.elementwise.trigonometric import sin as sin
 from jittape.primitives.elementwise.trigonometric import tan as tan
+from jittape.primitives.elementwise.truncation import nextafter as nextafter
 from jittape.primitives.indexing.histograms import bincount as bincount
 from jittape.primitives.indexing.histograms import confusion_matrix as confusion_matrix
 from jittape.primitives.indexing.partitions import invert_permutation as invert_permutation
@@ -102,8 +106,12 @@ from jittape.primitives.nn.activation import l2_normalize as l2_normalize
 from jittape.primitives.nn.activation import log_softmax as log_softmax
 from jittape.primitives.nn.activation import softmax as softmax
 from jittape.primitives.nn.activation import softsign as softsign
+from jittape.primitives.nn.top_classes import in_top_k as in_top_k
 from jittape.primitives.reduce.cumulative import cumprod as cumprod
 from jittape.primitives.reduce.cumulative import cumsum as cumsum
+from jittape.primitives.reduce.cumulative import cumulative_logsumexp as cumulative_logsumexp
+from jittape.primitives.reduce.multivariate_gamma import lbeta as lbeta
+from jittape.primitives.reduce.multivariate_gamma import multigammaln as multigammaln
 from jittape.primitives.reduce.reductions import reduce_all as reduce_all
 from jittape.primitives.reduce.reductions import reduce_any as reduce_any
 from jittape.primitives.reduce.reductions import reduce_max as reduce_max
@@ -124,22 +132,23 @@ from jittape.primitives.spectra.norms import reduce_euclidean_norm as reduce_euc
 
 __all__ = [
     "abs", "absolute", "accumulate_n", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "asin",
-    "asinh", "atan", "atan2", "atanh", "bincount", "ceil", "confusion_matrix", "conj", "cos", "cosh",
-    "count_nonzero", "cumprod", "cumsum", "digamma", "divide", "divide_no_nan", "equal", "erf", "erfc",
-    "erfcinv", "erfcx", "erfinv", "exp", "expm1", "floor", "floor_divide", "floordiv", "floormod", "greater",
-    "greater_equal", "igamma", "igammac", "imag", "invert_permutation", "is_finite", "is_inf", "is_nan",
-    "is_non_decreasing", "is_strictly_increasing", "l2_normalize", "less", "less_equal", "lgamma", "log",
-    "log1p", "log_ndtr", "log_sigmoid", "log_softmax", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "lower_bound", "maximum", "minimum", "mod", "multiply", "multiply_no_nan", "ndtr", "ndtri",
-    "negative", "not_equal", "polygamma", "polyval", "positive", "pow", "random_gamma_grad", "real",
-    "reciprocal", "reciprocal_no_nan", "reduce_all", "reduce_any", "reduce_euclidean_norm",
-    "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_std", "reduce_sum",
-    "reduce_variance", "rint", "round", "rsqrt", "scalar_mul", "segment_max", "segment_mean", "segment_min",
-    "segment_prod", "segment_sum", "sigmoid", "sign", "sin", "sinh", "softmax", "softplus", "softsign",
-    "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "top_k", "truediv",
-    "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min", "unsorted_segment_prod",
-    "unsorted_segment_sqrt_n", "unsorted_segment_sum", "upper_bound", "xdivy", "xlog1py", "xlogy",
-    "zero_fraction",
+    "asinh", "atan", "atan2", "atanh", "betaln", "bincount", "ceil", "confusion_matrix", "conj", "cos",
+    "cosh", "count_nonzero", "cumprod", "cumsum", "cumulative_logsumexp", "digamma", "divide",
+    "divide_no_nan", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "expm1", "floor",
+    "floor_divide", "floordiv", "floormod", "gamma", "gammaln", "greater", "greater_equal", "igamma",
+    "igammac", "imag", "in_top_k", "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
+    "is_strictly_increasing", "l2_normalize", "lbeta", "less", "less_equal", "lgamma", "log", "log1p",
+    "log_ndtr", "log_sigmoid", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "lower_bound", "maximum", "minimum", "mod", "multigammaln", "multiply", "multiply_no_nan", "ndtr",
+    "ndtri", "negative", "nextafter", "not_equal", "polygamma", "polyval", "positive", "pow",
+    "random_gamma_grad", "real", "reciprocal", "reciprocal_no_nan", "reduce_all", "reduce_any",
+    "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
+    "reduce_std", "reduce_sum", "reduce_variance", "rint", "round", "rsqrt", "scalar_mul", "segment_max",
+    "segment_mean", "segment_min", "segment_prod", "segment_sum", "sigmoid", "sign", "sin", "sinh", "softmax",
+    "softplus", "softsign", "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "top_k",
+    "truediv", "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
+    "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "upper_bound", "xdivy",
+    "xlog1py", "xlogy", "zero_fraction",
 ]  # fmt: skip
 
 abs = absolute

@@ -17,7 +17,7 @@ from jittape.primitives.reduce.euclidean import euclidean_norm_op
 from jittape.primitives.reduce.reductions import Axis, reduce_sum
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["clip_by_global_norm", "clip_by_norm", "global_norm"]
+__all__ = ["clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "global_norm"]
 
 
 def _clip_by_norm(t: Any, clip_norm: Any, axes: Any) -> Any:
@@ -48,6 +48,34 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis = None, name: 
     array([0.6, 0.8], dtype=float32)
     """
     return apply(_clip_by_norm, (t, clip_norm), (axis_key(axes),))
+
+
+def _clip_by_average_norm(t: Any, clip_norm: Any) -> Any:
+    t = floating(t)
+    average = divide(sqrt(_squares(t, None, True)), max(t.aval.size, 1))
+    limit = cast_to(clip_norm, average.dtype)
+    clipped = multiply(t, cast_to(divide(limit, maximum(average, limit)), t.dtype))
+    return not_enlarged("clip_by_average_norm", "clip_norm", t.shape, clipped)
+
+
+def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Tensor:
+    """Scale `t` down so that its Euclidean norm, divided by the number of its elements, is at most `clip_norm`.
+
+    Parameters
+    ----------
+    t : tensor_like
+        The tensor to scale.
+    clip_norm : float or tensor_like
+        Greater than 0. The gradient flows through it as well.
+    name : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> jt.clip_by_average_norm([3.0, 4.0], 1.0).numpy()
+    array([1.2, 1.6], dtype=float32)
+    """
+    return apply(_clip_by_average_norm, (t, clip_norm))
 
 
 def _squares(t: Any, axes: Any, keepdims: bool) -> Any:

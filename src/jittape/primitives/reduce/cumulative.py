@@ -6,6 +6,7 @@ recurrence in the other direction. So products with zeros among their factors ha
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,18 @@ from jittape.core.forms import Scan
 from jittape.core.primitive import Primitive, apply
 from jittape.primitives.batched_params import along_axis
 from jittape.primitives.broadcast import as_symbol, axis_key, broadcast, cast_to, conj, require_equal
-from jittape.primitives.elementwise.arithmetic import multiply
+from jittape.primitives.elementwise.arithmetic import multiply, subtract, zero_dominant_multiply
+from jittape.primitives.elementwise.bits import is_finite
+from jittape.primitives.elementwise.comparison import equal, logical_and, logical_not, where
+from jittape.primitives.elementwise.exponential import exp
+from jittape.primitives.record_parts import floating, require_kinds
 from jittape.primitives.shape.reshaping import one_axis
 from jittape.primitives.shape.views import concat_op, flipped, placed, sliced
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["advanced", "cumprod", "cumsum", "delayed", "recurrence_op"]
+__all__ = ["advanced", "cumprod", "cumsum", "cumulative_logsumexp", "delayed", "recurrence_op"]
+
+LOG_2 = math.log(2)
 
 
 # ---- shifts ----------------------------------------------------------------------------------------------------------
@@ -179,3 +186,68 @@ def cumprod(
     array([1., 2., 6.], dtype=float32)
     """
     return apply(_cumprod_body, (x,), (axis_key(axis), exclusive, reverse))
+
+
+# ---- cumulative logsumexp --------------------------------------------------------------------------------------------
+
+
+def _logaddexp(m: Any, x: Any, y: Any) -> Any:
+    """Return ``log(exp(x) + exp(y))``; equal infinities stay as they are."""
+    top = m.maximum(x, y)
+    # Of nan, the maximum is nan.
+    return m.where(x == y, top + LOG_2, top + m.log1p(m.exp(-m.absolute(x - y))))
+
+
+def _cumulative_logsumexp_vjp(g: Any, out: Any, x: Any, *, axis: int) -> Any:
+    """Return the gradient by a recurrence whose factors are at most 1, so nothing overflows.
+
+    With s[j] the sum of ``g[i] exp(out[j] - out[i])`` over i from j, it is ``exp(x[j] - out[j]) s[j]``.
+    """
+    factors = exp(_difference(delayed(out, axis, -np.inf), out))
+    factors = flipped(advanced(factors, axis), (axis,))
+    sums = flipped(recurrence_op.bind(factors, flipped(g, (axis,)), axis=axis), (axis,))
+    return zero_dominant_multiply(sums, exp(_difference(x, out)))
+
+
+def _difference(x: Any, y: Any) -> Any:
+    """Return ``x - y``, and 0 where they are equal infinities."""
+    same_infinity = logical_and(equal(x, y), logical_not(is_finite(x)))
+    return where(same_infinity, 0, subtract(x, y))
+
+
+cumulative_logsumexp_op = Primitive(
+    "cumulative_logsumexp",
+    abstract_eval=lambda x, *, axis: require_kinds("cumulative_logsumexp", "f", x),
+    impl=lambda x, *, axis: np.logaddexp.accumulate(x, axis),
+    vjp=(_cumulative_logsumexp_vjp,),
+    lowering=Scan(_logaddexp, -np.inf),
+    batch=along_axis(),
+)
+
+
+def _cumulative_logsumexp_body(x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+    return _scan(cumulative_logsumexp_op, floating(x), axis, exclusive, reverse, -np.inf)
+
+
+def cumulative_logsumexp(
+    x: TensorLike, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Return ``log(cumsum(exp(x)))`` along `axis`, without overflow.
+
+    Parameters
+    ----------
+    x : tensor
+        Real; integers give floats.
+    axis : int
+        The dimension to sum along.
+    exclusive : bool
+        Exclude the element itself from its sum; the first result is -inf.
+    reverse : bool
+        Start at the end.
+
+    Examples
+    --------
+    >>> jt.math.cumulative_logsumexp([0.0, 0.0, 200.0]).numpy().round(3)
+    array([  0.   ,   0.693, 200.   ], dtype=float32)
+    """
+    return apply(_cumulative_logsumexp_body, (x,), (axis_key(axis), exclusive, reverse))

@@ -172,3 +172,28 @@ def _near_exponent(m: Any, a: Any, x: Any) -> tuple[Any, Any, Any]:
     series_low = series_low + (scaled * cubic_low + scaled_low * cubic)
     high, low = two_sum(m, series, -square)
     return *two_sum(m, high, low + (series_low - square_low)), is_near
+
+
+def betaln(m: Any, x: Any, y: Any) -> Any:
+    """Return the logarithm of the beta function; nan for negative arguments.
+
+    If the larger argument is at least 8, Stirling's series replaces the differences of large logarithms (Didonato and
+    Morris, ACM TOMS 18, 1992).
+    """
+    if x.dtype == np.float32:
+        return m.cast(betaln(m, m.cast(x, np.float64), m.cast(y, np.float64)), np.float32)
+    less, more = m.where(x < y, x, y), m.where(x < y, y, x)
+    p, q = m.where(less > 0, less, 1.0), m.where(more > _LARGE, more, _LARGE)
+    log_ratio = m.log1p(p / q)
+    large_p = m.where(p > _LARGE, p, _LARGE)
+    corrections = stirling_correction(q) - stirling_correction(p + q)
+    both = stirling_correction(large_p) - 0.5 * m.log(q) + _HALF_LOG_2_PI[0]
+    both = both + (large_p - 0.5) * m.log(large_p / (large_p + q)) - q * log_ratio
+    one = m.lgamma(m.where(p < _LARGE, p, 1.0)) - (q - 0.5) * log_ratio - p * (m.log(p + q) - 1)
+    large = m.where(p < _LARGE, one, both) + corrections
+    none = m.lgamma(m.where(p < _LARGE, p, 1.0)) + (m.lgamma(m.where(more < _LARGE, more, 1.0)))
+    none = none - m.lgamma(m.where(p + more < 2 * _LARGE, p + more, 1.0))
+    result = m.where(more < _LARGE, none, large)
+    result = m.where(less == 0, np.inf, m.where(more == np.inf, -np.inf, result))
+    undefined = ~(less >= 0) | ~(more >= 0) | ((less == 0) & (more == np.inf))
+    return m.where(undefined, m.literal(np.nan, x.dtype), result)

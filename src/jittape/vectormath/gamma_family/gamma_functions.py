@@ -11,6 +11,7 @@ class GammaFunctions:
     """Functions of the gamma and beta families as methods of the math namespace; the formulas document them."""
 
     gamma = gamma_function.gamma
+    betaln = gamma_function.betaln
     polygamma = zeta.polygamma
 
     igamma = incomplete.igamma

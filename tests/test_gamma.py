@@ -1,0 +1,188 @@
+"""The gamma and beta families, and small elementwise functions: accuracy, batches, functions, wrong arguments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+import jittape as jt
+from gamma_references import betaln
+from jittape.errors import DTypeError, ShapeError
+from jittape.vectormath import NumPyMath
+from ulp_table import Compiled
+
+RNG = np.random.default_rng(5)
+A, X = RNG.uniform(0.4, 9.0, 6), RNG.uniform(0.4, 9.0, 6)
+#: Functions of two positive numbers, differentiable in both.
+BINARY = [jt.math.igamma, jt.math.igammac, jt.math.random_gamma_grad, jt.math.betaln]
+
+
+def total(function):
+    return lambda a, x: jt.reduce_sum(function(a, x) * jt.sin(jt.range(6, dtype=jt.float64)))
+
+
+# ---- accuracy --------------------------------------------------------------------------------------------------------
+
+
+def test_betaln_is_accurate_next_to_its_zeros():
+    p = np.exp(RNG.uniform(-5, 7, 400))
+    q = np.exp(RNG.uniform(-5, 7, 400))
+    truth = np.array([float(betaln(mp.mpf(a), mp.mpf(b))) for a, b in zip(p, q, strict=True)])
+    with np.errstate(all="ignore"):
+        found = NumPyMath().betaln(p, q), Compiled(lambda m, x, y: m.betaln(x, y), [np.float64] * 2)(p, q)
+    for values in found:
+        assert (abs(values - truth) <= 12 * np.finfo(float).eps * np.maximum(abs(truth), 1)).all()
+
+
+def test_igammac_keeps_its_digits_where_igamma_is_nearly_1():
+    a = np.array([1e-12, 1e-5, 0.3, 5.0, 800.0])
+    x = np.array([0.2, 1e-3, 30.0, 60.0, 1400.0])
+    truth = [float(mp.gammainc(mp.mpf(p), mp.mpf(y), regularized=True)) for p, y in zip(a, x, strict=True)]
+    np.testing.assert_allclose(jt.math.igammac(a, x).numpy(), truth, rtol=2e-15)
+
+
+def test_derivatives_by_large_parameters_are_accurate():
+    """The sum of two large terms nearly cancels there; mpmath computes with 100 digits."""
+    a, x = np.array([30.0, 900.0]), np.array([31.0, 880.0])
+    with jt.GradientTape() as tape:
+        tape.watch(p := jt.constant(a))
+        y = jt.math.igamma(p, x)
+    with mp.workdps(100):
+        truth = [
+            float(mp.diff(lambda b, y=y: mp.gammainc(b, 0, y, regularized=True), mp.mpf(b)))
+            for b, y in zip(a, x, strict=True)
+        ]
+    np.testing.assert_allclose(tape.gradient(y, p).numpy(), truth, rtol=1e-14)
+
+
+def test_samples_that_underflow_have_a_derivative():
+    """Density and distribution function are 0 there, their ratio is not."""
+    found = jt.math.random_gamma_grad(np.array([300.0, 1e-3]), np.array([1e-20, 1e-300])).numpy()
+    # Near 0, P is x**a / gamma(a + 1), and the derivative -(x / a) (log(x) - digamma(a + 1)).
+    a, x = (mp.mpf(300), mp.mpf(1e-3)), (mp.mpf(1e-20), mp.mpf(1e-300))
+    truth = [float(-(v / b) * (mp.log(v) - mp.digamma(b + 1))) for b, v in zip(a, x, strict=True)]
+    np.testing.assert_allclose(found, truth, rtol=1e-14)
+
+
+def test_reparameterization_gives_the_derivative_of_the_mean():
+    """The mean of a gamma distribution is its shape, whose derivative is 1."""
+    samples = np.random.default_rng(0).gamma(2.5, size=200_000)
+    assert float(jt.reduce_mean(jt.math.random_gamma_grad(2.5, samples))) == pytest.approx(1.0, abs=5e-3)
+
+
+# ---- transforms ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", BINARY, ids=lambda f: f.__name__)
+def test_forward_mode_and_jacobians_agree_with_reverse_mode(function, mode):
+    f = total(function)
+    gradients = jt.grad(f, argnums=(0, 1))(A, X)
+    tangents = RNG.standard_normal((2, 6))
+    _, along = jt.jvp(f, (A, X), tuple(tangents))
+    wanted = sum(float(np.sum(np.asarray(g) * t)) for g, t in zip(gradients, tangents, strict=True))
+    assert float(along) == pytest.approx(wanted, rel=1e-12)
+    jacobian = np.asarray(jt.jacobian(lambda a: function(a, X))(A))
+    with jt.GradientTape() as tape:
+        tape.watch(a := jt.constant(A))
+        y = function(a, X)
+    np.testing.assert_allclose(jacobian, np.diag(tape.gradient(y, a).numpy()), rtol=1e-12)
+
+
+@pytest.mark.parametrize("function", BINARY, ids=lambda f: f.__name__)
+def test_third_derivatives(function):
+    """Compare with differences of the second derivative."""
+
+    def second(a, order=2):
+        f = lambda b: jt.reduce_sum(function(b, X))  # noqa: E731
+        for _ in range(order):
+            f = (lambda g: lambda b: jt.reduce_sum(jt.grad(g)(b)))(f)
+        return f(a)
+
+    step = 1e-4
+    differences = (float(second(A + step)) - float(second(A - step))) / (2 * step)
+    assert float(second(A, 3)) == pytest.approx(differences, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("function", [*BINARY, jt.truncatemod, jt.math.nextafter], ids=lambda f: f.__name__)
+def test_in_a_function_and_in_a_loop(function):
+    body = jt.function(
+        lambda a, x: jt.scan(lambda s, p: s + function(p, x), jt.constant(a), jt.constant(0.0 * x))
+    )
+    expected = np.cumsum([np.asarray(function(p, X)) for p in A], axis=0)
+    columns = np.repeat(A[:, None], 6, axis=1)
+    for _ in range(3):
+        np.testing.assert_allclose(body(columns, X).numpy(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("exclusive", "reverse"), [(False, False), (True, False), (False, True), (True, True)]
+)
+def test_cumulative_logsumexp_has_finite_gradients_for_large_numbers(exclusive, reverse):
+    x = np.array([0.0, 800.0, -900.0, 805.0])
+    with jt.GradientTape() as tape:
+        tape.watch(v := jt.constant(x))
+        y = jt.math.cumulative_logsumexp(v, exclusive=exclusive, reverse=reverse)
+        loss = jt.reduce_sum(jt.where(jt.is_finite(y), y, 0.0))
+    order = x[::-1] if reverse else x
+    weights = np.zeros(4)
+    for i in range(4 - exclusive):
+        part = np.exp(order[: i + 1] - np.logaddexp.reduce(order[: i + 1]))
+        weights[: i + 1] += part
+    np.testing.assert_allclose(
+        tape.gradient(loss, v).numpy(), weights[::-1] if reverse else weights, atol=1e-15
+    )
+
+
+def test_saturate_cast_passes_gradients_of_numbers_in_range_only():
+    with jt.GradientTape() as tape:
+        tape.watch(x := jt.constant(np.array([1.0, 1e300, -1e300])))
+        y = jt.saturate_cast(x, jt.float32)
+    np.testing.assert_array_equal(tape.gradient(y, x).numpy(), [1.0, 0.0, 0.0])
+
+
+# ---- wrong arguments -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: jt.math.igamma([1.0, 2.0], [1.0, 2.0, 3.0]), ShapeError, r"\[igamma\].*\(2,\).*\(3,\)"),
+        (lambda: jt.math.igammac(1j, 2.0), DTypeError, r"\[igammac\].*complex"),
+        (lambda: jt.math.random_gamma_grad(1.0, 2j), DTypeError, r"\[random_gamma_grad\].*complex"),
+        (lambda: jt.math.betaln([1.0], 2j), DTypeError, r"\[betaln\].*complex"),
+        (lambda: jt.math.lbeta(2.0), ShapeError, r"\[lbeta\].*scalar"),
+        (lambda: jt.math.multigammaln([1.0], 0), ValueError, r"\[multigammaln\] d.*got 0"),
+        (lambda: jt.math.polygamma(171, 1.0), ValueError, r"\[polygamma\] a, the order.*171"),
+        (lambda: jt.truncatediv(1j, 2.0), DTypeError, r"\[truncatediv\].*complex"),
+        (lambda: jt.truncatemod(True, False), DTypeError, r"\[truncatemod\].*bool"),
+        (lambda: jt.math.nextafter(np.float16(1), 2.0), DTypeError, r"\[nextafter\].*float16.*cast"),
+        (lambda: jt.saturate_cast(True, jt.int32), DTypeError, r"\[saturate_cast\].*bool"),
+        (lambda: jt.unravel_index([[1]], [2, 2]), ShapeError, r"\[unravel_index\] indices.*\(1, 1\)"),
+        (lambda: jt.unravel_index([1], []), ShapeError, r"\[unravel_index\] dims"),
+        (lambda: jt.unravel_index([1.0], [2]), DTypeError, r"\[unravel_index\] indices.*float32"),
+        (lambda: jt.unravel_index([0, 4], [2, 2]).numpy(), ValueError, r"indices.*0 to 3.*indices\[1\] = 4"),
+        (lambda: jt.unravel_index([0, -1], [2, 2]).numpy(), ValueError, r"indices\[1\] = -1"),
+        (lambda: jt.math.in_top_k([0], [[1, 2]], 1), DTypeError, r"\[in_top_k\] predictions.*int32"),
+        (lambda: jt.math.in_top_k([0, 1], [[1.0, 2.0]], 1), ShapeError, r"\[in_top_k\].*\(2,\).*\(1, 2\)"),
+        (lambda: jt.math.cumulative_logsumexp([1j]), DTypeError, r"\[cumulative_logsumexp\].*complex"),
+        (lambda: jt.math.cumulative_logsumexp([1.0], axis=1), ValueError, r"\[cumulative_logsumexp\].*axis"),
+        (
+            lambda: jt.clip_by_average_norm([1.0], [1.0, 2.0]),
+            ShapeError,
+            r"\[clip_by_average_norm\] clip_norm",
+        ),
+    ],
+)
+def test_message(call, error, message, mode):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_an_index_out_of_range_in_a_compiled_function_ends_the_run(mode):
+    f = jt.function(lambda i: jt.unravel_index(i, [2, 2]) + 0)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(np.array([1, 2])).numpy(), [[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match=r"indices\[1\] = 4"):
+        f(np.array([1, 4])).numpy()
+    np.testing.assert_array_equal(f(np.array([3, 0])).numpy(), [[1, 0], [1, 0]])
