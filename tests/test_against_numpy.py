@@ -21,6 +21,7 @@ import numpy_table_algebra
 import numpy_table_blocks
 import numpy_table_gamma
 import numpy_table_histograms
+import numpy_table_linalg
 import numpy_table_networks
 import numpy_table_picking
 import numpy_table_protocol
@@ -40,6 +41,7 @@ TABLES = (
     numpy_table_reduce,
     numpy_table_shape,
     numpy_table_algebra,
+    numpy_table_linalg,
     numpy_table_networks,
     numpy_table_picking,
     numpy_table_segments,

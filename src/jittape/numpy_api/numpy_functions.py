@@ -1,7 +1,7 @@
 """NumPy's functions on tensors: small adapters from NumPy's signatures to user-level functions.
 
 `FUNCTIONS`, at the end, is the table of all adapters. Those of reductions are in `numpy_reductions`, those that change
-shapes in `numpy_shapes`.
+shapes in `numpy_shapes`, and those of ``numpy.linalg`` in `numpy_linalg`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from jittape.core.dtypes import as_dtype
 from jittape.core.user_calls import as_int
 from jittape.errors import DTypeError, ShapeError
+from jittape.numpy_api.numpy_linalg import LINALG_FUNCTIONS
 from jittape.numpy_api.numpy_reductions import (
     array_like,
     axis_of,
@@ -372,4 +373,5 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: _where,
     np.zeros_like: _constant_like(0, "zeros_like"),
     np.empty_like: _constant_like(0, "empty_like"),
+    **LINALG_FUNCTIONS,
 }

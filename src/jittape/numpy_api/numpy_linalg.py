@@ -1,0 +1,211 @@
+"""Adapters of ``numpy.linalg``: NumPy's signatures and results with jittape's ops.
+
+As in NumPy, integers and bools become float64, and decompositions are named tuples. Two things differ. The results of
+`eig` and `eigvals` are complex, as a dtype cannot depend on values. Matrices with nan give nan where NumPy's LAPACK may
+not converge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jittape.core.dtypes import float64, is_differentiable
+from jittape.core.user_calls import as_flag, as_int, shown
+from jittape.errors import ShapeError
+from jittape.numpy_api.numpy_reductions import array_like, dtype_of, reject, shape_of, strong
+from jittape.primitives.elementwise.comparison import not_equal
+from jittape.primitives.elementwise.complex_numbers import cast
+from jittape.primitives.linalg.cholesky import cholesky
+from jittape.primitives.linalg.determinants import det, slogdet
+from jittape.primitives.linalg.matrices import adjoint, cross
+from jittape.primitives.linalg.matrix_products import kron, matrix_power, multi_dot, vander, vecdot
+from jittape.primitives.linalg.qr import qr
+from jittape.primitives.linalg.solve import inv, solve
+from jittape.primitives.linalg.tensor_equations import tensorinv, tensorsolve
+from jittape.primitives.reduce.reductions import reduce_any
+from jittape.primitives.shape.reshaping import expand_dims, moveaxis, squeeze
+from jittape.primitives.spectra.eig import eig, eigvals
+from jittape.primitives.spectra.eigh import eigh
+from jittape.primitives.spectra.norms import matrix_norm, vector_norm
+from jittape.primitives.spectra.pseudoinverse import cond, matrix_rank, pinv
+from jittape.primitives.spectra.svd import svd, svdvals
+
+__all__ = ["LINALG_FUNCTIONS"]
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues and eigenvectors of general matrices."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class QRResult(NamedTuple):
+    """Factors of a QR factorization."""
+
+    Q: Any
+    R: Any
+
+
+class SlogdetResult(NamedTuple):
+    """Sign and logarithm of the absolute value of a determinant."""
+
+    sign: Any
+    logabsdet: Any
+
+
+class SVDResult(NamedTuple):
+    """Singular value decomposition."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def _floating(a: Any) -> Any:
+    a = array_like(a)
+    return a if is_differentiable(dtype_of(a)) else cast(a, float64)
+
+
+def _of_floating(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function` of one matrix that may be of integers."""
+    return lambda a: function(_floating(a))
+
+
+# ---- decompositions --------------------------------------------------------------------------------------------------
+
+
+def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    a = _floating(a)
+    return adjoint(cholesky(adjoint(a))) if as_flag("upper", upper) else cholesky(a)
+
+
+def _eig(a: Any) -> Any:
+    return EigResult(*eig(_floating(a)))
+
+
+def _eigh(a: Any, UPLO: str = "L") -> Any:
+    if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
+        raise ValueError(f"[np.linalg.eigh] UPLO must be 'L' or 'U', got {shown(UPLO)}")
+    a = _floating(a)
+    return EighResult(*eigh(adjoint(a) if UPLO.upper() == "U" and len(shape_of(a)) > 1 else a))
+
+
+def _eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    return _eigh(a, UPLO).eigenvalues
+
+
+def _qr(a: Any, mode: str = "reduced") -> Any:
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"[np.linalg.qr] mode must be 'reduced', 'complete' or 'r', got {shown(mode)}")
+    q, r = qr(_floating(a), full_matrices=mode == "complete")
+    return r if mode == "r" else QRResult(q, r)
+
+
+def _slogdet(a: Any) -> Any:
+    return SlogdetResult(*slogdet(_floating(a)))
+
+
+def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    reject("linalg.svd", hermitian=hermitian or None)
+    if not as_flag("compute_uv", compute_uv):
+        return svdvals(_floating(a))
+    s, u, v = svd(_floating(a), full_matrices)
+    return SVDResult(u, s, adjoint(v))
+
+
+# ---- solutions -------------------------------------------------------------------------------------------------------
+
+
+def _solve(a: Any, b: Any) -> Any:
+    a, b = _floating(a), _floating(b)
+    if len(shape_of(b)) == 1:
+        return squeeze(solve(a, expand_dims(b, -1)), -1)
+    return solve(a, b)
+
+
+def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    return tensorsolve(_floating(a), _floating(b), axes)
+
+
+def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np.nan) -> Any:
+    reject("linalg.pinv", hermitian=hermitian or None)
+    a = _floating(a)
+    given = rtol is None or not (isinstance(rtol, float) and np.isnan(rtol))
+    if rcond is not None and given:
+        raise ValueError("[np.linalg.pinv] rtol and rcond mean the same; give one of them")
+    if given and rtol is None:
+        rcond = max(shape_of(a)[-2:], default=0) * float(np.finfo(dtype_of(a)).eps)
+    elif given:
+        rcond = rtol
+    return pinv(a, 1e-15 if rcond is None else rcond)
+
+
+def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    reject("linalg.matrix_rank", hermitian=hermitian or None, rtol=rtol)
+    if len(shape_of(A)) < 2:
+        return cast(reduce_any(not_equal(array_like(A), 0)), np.int64)
+    return cast(matrix_rank(_floating(A), tol), np.int64)
+
+
+def _matrix_power(a: Any, n: int) -> Any:
+    n = as_int("n", n)
+    return matrix_power(_floating(a) if n < 0 else array_like(a), n)
+
+
+def _multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    reject("linalg.multi_dot", out=out)
+    return multi_dot([strong(a) for a in arrays])
+
+
+def _cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    x1, x2 = moveaxis(strong(x1), axis, -1), moveaxis(strong(x2), axis, -1)
+    return moveaxis(cross(x1, x2), -1, axis)
+
+
+def _vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+    x = array_like(x)
+    if dtype_of(x).kind == "b":
+        x = cast(x, np.int64)
+    if len(shape_of(x)) != 1:
+        raise ShapeError(f"[np.vander] x must be a vector, got shape {shape_of(x)}")
+    return vander(cast(x, np.result_type(dtype_of(x), np.int64)), N, increasing)
+
+
+LINALG_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.kron: lambda a, b: kron(strong(a), strong(b)),
+    np.linalg.cholesky: _cholesky,
+    np.linalg.cond: lambda x, p=None: cond(_floating(x), p),
+    np.linalg.cross: _cross,
+    np.linalg.det: _of_floating(det),
+    np.linalg.eig: _eig,
+    np.linalg.eigh: _eigh,
+    np.linalg.eigvals: _of_floating(eigvals),
+    np.linalg.eigvalsh: _eigvalsh,
+    np.linalg.inv: _of_floating(inv),
+    np.linalg.matrix_norm: lambda x, /, **options: matrix_norm(array_like(x), **options),
+    np.linalg.matrix_power: _matrix_power,
+    np.linalg.matrix_rank: _matrix_rank,
+    np.linalg.multi_dot: _multi_dot,
+    np.linalg.pinv: _pinv,
+    np.linalg.qr: _qr,
+    np.linalg.slogdet: _slogdet,
+    np.linalg.solve: _solve,
+    np.linalg.svd: _svd,
+    np.linalg.svdvals: lambda x, /: svdvals(_floating(x)),
+    np.linalg.tensorinv: lambda a, ind=2: tensorinv(_floating(a), ind),
+    np.linalg.tensorsolve: _tensorsolve,
+    np.linalg.vecdot: lambda x1, x2, /, *, axis=-1: vecdot(strong(x1), strong(x2), axis),
+    np.linalg.vector_norm: lambda x, /, **options: vector_norm(array_like(x), **options),
+    np.vander: _vander,
+}
