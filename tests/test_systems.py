@@ -244,7 +244,13 @@ def test_matrices_and_right_hand_sides_that_are_not_finite(value, mode):
         assert not np.isfinite(jt.linalg.qr(a).r[1].numpy()).all()
 
 
-def test_the_gradient_of_a_full_decomposition_of_tall_matrices():
+def test_the_gradient_of_a_full_decomposition_of_tall_matrices(mode):
+    x = normal(2, 4, 3)
+    for _ in range(3):
+        q, r = jt.linalg.qr(x, full_matrices=True)
+        np.testing.assert_allclose(jt.matmul(q, r), x, rtol=1e-12, atol=1e-14)
+        identity = np.broadcast_to(np.eye(4), (2, 4, 4))
+        np.testing.assert_allclose(jt.matmul(q, q, transpose_a=True), identity, atol=1e-14)
     with pytest.raises(
         jt.NoGradientError, match="additional columns of q are arbitrary; use full_matrices=False"
     ):
