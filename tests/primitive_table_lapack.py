@@ -9,6 +9,7 @@ import numpy as np
 from jittape.primitives.linalg import cholesky_rules as rules
 from jittape.primitives.linalg import matrices as ma
 from jittape.primitives.linalg.main_diagonals import diagonal_matrix_op, diagonal_op
+from jittape.primitives.linalg.triangular import triangular_term_op
 from primitive_table import Array, Row, normal
 
 FLOATS = ("float64", "float32")
@@ -76,6 +77,13 @@ ROWS = (
         lambda x, b: np.linalg.solve(np.tril(x) @ transposed(np.tril(x)), b),
         dtypes=FLOATS,
         rtol=1e-12,
+    ),
+    Row(
+        "triangular_term",
+        triangular_term_op.bind,
+        normal((2, 3, 2), (2, 3, 2)),
+        lambda u, x: -np.tril(u @ transposed(x)),
+        dtypes=FLOATS,
     ),
     Row(
         "cholesky_term",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -211,10 +212,27 @@ def test_pullbacks_of_diagonals(
         check(cholesky_diagonal_op.bind, factor, diagonal)
 
 
-def likelihood(k: Any, y: Any) -> Any:
+def solved_twice(factor: Any, y: Any) -> Any:
+    forward = jt.linalg.triangular_solve(factor, y)
+    return jt.reduce_sum(multiply(y, jt.linalg.triangular_solve(factor, forward, adjoint=True)))
+
+
+def solved_half(factor: Any, y: Any) -> Any:
+    return jt.reduce_sum(jt.square(jt.linalg.triangular_solve(factor, y)))
+
+
+def solved_with_factor(factor: Any, y: Any) -> Any:
+    return jt.reduce_sum(multiply(y, jt.linalg.cholesky_solve(factor, y)))
+
+
+QUADRATIC_FORMS = (solved_with_factor, solved_twice, solved_half)
+"""Functions for ``sum(y * (A^-1 y))`` with the factor of A."""
+
+
+def likelihood(k: Any, y: Any, quadratic: Any = solved_with_factor) -> Any:
     factor = jt.linalg.cholesky(k)
-    quadratic = jt.reduce_sum(multiply(y, jt.linalg.cholesky_solve(factor, y)))
-    return add(multiply(0.5, quadratic), jt.reduce_sum(jt.math.log(jt.linalg.diag_part(factor))))
+    value = multiply(0.5, quadratic(factor, y))
+    return add(value, jt.reduce_sum(jt.math.log(jt.linalg.diag_part(factor))))
 
 
 def everything(k: Any, y: Any) -> Any:
@@ -256,8 +274,33 @@ def test_the_gradient_of_a_likelihood_takes_the_routines_that_one_would_call(
     lead: tuple[int, ...], columns: int
 ) -> None:
     k, y = positive((*lead, 20, 20)), normal((*lead, 20, columns))
-    assert sorted(routines_of_gradient(likelihood, k, y)) == ["potrf", "potri", *["trsm"] * 4]
+    for quadratic in QUADRATIC_FORMS:
+        routines = routines_of_gradient(partial(likelihood, quadratic=quadratic), k, y)
+        assert sorted(routines) == ["potrf", "potri", *["trsm"] * (len(routines) - 2)]
+        assert routines.count("trsm") <= 4
     assert "potri" not in routines_of_gradient(likelihood, k[..., :4, :4] + np.eye(4), y[..., :4, :])
+
+
+def test_a_form_that_is_not_symmetric_takes_the_general_pullback() -> None:
+    """Each column has a weight of its own, or the second solution is with another right-hand side."""
+    k, y = positive((12, 12)), normal((12, 2))
+
+    def weighted(k: Any, y: Any) -> Any:
+        z = jt.linalg.triangular_solve(jt.linalg.cholesky(k), y)
+        return jt.reduce_sum(multiply(multiply(z, z), jt.cumsum(jt.ones_like(z), axis=1)))
+
+    def different(k: Any, y: Any) -> Any:
+        factor = jt.linalg.cholesky(k)
+        z = jt.linalg.triangular_solve(factor, y)
+        return jt.reduce_sum(jt.sin(jt.linalg.triangular_solve(factor, z, adjoint=True)))
+
+    def of_another_factor(k: Any, y: Any) -> Any:
+        factor, other = jt.linalg.cholesky(k), jt.linalg.cholesky(add(k, 1.0))
+        z = jt.linalg.triangular_solve(factor, y)
+        return jt.reduce_sum(multiply(z, jt.linalg.triangular_solve(other, z, adjoint=True)))
+
+    for function in (weighted, different, of_another_factor):
+        routines_of_gradient(function, k, y)
 
 
 @pytest.mark.parametrize("n", [4, 20])

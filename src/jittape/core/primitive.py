@@ -128,7 +128,8 @@ class Primitive:
     cholesky_role : str
         Part in the gradient of a Cholesky factorization, see `compile/rewrite/cholesky_cotangents.py`: ``"pullback"``
         is the cotangent of the matrix from the factor and its cotangent, ``"solve"`` the solution of linear systems
-        with the factor, and ``"term"`` and ``"diagonal"`` are cotangents of the factor.
+        with the factor, ``"triangular solve"`` that with one triangle, and ``"term"``, ``"triangular"`` and
+        ``"diagonal"`` are cotangents of the factor.
     """
 
     name: str

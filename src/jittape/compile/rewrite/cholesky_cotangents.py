@@ -8,7 +8,8 @@ process takes three calls of LAPACK, as by hand. The rewrite is exact except for
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from jittape.compile.rewrite.program_editor import Editor, primitives_of
 from jittape.core.forms import Decomposition, Map
@@ -18,6 +19,7 @@ from jittape.primitives.broadcast import broadcast
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative
 from jittape.primitives.linalg.cholesky_rules import cholesky_diagonal_op
 from jittape.primitives.linalg.matmul import matmul_op
+from jittape.primitives.linalg.triangular import triangular_solve_op
 from jittape.primitives.record_parts import constant_of
 from jittape.primitives.shape.reshaping import matrix_transpose
 
@@ -29,73 +31,161 @@ def split_cholesky_cotangents(program: Program) -> Program:
     roles = {p.cholesky_role for p in primitives_of(program)}
     if "solve" in roles:
         program = _share_solutions(program)
-    if "pullback" not in roles or roles.isdisjoint(("term", "diagonal")):
+    if "pullback" not in roles or roles.isdisjoint(("term", "diagonal", "triangular")):
         return program
     editor = Editor(program)
     op_of = {op.out: op for op in program.ops}
     for op in program.ops:
-        terms = _terms(op, op_of, editor) if op.primitive.cholesky_role == "pullback" else []
-        if any(_has_form(term, op, op_of, editor) for _, term in terms):
-            _write_terms(op, terms, op_of, editor)
+        parts = _Cotangent(op, op_of, editor).parts if op.primitive.cholesky_role == "pullback" else []
+        if any(part.form is not _pullback for part in parts):
+            _write_parts(op, parts, editor)
         else:
             editor.ops.append(op)
     return editor.result()
 
 
-# ---- terms -----------------------------------------------------------------------------------------------------------
+class _Part(NamedTuple):
+    """A term of a pullback: ``weight * form(factor, *operands)``; `_pullback` stands for the pullback of any form."""
+
+    weight: float
+    form: Callable[..., Any]
+    operands: tuple[int, ...]
 
 
-def _terms(op: Op, op_of: dict[int, Op], editor: Editor) -> list[tuple[float, int]]:
-    """Return the slots whose weighted sum is the cotangent of the factor, with their weights."""
-    found: list[tuple[float, int]] = []
-    waiting = [(1.0, op.args[1])]
-    while waiting:
-        weight, slot = waiting.pop()
-        made = op_of.get(slot)
-        if made is None or not made.primitive.weights or editor.uses[slot] > 1:
-            found.append((weight, slot))
-        else:
-            pairs = zip(made.primitive.weights, made.args, strict=True)
-            waiting += [(weight * factor, operand) for factor, operand in pairs]
-    return found
-
-
-def _has_form(slot: int, pullback: Op, op_of: dict[int, Op], editor: Editor) -> bool:
-    """Return whether a cotangent of the factor has a cheap pullback.
-
-    For small matrices, unrolled solves cost less than LAPACK's routines for a diagonal.
-    """
-    made = op_of.get(slot)
-    if made is None:
-        return False
-    if made.primitive.cholesky_role == "term":
-        return made.args[0] == pullback.args[0]
-    large = editor.avals[slot].shape[-1] > tuning.unrolled_lapack_order
-    return large and made.primitive.cholesky_role == "diagonal"
-
-
-def _write_terms(op: Op, terms: list[tuple[float, int]], op_of: dict[int, Op], editor: Editor) -> None:
-    """Append the sum of the pullbacks of all terms; those without a form share one pullback."""
-    factor = op.args[0]
-    rest = [(weight, slot) for weight, slot in terms if not _has_form(slot, op, op_of, editor)]
-    operands, parts = [factor], []
-    for weight, slot in terms:
-        if (weight, slot) not in rest:
-            made = op_of[slot]
-            own = made.args[1:] if made.primitive.cholesky_role == "term" else made.args
-            parts.append((_outer if len(own) == 2 else _diagonal, weight, len(operands), len(own)))
-            operands += own
-    first = len(operands)
-    operands += [slot for _, slot in rest]
+def _write_parts(op: Op, parts: list[_Part], editor: Editor) -> None:
+    """Append the weighted sum of the parts of a pullback; cotangents without a form share one pullback."""
+    rest = [part for part in parts if part.form is _pullback]
+    cheap = [part for part in parts if part.form is not _pullback]
+    operands = dict.fromkeys([op.args[0], *[slot for part in parts for slot in part.operands]])
 
     def total(*handles: Any) -> Any:
-        values = [form(weight, handles[0], *handles[at : at + count]) for form, weight, at, count in parts]
+        handle = dict(zip(operands, handles, strict=True))
+        factor = handle[op.args[0]]
+        values = [_weighted(p.weight, p.form(factor, *[handle[slot] for slot in p.operands])) for p in cheap]
         if rest:
-            others = [_weighted(weight, x) for (weight, _), x in zip(rest, handles[first:], strict=True)]
-            values.append(op.primitive.bind(handles[0], _sum(others)))
+            others = [_weighted(part.weight, handle[part.operands[0]]) for part in rest]
+            values.append(_pullback(op, factor, _sum(others)))
         return _sum(values)
 
     editor.write_out(op._replace(args=tuple(operands), params=()), Decomposition(total))
+
+
+# ---- terms -----------------------------------------------------------------------------------------------------------
+
+
+class _Cotangent:
+    """The cotangent of a factor, taken apart.
+
+    Attributes
+    ----------
+    parts : list of _Part
+        The pullbacks of its terms.
+    """
+
+    def __init__(self, pullback: Op, op_of: dict[int, Op], editor: Editor) -> None:
+        self.factor, cotangent = pullback.args
+        self.op_of = op_of
+        self.editor = editor
+        self.parts: list[_Part] = []
+        self.solutions: list[tuple[float, int]] = []
+        for weight, slot in self._terms(cotangent):
+            self._add(weight, slot)
+        self._add_solutions()
+
+    def _terms(self, cotangent: int) -> list[tuple[float, int]]:
+        """Return the slots whose weighted sum is the cotangent, with their weights."""
+        found: list[tuple[float, int]] = []
+        waiting = [(1.0, cotangent)]
+        while waiting:
+            weight, slot = waiting.pop()
+            made = self.op_of.get(slot)
+            if made is None or not made.primitive.weights or self.editor.uses[slot] > 1:
+                found.append((weight, slot))
+            else:
+                pairs = zip(made.primitive.weights, made.args, strict=True)
+                waiting += [(weight * factor, operand) for factor, operand in pairs]
+        return found
+
+    def _add(self, weight: float, slot: int) -> None:
+        """Add the pullback of a term; terms of triangular solves wait for their partners.
+
+        For small matrices, unrolled solves cost less than LAPACK's routines for a diagonal.
+        """
+        made = self.op_of.get(slot)
+        role = "" if made is None else made.primitive.cholesky_role
+        large = self.editor.avals[slot].shape[-1] > tuning.unrolled_lapack_order
+        if made is not None and role == "term" and made.args[0] == self.factor:
+            self.parts.append(_Part(weight, _outer, made.args[1:]))
+        elif made is not None and role == "diagonal" and large:
+            self.parts.append(_Part(weight, _diagonal, made.args))
+        elif made is not None and role == "triangular" and self._solved(made.args[0]) is not None:
+            self.solutions.append((weight, slot))
+        else:
+            self.parts.append(_Part(weight, _pullback, (slot,)))
+
+    def _solved(self, slot: int) -> int | None:
+        """Return the right-hand side of which a slot is the solution with the adjoint of the factor; else None."""
+        made = self.op_of.get(slot)
+        if made is None or made.primitive.cholesky_role != "triangular solve" or made.args[0] != self.factor:
+            return None
+        params = dict(made.params)
+        return made.args[1] if params["lower"] and params["adjoint"] else None
+
+    def _add_solutions(self) -> None:
+        """Add the pullbacks of terms of triangular solves ``-tril(u x^T)`` with ``u = L^-T q``.
+
+        Each is half of ``-L^-T (q x^T) L^-1 = -u (L^-T x)^T`` if that is symmetric: if q is a multiple of x, or
+        together with a term where q and x are exchanged.
+        """
+        waiting: dict[tuple[float, int, int], int] = {}
+        for weight, slot in self.solutions:
+            u, x = self.op_of[slot].args
+            q = self._solved(u)
+            assert q is not None
+            if self._is_multiple(q, x):
+                self.parts.append(_Part(weight, _symmetric, (u, x)))
+            elif (weight, x, q) in waiting:
+                partner = self.op_of[waiting.pop((weight, x, q))]
+                self.parts.append(_Part(weight, _outer, (u, partner.args[0])))
+            else:
+                waiting[weight, q, x] = slot
+        self.parts += [_Part(weight, _pullback, (slot,)) for (weight, _, _), slot in waiting.items()]
+
+    def _is_multiple(self, slot: int, of: int) -> bool:
+        """Return whether each matrix of `slot` is known to be a multiple of that of `of`."""
+        waiting, seen = [slot], {of}
+        while waiting:
+            slot = waiting.pop()
+            made = self.op_of.get(slot)
+            if slot in seen:
+                continue
+            seen.add(slot)
+            if made is None or not isinstance(made.primitive.lowering, Map):
+                return False
+            if made.primitive.weights:
+                waiting += made.args
+                continue
+            linear = (*made.primitive.linear, *made.primitive.linear_if_finite)
+            scaled = [
+                i for i in range(len(made.args)) if (i,) in linear and self._is_uniform(made.args[1 - i])
+            ]
+            if len(made.args) != 2 or not scaled:
+                return False
+            waiting.append(made.args[scaled[0]])
+        return True
+
+    def _is_uniform(self, slot: int) -> bool:
+        """Return whether all elements of each matrix of a slot are known to be equal."""
+        made = self.op_of.get(slot)
+        while made is not None and made.primitive.is_broadcast:
+            slot = made.args[0]
+            if set(self.editor.avals[slot].shape[-2:]) <= {1}:
+                return True
+            made = self.op_of.get(slot)
+        return constant_of(slot, self.op_of) is not None
+
+
+# ---- pullbacks -------------------------------------------------------------------------------------------------------
 
 
 def _sum(values: list[Any]) -> Any:
@@ -111,18 +201,28 @@ def _weighted(weight: float, x: Any) -> Any:
     return multiply(weight, x)
 
 
-def _outer(weight: float, factor: Any, u: Any, x: Any) -> Any:
-    """Return the pullback of the term from a solution, half of ``-(u x^T + x u^T)``; loops multiply vectors."""
+def _pullback(op: Op, factor: Any, g: Any) -> Any:
+    """Return the pullback of a cotangent of any form."""
+    return op.primitive.bind(factor, g)
+
+
+def _outer(factor: Any, u: Any, x: Any) -> Any:
+    """Return half of ``-(u x^T + x u^T)``, the pullback of the term from a solution; loops multiply vectors."""
     if u.shape[-1] == 1:
         product = multiply(broadcast(u, factor.shape), broadcast(matrix_transpose(x), factor.shape))
     else:
         product = matmul_op.bind(u, matrix_transpose(x))
-    return multiply(-0.5 * weight, add(product, matrix_transpose(product)))
+    return multiply(-0.5, add(product, matrix_transpose(product)))
 
 
-def _diagonal(weight: float, factor: Any, d: Any) -> Any:
+def _symmetric(factor: Any, u: Any, x: Any) -> Any:
+    """Return half of ``-u (L^-T x)^T``, which is symmetric except for rounding."""
+    return multiply(0.5, _outer(factor, u, triangular_solve_op.bind(factor, x, lower=True, adjoint=True)))
+
+
+def _diagonal(factor: Any, d: Any) -> Any:
     """Return the pullback of a diagonal."""
-    return cholesky_diagonal_op.bind(factor, _weighted(weight, d))
+    return cholesky_diagonal_op.bind(factor, d)
 
 
 # ---- solutions -------------------------------------------------------------------------------------------------------

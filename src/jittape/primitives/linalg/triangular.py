@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.forms import Call
+from jittape.core.forms import Call, Decomposition
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.core.user_calls import as_flag
+from jittape.primitives.batched_params import alike
 from jittape.primitives.elementwise.arithmetic import negative
+from jittape.primitives.linalg.matmul import matmul_op
 from jittape.primitives.linalg.matrices import band_part
 from jittape.primitives.linalg.matrix_operands import (
     common_matrices,
@@ -20,9 +22,10 @@ from jittape.primitives.linalg.matrix_operands import (
     solve_broadcast,
     times_adjoint,
 )
+from jittape.primitives.shape.reshaping import matrix_transpose
 from jittape.typing import Tensor, TensorLike
 
-__all__ = ["substituted", "triangle", "triangular_solve", "triangular_solve_op"]
+__all__ = ["substituted", "triangle", "triangular_solve", "triangular_solve_op", "triangular_term_op"]
 
 
 def triangle(x: Any, lower: bool) -> Any:
@@ -70,6 +73,8 @@ def substituted(a: Any, b: Any, lower: bool, unit: bool = False) -> Any:
 
 def _a_vjp(g: Any, out: Any, a: Any, b: Any, *, lower: bool, adjoint: bool) -> Any:
     g_b = _b_vjp(g, out, a, b, lower=lower, adjoint=adjoint)
+    if lower and a.dtype.kind != "c":
+        return triangular_term_op.bind(out, g_b) if adjoint else triangular_term_op.bind(g_b, out)
     product = times_adjoint(out, g_b) if adjoint else times_adjoint(g_b, out)
     return triangle(negative(product), lower)
 
@@ -85,11 +90,31 @@ triangular_solve_op: Primitive = Primitive(
     vjp=(_a_vjp, _b_vjp),
     lowering=Call("trsm"),
     batch=solve_batch(lambda: triangular_solve_op),
+    cholesky_role="triangular solve",
 )
 """``a x = b``, or ``a^H x = b`` if `adjoint`, for stacks with equal leading dimensions.
 
 The op reads only the lower or upper triangle of `a`. A zero on the diagonal gives infinities and nans, as a division by
 zero does."""
+
+
+def _term(u: Any, x: Any) -> Any:
+    return triangle(negative(times_adjoint(u, x)), lower=True)
+
+
+triangular_term_op = Primitive(
+    "triangular_term",
+    abstract_eval=lambda u, x: Aval((*u.shape[:-1], u.shape[-2]), u.dtype),
+    impl=lambda u, x: np.negative(np.tril(u @ np.swapaxes(x, -1, -2))),
+    vjp=(
+        lambda g, out, u, x: matmul_op.bind(triangle(negative(g), lower=True), x),
+        lambda g, out, u, x: matmul_op.bind(matrix_transpose(triangle(negative(g), lower=True)), u),
+    ),
+    lowering=Decomposition(_term),
+    batch=alike(),
+    cholesky_role="triangular",
+)
+"""The lower triangle of ``-u x^T``, of real matrices: the cotangent of a lower triangular matrix from a solution."""
 
 
 def _triangular_solve(matrix: Any, rhs: Any, lower: bool, adjoint: bool) -> Any:
