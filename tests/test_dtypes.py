@@ -38,7 +38,14 @@ def test_scalar_format_fills_a_cell_and_keeps_the_number(info):
 
 
 def test_llvm_type_has_the_width_of_the_dtype(info):
-    widths = {"i1": 1, "float": 4, "double": 8, None: info.dtype.itemsize}
+    widths = {
+        "i1": 1,
+        "float": 4,
+        "double": 8,
+        "<2 x float>": 8,
+        "<2 x double>": 16,
+        None: info.dtype.itemsize,
+    }
     width = widths[info.llvm] if info.llvm in widths else int(info.llvm[1:]) // 8
     assert width == info.dtype.itemsize
 

@@ -141,9 +141,12 @@ def test_all_dtypes_that_machine_code_has(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-def test_other_dtypes_are_left_to_numpy(dtype: str) -> None:
-    program = program_of(lambda x, i: gather(x, i), normal(6).astype(dtype), indices(6, 4))
-    assert not is_native(program)
+def test_complex_numbers(dtype: str) -> None:
+    x, i = (normal(6, 3) + 1j * normal(6, 3)).astype(dtype), indices(6, 10)
+    v = (normal(10, 3) - 2j).astype(dtype)
+    check(lambda x, i: gather(x, i), x, i)
+    check(lambda v, i: scatter_add_op.bind(v, i, axis=0, shape=(6, 3)), v, i)
+    check(lambda x, v, i: scatter_update_op.bind(x, v, i, axis=0), x, v, i)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "int64"])

@@ -62,7 +62,8 @@ class DTypeInfo:
     ----------
     dtype : dtype
     llvm : str or None
-        LLVM type of a number in a register. None: compiled loops do not support the dtype, NumPy computes its ops.
+        LLVM type of a number in a register; a complex number is a vector of two. None: compiled loops do not support
+        the dtype, NumPy computes its ops.
     arithmetic : dtype
         Dtype in which compiled loops compute with a number; after each op the result is rounded to the dtype itself.
     blas : str or None
@@ -111,8 +112,20 @@ _ROWS = (
     (float16, "i16", float32, None, "e6x", "F16", float16, float32, float16, float16, None),
     (float32, "float", float32, "s", "f4x", "F32", float32, float32, float32, float32, complex64),
     (float64, "double", float64, "d", "d", "F64", float64, float64, float64, float64, complex128),
-    (complex64, None, complex64, "c", None, "C64", complex64, complex64, complex64, float32, None),
-    (complex128, None, complex128, "z", None, None, complex128, complex128, complex128, float64, None),
+    (complex64, "<2 x float>", complex64, "c", None, "C64", complex64, complex64, complex64, float32, None),
+    (
+        complex128,
+        "<2 x double>",
+        complex128,
+        "z",
+        None,
+        None,
+        complex128,
+        complex128,
+        complex128,
+        float64,
+        None,
+    ),
 )
 _INFO = {row[0]: DTypeInfo(*row) for row in _ROWS}
 
@@ -122,8 +135,10 @@ NATIVE = frozenset(dtype for dtype, info in _INFO.items() if info.llvm)
 """Dtypes that compiled loops support."""
 BLAS = frozenset(dtype for dtype, info in _INFO.items() if info.blas)
 """Dtypes that the BLAS supports."""
-NATIVE_NUMBERS = frozenset(dtype for dtype in NATIVE if _INFO[dtype].arithmetic == dtype)
-"""Dtypes that compiled loops compute with directly."""
+NATIVE_NUMBERS = frozenset(
+    dtype for dtype in NATIVE if _INFO[dtype].arithmetic == dtype and dtype.kind != "c"
+)
+"""Real dtypes that compiled loops compute with directly."""
 NATIVE_FLOATS = NATIVE_NUMBERS & BLAS
 """Real floating-point dtypes that compiled loops compute with directly."""
 
@@ -170,6 +185,13 @@ def as_dtype(value: Any) -> np.dtype[Any]:
 def info_of(dtype: np.dtype[Any]) -> DTypeInfo:
     """Return the facts about a supported dtype."""
     return _INFO[dtype]
+
+
+def complex_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of complex numbers whose parts are of `dtype`, which must have one."""
+    found = _INFO[dtype].complex
+    assert found is not None, dtype
+    return found
 
 
 def default_dtype(kind: type) -> np.dtype[Any]:

@@ -108,6 +108,7 @@ real_op = Primitive(
     abstract_eval=_real_part,
     impl=lambda x: np.real(x).copy(),
     vjp=(lambda g, out, x: cast_to(g, x.dtype),),
+    lowering=Map(lambda m, x: m.real(x)),
     batch=alike(),
 )
 
@@ -116,6 +117,7 @@ conj_op = Primitive(
     abstract_eval=lambda x: x,
     impl=np.conjugate,
     vjp=(lambda g, out, x: conj(g),),
+    lowering=Map(lambda m, x: m.conj(x)),
     batch=alike(),
 )
 

@@ -12,19 +12,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from jittape.vectormath.machine_math import MachineMath
-from jittape.vectormath.math_namespace import Step
+from jittape.core.dtypes import complex_of, info_of
+from jittape.vectormath.machine_math import MachineMath, NoFormula
+from jittape.vectormath.math_namespace import MathNamespace, Step
 
-__all__ = ["CountedValue", "CountingMath"]
+__all__ = ["ComplexCountingMath", "CountedValue", "CountingMath"]
 
+COMPLEX_FUNCTIONS = frozenset((
+    "absolute", "add", "cast", "complex_number", "conj", "divide", "equal", "exp", "imag", "isfinite", "isinf", "isnan",
+    "literal", "log", "logical_and", "logical_not", "logical_or", "logical_xor", "multiply", "negative", "not_equal",
+    "real", "reciprocal", "sqrt", "square", "subtract", "where",
+))  # fmt: skip
+"""Functions of the namespace that take complex numbers."""
+COMPLEX_OPERATORS = {"simple": 2, "multiply": 6, "equality": 4}
+"""Number of instructions of the operators on complex numbers."""
 SPLAT = 2
 """Number of instructions that copy a computed number to all lanes of a vector; for a constant none are needed."""
+
+
+def _require_real(*values: Any) -> None:
+    if values[0].dtype.kind == "c":
+        raise NoFormula("a formula of real numbers")
 
 
 def _operator(opcode: str, dtype: np.dtype[Any] | None = None) -> Callable[..., CountedValue]:
     """Return the method of a binary operator whose result has `dtype`; None means that of the operands."""
 
     def count(self: CountedValue, other: Any) -> CountedValue:
+        if self.dtype.kind == "c":
+            return self.math.count_complex(opcode, self.dtype if dtype is None else dtype, self, other)
         return self.math.count(opcode, self.dtype if dtype is None else dtype, self, other)
 
     return count
@@ -60,13 +76,13 @@ class CountedValue:
         return self.math.count("simple", self.dtype, self)
 
     __invert__ = __neg__
-    __add__ = __sub__ = __mul__ = __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = _operator("simple")
-    __radd__ = __rsub__ = __rmul__ = __rand__ = __ror__ = __rxor__ = __rlshift__ = __rrshift__ = _operator(
-        "simple"
-    )
+    __add__ = __sub__ = __radd__ = __rsub__ = _operator("simple")
+    __mul__ = __rmul__ = _operator("multiply")
+    __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = _operator("bits")
+    __rand__ = __ror__ = __rxor__ = __rlshift__ = __rrshift__ = _operator("bits")
     __truediv__ = __rtruediv__ = _operator("fdiv")
-    __lt__ = __le__ = __gt__ = __ge__ = _operator("simple", np.dtype(np.bool_))
-    __eq__ = __ne__ = _operator("simple", np.dtype(np.bool_))  # type: ignore[assignment]
+    __lt__ = __le__ = __gt__ = __ge__ = _operator("order", np.dtype(np.bool_))
+    __eq__ = __ne__ = _operator("equality", np.dtype(np.bool_))  # type: ignore[assignment]
 
 
 class CountingMath(MachineMath):
@@ -95,6 +111,31 @@ class CountingMath(MachineMath):
         self.cost += self.costs.get(opcode, 1)
         return CountedValue(self, dtype, lanes)
 
+    def count_complex(self, opcode: str, dtype: DTypeLike, *operands: Any) -> CountedValue:
+        """Count an operator on complex numbers.
+
+        Raises
+        ------
+        NoFormula
+            If there is no such operator: division is `divide`, and complex numbers have no order.
+        """
+        if opcode not in COMPLEX_OPERATORS:
+            raise NoFormula(f"no operator of complex numbers: {opcode}")
+        lanes = self._common(*operands)[0].lanes
+        self.cost += COMPLEX_OPERATORS[opcode]
+        return CountedValue(self, dtype, lanes)
+
+    def real(self, x: CountedValue) -> CountedValue:
+        """Real part."""
+        return self.count("simple", info_of(x.dtype).real, x)
+
+    imag = real
+
+    def complex_number(self, real: Any, imag: Any) -> CountedValue:
+        """Complex number."""
+        real, imag = self._common(real, imag)
+        return self.count("simple", complex_of(real.dtype), real, imag)
+
     def _common(self, *operands: Any) -> tuple[CountedValue, ...]:
         model = next(x for x in operands if isinstance(x, CountedValue))
         values = [x if isinstance(x, CountedValue) else self.literal(x, model.dtype) for x in operands]
@@ -110,6 +151,7 @@ class CountingMath(MachineMath):
 
     def bitcast(self, x: CountedValue, dtype: DTypeLike) -> CountedValue:
         """Reinterpret the bits; between integers that is free."""
+        _require_real(x)
         dtype = np.dtype(dtype)
         if (x.dtype.kind == "f") == (dtype.kind == "f"):
             return CountedValue(self, dtype, x.lanes, x.is_constant)
@@ -130,6 +172,7 @@ class CountingMath(MachineMath):
         return self.count("call", dtype, x)
 
     def _intrinsic(self, name: str, *operands: CountedValue) -> CountedValue:
+        _require_real(*operands)
         return self.count("call", operands[0].dtype, *operands)
 
     def _quotient(self, a: CountedValue, b: CountedValue) -> CountedValue:
@@ -146,6 +189,7 @@ class CountingMath(MachineMath):
     def rounded_add(self, a: Any, b: Any) -> CountedValue:
         """Sum."""
         a, b = self._common(a, b)
+        _require_real(a)
         return self.count("simple", a.dtype, a, b)
 
     rounded_multiply = rounded_add
@@ -175,3 +219,23 @@ class CountingMath(MachineMath):
         """C remainder."""
         a, b = self._common(a, b)
         return self.count("frem", a.dtype, a, b)
+
+
+def _real_only(name: str) -> Callable[..., Any]:
+    def function(self: ComplexCountingMath, *operands: Any, **options: Any) -> Any:
+        if any(isinstance(x, CountedValue) and x.dtype.kind == "c" for x in operands):
+            raise NoFormula(f"{name} of complex numbers")
+        return getattr(CountingMath, name)(self, *operands, **options)
+
+    return function
+
+
+class ComplexCountingMath(CountingMath):
+    """The math namespace that raises `NoFormula` if a function of real numbers is given a complex one."""
+
+    __slots__ = ()
+
+
+for _name in set(dir(MathNamespace)) - COMPLEX_FUNCTIONS:
+    if _name[0] != "_":
+        setattr(ComplexCountingMath, _name, _real_only(_name))

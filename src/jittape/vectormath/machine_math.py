@@ -13,9 +13,15 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from jittape.core.dtypes import info_of
+from jittape.vectormath import complex_formulas
+from jittape.vectormath.complex_formulas import is_complex
 from jittape.vectormath.math_namespace import MathNamespace, Value
 
-__all__ = ["MachineMath", "NotInLanes"]
+__all__ = ["MachineMath", "NoFormula", "NotInLanes"]
+
+
+class NoFormula(TypeError):
+    """Raised if a formula of real numbers is given a complex one; NumPy then computes the op."""
 
 
 class NotInLanes(TypeError):
@@ -41,6 +47,18 @@ class MachineMath(MathNamespace):
     @abstractmethod
     def _convert(self, x: Value, dtype: np.dtype[Any]) -> Value:
         """Convert between dtypes other than bool results and float-to-integer; free if the bits stay the same."""
+
+    @abstractmethod
+    def real(self, x: Value) -> Value:
+        """Return the real part of a complex number."""
+
+    @abstractmethod
+    def imag(self, x: Value) -> Value:
+        """Return the imaginary part of a complex number."""
+
+    @abstractmethod
+    def complex_number(self, real: Value, imag: Value) -> Value:
+        """Return the complex number with these parts."""
 
     @abstractmethod
     def _from_half(self, x: Value) -> Value:
@@ -70,6 +88,8 @@ class MachineMath(MathNamespace):
         dtype = np.dtype(dtype)
         if dtype == x.dtype:
             return x
+        if (x.dtype.kind == "c") != (dtype.kind == "c") and dtype.kind != "b":
+            return self._from_or_to_complex(x, dtype)
         if info_of(x.dtype).arithmetic != x.dtype:
             return self.cast(self._from_half(x), dtype)
         if info_of(dtype).arithmetic != dtype:
@@ -79,6 +99,12 @@ class MachineMath(MathNamespace):
         if x.dtype.kind == "f" and dtype.kind in "iu":
             return self._float_to_integer(x, dtype)
         return self._convert(x, dtype)
+
+    def _from_or_to_complex(self, x: Value, dtype: np.dtype[Any]) -> Value:
+        if x.dtype.kind == "c":
+            return self.cast(self.real(x), dtype)
+        part = info_of(dtype).real
+        return self.complex_number(self.cast(x, part), self.literal(0, part))
 
     def _to_single(self, x: Value) -> Value:
         """Convert to float32 such that the result, rounded to float16, is `x` rounded once.
@@ -110,8 +136,38 @@ class MachineMath(MathNamespace):
         """Fused multiply-add."""
         return self._intrinsic("fma", *self._common(a, b, c))
 
+    def conj(self, x: Value) -> Value:
+        """Return the complex conjugate."""
+        return self.complex_number(self.real(x), -self.imag(x))
+
+    def divide(self, a: Value, b: Value) -> Value:
+        """Quotient."""
+        return complex_formulas.divide(self, *self._common(a, b)) if is_complex(a) else super().divide(a, b)
+
+    def reciprocal(self, x: Value) -> Value:
+        """Reciprocal."""
+        return self.divide(self.literal(1, x.dtype), x) if is_complex(x) else super().reciprocal(x)
+
+    def exp(self, x: Value) -> Value:
+        """Exponential."""
+        return complex_formulas.exp(self, x) if is_complex(x) else super().exp(x)
+
+    def log(self, x: Value) -> Value:
+        """Natural logarithm."""
+        return complex_formulas.log(self, x) if is_complex(x) else super().log(x)
+
+    def isinf(self, x: Value) -> Value:
+        """Whether a part is infinite."""
+        return complex_formulas.isinf(self, x) if is_complex(x) else super().isinf(x)
+
+    def isfinite(self, x: Value) -> Value:
+        """Whether all parts are finite."""
+        return complex_formulas.isfinite(self, x) if is_complex(x) else super().isfinite(x)
+
     def sqrt(self, x: Value) -> Value:
         """Square root."""
+        if is_complex(x):
+            return complex_formulas.sqrt(self, x)
         return self._intrinsic("sqrt", x)
 
     def copysign(self, x: Any, y: Any) -> Value:
@@ -120,6 +176,8 @@ class MachineMath(MathNamespace):
 
     def absolute(self, x: Value) -> Value:
         """Absolute value."""
+        if is_complex(x):
+            return complex_formulas.absolute(self, x)
         if x.dtype.kind in "bu":
             return x
         return self._intrinsic("fabs", x) if x.dtype.kind == "f" else self.where(x < 0, -x, x)

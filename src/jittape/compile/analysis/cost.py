@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from jittape.core.dtypes import info_of
-from jittape.core.forms import Map, Reduce
+from jittape.core.forms import Map, Reduce, Scan
 from jittape.core.primitive import Primitive
 from jittape.core.tuning import threshold_cache, tuning
-from jittape.vectormath.counting_math import CountedValue, CountingMath
-from jittape.vectormath.machine_math import NotInLanes
+from jittape.vectormath.counting_math import ComplexCountingMath, CountedValue, CountingMath
+from jittape.vectormath.machine_math import NoFormula, NotInLanes
 from jittape.vectormath.math_namespace import MathNamespace
 
-__all__ = ["can_be_in_lanes", "computed", "cost_of_map", "narrowed", "widened"]
+__all__ = ["can_be_in_lanes", "computed", "cost_of_map", "has_formula", "narrowed", "widened"]
 
 Params = tuple[tuple[str, Any], ...]
 
@@ -61,6 +61,33 @@ def cost_of_map(primitive: Primitive, params: Params, dtypes: tuple[np.dtype[Any
 def can_be_in_lanes(primitive: Primitive, params: Params, dtypes: tuple[np.dtype[Any], ...]) -> bool:
     """Return whether a scalar expression also takes vectors."""
     return _counted(primitive, params, dtypes)[1] if dtypes else True
+
+
+def has_formula(primitive: Primitive, params: Params, dtypes: tuple[np.dtype[Any], ...]) -> bool:
+    """Return whether the expression of an op has a formula for complex numbers; `dtypes` ends with the result's."""
+    form = primitive.lowering
+    if not isinstance(form, Map | Reduce | Scan) or all(dtype.kind != "c" for dtype in dtypes):
+        return True
+    return _has_complex_formula(primitive, params, dtypes)
+
+
+@threshold_cache(4096)
+def _has_complex_formula(primitive: Primitive, params: Params, dtypes: tuple[np.dtype[Any], ...]) -> bool:
+    form = primitive.lowering
+    m = ComplexCountingMath(tuning.instruction_costs)
+    operands = [CountedValue(m, dtype) for dtype in dtypes[:-1]]
+    try:
+        match form:
+            case Map():
+                found = form.expression(m, *operands, **dict(params))
+            case Reduce():
+                found = form.combine(m, *[m.cast(x, dtypes[-1]) for x in operands * 2])
+            case Scan():
+                others = {name: value for name, value in params if name != "axis"}
+                found = form.combine(m, CountedValue(m, dtypes[-1]), *operands, **others)
+    except NoFormula:
+        return False
+    return bool(found.dtype == dtypes[-1])
 
 
 @threshold_cache(4096)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
+from jittape.compile.analysis.cost import has_formula
 from jittape.compile.ir.index_maps import is_unrolled, space_of
 from jittape.compile.ir.lapack import LAPACK_ROUTINES
 from jittape.core.dtypes import BLAS, NATIVE
@@ -109,7 +110,11 @@ def op_class_of(op: Op, avals: Sequence[Aval]) -> OpClass:
     if isinstance(form, Alias):
         same = native and space_of(avals[0].shape) == space_of(avals[-1].shape)
         return OpClass.INLINE if same else OpClass.ALIAS
-    if not native or form is None:
+    if (
+        not native
+        or form is None
+        or not has_formula(op.primitive, op.params, tuple([a.dtype for a in avals]))
+    ):
         return OpClass.NUMPY
     if isinstance(form, Reduce):
         few = is_unrolled(avals[0].shape, dict(op.params)["axes"])

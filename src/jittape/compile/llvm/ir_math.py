@@ -22,7 +22,8 @@ from numpy.typing import DTypeLike
 
 from jittape.compile.llvm.ir_helpers import external
 from jittape.compile.llvm.ir_value import IRValue, constant, llvm_type
-from jittape.compile.llvm.ir_vectors import like, type_suffix
+from jittape.compile.llvm.ir_vectors import like, repeated, shuffled, type_suffix
+from jittape.core.dtypes import complex_of
 from jittape.vectormath import half
 from jittape.vectormath.integer_pow import call_integer_power
 from jittape.vectormath.libm_fallback import call_rarely
@@ -83,7 +84,7 @@ class IRMath(MachineMath):
 
     def _convert(self, x: IRValue, dtype: np.dtype[Any]) -> IRValue:
         target = like(llvm_type(dtype), x.lanes)
-        if x.dtype.kind == "f":
+        if x.dtype.kind in "fc":
             convert = self.builder.fpext if dtype.itemsize > x.dtype.itemsize else self.builder.fptrunc
         elif dtype.kind == "f":
             convert = self.builder.sitofp if x.dtype.kind == "i" else self.builder.uitofp
@@ -92,6 +93,26 @@ class IRMath(MachineMath):
         else:
             convert = self.builder.sext if x.dtype.kind == "i" else self.builder.zext
         return self._value(convert(x.ir, target), dtype)
+
+    def real(self, x: IRValue) -> IRValue:
+        """Emit the real part."""
+        return x.part(0)
+
+    def imag(self, x: IRValue) -> IRValue:
+        """Emit the imaginary part."""
+        return x.part(1)
+
+    def complex_number(self, real: Any, imag: Any) -> IRValue:
+        """Emit a complex number."""
+        real, imag = self._common(real, imag)
+        dtype = complex_of(real.dtype)
+        if real.lanes is None:
+            pair = ir.Constant(llvm_type(dtype), ir.Undefined)
+            for i, part in enumerate((real, imag)):
+                pair = self.builder.insert_element(pair, part.ir, ir.Constant(ir.IntType(32), i))
+            return self._value(pair, dtype)
+        places = [i for lane in range(real.lanes) for i in (lane, real.lanes + lane)]
+        return self._value(shuffled(self.builder, real.ir, imag.ir, places), dtype)
 
     def _from_half(self, x: IRValue) -> IRValue:
         if not _converts_halves():
@@ -124,7 +145,10 @@ class IRMath(MachineMath):
     def where(self, condition: IRValue, a: Any, b: Any) -> IRValue:
         """Select."""
         a, b = (value.spread(condition.lanes) for value in self._common(a, b))
-        return a._of(self.builder.select(condition.spread(a.lanes).ir, a.ir, b.ir))
+        chosen = condition.spread(a.lanes).ir
+        if a.dtype.kind == "c" and a.lanes is not None:
+            chosen = repeated(self.builder, chosen, 2)
+        return a._of(self.builder.select(chosen, a.ir, b.ir))
 
     def rounded_add(self, a: Any, b: Any) -> IRValue:
         """Return a sum without the `contract` flag."""

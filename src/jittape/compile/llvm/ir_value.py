@@ -14,7 +14,8 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import DTypeLike
 
-from jittape.compile.llvm.ir_vectors import lanes_of, spread
+from jittape.compile.llvm.ir_builder import vector_type
+from jittape.compile.llvm.ir_vectors import lanes_of, shuffled, spread
 from jittape.core.dtypes import info_of
 
 #: The only fast-math flag: a multiplication and an addition may be fused. nan and inf keep their meaning.
@@ -23,7 +24,8 @@ CONTRACT = ("contract",)
 #: A method of the builder.
 Operation = Callable[..., ir.Value]
 
-_FLOAT_TYPES = {"float": ir.FloatType(), "double": ir.DoubleType()}
+_FLOAT_TYPES: dict[str, ir.Type] = {"float": ir.FloatType(), "double": ir.DoubleType()}
+_FLOAT_TYPES |= {f"<2 x {name}>": vector_type(kind, 2) for name, kind in _FLOAT_TYPES.items()}
 
 
 def llvm_type(dtype: DTypeLike) -> ir.Type:
@@ -52,6 +54,11 @@ def _immediate(value: complex, _: str, dtype: np.dtype[Any]) -> ir.Constant:
         exact = np.asarray(value).astype(dtype) if dtype.kind == "b" else np.array(value, dtype)
     if info_of(dtype).arithmetic != dtype:
         exact = exact.view(f"i{dtype.itemsize}")  # the register has the bits
+    if dtype.kind == "c":
+        kind = llvm_type(dtype)
+        return ir.Constant(
+            kind, [ir.Constant(kind.element, part.item()) for part in (exact.real, exact.imag)]
+        )
     return ir.Constant(llvm_type(dtype), exact.item())
 
 
@@ -89,13 +96,41 @@ class IRValue:
     @property
     def lanes(self) -> int | None:
         """Number of lanes of a vector; None for a single number."""
-        return lanes_of(self.ir.type)
+        count = lanes_of(self.ir.type)
+        if self.dtype.kind != "c" or count is None:
+            return count
+        return None if count == 2 else count // 2
 
     def spread(self, lanes: int | None) -> IRValue:
         """Return the number in all lanes; a vector, or any value if `lanes` is None, is returned unchanged."""
         if lanes is None or self.lanes is not None:
             return self
         return self._of(spread(self.builder, self.ir, lanes))
+
+    def part(self, number: int) -> IRValue:
+        """Return the real part (0) or the imaginary part (1) of a complex number."""
+        dtype = info_of(self.dtype).real
+        if self.lanes is None:
+            found = self.builder.extract_element(self.ir, ir.Constant(ir.IntType(32), number))
+        else:
+            found = shuffled(self.builder, self.ir, self.ir, range(number, 2 * self.lanes, 2))
+        return IRValue(self.builder, found, dtype)
+
+    def lanes_from(self, first: int, count: int) -> IRValue:
+        """Return `count` lanes of a vector."""
+        size = self._numbers_per_lane
+        places = range(first * size, (first + count) * size)
+        return self._of(shuffled(self.builder, self.ir, self.ir, places))
+
+    def first_lane(self) -> IRValue:
+        """Return the number in the first lane of a vector; a complex number is left as it is."""
+        if self.dtype.kind == "c":
+            return self.lanes_from(0, 1)
+        return self._of(self.builder.extract_element(self.ir, ir.Constant(ir.IntType(32), 0)))
+
+    @property
+    def _numbers_per_lane(self) -> int:
+        return 2 if self.dtype.kind == "c" else 1
 
     def _operand(self, other: Any) -> IRValue:
         if not isinstance(other, IRValue):
@@ -119,24 +154,45 @@ class IRValue:
         self, operation: Operation, integer_operation: Operation, left: Any, right: Any
     ) -> IRValue:
         pair = self._pair(left, right)
-        if self.dtype.kind == "f":
+        if self.dtype.kind in "fc":
             return self._of(operation(*pair, flags=CONTRACT))
         if self.dtype.kind == "b":
             raise TypeError("no arithmetic operators on bool; see m.add, m.multiply and m.logical_xor")
         return self._of(integer_operation(*pair))
 
     def _bitwise(self, operation: Operation, left: Any, right: Any) -> IRValue:
-        if self.dtype.kind == "f":
+        if self.dtype.kind in "fc":
             raise TypeError(f"no bitwise operators on {self.dtype}; see m.bitcast")
         return self._of(operation(*self._pair(left, right)))
 
     def _compare(self, operator: str, other: Any) -> IRValue:
+        if self.dtype.kind == "c":
+            return self._compare_parts(operator, self._operand(other))
         left, right = self._pair(self, other)
         if self.dtype.kind == "f":
             compare = self.builder.fcmp_unordered if operator == "!=" else self.builder.fcmp_ordered
         else:
             compare = self.builder.icmp_signed if self.dtype.kind == "i" else self.builder.icmp_unsigned
         return IRValue(self.builder, compare(operator, left, right), np.bool_)
+
+    def _compare_parts(self, operator: str, other: IRValue) -> IRValue:
+        real, imag = (self.part(i)._compare(operator, other.part(i)) for i in (0, 1))
+        if operator not in ("==", "!="):
+            raise TypeError(f"complex numbers have no order: {operator}")
+        return real & imag if operator == "==" else real | imag
+
+    def _multiply(self, left: Any, right: Any) -> IRValue:
+        """Multiply complex numbers as ``(ar * br - ai * bi, ar * bi + ai * br)``, with the parts side by side."""
+        builder = self.builder
+        a, b = self._pair(left, right)
+        places = range(a.type.count)
+        real, imag = (shuffled(builder, a, a, [i & ~1 | part for i in places]) for part in (0, 1))
+        straight = builder.fmul(real, b, flags=CONTRACT)
+        crossed = builder.fmul(imag, shuffled(builder, b, b, [i ^ 1 for i in places]), flags=CONTRACT)
+        difference = builder.fsub(straight, crossed, flags=CONTRACT)
+        total = builder.fadd(straight, crossed, flags=CONTRACT)
+        chosen = [i if i % 2 == 0 else i + a.type.count for i in places]
+        return self._of(shuffled(builder, difference, total, chosen))
 
     def __add__(self, other: Any) -> IRValue:
         return self._arithmetic(self.builder.fadd, self.builder.add, self, other)
@@ -151,9 +207,13 @@ class IRValue:
         return self._arithmetic(self.builder.fsub, self.builder.sub, other, self)
 
     def __mul__(self, other: Any) -> IRValue:
+        if self.dtype.kind == "c":
+            return self._multiply(self, other)
         return self._arithmetic(self.builder.fmul, self.builder.mul, self, other)
 
     def __rmul__(self, other: Any) -> IRValue:
+        if self.dtype.kind == "c":
+            return self._multiply(other, self)
         return self._arithmetic(self.builder.fmul, self.builder.mul, other, self)
 
     def __truediv__(self, other: Any) -> IRValue:
@@ -170,10 +230,10 @@ class IRValue:
     def __neg__(self) -> IRValue:
         if self.dtype.kind == "b":
             raise TypeError("no unary minus on bool; use ~")
-        return self._of(self.builder.fneg(self.ir) if self.dtype.kind == "f" else self.builder.neg(self.ir))
+        return self._of(self.builder.fneg(self.ir) if self.dtype.kind in "fc" else self.builder.neg(self.ir))
 
     def __invert__(self) -> IRValue:
-        if self.dtype.kind == "f":
+        if self.dtype.kind in "fc":
             raise TypeError(f"no operator ~ on {self.dtype}")
         return self._of(self.builder.not_(self.ir))
 

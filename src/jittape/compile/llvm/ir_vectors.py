@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from llvmlite import ir
@@ -16,6 +17,8 @@ __all__ = [
     "masked_load",
     "masked_store",
     "numbered",
+    "repeated",
+    "shuffled",
     "spread",
     "type_suffix",
 ]
@@ -45,8 +48,15 @@ def _element_of(kind: ir.Type) -> ir.Type:
 
 
 def like(kind: ir.Type, lanes: int | None) -> ir.Type:
-    """Return the type of a vector of `lanes` lanes; `kind` itself if that is None."""
-    return kind if lanes is None else vector_type(kind, lanes)
+    """Return the type of a vector of `lanes` lanes; `kind` itself if that is None.
+
+    A complex number is a vector of two numbers, and a vector of these has the parts of each next to each other.
+    """
+    if lanes is None:
+        return kind
+    if isinstance(kind, ir.VectorType):
+        return vector_type(kind.element, kind.count * lanes)
+    return vector_type(kind, lanes)
 
 
 def type_suffix(kind: ir.Type) -> str:
@@ -56,8 +66,22 @@ def type_suffix(kind: ir.Type) -> str:
     return name if lanes is None else f"v{lanes}{name}"
 
 
+def shuffled(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, places: Sequence[int]) -> ir.Value:
+    """Return a vector of the elements of `a` and then `b`, both vectors, at `places`."""
+    return builder.shuffle_vector(a, b, ir.Constant(vector_type(_I32, len(places)), list(places)))
+
+
+def repeated(builder: ir.IRBuilder, mask: ir.Value, times: int) -> ir.Value:
+    """Return a vector with each element of a vector several times."""
+    if times == 1:
+        return mask
+    return shuffled(builder, mask, mask, [i for i in range(mask.type.count) for _ in range(times)])
+
+
 def spread(builder: ir.IRBuilder, number: ir.Value, lanes: int) -> ir.Value:
     """Return a vector with a number in all lanes."""
+    if isinstance(number.type, ir.VectorType):
+        return shuffled(builder, number, number, list(range(number.type.count)) * lanes)
     if isinstance(number, ir.Constant):
         return _Splat(number, lanes)
     undefined = ir.Constant(vector_type(number.type, lanes), ir.Undefined)
@@ -80,11 +104,13 @@ def masked_load(
     builder: ir.IRBuilder, kind: ir.VectorType, place: ir.Value, mask: ir.Value, align: int
 ) -> ir.Value:
     """Load the lanes of the mask of the vector at `place`; the others are zero."""
+    mask = repeated(builder, mask, kind.count // mask.type.count)
     return _masked(builder, "load", kind, place, align, mask, ir.Constant(kind, None))
 
 
 def masked_store(builder: ir.IRBuilder, value: ir.Value, place: ir.Value, mask: ir.Value, align: int) -> None:
     """Store the lanes of the mask."""
+    mask = repeated(builder, mask, value.type.count // mask.type.count)
     _masked(builder, "store", value.type, value, place, align, mask)
 
 

@@ -186,9 +186,11 @@ def _constant_bits(
 ) -> int | None:
     """Return the bytes of a constant as an integer, or None if the number is structural.
 
-    Bools, nan, infinities and the numbers in `STRUCTURAL` are structural. All others are symbols, so means over any
-    number of elements share a kernel.
+    Bools, complex numbers, nan, infinities and the numbers in `STRUCTURAL` are structural. All others are symbols, so
+    means over any number of elements share a kernel.
     """
+    if dtype.kind == "c":
+        return None
     with np.errstate(over="ignore"):
         value = primitive.impl(**dict(params))
     if dtype.kind == "b" or not np.isfinite(value) or float(value) in STRUCTURAL:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jittape.core.dtypes import as_dtype, info_of
+from jittape.core.forms import Map
 from jittape.core.primitive import Primitive, apply
 from jittape.core.program import Aval
 from jittape.errors import DTypeError
@@ -75,6 +76,7 @@ imag_op = Primitive(
     abstract_eval=lambda x: Aval(x.shape, real_dtype(require_kinds("imag", "c", x).dtype)),
     impl=lambda x: np.imag(x).copy(),
     vjp=(lambda g, out, x: complex(filled(g, 0), g),),
+    lowering=Map(lambda m, x: m.imag(x)),
     batch=alike(),
 )
 
@@ -132,6 +134,7 @@ complex_op = Primitive(
     abstract_eval=_complex_abstract_eval,
     impl=_complex_impl,
     vjp=(lambda g, out, re, im: real(g), lambda g, out, re, im: imag(g)),
+    lowering=Map(lambda m, re, im: m.complex_number(re, im)),
     promote_args=common_float("complex"),
     batch=alike(),
 )
@@ -157,6 +160,7 @@ angle_op = Primitive(
     abstract_eval=lambda z: Aval(z.shape, real_dtype(require_kinds("angle", "c", z).dtype)),
     impl=np.angle,
     vjp=(_angle_vjp,),
+    lowering=Map(lambda m, z: m.arctan2(m.imag(z), m.real(z))),
     batch=alike(),
 )
 

@@ -78,7 +78,7 @@ divide_no_nan_op = Primitive(
         lambda g, out, x, y: zero_dominant_multiply(g, divide_no_nan(1.0, y)),
         lambda g, out, x, y: zero_dominant_multiply(g, negative(divide_no_nan(out, y))),
     ),
-    lowering=Map(lambda m, x, y: m.where(y == 0, 0, x / y)),
+    lowering=Map(lambda m, x, y: m.where(y == 0, 0, m.divide(x, y))),
     promote_args=quotient("divide_no_nan"),
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jittape.core.dtypes import NATIVE_FLOATS, info_of
+from jittape.core.dtypes import NATIVE_FLOATS, complex_of, info_of
 from jittape.core.primitive import Primitive
 from jittape.core.program import Aval
 from jittape.errors import DTypeError, ShapeError
@@ -86,9 +86,7 @@ def _rfft_abstract_eval(x: Aval, *, axis: int, norm: str) -> Aval:
     _require_real("rfft", x)
     _require_elements("rfft", x, (axis,))
     shape = (*x.shape[:axis], x.shape[axis] // 2 + 1, *x.shape[axis + 1 :])
-    dtype = info_of(x.dtype).complex
-    assert dtype is not None
-    return Aval(shape, dtype)
+    return Aval(shape, complex_of(x.dtype))
 
 
 def _rfft_impl(x: Any, *, axis: int, norm: str) -> Any:

@@ -26,7 +26,7 @@ class Accumulator:
     def __init__(self, nest: VectorBody, reduction: KernelReduction) -> None:
         self.nest = nest
         self.reduction = reduction
-        self.is_chunked = reduction.dtype.kind == "f"
+        self.is_chunked = reduction.dtype.kind in "fc"
         self.is_innermost = reduction.level == nest.kernel.depth - 1
         kind = memory_type(reduction.dtype)
         self.total = alloca_once(nest.builder, kind)
@@ -69,22 +69,16 @@ class Accumulator:
     def finish_lanes(self, lanes: int) -> None:
         """Combine the lanes, and add their result to the accumulator."""
         nest, r = self.nest, self.reduction
-        total = self._combined(lanes, 1).ir
-        last = nest.builder.extract_element(total, ir.Constant(ir.IntType(32), 0))
-        self._store(nest.combine(r, self._load(), IRValue(nest.builder, last, r.dtype)))
+        last = self._combined(lanes, 1).first_lane()
+        self._store(nest.combine(r, self._load(), last))
 
     def _combined(self, lanes: int, fewer: int) -> IRValue:
         """Return the lanes, combined pairwise until `fewer` are left."""
         nest, r = self.nest, self.reduction
-        builder, total = nest.builder, nest.load_from(self.lanes, r.dtype)
+        total = nest.load_from(self.lanes, r.dtype)
         while lanes > fewer:
             lanes //= 2
-            half = ir.VectorType(ir.IntType(32), lanes)
-            low, high = (
-                IRValue(builder, builder.shuffle_vector(total.ir, total.ir, ir.Constant(half, part)), r.dtype)
-                for part in (list(range(lanes)), list(range(lanes, 2 * lanes)))
-            )
-            total = nest.combine(r, low, high)
+            total = nest.combine(r, total.lanes_from(0, lanes), total.lanes_from(lanes, lanes))
         return total
 
     def finish_chunk(self, several: ir.Value) -> None:

@@ -40,7 +40,7 @@ def result_of(
     """
     if cost_of_map(primitive, params, tuple([o.dtype for o in operands])) < tuning.outline_min_cost:
         return _checked(m, computed(m, primitive, params, operands), primitive, dtype)
-    kinds = [operand.ir.type for operand in operands]
+    kinds = [f"{o.ir.type} {o.dtype}" if o.dtype.kind == "c" else o.ir.type for o in operands]
     text = f"{label_of(primitive)}{params_text(params)}: {', '.join(map(str, kinds))} -> {dtype}"
     name = f"jittape_map_{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
     function = m.builder.module.globals.get(name)

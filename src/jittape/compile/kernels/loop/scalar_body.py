@@ -190,7 +190,7 @@ class ScalarBody:
 
     def load_from(self, place: ir.Value, dtype: np.dtype[Any]) -> IRValue:
         kind = memory_type(dtype) if place.type.is_opaque else None
-        return self.from_memory(self.builder.load(place, align=dtype.itemsize, typ=kind), dtype)
+        return self.from_memory(self.builder.load(place, align=dtype.alignment, typ=kind), dtype)
 
     def from_memory(self, loaded: ir.Value, dtype: np.dtype[Any]) -> IRValue:
         if dtype.kind == "b":
@@ -198,7 +198,7 @@ class ScalarBody:
         return IRValue(self.builder, loaded, dtype)
 
     def store_to(self, place: ir.Value, value: IRValue) -> None:
-        self.builder.store(self.in_memory(value), place, align=value.dtype.itemsize)
+        self.builder.store(self.in_memory(value), place, align=value.dtype.alignment)
 
     def in_memory(self, value: IRValue) -> ir.Value:
         if value.dtype.kind == "b":

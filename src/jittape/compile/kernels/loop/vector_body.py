@@ -197,15 +197,15 @@ class VectorBody(ScalarBody):
         builder, place = self.builder, self._place_of_lanes(address)
         kind = like(memory_type(dtype), self.width)
         if mask is None:
-            return self.from_memory(builder.load(place, align=dtype.itemsize, typ=kind), dtype)
-        return self.from_memory(masked_load(builder, kind, place, mask, dtype.itemsize), dtype)
+            return self.from_memory(builder.load(place, align=dtype.alignment, typ=kind), dtype)
+        return self.from_memory(masked_load(builder, kind, place, mask, dtype.alignment), dtype)
 
     def _store_lanes(self, address: Address, value: IRValue, mask: ir.Value | None) -> None:
         place, value = self._place_of_lanes(address), value.spread(self.width)
         if mask is None:
             self.store_to(place, value)
         else:
-            masked_store(self.builder, self.in_memory(value), place, mask, value.dtype.itemsize)
+            masked_store(self.builder, self.in_memory(value), place, mask, value.dtype.alignment)
 
     def _place_of_lanes(self, address: Address) -> ir.Value:
         """Emit the address of the first lane."""

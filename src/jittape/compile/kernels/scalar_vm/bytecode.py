@@ -140,7 +140,7 @@ def _is_scalar(program: Program, op: Op) -> bool:
     if program.avals[op.out].shape or not 0 < len(op.args) <= _LARGEST:
         return False
     avals = [program.avals[slot] for slot in (*op.args, op.out)]
-    scalar = all(aval.shape == () and aval.dtype in NATIVE for aval in avals)
+    scalar = all(aval.shape == () and aval.dtype in NATIVE and aval.dtype.kind != "c" for aval in avals)
     return scalar and isinstance(op.primitive.lowering, Map)
 
 
