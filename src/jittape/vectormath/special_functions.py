@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jittape.vectormath import bessel_i, bessel_j, bessel_k
 from jittape.vectormath import erfinv as inverse_erf
 from jittape.vectormath import ndtr as normal
 
@@ -16,3 +17,17 @@ class SpecialFunctions:
     erfcx = normal.erfcx
     ndtr = normal.ndtr
     log_ndtr = normal.log_ndtr
+
+    bessel_i0 = bessel_i.bessel_i0
+    bessel_i0e = bessel_i.bessel_i0e
+    bessel_i1 = bessel_i.bessel_i1
+    bessel_i1e = bessel_i.bessel_i1e
+    bessel_k0 = bessel_k.bessel_k0
+    bessel_k0e = bessel_k.bessel_k0e
+    bessel_k1 = bessel_k.bessel_k1
+    bessel_k1e = bessel_k.bessel_k1e
+
+    bessel_j0 = bessel_j.bessel_j0
+    bessel_j1 = bessel_j.bessel_j1
+    bessel_y0 = bessel_j.bessel_y0
+    bessel_y1 = bessel_j.bessel_y1
