@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,102 @@ def log_ndtr(x: Any) -> Any:
     return mp.log1p(-ndtr(-x)) if x > 0 else mp.log(erfcx(-x / mp.sqrt(2)) / 2) - x * x / 2
 
 
+# ---- Bessel functions ------------------------------------------------------------------------------------------------
+
+ASYMPTOTIC = 60
+"""Sizes from which the asymptotic series have 2**-150."""
+
+
+def hankel(order: int, x: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the sums of a_k / x**k by k modulo 4, with a_k of DLMF 10.17.1."""
+    sums = [mp.mpf(0)] * 4
+    term, k = mp.mpf(1), 0
+    while abs(term) > mp.mpf(2) ** -170 and k < 2 * ASYMPTOTIC:
+        sums[k % 4] += term
+        k += 1
+        term *= (4 * order * order - (2 * k - 1) ** 2) / (8 * k * x)
+    return tuple(sums)
+
+
+def in_110_bits(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of a slow function in less than the usual precision."""
+    with mp.workprec(110):
+        return function(*arguments)
+
+
+def scaled_i(order: int, x: Any) -> Any:
+    """Return ``exp(-|x|) I(x)``."""
+    size = abs(x)
+    if size < ASYMPTOTIC:
+        return in_110_bits(mp.besseli, order, x) * mp.exp(-size)
+    a, b, c, d = hankel(order, size)
+    return mp.sign(x) ** order * (a - b + c - d) / mp.sqrt(2 * mp.pi * size)
+
+
+def scaled_k(order: int, x: Any) -> Any:
+    """Return ``exp(x) K(x)``."""
+    if x < 0:
+        return mp.nan
+    if x < 0.5:
+        return in_110_bits(mp.besselk, order, x) * mp.exp(x)
+    if x >= ASYMPTOTIC:
+        return sum(hankel(order, x)) * mp.sqrt(mp.pi / (2 * x))
+    # The trapezoidal rule for DLMF 10.32.9 converges exponentially.
+    step = mp.mpf(1) / 16
+    ends = [mp.exp(-x * (mp.cosh(k * step) - 1)) * mp.cosh(order * k * step) for k in range(1, 100)]
+    return step * (sum(ends) + mp.mpf(1) / 2)
+
+
+def limited_exp(x: Any) -> Any:
+    return mp.exp(max(-2000, min(x, 2000)))
+
+
+def oscillating(kind: str, order: int) -> Callable[..., Any]:
+    """Return J or Y, with the amplitude that errors are relative to beyond 5, and for Y everywhere."""
+
+    def value(x: Any) -> Any:
+        size = abs(x)
+        if kind == "y" and x <= 0:
+            return mp.nan if x < 0 else -mp.inf
+        if size < ASYMPTOTIC:
+            return in_110_bits(mp.besselj if kind == "j" else mp.bessely, order, x)
+        a, b, c, d = hankel(order, size)
+        # The angle is x - (order / 2 + 1 / 4) pi; mpmath reduces x exactly.
+        sine, cosine = mp.sin(size), mp.cos(size)
+        if order:
+            sine, cosine = -cosine, sine
+        sine, cosine = sine - cosine, sine + cosine
+        p, q = a - c, b - d
+        found = p * cosine - q * sine if kind == "j" else p * sine + q * cosine
+        return mp.sign(x) ** order * found / mp.sqrt(mp.pi * size)
+
+    def amplitude(x: float) -> float:
+        size = abs(float(x))
+        return 0.0 if kind == "j" and size < 5 else min(0.5, (2 / np.pi / size) ** 0.5)
+
+    found = cache(value)
+    found.amplitude = amplitude  # type: ignore[attr-defined]
+    return found
+
+
+def bessel_rows() -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    for n in (0, 1):
+        exponential = [(-13, 13), (10, 100), (0, 720)]
+        positive = [(0, 1), (1, 4), (1, 100), (0, 740)]
+        rows |= {
+            f"bessel_i{n}": (cache(lambda x, n=n: scaled_i(n, x) * limited_exp(abs(x))), exponential, True),
+            f"bessel_i{n}e": (cache(lambda x, n=n: scaled_i(n, x)), exponential, True),
+            f"bessel_k{n}": (cache(lambda x, n=n: scaled_k(n, x) * limited_exp(-x)), positive, True),
+            f"bessel_k{n}e": (cache(lambda x, n=n: scaled_k(n, x)), positive, True),
+            f"bessel_j{n}": (oscillating("j", n), [(-6, 6), (0, 40), (0, 1e4), (0, 1e12)], True),
+            f"bessel_y{n}": (oscillating("y", n), [(0, 1), (0, 6), (0, 40), (0, 1e12)], True),
+        }
+    return rows
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
 ROWS: dict[str, Row] = {
     "erfinv": (erfinv, [(-1, 1), (0.8, 0.9), (0.99, 1)], True),
     "erfcinv": (erfcinv, [(0, 2), (0.1, 0.2), (0, 1e-9)], True),
@@ -65,6 +162,7 @@ ROWS: dict[str, Row] = {
     "ndtr": (ndtr, [(-1, 1), (-10, 10), (-39, 0)], True),
     "ndtri": (lambda x: -mp.sqrt(2) * erfcinv(2 * x), [(0, 1), (0.05, 0.1), (0, 1e-9)], True),
     "log_ndtr": (log_ndtr, [(-1, 1), (-10, 10), (-39, 0), (0, 39)], True),
+    **bessel_rows(),
 }
 
 #: Pairs of argument and value that every float must hit exactly.
@@ -75,4 +173,16 @@ EDGES: dict[str, list[tuple[float, float]]] = {
     "ndtr": [(0.0, 0.5), (-0.0, 0.5), (inf, 1), (-inf, 0.0), (1e5, 1), (-1e5, 0.0)],
     "ndtri": [(0.5, 0.0), (0.0, -inf), (-0.0, -inf), (1, inf), (-1, nan), (2, nan), (inf, nan), (-inf, nan)],
     "log_ndtr": [(inf, -0.0), (-inf, -inf), (1e5, -0.0)],
+    "bessel_i0": [(0.0, 1), (-0.0, 1), (inf, inf), (-inf, inf), (1e5, inf), (-1e5, inf)],
+    "bessel_i0e": [(0.0, 1), (-0.0, 1), (inf, 0.0), (-inf, 0.0)],
+    "bessel_i1": [(0.0, 0.0), (-0.0, -0.0), (inf, inf), (-inf, -inf), (1e5, inf), (-1e5, -inf)],
+    "bessel_i1e": [(0.0, 0.0), (-0.0, -0.0), (inf, 0.0), (-inf, -0.0)],
+    "bessel_k0": [(0.0, inf), (-0.0, inf), (inf, 0.0), (-1, nan), (-inf, nan), (1e5, 0.0)],
+    "bessel_k0e": [(0.0, inf), (-0.0, inf), (inf, 0.0), (-1, nan), (-inf, nan)],
+    "bessel_k1": [(0.0, inf), (-0.0, inf), (inf, 0.0), (-1, nan), (-inf, nan), (1e5, 0.0)],
+    "bessel_k1e": [(0.0, inf), (-0.0, inf), (inf, 0.0), (-1, nan), (-inf, nan)],
+    "bessel_j0": [(0.0, 1), (-0.0, 1), (inf, 0.0), (-inf, 0.0)],
+    "bessel_j1": [(0.0, 0.0), (-0.0, -0.0), (inf, 0.0), (-inf, -0.0)],
+    "bessel_y0": [(0.0, -inf), (-0.0, -inf), (inf, 0.0), (-1, nan), (-inf, nan)],
+    "bessel_y1": [(0.0, -inf), (-0.0, -inf), (inf, 0.0), (-1, nan), (-inf, nan)],
 }

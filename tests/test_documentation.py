@@ -137,6 +137,7 @@ PUBLIC_MODULES = (
     jt.keras.regularizers,
     jt.linalg,
     jt.math,
+    jt.math.special,
     jt.nn,
     jt.nn.layers,
     jt.optimizers,

@@ -31,6 +31,10 @@ def at(*changes: tuple[Any, float]) -> Callable[[Array], Array]:
     return changed
 
 
+NEGATIVE = [3, 6, 9]
+"""Positions of negative numbers in `edge_rows.POINTS`."""
+
+
 def quotients(sign: float) -> Callable[[Array], Array]:
     with np.errstate(all="ignore"):
         floor = sign * np.floor_divide(*PAIRS)
@@ -94,6 +98,23 @@ OTHERWISE: dict[tuple[str, int], Callable[[Array], Array | None]] = {
         (6, [1.0, INF, 2.0]), (7, [1.0, -INF, 2.0]), (8, [INF, INF, 2.0]), (9, [-INF, -INF, 2.0]), (10, [1.0, NAN, 2.0])
     ) for p in ("", "unsorted_")},
     **{(f"math.{p}segment_prod", 2): at((1, [2.0, 1.0, 0.0])) for p in ("", "unsorted_")},
+    # The series 1/2 + x**2 / 16 at 0 in place of I_1(0) / 0.
+    ("math.bessel_i0", BY_SECOND): at(([0, 1], 0.5)),
+    # Limits at infinity, where TensorFlow gives nan, and at 0.
+    ("math.bessel_i0", VALUE): at(([2, 3], INF)),
+    ("math.bessel_i0", BY_FIRST): at((2, INF), (3, -INF)),
+    ("math.bessel_i1", VALUE): at((2, INF), (3, -INF)),
+    ("math.bessel_i1", BY_FIRST): at(([0, 1], 0.5), ([2, 3, 8, 9], INF)),
+    **{(f"math.special.bessel_j{n}", part): at(([2, 3], 0.0)) for n in (0, 1) for part in (VALUE, BY_FIRST)},
+    # K and Y are not real for negative numbers, and infinite at zeros of either sign.
+    **{(f"math.special.bessel_{kind}", VALUE): at((NEGATIVE, NAN)) for kind in ("k0", "k0e", "k1", "k1e")},
+    **{
+        (f"math.special.bessel_{kind}", BY_FIRST): at((NEGATIVE, NAN), ([0, 1], -INF))
+        for kind in ("k0", "k0e", "k1", "k1e")
+    },
+    **{(f"math.special.bessel_y{n}", VALUE): at((NEGATIVE, NAN), (2, 0.0)) for n in (0, 1)},
+    **{(f"math.special.bessel_y{n}", BY_FIRST): at((NEGATIVE, NAN), (2, 0.0), ([0, 1], INF)) for n in (0, 1)},
+    **{(f"math.special.bessel_y{n}", BY_SECOND): at(([1, *NEGATIVE], NAN)) for n in (0, 1)},
 }  # fmt: skip
 """What differs on purpose from TensorFlow: a function of its result, None if that says nothing."""
 

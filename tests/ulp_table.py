@@ -23,6 +23,7 @@ import special_references
 from jittape.compile.llvm.ir_math import IRMath
 from jittape.compile.llvm.ir_value import IRValue, llvm_type
 from jittape.primitives.elementwise import (
+    bessel,
     error_functions,
     exponential,
     hyperbolic,
@@ -93,6 +94,8 @@ OPS = {
             (trigonometric, "sin cos tan"),
             (hyperbolic, "sinh cosh tanh sigmoid softplus"),
             (special, "lgamma digamma"),
+            (bessel, "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_y0 bessel_y1"),
+            (bessel, "bessel_k0 bessel_k0e bessel_k1 bessel_k1e"),
             (error_functions, "erf erfc erfinv erfcinv erfcx ndtr ndtri log_ndtr"),
         )
         for name in names.split()
@@ -206,8 +209,11 @@ def exact(reference: Callable[..., Any], *arguments: float) -> Any:
     return mp.nan if isinstance(value, mpmath.mpc) else value
 
 
-def ulp_error(value: float, truth: Any, dtype: Any) -> float:
-    """Return the distance in units in the last place of the truth; overflow counts as the next float."""
+def ulp_error(value: float, truth: Any, dtype: Any, amplitude: float = 0.0) -> float:
+    """Return the distance in units in the last place of the truth, or of the amplitude if that is larger.
+
+    Overflow counts as the next float.
+    """
     info = np.finfo(dtype)
     if mp.isnan(truth):
         return 0.0 if np.isnan(value) else np.inf
@@ -215,7 +221,7 @@ def ulp_error(value: float, truth: Any, dtype: Any) -> float:
         return 0.0 if value == float(truth) else np.inf
     if np.isnan(value):
         return np.inf
-    _, exponent = mp.frexp(truth)
+    _, exponent = mp.frexp(max(abs(truth), amplitude))
     least = info.minexp - info.nmant
     unit = mp.mpf(2) ** max(int(exponent) - info.nmant - 1, least)
     bound = mp.mpf(2) ** info.maxexp
@@ -226,13 +232,20 @@ def ulp_error(value: float, truth: Any, dtype: Any) -> float:
     return float(abs(mp.mpf(float(value)) - truth) / unit)
 
 
+def error_of(reference: Callable[..., Any], value: float, dtype: Any, *point: float) -> float:
+    """Return the error at a point; it is relative to the amplitude of a reference that has one."""
+    amplitude = getattr(reference, "amplitude", None)
+    scale = amplitude(*point) if amplitude else 0.0
+    return ulp_error(value, exact(reference, *point), dtype, scale)
+
+
 def worst(
     reference: Callable[..., Any], dtype: Any, values: Any, *arguments: Any
 ) -> tuple[float, tuple[float, ...]]:
     """Return the largest error and its place."""
     found: tuple[float, tuple[float, ...]] = (0.0, ())
     for value, *point in zip(values, *arguments, strict=True):
-        error = ulp_error(float(value), exact(reference, *point), dtype)
+        error = error_of(reference, float(value), dtype, *point)
         if error > found[0]:
             found = (error, tuple(float(coordinate) for coordinate in point))
     return found

@@ -1,5 +1,6 @@
 """Mathematical functions under TensorFlow's names (``jt.math``)."""
 
+from jittape import math_special as special
 from jittape.primitives.elementwise.arithmetic import add as add
 from jittape.primitives.elementwise.arithmetic import add_n as add_n
 from jittape.primitives.elementwise.arithmetic import multiply as multiply
@@ -11,6 +12,18 @@ from jittape.primitives.elementwise.arithmetic import scalar_mul as scalar_mul
 from jittape.primitives.elementwise.arithmetic import square as square
 from jittape.primitives.elementwise.arithmetic import squared_difference as squared_difference
 from jittape.primitives.elementwise.arithmetic import subtract as subtract
+from jittape.primitives.elementwise.bessel import bessel_i0 as bessel_i0
+from jittape.primitives.elementwise.bessel import bessel_i0e as bessel_i0e
+from jittape.primitives.elementwise.bessel import bessel_i1 as bessel_i1
+from jittape.primitives.elementwise.bessel import bessel_i1e as bessel_i1e
+from jittape.primitives.elementwise.bessel import bessel_j0 as bessel_j0
+from jittape.primitives.elementwise.bessel import bessel_j1 as bessel_j1
+from jittape.primitives.elementwise.bessel import bessel_k0 as bessel_k0
+from jittape.primitives.elementwise.bessel import bessel_k0e as bessel_k0e
+from jittape.primitives.elementwise.bessel import bessel_k1 as bessel_k1
+from jittape.primitives.elementwise.bessel import bessel_k1e as bessel_k1e
+from jittape.primitives.elementwise.bessel import bessel_y0 as bessel_y0
+from jittape.primitives.elementwise.bessel import bessel_y1 as bessel_y1
 from jittape.primitives.elementwise.bits import is_finite as is_finite
 from jittape.primitives.elementwise.bits import is_inf as is_inf
 from jittape.primitives.elementwise.bits import is_nan as is_nan
@@ -132,23 +145,24 @@ from jittape.primitives.spectra.norms import reduce_euclidean_norm as reduce_euc
 
 __all__ = [
     "abs", "absolute", "accumulate_n", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "asin",
-    "asinh", "atan", "atan2", "atanh", "betaln", "bincount", "ceil", "confusion_matrix", "conj", "cos",
-    "cosh", "count_nonzero", "cumprod", "cumsum", "cumulative_logsumexp", "digamma", "divide",
-    "divide_no_nan", "equal", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "expm1", "floor",
-    "floor_divide", "floordiv", "floormod", "gamma", "gammaln", "greater", "greater_equal", "igamma",
-    "igammac", "imag", "in_top_k", "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
-    "is_strictly_increasing", "l2_normalize", "lbeta", "less", "less_equal", "lgamma", "log", "log1p",
-    "log_ndtr", "log_sigmoid", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "lower_bound", "maximum", "minimum", "mod", "multigammaln", "multiply", "multiply_no_nan", "ndtr",
-    "ndtri", "negative", "nextafter", "not_equal", "polygamma", "polyval", "positive", "pow",
-    "random_gamma_grad", "real", "reciprocal", "reciprocal_no_nan", "reduce_all", "reduce_any",
-    "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
-    "reduce_std", "reduce_sum", "reduce_variance", "rint", "round", "rsqrt", "scalar_mul", "segment_max",
-    "segment_mean", "segment_min", "segment_prod", "segment_sum", "sigmoid", "sign", "sin", "sinh", "softmax",
-    "softplus", "softsign", "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "top_k",
-    "truediv", "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
-    "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "upper_bound", "xdivy",
-    "xlog1py", "xlogy", "zero_fraction",
+    "asinh", "atan", "atan2", "atanh", "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "bessel_j0",
+    "bessel_j1", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "betaln",
+    "bincount", "ceil", "confusion_matrix", "conj", "cos", "cosh", "count_nonzero", "cumprod", "cumsum",
+    "cumulative_logsumexp", "digamma", "divide", "divide_no_nan", "equal", "erf", "erfc", "erfcinv", "erfcx",
+    "erfinv", "exp", "expm1", "floor", "floor_divide", "floordiv", "floormod", "gamma", "gammaln", "greater",
+    "greater_equal", "igamma", "igammac", "imag", "in_top_k", "invert_permutation", "is_finite", "is_inf",
+    "is_nan", "is_non_decreasing", "is_strictly_increasing", "l2_normalize", "lbeta", "less", "less_equal",
+    "lgamma", "log", "log1p", "log_ndtr", "log_sigmoid", "log_softmax", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "lower_bound", "maximum", "minimum", "mod", "multigammaln", "multiply",
+    "multiply_no_nan", "ndtr", "ndtri", "negative", "nextafter", "not_equal", "polygamma", "polyval",
+    "positive", "pow", "random_gamma_grad", "real", "reciprocal", "reciprocal_no_nan", "reduce_all",
+    "reduce_any", "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
+    "reduce_prod", "reduce_std", "reduce_sum", "reduce_variance", "rint", "round", "rsqrt", "scalar_mul",
+    "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum", "sigmoid", "sign", "sin",
+    "sinh", "softmax", "softplus", "softsign", "special", "sqrt", "square", "squared_difference", "subtract",
+    "tan", "tanh", "top_k", "truediv", "unsorted_segment_max", "unsorted_segment_mean",
+    "unsorted_segment_min", "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum",
+    "upper_bound", "xdivy", "xlog1py", "xlogy", "zero_fraction",
 ]  # fmt: skip
 
 abs = absolute

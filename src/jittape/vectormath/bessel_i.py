@@ -165,7 +165,7 @@ _LIMIT = 750.0
 @computed_in_float64
 def bessel_i0(m: Any, x: Any, size: int) -> Any:
     """Return the modified Bessel function I of order 0."""
-    magnitude = m.absolute(x)
+    magnitude = _limited(m, x)
     near, far = _near_and_far(m, magnitude, _I0[size], _I0_FAR[size], _SLOPE0)
     return m.where(magnitude < _FAR, near, times_exp(m, far, magnitude))
 
@@ -181,7 +181,7 @@ def bessel_i0e(m: Any, x: Any, size: int) -> Any:
 @computed_in_float64
 def bessel_i1(m: Any, x: Any, size: int) -> Any:
     """Return the modified Bessel function I of order 1."""
-    magnitude = m.absolute(x)
+    magnitude = _limited(m, x)
     near, far = _near_and_far(m, magnitude, _I1[size], _I1_FAR[size], _SLOPE1)
     return m.copysign(m.where(magnitude < _FAR, near * magnitude, times_exp(m, far, magnitude)), x)
 
@@ -192,6 +192,12 @@ def bessel_i1e(m: Any, x: Any, size: int) -> Any:
     magnitude = m.absolute(x)
     near, far = _near_and_far(m, magnitude, _I1[size], _I1_FAR[size], _SLOPE1)
     return m.copysign(m.where(magnitude < _FAR, times_exp(m, near * magnitude, -magnitude), far), x)
+
+
+def _limited(m: Any, x: Any) -> Any:
+    """Return the absolute value, at most a number where I overflows."""
+    magnitude = m.absolute(x)
+    return m.where(magnitude > _LIMIT, _LIMIT, magnitude)
 
 
 def _near_and_far(

@@ -13,7 +13,7 @@ from jittape.core.primitive import apply
 from jittape.primitives.elementwise.arithmetic import add, multiply, negative, polyval, square, subtract
 from jittape.primitives.elementwise.bits import is_finite
 from jittape.primitives.elementwise.comparison import equal, less, where
-from jittape.primitives.elementwise.division import divide
+from jittape.primitives.elementwise.division import divide, reciprocal
 from jittape.primitives.elementwise.exponential import exp
 from jittape.primitives.elementwise.formula_op import formula_op
 from jittape.primitives.elementwise.piecewise import absolute, sign
@@ -59,7 +59,26 @@ def _slope_of_j1(out: Any, x: Any) -> Any:
 
 
 def _slope_of_y1(out: Any, x: Any) -> Any:
-    return where(equal(x, 0), math.inf, subtract(bessel_y0(x), divide(out, x)))
+    return _or_inverse_square(x, 1, subtract(bessel_y0(x), divide(out, x)))
+
+
+def _slope_of_k1(out: Any, x: Any) -> Any:
+    return _or_inverse_square(x, -1, negative(add(bessel_k0(x), divide(out, x))))
+
+
+def _slope_of_k0e(out: Any, x: Any) -> Any:
+    """Return ``exp(x) (K_0 - K_1)``, whose second term dominates at 0."""
+    scaled = bessel_k1e(x)
+    return where(equal(x, 0), negative(scaled), subtract(out, scaled))
+
+
+def _slope_of_k1e(out: Any, x: Any) -> Any:
+    return _or_inverse_square(x, -1, subtract(subtract(out, bessel_k0e(x)), divide(out, x)))
+
+
+def _or_inverse_square(x: Any, factor: int, otherwise: Any) -> Any:
+    """Return the leading term ``factor / x**2`` at 0, where `otherwise` is a difference of infinities."""
+    return where(equal(x, 0), multiply(factor, square(reciprocal(x))), otherwise)
 
 
 bessel_i0_op = formula_op("bessel_i0", lambda out, x: bessel_i1(x))
@@ -69,11 +88,9 @@ bessel_i1e_op = formula_op("bessel_i1e", _slope_of_i1e)
 bessel_j0_op = formula_op("bessel_j0", lambda out, x: negative(bessel_j1(x)))
 bessel_j1_op = formula_op("bessel_j1", _slope_of_j1)
 bessel_k0_op = formula_op("bessel_k0", lambda out, x: negative(bessel_k1(x)))
-bessel_k1_op = formula_op("bessel_k1", lambda out, x: negative(add(bessel_k0(x), divide(out, x))))
-bessel_k0e_op = formula_op("bessel_k0e", lambda out, x: subtract(out, bessel_k1e(x)))
-bessel_k1e_op = formula_op(
-    "bessel_k1e", lambda out, x: subtract(subtract(out, bessel_k0e(x)), divide(out, x))
-)
+bessel_k1_op = formula_op("bessel_k1", _slope_of_k1)
+bessel_k0e_op = formula_op("bessel_k0e", _slope_of_k0e)
+bessel_k1e_op = formula_op("bessel_k1e", _slope_of_k1e)
 bessel_y0_op = formula_op("bessel_y0", lambda out, x: negative(bessel_y1(x)))
 bessel_y1_op = formula_op("bessel_y1", _slope_of_y1)
 
