@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp
 
+mp.prec = 200
 inf, nan = np.inf, np.nan
 
 Row = tuple[Callable[..., Any], list[tuple[float, float]], bool]
